@@ -15,13 +15,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
-from itertools import pairwise
 from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.language.statement import Body, Verb
 from jetsql.language.syntax_errors import second_statement, shown, unclosed
 from jetsql.language.tokens import Kind, Token, scan, tokens
+from jetsql.language.with_clause import top_level, verb_after_with
 
 _EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query"
 _EXAMPLE: Final = "Write AS INSERT INTO table SELECT ..."
@@ -47,11 +47,10 @@ def read_body(text: str, start: int) -> Body:
     Raises StatementError UNSUPPORTED_BODY, PARAMETER_IN_BODY or PARSE_SYNTAX_ERROR at the token at fault.
     """
     found = _body_tokens(text, start)
-    top = _top_level(found)
-    at = _verb_index(found, top)
+    at = _verb_index(found)
     verb, table = _read_verb(found, at)
     last = _read_table(found, table)
-    _refuse_variants(found, [index for index in top if index > last])
+    _refuse_variants(found, [index for index in top_level(found) if index > last])
     _refuse_parameters(found)
     _refuse_substitution(text, start, found[-1].stop)
     stop = found[-1].stop
@@ -80,29 +79,16 @@ def _body_tokens(text: str, start: int) -> list[Token]:
     return found
 
 
-def _top_level(found: Sequence[Token]) -> list[int]:
-    """Return the indexes of the tokens that are in no parentheses; the parentheses themselves count as outside."""
-    top, depth = [], 0
-    for index, token in enumerate(found):
-        if token.text == ")":
-            depth = max(depth - 1, 0)
-        if depth == 0:
-            top.append(index)
-        if token.text == "(":
-            depth += 1
-    return top
+def _verb_index(found: Sequence[Token]) -> int:
+    """Return the index of the verb: of the first token, or of the first one after the WITH clause.
 
-
-def _verb_index(found: Sequence[Token], top: Sequence[int]) -> int:
-    """Where the verb is: the first token, or the first one behind the WITH's last closing parenthesis."""
-    if found[0].word != "WITH":
-        return 0
-    for before, index in pairwise(top):
-        behind = found[index]
-        if found[before].text == ")" and behind.word not in ("AS", "MAX") and behind.text not in (",", "("):
-            return index
-    end = found[-1].stop
-    raise _unsupported(f"{_EXPECTED}; behind this WITH there is none.", Span(end, end), _EXAMPLE)
+    Raises StatementError UNSUPPORTED_BODY when no verb follows the WITH clause.
+    """
+    at = verb_after_with(found) if found[0].word == "WITH" else 0
+    if at is None:
+        end = found[-1].stop
+        raise _unsupported(f"{_EXPECTED}; behind this WITH there is none.", Span(end, end), _EXAMPLE)
+    return at
 
 
 def _read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
@@ -158,7 +144,7 @@ def _closing(found: Sequence[Token], opening: int) -> int:
 
 def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
     token, message, hint = found[at], f"{_EXPECTED}, {_found(found, at)}.", _EXAMPLE
-    inserts = [index for index in _top_level(found) if index > at and _is_insert(found, index)]
+    inserts = [index for index in top_level(found) if index > at and _is_insert(found, index)]
     if token.word == "FROM":
         message = "A job's body begins with its INSERT; FROM comes behind the SELECT."
         if len(inserts) > 1:

@@ -11,6 +11,7 @@ from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
 from jetsql.language.tokens import Token
+from jetsql.language.with_clause import verb_after_with
 
 # How many tokens decide: EXPLAIN EXTENDED CREATE OR REPLACE JOB, and one behind.
 LEAD: Final = 7
@@ -48,12 +49,15 @@ _COMMENT: Final = r"(?>/\*(?!\+).*?(?:\*/|/\*))"
 _GAP: Final = rf"(?:\s|--[^\r\n]*+(?:(?<=\\)\n[^\r\n]*+)*+|{_COMMENT}(?<=\*/))*+"
 _OUR_WORD: Final = rf"(?:(?:{_SINK}|(?:{'|'.join(_SHOWN)})S?)\b|{_COMMENT}(?<=/\*))"
 _BLOCK: Final = rf"(?:(?:\w++|`[^`]*+`){_GAP}:{_GAP})?BEGIN\b"
-STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_OUR_WORD}"
+_EXPLAIN: Final = rf"EXPLAIN\b{_GAP}(?:(?!WITH\b)\w++{_GAP})?"
+_SINK_AFTER_WITH: Final = rf"(?:{_EXPLAIN})?WITH\b.*?\b{_SINK}\b"
+_LEAD: Final = rf"(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_OUR_WORD}"
+STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_LEAD}|{_SINK_AFTER_WITH})"
 """A regular expression that matches at the beginning of every statement of JetSQL, for Python and for Java.
 
 It spares Spark's own statements the call from Java to Python: one of our words has to be among the first `LEAD` tokens,
-anywhere in a block, or a comment within a comment in front of it. Statements whose only word of ours is misspelled do
-not match, and Spark reports those.
+anywhere in a block, SINK anywhere after WITH, or a comment within a comment in front of it. Statements whose only word
+of ours is misspelled do not match, and Spark reports those.
 """
 
 
@@ -79,11 +83,20 @@ def is_ours(lead: Sequence[Token]) -> bool:
     return second in ("JOB", "JOBS", "SNAPSHOT", "SNAPSHOTS") and (verb in SYNONYMS or _is_slip(verb)) and len(lead) > 2
 
 
-def lone_sink(lead: Sequence[Token]) -> Token | None:
-    """Return the SINK of a statement that begins with SINK INTO, or None: it belongs into CREATE JOB."""
-    if lead and lead[0].word == "EXPLAIN":
-        return lone_sink(_explained(lead))
-    return lead[0] if lead and lead[0].word == _SINK and _word(lead, 1) == "INTO" else None
+def begins_with_clause(lead: Sequence[Token]) -> bool:
+    """Return whether a statement begins with a WITH clause, also after EXPLAIN: `lone_sink` needs all its tokens."""
+    return _word(_unexplained(lead), 0) == "WITH"
+
+
+def lone_sink(found: Sequence[Token]) -> Token | None:
+    """Return the SINK of a statement whose verb is SINK INTO, or None: it belongs into CREATE JOB."""
+    found = _unexplained(found)
+    at = verb_after_with(found) if begins_with_clause(found) else 0
+    return found[at] if at is not None and _word(found, at) == _SINK and _word(found, at + 1) == "INTO" else None
+
+
+def _unexplained(found: Sequence[Token]) -> Sequence[Token]:
+    return _explained(found) if _word(found, 0) == "EXPLAIN" else found
 
 
 def _explained(lead: Sequence[Token]) -> Sequence[Token]:

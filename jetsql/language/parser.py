@@ -6,12 +6,12 @@ long they are. Only a block (`BEGIN ... END`) is read whole, for job statements 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from jetsql.errors import StatementError
 from jetsql.language.blocks import Blocks, opens_block
-from jetsql.language.intent import LEAD, is_ours, lone_sink
+from jetsql.language.intent import LEAD, begins_with_clause, is_ours, lone_sink
 from jetsql.language.statement import Statement
 from jetsql.language.tokens import Kind, Token, tokens
 
@@ -23,16 +23,18 @@ def parse(text: str) -> Statement | None:
     Raises StatementError, and nothing else: PARSE_SYNTAX_ERROR, INVALID_NAME, UNSUPPORTED_BODY, PARAMETER_IN_BODY or
     JOB_IN_BLOCK, at the very token.
     """
-    lead = list(islice(tokens(text), LEAD))
+    rest = tokens(text)
+    lead = list(islice(rest, LEAD))
     if opens_block(lead):
         _refuse_jobs_inside(text)
         return None
-    _refuse_sink(lead)
+    _refuse_sink(lead, rest)
     return _statement(text) if is_ours(lead) else None
 
 
-def _refuse_sink(lead: Sequence[Token]) -> None:
-    sink = lone_sink(lead)
+def _refuse_sink(lead: Sequence[Token], rest: Iterable[Token]) -> None:
+    """Raise the error of SINK INTO outside of CREATE JOB; `rest` (after the lead) is read only after WITH."""
+    sink = lone_sink([*lead, *rest] if begins_with_clause(lead) else lead)
     if sink is not None:
         raise StatementError(
             "PARSE_SYNTAX_ERROR",
@@ -59,10 +61,13 @@ def _statement(text: str) -> Statement:
 def _refuse_jobs_inside(text: str) -> None:
     blocks, found = Blocks(), list(tokens(text))
     for index, token in enumerate(found):
-        if blocks.take(token) and token.kind is Kind.WORD and is_ours(found[index : index + LEAD]):
-            if index + 1 < len(found) and found[index + 1].text == ":":
-                continue  # a label
-            _refuse_sink(found[index : index + LEAD])
+        if not blocks.take(token) or token.kind is not Kind.WORD:
+            continue
+        if index + 1 < len(found) and found[index + 1].text == ":":
+            continue  # a label
+        lead = found[index : index + LEAD]
+        _refuse_sink(lead, islice(found, index + LEAD, None))
+        if is_ours(lead):
             raise StatementError(
                 "JOB_IN_BLOCK",
                 f"{token.word} of a job or snapshot can't be in a BEGIN ... END block.",

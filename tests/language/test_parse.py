@@ -91,6 +91,11 @@ USE job
 TABLE job
 VALUES (1)
 WITH job AS (SELECT 1) SELECT * FROM job
+WITH sink AS (SELECT 1) SELECT * FROM sink
+WITH a AS (SELECT 'x') FROM (SELECT 1) sink INTO
+WITH a AS (SELECT 'x') SELECT ' ) SINK INTO t'
+WITH a; SELECT (1) SINK INTO t
+BEGIN WITH sink AS (SELECT 1) SELECT * FROM sink; END
 FROM job SELECT 1
 REFRESH TABLE job
 REFRESH job
@@ -131,12 +136,26 @@ def test_what_is_sparks_goes_to_spark(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "before", ["", "-- a comment\n", "EXPLAIN ", "explain formatted ", "BEGIN SELECT 1; ", "BEGIN IF a THEN "]
+    "before",
+    [
+        "",
+        "-- a comment\n",
+        "EXPLAIN ",
+        "explain formatted ",
+        "BEGIN SELECT 1; ",
+        "BEGIN IF a THEN ",
+        "WITH a AS (SELECT 1) ",
+        "WITH RECURSIVE a (n) MAX RECURSION LEVEL 5 AS (SELECT (1)), sink AS (SELECT 2)\n",
+        "EXPLAIN WITH a AS (SELECT 1) ",
+        "explain formatted with a as (SELECT 1) ",
+        "BEGIN SELECT 1; WITH a AS (SELECT 1) ",
+    ],
 )
 def test_sink_into_belongs_into_create_job(before: str) -> None:
     text = f"{before}sink into t SELECT * FROM s"
     error = rejected(text)
     assert (error.condition, marked(text, error.place)) == ("JETSQL.PARSE_SYNTAX_ERROR", "sink")
+    assert error.place is not None and error.place.start == len(before)
     assert "SINK INTO is part of CREATE JOB" in error.message and "Write CREATE JOB name AS SINK INTO" in error.hint
 
 

@@ -23,6 +23,9 @@ ODD = (
     "PAUSE JOB j",
     "SINK INTO t SELECT 1",
     "EXPLAIN EXTENDED SINK INTO t SELECT 1",
+    "WITH a AS (\n" + "SELECT 1 UNION ALL " * 500 + "SELECT 1)\nSINK INTO t SELECT * FROM a",
+    "EXPLAIN WITH a AS (SELECT 1) SINK /* a */ INTO t SELECT * FROM a",
+    "EXPLAIN EXTENDED WITH a AS (SELECT 1) SINK INTO t SELECT * FROM a",
     "`a label`: BEGIN SELECT 1; DROP JOB j; END",
     "größe : begin\n" + "SELECT 1;\n" * 500 + "SUSPEND JOB j; end",
 )
@@ -32,6 +35,7 @@ SPARKS = (
     "CREATE TABLE flights (id INT, carrier STRING, job STRING)",
     "-- a list of jobs\nSELECT 1",
     "/* SHOW JOBS */ SELECT 1",
+    "WITH a AS (SELECT 1 AS sinks) SELECT * FROM a",
     "BEGIN SELECT 1; END",
     "",
 )

@@ -79,7 +79,7 @@ def test_a_secret_that_is_gone_suspends_the_job_until_it_is_back(
     file.rename(file.with_suffix(".away"))
     error = sql.error("RESUME JOB into_it")
     assert "database-password" in f"{error.message} {error.hint}"
-    assert "can't be read" in f"{error.message} {error.hint}"
+    assert "Cannot read the secret" in f"{error.message} {error.hint}"
     file.with_suffix(".away").rename(file)
     sql("INSERT INTO events VALUES (3, 'c')")
     sql("RESUME JOB into_it")
@@ -90,11 +90,11 @@ def test_a_secret_that_is_gone_suspends_the_job_until_it_is_back(
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("secret:env:NO_SUCH_VARIABLE", "no variable NO_SUCH_VARIABLE"),
+        ("secret:env:NO_SUCH_VARIABLE", "variable NO_SUCH_VARIABLE of the engine is not set"),
         ("secret:file:/no/such/file", "/no/such/file"),
-        ("secret:vault:x", "names no secret"),
-        ("secret:", "names no secret"),
-        ("secret:env:", "names no secret"),
+        ("secret:vault:x", "is not a reference to a secret"),
+        ("secret:", "is not a reference to a secret"),
+        ("secret:env:", "is not a reference to a secret"),
     ],
 )
 def test_what_names_no_secret_is_told(sql: Sql, postgres: Postgres, value: str, words: str) -> None:

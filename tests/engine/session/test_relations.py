@@ -137,7 +137,7 @@ def test_there_is_no_stream_of_them(sql: Sql, job: str, text: str) -> None:
     error = sql.error(text)
     assert (error.condition, error.message) == (
         "JETSQL.UNSUPPORTED_QUERY",
-        "The relation jetsql.jobs can't be read as a stream: it shows what is now. Leave out STREAM.",
+        "Cannot read the relation jetsql.jobs as a stream: it shows the current state. Leave out STREAM.",
     )
     assert error.line == text.count("\n") + 1
 

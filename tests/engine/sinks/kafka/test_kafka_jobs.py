@@ -184,7 +184,7 @@ def test_what_becomes_of_messages_that_do_not_fit(sql: Sql, kafka: Kafka, topic:
     words = sql.error("SELECT * FROM fails").message
     assert (
         words.startswith(f"The message at offset 1 of topic {topic}, partition 0, does not fit")
-        and "it is no JSON" in words
+        and "it is not valid JSON" in words
     )
     sql("CREATE TABLE ids (id BIGINT) USING parquet")
     error = sql.error("CREATE JOB j AS INSERT INTO ids SELECT id FROM STREAM fails")
@@ -206,7 +206,11 @@ def test_dead_letters_are_kept_once(sql: Sql, kafka: Kafka, topic: str) -> None:
     found = sql("SELECT offset, partition, topic, key, value FROM dead ORDER BY offset")
     assert found == [(n, 0, topic, b"k", text) for n, text in enumerate(GARBAGE, 1)]
     reasons = dict(sql("SELECT offset, reason FROM dead"))
-    assert (reasons[1], reasons[2], reasons[6]) == ("it is no JSON", "it is no JSON object", "id is no BIGINT")
+    assert (reasons[1], reasons[2], reasons[6]) == (
+        "it is not valid JSON",
+        "it is not a JSON object",
+        "id is not of type BIGINT",
+    )
     sql("RESTART JOB j")
     kafka.add_partitions(topic, 3)
     kafka.send(topic, [Message(None, b"late", 2), Message(None, b'{"id": 2}', 2)])

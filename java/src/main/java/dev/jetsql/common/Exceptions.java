@@ -6,7 +6,10 @@ import org.apache.spark.unsafe.Platform;
 public final class Exceptions {
   private Exceptions() {}
 
-  /** Throw anything; declared to return so that the compiler sees an end. */
+  /**
+   * Throws any error. The declared return type lets a caller write `throw raise(error)`, so that
+   * the compiler knows that the method ends there.
+   */
   public static RuntimeException raise(Throwable error) {
     Platform.throwException(error);
     return new IllegalStateException(error);

@@ -8,7 +8,7 @@ import scala.Option;
 import scala.collection.immutable.Map$;
 
 /**
- * An error of JetSQL as Spark's clients know errors: with a condition, a SQLSTATE, a line and a
+ * An error of JetSQL in the form of Spark's errors: with a condition, a SQLSTATE, a line and a
  * position.
  */
 public final class JetSqlException extends AnalysisException {
@@ -33,26 +33,28 @@ public final class JetSqlException extends AnalysisException {
   }
 
   /**
-   * Return the message without the name of this class: the Thrift server shows this text to its
+   * Returns the message without the name of this class: the Thrift server sends this text to its
    * clients.
    */
   @Override
-  @SuppressWarnings("OverrideThrowableToString") // the message is right, Throwable.toString is not
+  @SuppressWarnings("OverrideThrowableToString") // clients must not see the class name
   public String toString() {
     return getMessage();
   }
 
+  /** Returns the error of a statement after the engine was closed. */
   public static JetSqlException closed() {
     return of("ENGINE_NOT_STARTED", "58000", "The engine was closed.");
   }
 
+  /** Returns an error without a position in the statement. */
   public static JetSqlException of(String condition, String state, String message) {
     return at(Option.empty(), Option.empty(), condition, state, message);
   }
 
-  /** Return an error at the place of a node in the statement. */
-  public static JetSqlException at(Origin place, String condition, String state, String message) {
-    return at(place.line(), place.startPosition(), condition, state, message);
+  /** Returns an error at the position of a node in the statement. */
+  public static JetSqlException at(Origin origin, String condition, String state, String message) {
+    return at(origin.line(), origin.startPosition(), condition, state, message);
   }
 
   private static JetSqlException at(
@@ -66,7 +68,7 @@ public final class JetSqlException extends AnalysisException {
         "[" + name + "] " + message + " SQLSTATE: " + state, line, position, name, state);
   }
 
-  /** Return the error that a response of Python has under `error`. */
+  /** Returns the error in the field `error` of a response from Python. */
   static JetSqlException of(JsonNode error) {
     return new JetSqlException(
         error.get("message").asText(),

@@ -2,14 +2,14 @@ package dev.jetsql.common;
 
 import java.util.function.Supplier;
 
-/** How sessions and threads that work for a job differ from those of clients. */
+/** The marks of sessions and threads that work for a job and not for a client. */
 public final class JobContext {
-  /** Set in the sessions that runs of jobs use. */
+  /** The setting that marks the session of a job's run. */
   public static final String JOB_CONF = "spark.jetsql.job";
 
   /**
-   * The option `maxFileAge` for jobs: Spark's file source silently skips files a week older than
-   * the newest one.
+   * The value of the option `maxFileAge` for jobs. By default Spark's file source silently skips
+   * files that are a week older than the newest one.
    */
   public static final String ANY_AGE = "3650000d";
 
@@ -18,14 +18,13 @@ public final class JobContext {
   private JobContext() {}
 
   /**
-   * Return whether this thread analyzes the body of a job, which may read streams that a client's
-   * INSERT may not.
+   * Returns whether this thread analyzes the body of a job. Only a job's INSERT may read a stream.
    */
   public static boolean isAnalyzing() {
     return analyzing.get() != null;
   }
 
-  /** Do something as the analysis of a job. */
+  /** Runs an analysis with `isAnalyzing` set for this thread. */
   public static <T> T analyze(Supplier<T> analysis) {
     analyzing.set(true);
     try {

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.UncheckedIOException;
 import java.util.List;
 
-/** JSON, in which Python and Java exchange everything that has more than one value. */
+/** The JSON that Python and Java exchange when a call has more than one value. */
 public final class Json {
   public static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -25,7 +25,7 @@ public final class Json {
     return (ObjectNode) read(text);
   }
 
-  /** Return the texts of a JSON array. */
+  /** Returns the strings of a JSON array. */
   public static List<String> readTexts(String text) {
     return List.of(MAPPER.convertValue(read(text), String[].class));
   }

@@ -12,7 +12,7 @@ import scala.collection.immutable.Map$;
 import scala.collection.immutable.Seq;
 
 /**
- * A command of ours in Spark's plans: it reads no other plan, and Spark's eager execution calls
+ * A command of JetSQL in Spark's plans. It has no child plans, and Spark's eager execution calls
  * `run` once.
  */
 public abstract class LeafCommand extends LogicalPlan implements LeafRunnableCommand {
@@ -20,8 +20,8 @@ public abstract class LeafCommand extends LogicalPlan implements LeafRunnableCom
   private Seq<Enumeration.Value> patterns = Sequences.of();
 
   /**
-   * @param parts the arguments of the command's constructor, in its order, by which Spark copies
-   *     plans
+   * @param parts the arguments of the command's constructor in their order; Spark copies plans with
+   *     them
    */
   protected LeafCommand(Object... parts) {
     this.parts = parts;
@@ -74,7 +74,8 @@ public abstract class LeafCommand extends LogicalPlan implements LeafRunnableCom
   }
 
   /**
-   * Show nothing of a command in Spark's UI and logs: a statement or an option may hold a password.
+   * Returns an empty text, so that Spark's UI and logs show no arguments of the command: a
+   * statement or an option may contain a password.
    */
   @Override
   public String argString(int maxFields) {

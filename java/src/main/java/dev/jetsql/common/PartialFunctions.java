@@ -6,11 +6,11 @@ import scala.Function1;
 import scala.PartialFunction;
 import scala.runtime.AbstractPartialFunction;
 
-/** Scala's partial functions, which no lambda of Java can be. */
+/** Scala's partial functions, made from Java's lambdas. */
 public final class PartialFunctions {
   private PartialFunctions() {}
 
-  /** Return a function that is defined for the values that `defined` accepts. */
+  /** Returns a function that is defined for the values that `defined` accepts. */
   public static <A, B> PartialFunction<A, B> of(Predicate<A> defined, Function<A, B> function) {
     return new AbstractPartialFunction<>() {
       @Override
@@ -26,7 +26,7 @@ public final class PartialFunctions {
     };
   }
 
-  /** Return a function that collects everything. */
+  /** Returns the identity function, defined for every value. */
   public static <A> PartialFunction<A, A> everything() {
     return of(value -> true, value -> value);
   }

@@ -12,16 +12,16 @@ import java.util.function.BiFunction;
 import java.util.function.Consumer;
 
 /**
- * Calls of the engine's functions (Python), on threads of their own that never end.
+ * Calls of the engine's Python functions, on pooled threads that never end.
  *
- * <p>Py4J keeps a connection for good for every thread that ever called Python, and Spark's
- * endpoints run each statement on a new thread. Made here, there are as many connections as there
- * were calls at one time. It also lets an interrupt, by which Spark cancels a statement, reach the
- * caller, where it would not reach a socket.
+ * <p>Py4J keeps a connection for every thread that ever called Python, and Spark's endpoints run
+ * each statement on a new thread. With the pool, the number of connections is the highest number of
+ * parallel calls. The caller waits for a future and not for a socket, so that it receives the
+ * interrupt with which Spark cancels a statement.
  */
 public final class PythonCalls {
   private static final long CANCEL_AGAIN_MILLIS = 100;
-  private static final AtomicLong numbers = new AtomicLong();
+  private static final AtomicLong lastNumber = new AtomicLong();
   private static final ThreadPoolExecutor threads =
       new ThreadPoolExecutor(
           0,
@@ -29,33 +29,34 @@ public final class PythonCalls {
           Long.MAX_VALUE,
           TimeUnit.NANOSECONDS,
           new SynchronousQueue<>(),
-          PythonCalls::thread);
+          PythonCalls::createThread);
   private static volatile Consumer<String> cancel;
 
   private PythonCalls() {}
 
-  /** Set the function that cancels the statement of a number; null: none. */
+  /** Sets the function that cancels the statement with a given number; null removes it. */
   public static void connect(Consumer<String> cancelStatement) {
     cancel = cancelStatement;
   }
 
-  /** Call a function; an interrupt waits until it has returned. */
+  /** Calls a function that cannot be cancelled. An interrupt takes effect after it has returned. */
   public static Object ask(
       BiFunction<Object, String, Object> function, Object session, String text) {
     return await(threads.submit(() -> function.apply(session, text)), null);
   }
 
   /**
-   * Call a function that can be cancelled: it is given a number and a blank in front of the text.
+   * Calls a function that can be cancelled. Its text begins with the number of the statement and a
+   * blank.
    */
   public static Object run(
       BiFunction<Object, String, Object> function, Object session, String text) {
-    var number = Long.toString(numbers.incrementAndGet());
+    var number = Long.toString(lastNumber.incrementAndGet());
     Callable<Object> call = () -> function.apply(session, number + " " + text);
     return await(threads.submit(call), number);
   }
 
-  /** Do something that calls Python, apart from the thread that asks for it. */
+  /** Runs work that calls Python on a thread of the pool, without waiting for it. */
   public static void later(Runnable work) {
     threads.execute(work);
   }
@@ -82,15 +83,15 @@ public final class PythonCalls {
   }
 
   private static void cancel(String number) {
-    var engine = cancel;
-    if (engine != null) engine.accept(number);
+    var function = cancel;
+    if (function != null) function.accept(number);
   }
 
   /**
-   * Threads inherit nothing from those that happen to need them first: no settings of Spark's, no
-   * session's classes.
+   * Creates a thread that inherits nothing from the caller: neither Spark's local properties nor
+   * the class loader of a session.
    */
-  private static Thread thread(Runnable work) {
+  private static Thread createThread(Runnable work) {
     var thread = new Thread(null, work, "jetsql-call", 0, false);
     thread.setDaemon(true);
     thread.setContextClassLoader(PythonCalls.class.getClassLoader());

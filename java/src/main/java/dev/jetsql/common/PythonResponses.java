@@ -16,14 +16,18 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What functions of Python return: a JSON text, an error, or null; and the rows in it as Spark's.
+ * The responses of Python's functions (JSON, an error, or null), and the rows in them as rows of
+ * Spark.
  */
 public final class PythonResponses {
   private static final long MICROS_A_SECOND = 1_000_000L;
 
   private PythonResponses() {}
 
-  /** Return the JSON of a response, null for null. Throws the error that the response is or has. */
+  /**
+   * Returns the JSON of a response, or null for a null response. Throws the error that the response
+   * is or contains.
+   */
   public static JsonNode of(Object response) {
     if (response == null) return null;
     if (response instanceof Throwable error) throw Exceptions.raise(error);
@@ -32,19 +36,23 @@ public final class PythonResponses {
     return node;
   }
 
-  /** Return the rows of a response, {"rows": [[...]]}. */
+  /** Returns the rows of a response {"rows": [[...]]}. */
   public static Seq<Row> rows(JsonNode response, StructType columns) {
-    var places = IntStream.range(0, columns.length()).toArray();
+    var indexes = IntStream.range(0, columns.length()).toArray();
     var rows = new ArrayList<Row>();
-    response.get("rows").forEach(values -> rows.add(row(values, columns, places)));
+    response.get("rows").forEach(values -> rows.add(row(values, columns, indexes)));
     return CollectionConverters.asScala(rows).toSeq();
   }
 
-  /** Return a row of these columns. places: where their values are in the array. */
-  public static Row row(JsonNode values, StructType columns, int[] places) {
-    var row = new Object[places.length];
-    for (var k = 0; k < places.length; k++)
-      row[k] = value(values.get(places[k]), columns.apply(k).dataType());
+  /**
+   * Returns a row with these columns.
+   *
+   * @param indexes the index in the array of each column's value
+   */
+  public static Row row(JsonNode values, StructType columns, int[] indexes) {
+    var row = new Object[indexes.length];
+    for (var k = 0; k < indexes.length; k++)
+      row[k] = value(values.get(indexes[k]), columns.apply(k).dataType());
     return RowFactory.create(row);
   }
 
@@ -80,8 +88,8 @@ public final class PythonResponses {
   }
 
   /**
-   * Round to microseconds as Python does it: clients that are given the same value by Python must
-   * get the same one.
+   * Rounds to microseconds as Python does: clients that receive the value from Python must get the
+   * same one.
    */
   static Timestamp timestampOf(double seconds) {
     var whole = Math.floor(seconds);

@@ -13,23 +13,23 @@ import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.trees.Origin;
 
 /**
- * Options that name a secret instead of holding it: `secret:env:NAME`, `secret:file:PATH`.
+ * Options whose value is a reference to a secret: `secret:env:NAME`, `secret:file:PATH`.
  *
- * <p>The catalogue keeps what was written. The driver reads the secret when something connects, and
- * remembers it, so that it can be taken out of the messages of errors: drivers and clients quote
- * the values that they refuse.
+ * <p>The catalog stores the reference. Spark's driver reads the secret for a connection and
+ * remembers it, to redact it in error messages: JDBC drivers and Kafka's clients quote the values
+ * that they refuse.
  */
 public final class Secrets {
   private static final String PREFIX = "secret:";
   private static final String REDACTED = "***";
   private static final int MAX_BYTES = 64 * 1024;
   private static final int MAX_REMEMBERED = 1000;
-  private static final int MIN_REDACTED = 3; // hiding every "a" in a message would protect nothing
-  private static final int MIN_REDACTED_INSIDE_WORDS =
-      8; // a shorter one is part of ordinary words by chance
+  private static final int MIN_REDACTED =
+      3; // redacting every "a" in a message would protect nothing
+  // Ordinary words contain shorter ones by chance.
+  private static final int MIN_REDACTED_INSIDE_WORDS = 8;
   private static final int MIN_PIECE = 12;
-  // Of a URL, the scheme is no secret, and messages about other things name it:
-  // "jdbc:postgresql://"
+  // The scheme of a URL is not secret, and unrelated messages contain it: "jdbc:postgresql://".
   private static final Pattern SCHEME = Pattern.compile("^[a-z][a-z0-9+.:-]*://");
   private static final String WORD_CHARACTER = "[\\p{L}\\p{N}_]";
 
@@ -38,7 +38,7 @@ public final class Secrets {
 
   private Secrets() {}
 
-  /** The values that were read, in the order of their last use. */
+  /** The secrets that were read, in the order of their last use. */
   private static final class Remembered extends LinkedHashMap<String, Boolean> {
     private static final long serialVersionUID = 1L;
 
@@ -52,23 +52,24 @@ public final class Secrets {
     }
   }
 
-  /** Set what the names of secret options look like: Python's `SECRET_NAMES`. */
+  /** Sets the pattern of the names of secret options: Python's `SECRET_NAMES`. */
   public static void setNames(String pattern) {
     names = Pattern.compile(pattern);
   }
 
-  /** Return whether an option of this name holds a secret. */
+  /** Returns whether an option with this name contains a secret. */
   public static boolean isName(String option) {
     return names.matcher(option).find();
   }
 
-  /** Return whether a value names a secret, which is read when it is needed. */
+  /** Returns whether a value is a reference to a secret. */
   public static boolean isReference(String value) {
     return value.startsWith(PREFIX);
   }
 
   /**
-   * Return the secret that a value names; every other value as it is. Throws SECRET_NOT_READABLE.
+   * Returns the secret that a reference names, or any other value unchanged. Throws
+   * SECRET_NOT_READABLE.
    */
   public static String reveal(String value) {
     if (value == null || !isReference(value)) return value;
@@ -78,10 +79,12 @@ public final class Secrets {
       if (parts[1].equals("file")) return remember(fromFile(parts[2]));
     }
     throw notReadable(
-        "'" + value + "' names no secret. Write 'secret:env:NAME' or 'secret:file:PATH'.");
+        "'"
+            + value
+            + "' is not a reference to a secret. Write 'secret:env:NAME' or 'secret:file:PATH'.");
   }
 
-  /** Return options, a JSON object, with the secrets that their values name. */
+  /** Returns options (a JSON object) with the secrets in place of the references. */
   public static String revealOptions(String options) {
     var revealed = Json.readObject(options);
     revealed
@@ -91,26 +94,31 @@ public final class Secrets {
   }
 
   private static String fromEnvironment(String name) {
-    var found = System.getenv(name);
-    if (found != null) return found;
+    var value = System.getenv(name);
+    if (value != null) return value;
     throw notReadable(
-        "The environment of the engine has no variable " + name + ". Start the engine with it.");
+        "The environment variable "
+            + name
+            + " of the engine is not set. Set it and restart the engine.");
   }
 
   private static String fromFile(String name) {
-    byte[] read;
+    byte[] content;
     try (var file = Files.newInputStream(Path.of(name))) {
-      read = file.readNBytes(MAX_BYTES + 1);
+      content = file.readNBytes(MAX_BYTES + 1);
     } catch (IOException | RuntimeException e) {
-      var why = e.getClass().getSimpleName();
-      throw notReadable(
-          "The file " + name + ", which should hold a secret, can't be read: " + why + ".");
+      var reason = e.getClass().getSimpleName();
+      throw notReadable("Cannot read the secret in the file " + name + ": " + reason + ".");
     }
-    if (read.length > MAX_BYTES) {
+    if (content.length > MAX_BYTES) {
       throw notReadable(
-          "The file " + name + " holds no secret: it has more than " + MAX_BYTES / 1024 + " KiB.");
+          "Cannot read the secret in the file "
+              + name
+              + ": it is larger than "
+              + MAX_BYTES / 1024
+              + " KiB.");
     }
-    return new String(read, StandardCharsets.UTF_8).stripTrailing();
+    return new String(content, StandardCharsets.UTF_8).stripTrailing();
   }
 
   static String remember(String value) {
@@ -120,15 +128,12 @@ public final class Secrets {
     return value;
   }
 
-  /**
-   * Return a message without the secrets that were read: without a whole one, a line of one, or a
-   * longer piece.
-   */
+  /** Returns a message without the secrets that were read, their lines, and their longer pieces. */
   public static String redact(String message) {
     if (message == null) return null;
-    var shown = message;
-    for (var secret : rememberedValues()) shown = without(shown, secret);
-    return shown;
+    var redacted = message;
+    for (var secret : rememberedValues()) redacted = redactSecret(redacted, secret);
+    return redacted;
   }
 
   private static List<String> rememberedValues() {
@@ -137,19 +142,19 @@ public final class Secrets {
     }
   }
 
-  private static String without(String message, String secret) {
-    var shown = withoutText(message, secret);
-    for (var line : secret.split("\\R", 0)) shown = withoutText(shown, line.trim());
-    return withoutPieces(shown, secret);
+  private static String redactSecret(String message, String secret) {
+    var redacted = redactText(message, secret);
+    for (var line : secret.split("\\R", 0)) redacted = redactText(redacted, line.trim());
+    return redactPieces(redacted, secret);
   }
 
-  private static String withoutText(String message, String text) {
+  private static String redactText(String message, String text) {
     if (text.length() < MIN_REDACTED) return message;
     if (text.length() >= MIN_REDACTED_INSIDE_WORDS) return message.replace(text, REDACTED);
     return wholeWord(text).matcher(message).replaceAll(Matcher.quoteReplacement(REDACTED));
   }
 
-  /** Return a pattern for a text that no word goes on from: `ann`, but not in `channel`. */
+  /** Returns a pattern that finds a text as whole words only: `ann`, but not within `channel`. */
   private static Pattern wholeWord(String text) {
     var before = text.substring(0, 1).matches(WORD_CHARACTER) ? "(?<!" + WORD_CHARACTER + ")" : "";
     var after =
@@ -159,36 +164,36 @@ public final class Secrets {
     return Pattern.compile(before + Pattern.quote(text) + after);
   }
 
-  /** Servers cut what they quote, so a piece of a secret may be in a message. */
-  private static String withoutPieces(String message, String value) {
+  /** Redacts pieces of a secret: servers truncate the values that they quote. */
+  private static String redactPieces(String message, String value) {
     var secret = SCHEME.matcher(value).replaceFirst("");
     if (secret.length() < MIN_PIECE) return message;
-    var shown = new StringBuilder();
+    var redacted = new StringBuilder();
     var at = 0;
     while (at < message.length()) {
       var stop = at + MIN_PIECE;
       if (stop > message.length() || !secret.contains(message.substring(at, stop))) {
-        shown.append(message.charAt(at++));
+        redacted.append(message.charAt(at++));
         continue;
       }
       while (stop < message.length() && secret.contains(message.substring(at, stop + 1))) stop++;
-      shown.append(REDACTED);
+      redacted.append(REDACTED);
       at = stop;
     }
-    return shown.toString();
+    return redacted.toString();
   }
 
   /**
-   * Return the error of an option that can't name a secret.
+   * Throws the error of an option whose value cannot be a reference to a secret.
    *
-   * @param place null where a statement has none
+   * @param origin null when the option has no position in a statement
    */
-  public static RuntimeException noSecret(Origin place, String option, String why) {
-    var message = "The option '" + option + "' can't name a secret: " + why;
+  public static RuntimeException noSecret(Origin origin, String option, String reason) {
+    var message = "The option '" + option + "' cannot name a secret: " + reason;
     return Exceptions.raise(
-        place == null
+        origin == null
             ? JetSqlException.of("INVALID_OPTION_VALUE", "22023", message)
-            : JetSqlException.at(place, "INVALID_OPTION_VALUE", "22023", message));
+            : JetSqlException.at(origin, "INVALID_OPTION_VALUE", "22023", message));
   }
 
   private static RuntimeException notReadable(String message) {

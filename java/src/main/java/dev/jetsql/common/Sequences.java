@@ -4,7 +4,7 @@ import java.util.List;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Scala's sequences, made of Java's values. */
+/** Scala's sequences, made from Java's values. */
 public final class Sequences {
   private Sequences() {}
 

@@ -19,8 +19,8 @@ import org.apache.thrift.transport.TTransportFactory;
 /** Spark's Thrift service with limits on connections that have not logged in. */
 final class LimitedThriftService extends ThriftBinaryCLIService {
   /**
-   * The limit of a login message in bytes: a user name and a token. libthrift allocates what a
-   * client announces.
+   * The limit of a login message in bytes: a user name and a token. libthrift allocates the size
+   * that a client announces.
    */
   private static final int LOGIN_BYTES = 65536;
 
@@ -60,10 +60,10 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
   }
 
   /**
-   * Make the session that this thread has just opened leave Spark's class loaders open when it
-   * ends. Hive closes the class loader of a session and its parents up to `parentLoader`, and with
-   * the class loader that Spark gives its sessions these include the one of `spark.jars`, which
-   * then no longer finds a class that was not used before.
+   * Prevents the session that this thread has just opened from closing Spark's class loaders when
+   * it ends. Hive closes the class loader of a session and its parents up to `parentLoader`. In
+   * Spark's sessions the parents include the loader of `spark.jars`, which then cannot load further
+   * classes.
    */
   private static void keepClassLoaders() {
     try {
@@ -119,10 +119,10 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
       try {
         loggedIn =
             sasl.getTransport(
-                socket); // the second time, for the output, it returns the same transport
+                socket); // the second call, for the output, returns the same transport
       } catch (RuntimeException e) {
-        // The server logs every other type with a stack trace, and an attacker must not fill the
-        // log.
+        // The server logs every other error type with a stack trace, with which an attacker could
+        // fill the log.
         if (!pending.remove((TSocket) socket))
           throw new TTransportException(TTransportException.TIMED_OUT, e);
         throw e;

@@ -9,10 +9,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.apache.thrift.transport.TSocket;
 
-/**
- * The connections that have not logged in, oldest first, with a limit on their number and on their
- * time.
- */
+/** The connections that have not logged in, oldest first, with limits on their number and time. */
 final class PendingLogins {
   private final int max;
   private final long millis;
@@ -22,10 +19,10 @@ final class PendingLogins {
   private boolean stopped;
 
   /**
-   * Create an empty set of connections.
+   * Creates an empty set of connections.
    *
-   * @param max how many connections may be open without a login
-   * @param millis the time that a connection has for its login
+   * @param max the number of connections that may be open without a login
+   * @param millis the time for a login, in milliseconds
    */
   PendingLogins(int max, long millis) {
     this.max = max;
@@ -39,8 +36,8 @@ final class PendingLogins {
   }
 
   /**
-   * Add a new connection, close the oldest when there are too many, and close this one at its
-   * deadline.
+   * Adds a new connection, closes the oldest one when there are too many, and closes this one at
+   * its deadline.
    */
   @SuppressWarnings(
       "FutureReturnValueIgnored") // a close that fails is logged by the server's thread
@@ -51,8 +48,8 @@ final class PendingLogins {
   }
 
   /**
-   * Remove a connection that has logged in or failed to, and return whether it was still open for
-   * its login.
+   * Removes a connection whose login has succeeded or failed, and returns whether it was still open
+   * for its login.
    */
   synchronized boolean remove(TSocket socket) {
     return sockets.remove(socket);
@@ -67,7 +64,7 @@ final class PendingLogins {
     }
   }
 
-  /** Close all connections, and later ones as soon as they are added. */
+  /** Closes all connections. A connection that is added later is closed immediately. */
   synchronized void stop() {
     stopped = true;
     deadlines.shutdownNow();

@@ -10,23 +10,23 @@ import org.apache.hive.service.cli.CLIService;
 /**
  * Logs clients in to the Thrift endpoint, with limits on connections that have not logged in: each
  * is closed after a deadline that no byte extends, and the oldest is closed when there are too
- * many. Without them such a connection holds one of the server's threads for ever: Spark's service
- * has no timeout for the login, and libthrift ignores Hive's.
+ * many. Without the limits, a connection would occupy one of the server's threads for ever: Spark's
+ * service has no timeout for the login, and libthrift ignores Hive's.
  */
 public final class ThriftLogins {
   private ThriftLogins() {}
 
-  /** Expect this token at logins, and return the name of the class that compares it. */
+  /** Sets the token that logins need, and returns the name of the class that checks it. */
   public static String expect(String token) {
     TokenLogin.expect(token);
     return TokenLogin.class.getName();
   }
 
   /**
-   * Limit the logins of a server that has been initialized and not started.
+   * Limits the logins of a server that has been initialized but not started.
    *
-   * @param max how many connections may be open without a login
-   * @param millis the time that a connection has for its login
+   * @param max the number of connections that may be open without a login
+   * @param millis the time for a login, in milliseconds
    */
   public static void limit(CompositeService server, HiveConf conf, int max, long millis)
       throws Exception {

@@ -14,13 +14,13 @@ import java.util.Base64;
 import java.util.Locale;
 
 /**
- * Admits a request to Spark's web UI that has the token as its password (any user name), or as a
- * bearer token.
+ * Admits requests to Spark's web UI that have the token as their password (with any user name) or
+ * as a bearer token.
  */
 public final class TokenFilter implements Filter {
   private static volatile byte[] token;
 
-  /** Set the token that requests need from now on. Before that every request is refused. */
+  /** Sets the token that requests need. Until the first call, every request is refused. */
   public static void expect(String expected) {
     token = expected.getBytes(StandardCharsets.UTF_8);
   }
@@ -39,7 +39,7 @@ public final class TokenFilter implements Filter {
         "WWW-Authenticate",
         "Basic realm=\"Spark UI of JetSQL: the password is the engine's token\"");
     refusal.sendError(
-        HttpServletResponse.SC_UNAUTHORIZED, "The password has to be the engine's token.");
+        HttpServletResponse.SC_UNAUTHORIZED, "The password must be the engine's token.");
   }
 
   private static byte[] credentials(String header) {

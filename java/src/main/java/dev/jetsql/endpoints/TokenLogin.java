@@ -6,12 +6,12 @@ import javax.security.sasl.AuthenticationException;
 import org.apache.hive.service.auth.PasswdAuthenticationProvider;
 
 /**
- * Admits a client to the Thrift endpoint that has the token as its password, under any user name.
+ * Admits clients to the Thrift endpoint that have the token as their password, with any user name.
  */
 public final class TokenLogin implements PasswdAuthenticationProvider {
   private static volatile byte[] token;
 
-  /** Set the token that clients need from now on. Before that every login is refused. */
+  /** Sets the token that clients need. Until the first call, every login is refused. */
   public static void expect(String expected) {
     token = expected.getBytes(StandardCharsets.UTF_8);
   }
@@ -21,7 +21,7 @@ public final class TokenLogin implements PasswdAuthenticationProvider {
     byte[] expected = token;
     byte[] presented = password == null ? new byte[0] : password.getBytes(StandardCharsets.UTF_8);
     if (expected == null || !MessageDigest.isEqual(expected, presented)) {
-      throw new AuthenticationException("The password has to be the engine's token.");
+      throw new AuthenticationException("The password must be the engine's token.");
     }
   }
 }

@@ -15,9 +15,9 @@ import org.apache.hadoop.io.IOUtils;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * File operations on Hadoop's file systems, each in a single call from Python. A batch needs a
- * dozen of them, and calls for their steps (a path, its file system, its status) would take longer
- * than the steps.
+ * File operations on Hadoop's file systems, each in a single call from Python. A batch needs about
+ * twelve of them. Separate calls for the path, its file system and its status would take longer
+ * than the operations.
  */
 public final class Files {
   private final Configuration conf;
@@ -26,22 +26,22 @@ public final class Files {
     this.conf = conf;
   }
 
-  /** Return the files that a session's Spark reaches. */
+  /** Returns the operations with the Hadoop configuration of a session. */
   public static Files of(SparkSession session) {
     return new Files(session.sparkContext().hadoopConfiguration());
   }
 
-  /** Return whether a path exists. */
+  /** Returns whether a path exists. */
   public boolean exists(String path) throws IOException {
     return fileSystem(path).exists(new Path(path));
   }
 
-  /** Delete a file, or a folder with its content. */
+  /** Deletes a file, or a folder with its content. */
   public void delete(String path) throws IOException {
     fileSystem(path).delete(new Path(path), true);
   }
 
-  /** Move a file and create the target's folder. Returns false when the file system refuses. */
+  /** Moves a file and creates the target's folder. Returns false when the file system refuses. */
   public boolean rename(String source, String target) throws IOException {
     var path = new Path(target);
     FileSystem files = fileSystem(target);
@@ -49,13 +49,13 @@ public final class Files {
     return files.rename(new Path(source), path);
   }
 
-  /** Set the modification time of a file to now. */
+  /** Sets the modification time of a file to now. */
   public void touch(String path) throws IOException {
     fileSystem(path).setTimes(new Path(path), System.currentTimeMillis(), -1L);
   }
 
   /**
-   * Return the names in a folder as a sorted JSON array, which is empty when the folder does not
+   * Returns the names in a folder as a sorted JSON array, which is empty when the folder does not
    * exist.
    */
   public String names(String folder) throws IOException {
@@ -72,14 +72,14 @@ public final class Files {
         .toArray(String[]::new);
   }
 
-  /** Return the modification time of a file in milliseconds since the epoch. */
+  /** Returns the modification time of a file in milliseconds since the epoch. */
   public long modified(String path) throws IOException {
     return fileSystem(path).getFileStatus(new Path(path)).getModificationTime();
   }
 
   /**
-   * Return all files below a folder, relative to it, as a JSON array. A file that is deleted at the
-   * same time may be missing or not.
+   * Returns all files below a folder, relative to it, as a JSON array. A file that is deleted at
+   * the same time may be missing or not.
    */
   public String filesBelow(String folder) throws IOException {
     ArrayNode names = Json.MAPPER.createArrayNode();
@@ -99,7 +99,7 @@ public final class Files {
   }
 
   /**
-   * Copy files, replace existing ones, and return their size in bytes.
+   * Copies files, replaces existing ones, and returns their size in bytes.
    *
    * @param names the names of the files relative to both folders, as a JSON array
    */
@@ -117,7 +117,7 @@ public final class Files {
   }
 
   /**
-   * Return the greatest number that is the name of a file in a folder, or null when there is none.
+   * Returns the greatest number that is the name of a file in a folder, or null when there is none.
    */
   public Long newest(String folder) throws IOException {
     return Arrays.stream(namesIn(folder))
@@ -127,13 +127,13 @@ public final class Files {
         .orElse(null);
   }
 
-  /** Return the text of a file that another program wrote, or null when it does not exist. */
+  /** Returns the text of a file that another program wrote, or null when it does not exist. */
   public String readIfThere(String path) throws IOException {
     FileSystem files = withoutChecksums(path);
     return files.exists(new Path(path)) ? text(files, new Path(path)) : null;
   }
 
-  /** Return the text of a file. */
+  /** Returns the text of a file. */
   public String read(String path) throws IOException {
     return text(fileSystem(path), new Path(path));
   }
@@ -145,8 +145,8 @@ public final class Files {
   }
 
   /**
-   * Write a whole file to the disk: a crash never leaves a part of it under its name. Returns false
-   * when the file system refuses.
+   * Writes a whole file to the disk: a crash never leaves a part of it under its name. Returns
+   * false when the file system refuses.
    */
   public boolean write(String path, String text) throws IOException {
     String draft = path + ".draft";
@@ -158,7 +158,7 @@ public final class Files {
     return rename(draft, path);
   }
 
-  /** Return a path as a URI with its scheme. */
+  /** Returns a path as a URI with its scheme. */
   public String qualified(String path) throws IOException {
     return fileSystem(path).makeQualified(new Path(path)).toString();
   }
@@ -168,7 +168,7 @@ public final class Files {
   }
 
   /**
-   * Return the file system without Hadoop's checksums: after a restore they may be those of an
+   * Returns the file system without Hadoop's checksums: after a restore they may be those of an
    * older file.
    */
   private FileSystem withoutChecksums(String path) throws IOException {

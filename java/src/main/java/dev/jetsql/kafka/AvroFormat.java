@@ -20,8 +20,8 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Convert between columns and Avro records, with or without the header of clients of a schema
- * registry.
+ * Converts between columns and Avro records, with or without the header that clients of a schema
+ * registry write.
  */
 final class AvroFormat {
   static final String SCHEMA = "schema";
@@ -34,8 +34,8 @@ final class AvroFormat {
   private final Map<String, String> options;
 
   /**
-   * @param columns the columns of the table that the record has
-   * @param options those of the table that begin with `avro.`, without that
+   * @param columns the columns of the table that are in the record
+   * @param options the table's options that begin with `avro.`, without this prefix
    */
   AvroFormat(StructType columns, Map<String, String> options) {
     this.columns = columns;
@@ -43,18 +43,18 @@ final class AvroFormat {
   }
 
   /**
-   * Return the Spark fields of an Avro schema, which must be a record. Raises Avro's errors for
-   * what is no schema.
+   * Returns the Spark fields of an Avro schema, which must be a record. Throws Avro's errors for an
+   * invalid schema.
    */
   static StructType fields(String schema) {
     Schema parsed = new Schema.Parser().parse(schema);
     if (SchemaConverters.toSqlType(parsed).dataType() instanceof StructType fields) return fields;
-    throw new IllegalArgumentException("it is no record");
+    throw new IllegalArgumentException("it is not a record");
   }
 
   /**
-   * Return the columns as a struct, each from the field of its name, whatever the order and types
-   * of the fields.
+   * Returns the columns as a struct. Each column is cast from the field with its name; the order of
+   * the fields does not matter.
    */
   Column parse(Column bytes) {
     byte[] header = header();
@@ -62,7 +62,7 @@ final class AvroFormat {
         header.length == 0
             ? bytes
             : when(
-                start(bytes).equalTo(lit(header)),
+                headerOf(bytes).equalTo(lit(header)),
                 substring(bytes, header.length + 1, Integer.MAX_VALUE));
     Column parsed = call_function("from_avro", record, lit(schema()), readerOptions());
     StructType fields = fields(schema());
@@ -75,7 +75,7 @@ final class AvroFormat {
     return when(parsed.getField(READ), struct(members.toArray(Column[]::new)));
   }
 
-  /** Return the bytes of a row's values, which are in the order of the columns. */
+  /** Returns the bytes of a row's values, which are in the order of the columns. */
   Column encode(Column[] values) {
     List<Column> members = new ArrayList<>();
     for (StructField field : fields(schema()).fields()) {
@@ -89,27 +89,26 @@ final class AvroFormat {
     return concat(lit(header()), record);
   }
 
-  /** Return the reason why bytes do not fit, as a text without a full stop. */
+  /** Returns the reason why bytes do not fit, as a text without a full stop. */
   Column reason(Column bytes) {
-    Column reason = lit("it is no avro of these columns");
+    Column reason = lit("it is not valid avro for these columns");
     byte[] header = header();
     if (header.length == 0) {
       Column zero = substring(bytes, 1, 1).equalTo(lit(new byte[1]));
       return when(
               zero,
               lit(
-                  "it is no avro of these columns (should clients of a schema registry have"
-                      + " written it, the option 'avro.schema.id' is missing)"))
+                  "it is not valid avro for these columns (if a client of a schema registry wrote"
+                      + " it, set the option 'avro.schema.id')"))
           .otherwise(reason);
     }
-    return when(start(bytes).equalTo(lit(header)), reason)
-        .otherwise(
-            lit("it does not begin with the number of the schema that 'avro.schema.id' says"));
+    return when(headerOf(bytes).equalTo(lit(header)), reason)
+        .otherwise(lit("it does not begin with the schema id of the option 'avro.schema.id'"));
   }
 
   /**
-   * Return what clients of a schema registry write before a record: a zero, and the schema's number
-   * in four bytes.
+   * Returns the header that clients of a schema registry write before a record: a zero byte, and
+   * the schema id in four bytes.
    */
   private byte[] header() {
     String id = OptionMaps.get(options, SCHEMA_ID);
@@ -117,27 +116,27 @@ final class AvroFormat {
     return ByteBuffer.allocate(HEADER_BYTES).putInt(1, Integer.parseInt(id)).array();
   }
 
-  private static Column start(Column bytes) {
+  private static Column headerOf(Column bytes) {
     return substring(bytes, 1, HEADER_BYTES);
   }
 
-  /** Return the given schema, or the one that Spark makes of the columns. */
+  /** Returns the schema in the options, or the one that Spark derives from the columns. */
   private String schema() {
-    String given = OptionMaps.get(options, SCHEMA);
-    return given != null
-        ? given
+    String schema = OptionMaps.get(options, SCHEMA);
+    return schema != null
+        ? schema
         : SchemaConverters.toAvroType(columns, false, "topLevelRecord", "").toString();
   }
 
-  /** Return the options of `from_avro` as a map expression. */
+  /** Returns the options of `from_avro` as a map expression. */
   private Column readerOptions() {
-    Map<String, String> given = new HashMap<>(options);
-    given.put("mode", "PERMISSIVE");
-    String evolved = OptionMaps.find(given, EVOLVED_SCHEMA);
-    if (evolved == null) given.put(EVOLVED_SCHEMA, withReadField(schema()));
-    else given.put(evolved, withReadField(given.get(evolved)));
+    Map<String, String> readerOptions = new HashMap<>(options);
+    readerOptions.put("mode", "PERMISSIVE");
+    String evolved = OptionMaps.find(readerOptions, EVOLVED_SCHEMA);
+    if (evolved == null) readerOptions.put(EVOLVED_SCHEMA, withReadField(schema()));
+    else readerOptions.put(evolved, withReadField(readerOptions.get(evolved)));
     List<Column> pairs = new ArrayList<>();
-    given.forEach(
+    readerOptions.forEach(
         (name, value) -> {
           if (name.equalsIgnoreCase(SCHEMA) || name.equalsIgnoreCase(SCHEMA_ID)) return;
           pairs.add(lit(name));
@@ -147,18 +146,22 @@ final class AvroFormat {
   }
 
   /**
-   * Return a schema with one field more, which no message has and every message that is read gets
-   * by default. Without it, a record whose fields are all NULL would look like bytes that are no
+   * Returns the schema with an additional field, which is absent from all messages and has a
+   * default value. It distinguishes a record whose fields are all NULL from bytes that are not a
    * record.
    */
   private static String withReadField(String schema) {
-    Schema given = new Schema.Parser().parse(schema);
+    Schema original = new Schema.Parser().parse(schema);
     List<Schema.Field> fields = new ArrayList<>();
-    for (Schema.Field field : given.getFields())
+    for (Schema.Field field : original.getFields())
       fields.add(new Schema.Field(field, field.schema()));
     fields.add(new Schema.Field(READ, Schema.create(Schema.Type.BOOLEAN), null, true));
     return Schema.createRecord(
-            given.getName(), given.getDoc(), given.getNamespace(), given.isError(), fields)
+            original.getName(),
+            original.getDoc(),
+            original.getNamespace(),
+            original.isError(),
+            fields)
         .toString();
   }
 }

@@ -13,9 +13,9 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.slf4j.LoggerFactory;
 
 /**
- * Limit the size of a producer's record batches to what their topic accepts. Kafka's client splits
- * a batch that the broker refuses into others of `batch.size`. If these are too large as well, it
- * repeats that until its timeout.
+ * Limits the size of a producer's record batches to the limit of their topic. When the broker
+ * refuses a batch, Kafka's client splits it into batches of `batch.size`. If these are too large as
+ * well, it repeats this until its timeout.
  */
 final class BatchSizeLimit {
   private static final String SIZE = "kafka.batch.size";
@@ -25,15 +25,15 @@ final class BatchSizeLimit {
   private BatchSizeLimit() {}
 
   /**
-   * Lower the size in a writer's options to the topic's limit. If the broker does not report it,
-   * the size stays.
+   * Lowers the size in a writer's options to the topic's limit. If the broker does not report the
+   * limit, the size does not change.
    */
   static void apply(Map<String, String> options, String topic) {
     String name = OptionMaps.find(options, SIZE);
-    String given = name == null ? KAFKAS_DEFAULT : options.get(name);
-    if (!given.matches("[0-9]{1,18}")) return; // the producer reports what is wrong with it
+    String size = name == null ? KAFKAS_DEFAULT : options.get(name);
+    if (!size.matches("[0-9]{1,18}")) return; // the producer reports the error
     long largest = largest(topic, options);
-    if (Long.parseLong(given) > largest)
+    if (Long.parseLong(size) > largest)
       options.put(name == null ? SIZE : name, String.valueOf(largest));
   }
 
@@ -41,9 +41,9 @@ final class BatchSizeLimit {
     try {
       return describe(topic, clientConf(options));
     } catch (ExecutionException e) {
-      return unknown(topic, e.getCause());
+      return logUnknown(topic, e.getCause());
     } catch (KafkaException e) {
-      return unknown(topic, e);
+      return logUnknown(topic, e);
     } catch (InterruptedException e) {
       throw Exceptions.raise(e);
     }
@@ -61,10 +61,10 @@ final class BatchSizeLimit {
     }
   }
 
-  /** Return no limit: the producer, which connects next, reports the error. */
-  private static long unknown(String topic, Throwable error) {
+  /** Returns Long.MAX_VALUE, no limit. The producer connects next and reports the error. */
+  private static long logUnknown(String topic, Throwable error) {
     LoggerFactory.getLogger(BatchSizeLimit.class)
-        .info("The settings of topic {} are not known: {}", topic, String.valueOf(error));
+        .info("Cannot read the settings of topic {}: {}", topic, String.valueOf(error));
     return Long.MAX_VALUE;
   }
 

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Make the options of the connector's reader and writer from those of a table, with JetSQL's
- * defaults and secrets.
+ * Creates the options of the connector's reader and writer from those of a table, with JetSQL's
+ * defaults and with secrets in place of their references.
  */
 final class ConnectorOptions {
   private static final String CLIENT_PREFIX = "kafka.";
@@ -24,96 +24,96 @@ final class ConnectorOptions {
           "kafka.max.partition.fetch.bytes", "8388608",
           "kafka.receive.buffer.bytes", "1048576",
           "startingOffsets", "earliest");
-  // After each fetch Spark asks for the end of the topic. That request queues after the client's
-  // next fetch, which
-  // waits for new records, by default for 500 ms.
+  // After each fetch Spark requests the end offsets of the topic. The client has already sent its
+  // next fetch, which waits for new records, by default for 500 ms, and delays that request.
   private static final String FETCH_WAIT = "kafka.fetch.max.wait.ms";
   private static final Map<String, String> SHORT_WAIT =
       Map.of(FETCH_WAIT, "5", "jetsql.short.wait", "true");
-  // Kafka's own defaults wait for no second message and do not compress, which is slow for streams
-  // of small records.
+  // Kafka's defaults send messages one by one and uncompressed, which is slow for streams of small
+  // records.
   private static final Map<String, String> WRITER =
       Map.of(
           "kafka.linger.ms", "20",
           "kafka.batch.size", "262144",
           "kafka.compression.type", "lz4");
-  // In real-time mode the wait for a second message would be most of a message's latency.
+  // In real-time mode the linger time would be most of a message's latency.
   private static final Map<String, String> REAL_TIME_WRITER = Map.of("kafka.linger.ms", "0");
 
-  private static final List<String> ONLY_STREAMS =
+  private static final List<String> STREAMS_ONLY =
       List.of("maxoffsetspertrigger", "minoffsetspertrigger", "maxtriggerdelay");
-  private static final List<String> ONLY_BATCHES =
+  private static final List<String> BATCHES_ONLY =
       List.of("endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp");
 
-  private static final Set<String> JETSQLS_OWN =
+  private static final Set<String> JETSQL_OPTIONS =
       Set.of("topic", "path", "serialization.format", "watermark", "on.error");
-  private static final List<String> JETSQLS_PREFIXES =
+  private static final List<String> JETSQL_PREFIXES =
       List.of("key.", "value.", "json.", "csv.", "avro.", "delivery.");
 
   /**
-   * The setting of a job that overrides its tables' option: a planned batch forbids to change the
-   * job's statement.
+   * The setting of a job that overrides its tables' option `failOnDataLoss`. While a batch is
+   * planned, the statement of the job cannot be changed.
    */
   private static final String DATA_LOSS = "spark.jetsql.kafka.failOnDataLoss";
 
   private ConnectorOptions() {}
 
-  /** Return the options of a reader, with the secrets that they name. */
+  /** Returns the options of a reader, with secrets in place of their references. */
   static Map<String, String> ofReader(KafkaTable table, boolean streaming) {
-    Map<String, String> given = ofConnector(table);
+    Map<String, String> options = ofConnector(table);
     String starting = table.option("startingOffsets");
     if (!streaming && "latest".equalsIgnoreCase(starting))
-      OptionMaps.remove(given, "startingOffsets");
-    for (String other : streaming ? ONLY_BATCHES : ONLY_STREAMS) OptionMaps.remove(given, other);
+      OptionMaps.remove(options, "startingOffsets");
+    for (String excluded : streaming ? BATCHES_ONLY : STREAMS_ONLY)
+      OptionMaps.remove(options, excluded);
     var dataLoss = table.session().conf().getOption(DATA_LOSS);
     if (streaming && dataLoss.isDefined()) {
-      OptionMaps.remove(given, "failOnDataLoss");
-      given.put("failOnDataLoss", dataLoss.get());
+      OptionMaps.remove(options, "failOnDataLoss");
+      options.put("failOnDataLoss", dataLoss.get());
     }
-    OptionMaps.putMissing(given, READER);
-    if (OptionMaps.find(given, FETCH_WAIT) == null) OptionMaps.putMissing(given, SHORT_WAIT);
-    if (table.topic() != null) given.put("subscribe", table.topic());
-    return given;
+    OptionMaps.putMissing(options, READER);
+    if (OptionMaps.find(options, FETCH_WAIT) == null) OptionMaps.putMissing(options, SHORT_WAIT);
+    if (table.topic() != null) options.put("subscribe", table.topic());
+    return options;
   }
 
   /**
-   * Return the options of a writer, with the secrets that they name. It asks the broker for the
-   * topic's largest batch.
+   * Returns the options of a writer, with secrets in place of their references. Requests the
+   * topic's size limit from the broker.
    *
-   * @param inBatches whether a message may wait for others
+   * @param inBatches false in real-time mode, where a message is sent immediately
    */
   static Map<String, String> ofWriter(KafkaTable table, boolean inBatches) {
-    Map<String, String> given = ofConnector(table);
-    OptionMaps.putMissing(given, inBatches ? WRITER : REAL_TIME_WRITER);
+    Map<String, String> options = ofConnector(table);
+    OptionMaps.putMissing(options, inBatches ? WRITER : REAL_TIME_WRITER);
     if (table.topic() != null) {
-      given.put("topic", table.topic());
-      BatchSizeLimit.apply(given, table.topic());
+      options.put("topic", table.topic());
+      BatchSizeLimit.apply(options, table.topic());
     }
-    return given;
+    return options;
   }
 
   private static Map<String, String> ofConnector(KafkaTable table) {
-    Map<String, String> given = new HashMap<>();
+    Map<String, String> options = new HashMap<>();
     table
         .options()
         .forEach(
             (name, value) -> {
-              if (!isJetSqls(name)) given.put(name, revealed(name, value));
+              if (!isJetSqlOption(name)) options.put(name, reveal(name, value));
             });
-    return given;
+    return options;
   }
 
-  /** Return whether an option is for JetSQL and unknown to the connector. */
-  static boolean isJetSqls(String name) {
+  /** Returns whether an option is JetSQL's and not the connector's. */
+  static boolean isJetSqlOption(String name) {
     String key = name.toLowerCase(Locale.ROOT);
-    return JETSQLS_OWN.contains(key) || JETSQLS_PREFIXES.stream().anyMatch(key::startsWith);
+    return JETSQL_OPTIONS.contains(key) || JETSQL_PREFIXES.stream().anyMatch(key::startsWith);
   }
 
   /**
-   * Return the value of an option, read from its secret if it names one. Only client options name
-   * secrets.
+   * Returns the value of an option, or the secret that it refers to. Only client options can refer
+   * to secrets.
    */
-  private static String revealed(String name, String value) {
+  private static String reveal(String name, String value) {
     boolean ofClient = name.toLowerCase(Locale.ROOT).startsWith(CLIENT_PREFIX);
     if (value == null || !Secrets.isReference(value) || !ofClient) return value;
     String secret = Secrets.reveal(value);
@@ -123,12 +123,12 @@ final class ConnectorOptions {
         JetSqlException.of(
             "INVALID_OPTION_VALUE",
             "22023",
-            "'"
-                + name
-                + "' can't be what '"
+            "The secret '"
                 + value
-                + "' holds: Kafka's clients take no such value there (type "
+                + "' is not a valid value of the option '"
+                + name
+                + "': Kafka's clients expect the type "
                 + type
-                + ")."));
+                + "."));
   }
 }

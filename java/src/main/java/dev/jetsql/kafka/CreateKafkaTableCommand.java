@@ -16,9 +16,9 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Create a Kafka table in the catalog and, for AS SELECT, write the rows to its topic. Spark's own
- * command would create it only with the connector's own options and columns. All earlier steps are
- * Spark's: names, columns, the location.
+ * Creates a Kafka table in the catalog and, for AS SELECT, writes the rows to its topic. Spark's
+ * own command accepts only the connector's options and columns. Spark performs all earlier steps:
+ * the resolution of names, columns and the location.
  */
 public final class CreateKafkaTableCommand extends LeafCommand {
   private static final long serialVersionUID = 1L;
@@ -28,8 +28,9 @@ public final class CreateKafkaTableCommand extends LeafCommand {
   private final LogicalPlan query;
 
   /**
-   * Make the command. The query is null without AS SELECT. It is public because Spark copies plans
-   * by reflection.
+   * Creates the command. The constructor is public because Spark copies plans by reflection.
+   *
+   * @param query null without AS SELECT
    */
   public CreateKafkaTableCommand(CatalogTable table, boolean ifNotExists, LogicalPlan query) {
     super(new Object[] {table, ifNotExists, query});
@@ -38,14 +39,14 @@ public final class CreateKafkaTableCommand extends LeafCommand {
     this.query = query;
   }
 
-  /** Return whether the statement fills the table from a stream. */
+  /** Returns whether the statement fills the table from a stream. */
   public boolean readsStream() {
     return query != null && query.isStreaming();
   }
 
   @Override
-  public Seq<Row> run(SparkSession given) {
-    var session = (org.apache.spark.sql.classic.SparkSession) given;
+  public Seq<Row> run(SparkSession sparkSession) {
+    var session = (org.apache.spark.sql.classic.SparkSession) sparkSession;
     SessionCatalog catalog = session.sessionState().catalog();
     Seq<Row> noRows = CollectionConverters.asScala(List.<Row>of()).toSeq();
     if (ifNotExists && catalog.tableExists(table.identifier())) return noRows;

@@ -8,8 +8,8 @@ import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.ConfigKey;
 
 /**
- * Check values of Kafka's client options as the clients do. A client shows a value that it refuses
- * in its message, so a value that comes from a secret is checked here first.
+ * Checks values of Kafka's client options as the clients do. A client quotes a value that it
+ * refuses, so JetSQL checks the value of a secret first.
  *
  * <p>The class needs Kafka's classes: use it only after `KafkaConnector.load`.
  */
@@ -17,7 +17,7 @@ final class KafkaClientOptions {
   private KafkaClientOptions() {}
 
   /**
-   * Return the type that a client expects of an option, or null if all clients accept the value.
+   * Returns the type that a client expects for an option, or null if all clients accept the value.
    */
   static String refusedType(String option, String value) {
     for (ConfigDef client : clients()) {

@@ -14,11 +14,11 @@ import org.apache.spark.util.MutableURLClassLoader;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Load Spark's connector for Kafka and its module for Avro, which Spark does not contain. Spark's
- * own code fetches them from Maven when an engine first needs them, and they are added where
- * `spark.jars` would have added them, so that the engine need not restart.
+ * Loads Spark's Kafka connector and Avro module, which are not part of Spark's distribution.
+ * Spark's resolver fetches them from Maven when the engine first needs them. The jars are added to
+ * the class loader of `spark.jars`, so that the engine need not restart.
  *
- * <p>The versions are in `connector.properties` and nowhere else.
+ * <p>Only `connector.properties` names the versions.
  */
 public final class KafkaConnector {
   private static final String CONNECTOR_CLASS = "org.apache.spark.sql.kafka010.KafkaSourceProvider";
@@ -27,7 +27,7 @@ public final class KafkaConnector {
 
   private KafkaConnector() {}
 
-  /** Return the packages of `connector.properties`, from which the build takes them as well. */
+  /** Returns the packages of `connector.properties`, which the build uses as well. */
   private static Properties packages() {
     var packages = new Properties();
     try (var file = KafkaConnector.class.getResourceAsStream("connector.properties")) {
@@ -39,8 +39,8 @@ public final class KafkaConnector {
   }
 
   /**
-   * Load the connector if it is not loaded. Raises EXTERNAL_SYSTEM_UNAVAILABLE, which names the
-   * ways to supply the jars if Maven cannot be reached.
+   * Loads the connector if it is not loaded. Throws EXTERNAL_SYSTEM_UNAVAILABLE if Maven cannot be
+   * reached; the message lists the ways to supply the jars.
    */
   public static synchronized void load(SparkContext spark) {
     if (has(CONNECTOR_CLASS)) return;
@@ -51,26 +51,25 @@ public final class KafkaConnector {
       throw missing("Kafka connector", "connector", e.getMessage());
     }
     if (!has(CONNECTOR_CLASS)) {
-      throw missing(
-          "Kafka connector", "connector", "it is not among the classes that were fetched.");
+      throw missing("Kafka connector", "connector", "the fetched jars do not contain it.");
     }
   }
 
-  /** Load the connector into the session's Spark. */
+  /** Loads the connector into the session's Spark. */
   public static void load(SparkSession session) {
     load(session.sparkContext());
   }
 
-  /** Load the module for messages in Avro if it is not loaded. Raises the same error as `load`. */
+  /** Loads the Avro module if it is not loaded. Throws the same error as `load`. */
   static synchronized void loadAvro(SparkContext spark) {
     if (has(AVRO_CLASS)) return;
     try {
       fetch(spark, "avro");
     } catch (Exception e) {
-      throw missing("module for Avro", "avro", e.getMessage());
+      throw missing("Avro module", "avro", e.getMessage());
     }
     if (!has(AVRO_CLASS))
-      throw missing("module for Avro", "avro", "it is not among the classes that were fetched.");
+      throw missing("Avro module", "avro", "the fetched jars do not contain it.");
   }
 
   private static boolean has(String name) {
@@ -93,33 +92,33 @@ public final class KafkaConnector {
   }
 
   /**
-   * Return the loader of `spark.jars`, which is a parent of the loaders of all sessions and
+   * Returns the loader of `spark.jars`, which is a parent of the loaders of all sessions and
    * threads.
    */
   private static MutableURLClassLoader loader() {
     MutableURLClassLoader outermost = null;
-    for (ClassLoader each = KafkaConnector.class.getClassLoader();
-        each != null;
-        each = each.getParent()) {
-      if (each instanceof MutableURLClassLoader mutable) outermost = mutable;
+    for (ClassLoader ancestor = KafkaConnector.class.getClassLoader();
+        ancestor != null;
+        ancestor = ancestor.getParent()) {
+      if (ancestor instanceof MutableURLClassLoader mutable) outermost = mutable;
     }
     if (outermost == null) {
       throw new IllegalStateException(
-          "This Spark was not started in a way that lets classes be added.");
+          "Cannot add classes to this Spark: it has no class loader for spark.jars.");
     }
     return outermost;
   }
 
-  private static RuntimeException missing(String what, String key, String why) {
+  private static RuntimeException missing(String module, String key, String reason) {
     var name = PACKAGES.getProperty(key).replaceAll("^ivy://|\\?.*", "");
     return Exceptions.raise(
         JetSqlException.of(
             "EXTERNAL_SYSTEM_UNAVAILABLE",
             "08001",
-            "Spark's "
-                + what
-                + " can't be fetched: "
-                + why
+            "Cannot fetch Spark's "
+                + module
+                + ": "
+                + reason
                 + " Let the engine reach Maven Central, name a mirror with"
                 + " --conf spark.jars.repositories=URL, or start it with the jars of "
                 + name

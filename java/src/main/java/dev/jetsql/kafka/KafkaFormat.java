@@ -29,11 +29,11 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.YearMonthIntervalType;
 
 /**
- * Convert between columns and the bytes of a message's key or value with Spark's own functions:
+ * Converts between columns and the bytes of a message's key or value with Spark's own functions:
  * json, csv, avro or raw.
  *
- * <p>Parsing returns a struct of the columns. For json and csv it has one field more, which is set
- * where the bytes do not fit the columns.
+ * <p>Parsing returns a struct of the columns. For json and csv it has an additional field, which is
+ * set if the bytes do not fit the columns.
  */
 final class KafkaFormat {
   static final List<String> NAMES = List.of("json", "csv", "avro", "raw");
@@ -47,7 +47,7 @@ final class KafkaFormat {
   private final Map<String, String> options;
 
   /**
-   * Make a format. Its options are those of the table that begin with its name, such as
+   * Creates a format. Its options are the table's options that begin with its name, such as
    * `json.timestampFormat`.
    */
   KafkaFormat(String name, StructType columns, Map<String, String> tableOptions) {
@@ -63,8 +63,8 @@ final class KafkaFormat {
   }
 
   /**
-   * Make a format of keys: equal values are equal bytes in every time zone. The given Avro schema
-   * is the value's.
+   * Creates a format of keys, in which equal values have equal bytes in every time zone. The
+   * table's Avro schema is that of the value and does not apply.
    */
   static KafkaFormat ofKeys(String name, StructType columns, Map<String, String> tableOptions) {
     KafkaFormat format = new KafkaFormat(name, columns, tableOptions);
@@ -74,7 +74,7 @@ final class KafkaFormat {
     return format;
   }
 
-  /** Return whether values of the type can be cast to a text and back. */
+  /** Returns whether values of the type can be cast to text and back. */
   static boolean isText(DataType type) {
     return !(type instanceof ArrayType
         || type instanceof MapType
@@ -83,12 +83,15 @@ final class KafkaFormat {
         || type instanceof YearMonthIntervalType);
   }
 
-  /** Return why a format cannot carry a column, as the predicate of a sentence; null if it can. */
+  /**
+   * Returns the reason why a format does not support a column, as the predicate of a sentence, or
+   * null if it does.
+   */
   static String whyUnsupported(String format, DataType type) {
     return switch (format.toLowerCase(Locale.ROOT)) {
-      case "raw" -> isText(type) ? null : "is no text";
+      case "raw" -> isText(type) ? null : "cannot be cast to text";
       case "csv" ->
-          isText(type) && !type.equals(DataTypes.BinaryType) ? null : "can't be written as csv";
+          isText(type) && !type.equals(DataTypes.BinaryType) ? null : "cannot be written as csv";
       case "json" -> whyNotInJson(type);
       default -> null;
     };
@@ -99,38 +102,41 @@ final class KafkaFormat {
     if (type instanceof MapType map) {
       return map.keyType() instanceof StringType
           ? whyNotInJson(map.valueType())
-          : "has a MAP whose keys are no STRING, as JSON wants them";
+          : "has a MAP whose keys are not STRING";
     }
     if (!(type instanceof StructType struct)) return null;
     for (StructField field : struct.fields()) {
-      String why = whyNotInJson(field.dataType());
-      if (why != null) return why;
+      String reason = whyNotInJson(field.dataType());
+      if (reason != null) return reason;
     }
     return null;
   }
 
-  /** Return the name as the fields spell it, or null if there is no such field. */
+  /**
+   * Returns the name of a field in the spelling of the struct, or null if the struct has no such
+   * field.
+   */
   static String fieldName(StructType fields, String name) {
-    for (String each : fields.fieldNames()) if (each.equalsIgnoreCase(name)) return each;
+    for (String field : fields.fieldNames()) if (field.equalsIgnoreCase(name)) return field;
     return null;
   }
 
-  /** Return the columns of the bytes as a struct, which is NULL where there are none. */
+  /** Returns the columns of the bytes as a struct, which is NULL for NULL bytes. */
   Column parse(Column bytes) {
     return parse(bytes, columns);
   }
 
-  private Column parse(Column bytes, StructType wanted) {
-    if (name.equals("raw")) return parseRaw(bytes, wanted.apply(0));
+  private Column parse(Column bytes, StructType requested) {
+    if (name.equals("raw")) return parseRaw(bytes, requested.apply(0));
     if (name.equals("avro")) return avro().parse(bytes);
-    Map<String, String> given = new HashMap<>(options);
-    given.put("mode", "PERMISSIVE");
-    given.put("columnNameOfCorruptRecord", BROKEN);
-    StructType whole = wanted.add(BROKEN, DataTypes.StringType);
+    Map<String, String> formatOptions = new HashMap<>(options);
+    formatOptions.put("mode", "PERMISSIVE");
+    formatOptions.put("columnNameOfCorruptRecord", BROKEN);
+    StructType withBroken = requested.add(BROKEN, DataTypes.StringType);
     Column text = bytes.cast(DataTypes.StringType);
     return name.equals("csv")
-        ? from_csv(text, lit(whole.toDDL()), given)
-        : from_json(text, whole, given);
+        ? from_csv(text, lit(withBroken.toDDL()), formatOptions)
+        : from_json(text, withBroken, formatOptions);
   }
 
   private AvroFormat avro() {
@@ -148,8 +154,9 @@ final class KafkaFormat {
   }
 
   /**
-   * Return whether bytes, if there are any, do not fit the columns. The row is what `parse` made of
-   * them.
+   * Returns whether bytes do not fit the columns; false for NULL bytes.
+   *
+   * @param row the result of `parse` for these bytes
    */
   Column isBroken(Column bytes, Column row) {
     Column broken =
@@ -159,23 +166,23 @@ final class KafkaFormat {
           case "json" ->
               row.isNull()
                   .or(row.getField(BROKEN).isNotNull())
-                  .or(isNoObject(bytes.cast(DataTypes.StringType)));
+                  .or(isNotObject(bytes.cast(DataTypes.StringType)));
           default -> row.isNull();
         };
     return bytes.isNotNull().and(broken);
   }
 
-  private static Column isNoObject(Column text) {
+  private static Column isNotObject(Column text) {
     return left(ltrim(text), lit(1)).notEqual("{");
   }
 
-  /** Return the reason why bytes do not fit, as a text without a full stop. */
+  /** Returns the reason why bytes do not fit, as a text without a full stop. */
   Column reason(Column bytes) {
     return switch (name) {
       case "avro" -> avro().reason(bytes);
       case "json" -> reasonInJson(bytes);
-      case "raw" -> lit("it is no " + columns.apply(0).dataType().sql());
-      default -> lit("it is no " + name + " of these columns");
+      case "raw" -> lit("it is not of type " + columns.apply(0).dataType().sql());
+      default -> lit("it is not valid " + name + " for these columns");
     };
   }
 
@@ -184,14 +191,15 @@ final class KafkaFormat {
     List<Column> misfits = new ArrayList<>();
     for (StructField column : columns.fields()) {
       Column broken = parse(bytes, new StructType(new StructField[] {column})).getField(BROKEN);
-      misfits.add(when(broken.isNotNull(), column.name() + " is no " + column.dataType().sql()));
+      misfits.add(
+          when(broken.isNotNull(), column.name() + " is not of type " + column.dataType().sql()));
     }
-    return when(try_parse_json(text).isNull(), "it is no JSON")
-        .when(isNoObject(text), "it is no JSON object")
+    return when(try_parse_json(text).isNull(), "it is not valid JSON")
+        .when(isNotObject(text), "it is not a JSON object")
         .otherwise(concat_ws(", ", misfits.toArray(Column[]::new)));
   }
 
-  /** Return the bytes of a row's values, which are in the order of the columns. */
+  /** Returns the bytes of a row's values, which are in the order of the columns. */
   Column encode(Column[] values) {
     return switch (name) {
       case "raw" -> encodeRaw(values[0]);
@@ -211,15 +219,15 @@ final class KafkaFormat {
   }
 
   private Column encodeText(Column row) {
-    Map<String, String> given = new HashMap<>(options);
-    given.putIfAbsent("timestampFormat", TIMESTAMP);
-    given.putIfAbsent("timestampNTZFormat", TIMESTAMP_NTZ);
-    return name.equals("csv") ? to_csv(row, given) : to_json(row, given);
+    Map<String, String> formatOptions = new HashMap<>(options);
+    formatOptions.putIfAbsent("timestampFormat", TIMESTAMP);
+    formatOptions.putIfAbsent("timestampNTZFormat", TIMESTAMP_NTZ);
+    return name.equals("csv") ? to_csv(row, formatOptions) : to_json(row, formatOptions);
   }
 
   /**
-   * Return a timestamp as text with its zone, UTC: without, a session in another zone would read
-   * another time.
+   * Returns a timestamp as text in UTC with the zone. Without the zone, a session in another time
+   * zone would read another time.
    */
   private static Column encodeInstant(Column value) {
     Map<String, String> utc = Map.of("timestampFormat", TIMESTAMP, "timeZone", "UTC");

@@ -8,7 +8,7 @@ import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.InsertableRelation;
 import org.apache.spark.sql.types.StructType;
 
-/** The relation of a Kafka table that Spark inserts rows into. */
+/** The relation of a Kafka table as the target of an INSERT. */
 final class KafkaInsertRelation extends BaseRelation implements InsertableRelation {
   private final KafkaTable kafka;
 

@@ -7,54 +7,59 @@ import java.util.Locale;
 import org.apache.spark.sql.catalyst.trees.Origin;
 
 /**
- * The errors of options. Each method raises its error; it is declared to return one so that the
- * compiler sees an end. A place is null where the statement has none.
+ * The errors of options. Each method throws its error; the declared return type lets a caller write
+ * `throw`, so that the compiler knows that the method ends there. The origin is null if the
+ * statement has no position for the error.
  */
 final class KafkaOptionErrors {
   private KafkaOptionErrors() {}
 
-  static RuntimeException fixed(Origin place, String name) {
+  static RuntimeException fixed(Origin origin, String name) {
     return notChangeable(
-        place,
-        "'" + name + "' can't be set for a Kafka table: JetSQL and Spark set it themselves.");
+        origin, "Cannot set '" + name + "' for a Kafka table: JetSQL and Spark set it themselves.");
   }
 
-  static RuntimeException notChangeable(Origin place, String message) {
-    return failure(place, "OPTION_NOT_CHANGEABLE", "42616", message);
+  static RuntimeException notChangeable(Origin origin, String message) {
+    return failure(origin, "OPTION_NOT_CHANGEABLE", "42616", message);
   }
 
-  static RuntimeException duplicate(Origin place, String name) {
-    return failure(place, "DUPLICATE_OPTION", "42614", "The option '" + name + "' is given twice.");
+  static RuntimeException duplicate(Origin origin, String name) {
+    return failure(
+        origin, "DUPLICATE_OPTION", "42614", "The option '" + name + "' is given twice.");
   }
 
-  static RuntimeException unknown(Origin place, String name) {
+  static RuntimeException unknown(Origin origin, String name) {
     String key = name.toLowerCase(Locale.ROOT);
-    String close = KafkaOptionNames.nearest(key, 3);
-    if (close == null && KafkaOptionNames.isListed("kafka." + key)) close = "kafka." + key;
+    String nearest = KafkaOptionNames.nearest(key, 3);
+    if (nearest == null && KafkaOptionNames.isListed("kafka." + key)) nearest = "kafka." + key;
     String hint =
-        close != null
-            ? " Did you mean '" + close + "'?"
-            : " Options of Kafka's clients begin with 'kafka.', those of a format with its name"
+        nearest != null
+            ? " Did you mean '" + nearest + "'?"
+            : " Options of Kafka's clients begin with 'kafka.', options of a format with its name"
                 + " ('json.timestampFormat').";
     return failure(
-        place, "UNKNOWN_OPTION", "42616", "Kafka tables have no option '" + name + "'." + hint);
+        origin, "UNKNOWN_OPTION", "42616", "Kafka tables have no option '" + name + "'." + hint);
   }
 
-  /** Raise the error of a value. `expected` goes on after "It must be ". */
-  static RuntimeException badValue(Origin place, String name, String value, String expected) {
-    String shown = Secrets.isName(name) ? "***" : value;
-    return invalid(place, "'" + name + "' is '" + shown + "'. It must be " + expected + ".");
+  /**
+   * Throws the error of an invalid value.
+   *
+   * @param expected the end of the sentence that begins with "It must be"
+   */
+  static RuntimeException badValue(Origin origin, String name, String value, String expected) {
+    String shownValue = Secrets.isName(name) ? "***" : value;
+    return invalid(origin, "'" + name + "' is '" + shownValue + "'. It must be " + expected + ".");
   }
 
-  static RuntimeException invalid(Origin place, String message) {
-    return failure(place, "INVALID_OPTION_VALUE", "22023", message);
+  static RuntimeException invalid(Origin origin, String message) {
+    return failure(origin, "INVALID_OPTION_VALUE", "22023", message);
   }
 
   private static RuntimeException failure(
-      Origin place, String condition, String state, String message) {
+      Origin origin, String condition, String state, String message) {
     return Exceptions.raise(
-        place == null
+        origin == null
             ? JetSqlException.of(condition, state, message)
-            : JetSqlException.at(place, condition, state, message));
+            : JetSqlException.at(origin, condition, state, message));
   }
 }

@@ -14,8 +14,7 @@ import scala.jdk.javaapi.CollectionConverters;
 final class KafkaOptionNames {
   private static final String CLIENT_PREFIX = "kafka.";
 
-  // JetSQL's own, then the connector's, then the usual ones of Kafka's clients, whose options all
-  // begin with `kafka.`.
+  // JetSQL's options, then the connector's, then the common ones of Kafka's clients.
   private static final List<String> NAMES =
       List.of(
           "topic",
@@ -65,15 +64,15 @@ final class KafkaOptionNames {
   private KafkaOptionNames() {}
 
   /**
-   * Return whether a name, in lower case, is listed, or is an option of Kafka's clients and no
-   * typing error.
+   * Returns whether a name in lower case is listed, or is another option of Kafka's clients and not
+   * similar to a listed one.
    */
   static boolean isKnown(String key) {
     boolean ofClient = key.startsWith(CLIENT_PREFIX) && key.length() > CLIENT_PREFIX.length();
     return (ofClient && nearest(key, 2) == null) || isListed(key);
   }
 
-  /** Return the names with the options of Spark's functions for each format. */
+  /** Returns the names with the options of Spark's functions for each format. */
   private static List<String> withFormats() {
     List<String> names = new ArrayList<>(NAMES);
     addAll(names, "json.", JSONOptions$.MODULE$);
@@ -87,14 +86,14 @@ final class KafkaOptionNames {
       names.add(prefix + name);
   }
 
-  /** Return whether a name is in the list, in any case. */
+  /** Returns whether a name is in the list, in any case. */
   static boolean isListed(String key) {
     return ALL.stream().anyMatch(name -> name.equalsIgnoreCase(key));
   }
 
   /**
-   * Return the listed name with the smallest edit distance to a name in lower case, or null if none
-   * is within this distance or the name itself is listed.
+   * Returns the listed name with the smallest edit distance to a name in lower case, or null if no
+   * name is within the maximum distance or the name itself is listed.
    */
   static String nearest(String key, int maxDistance) {
     String nearest = null;

@@ -18,8 +18,8 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Check the value of one option of a Kafka table. Raises INVALID_OPTION_VALUE at its place in the
- * statement.
+ * Checks the value of one option of a Kafka table. Throws INVALID_OPTION_VALUE at the value's
+ * position in the statement.
  */
 final class KafkaOptionValues {
   private static final String SERVERS = "[^\\s,]+:[0-9]{1,5}(\\s*,\\s*[^\\s,]+:[0-9]{1,5})*";
@@ -29,130 +29,134 @@ final class KafkaOptionValues {
 
   private final StructType columns;
 
-  /** Make the checks of a table; its columns are null where they are not known. */
+  /** Creates the checks for a table. Its columns are null if they are not known. */
   KafkaOptionValues(StructType columns) {
     this.columns = columns;
   }
 
-  /** Check a value. The key is the name in lower case; the place may be null. */
-  void check(String name, String key, String text, Origin place) {
+  /**
+   * Checks a value.
+   *
+   * @param key the name in lower case
+   * @param origin null if the option has no position in a statement
+   */
+  void check(String name, String key, String text, Origin origin) {
     if (Secrets.isReference(text) && !key.startsWith("kafka.")) {
       throw Secrets.noSecret(
-          place,
-          name,
-          "only options of Kafka's clients can, which begin with 'kafka.'. Write its value.");
+          origin, name, "only options that begin with 'kafka.' can. Write the value.");
     }
     switch (key) {
-      case "topic" -> checkTopic(name, text, place);
-      case "subscribe" -> checkNotEmpty(name, text, place);
-      case "subscribepattern" -> checkPattern(name, text, place);
-      case "assign" -> checkAssign(name, text, place);
-      case "startingoffsets" -> checkStart(name, text, place);
+      case "topic" -> checkTopic(name, text, origin);
+      case "subscribe" -> checkNotEmpty(name, text, origin);
+      case "subscribepattern" -> checkPattern(name, text, origin);
+      case "assign" -> checkAssign(name, text, origin);
+      case "startingoffsets" -> checkStart(name, text, origin);
       case "startingoffsetsbytimestamp", "endingoffsets", "endingoffsetsbytimestamp" ->
-          checkJson(name, text, place);
-      case "value.format", "key.format" -> checkOneOf(name, text, KafkaFormat.NAMES, place);
+          checkJson(name, text, origin);
+      case "value.format", "key.format" -> checkOneOf(name, text, KafkaFormat.NAMES, origin);
       case "includeheaders", "failondataloss", "delivery.headers" ->
-          checkOneOf(name, text, List.of("true", "false"), place);
+          checkOneOf(name, text, List.of("true", "false"), origin);
       case "maxoffsetspertrigger", "minpartitions", "maxrecordsperpartition" ->
-          checkPositive(name, text, place);
+          checkPositive(name, text, origin);
       case "minoffsetspertrigger",
           "kafkaconsumer.polltimeoutms",
           "fetchoffset.numretries",
           "fetchoffset.retryintervalms" ->
-          checkNumber(name, text, place);
-      case "kafka.bootstrap.servers" -> checkServers(name, text, place);
-      case "on.error" -> checkOnError(name, text, place);
-      case "watermark" -> checkWatermark(name, text, place);
-      case "avro.schema" -> checkAvroSchema(name, text, place);
-      case "avro.schema.id" -> checkSchemaId(name, text, place);
-      case "key.columns" -> checkKeyColumns(text, place);
+          checkNumber(name, text, origin);
+      case "kafka.bootstrap.servers" -> checkServers(name, text, origin);
+      case "on.error" -> checkOnError(name, text, origin);
+      case "watermark" -> checkWatermark(name, text, origin);
+      case "avro.schema" -> checkAvroSchema(name, text, origin);
+      case "avro.schema.id" -> checkSchemaId(name, text, origin);
+      case "key.columns" -> checkKeyColumns(text, origin);
       default -> {}
     }
   }
 
-  static void checkOneOf(String name, String text, List<String> allowed, Origin place) {
+  static void checkOneOf(String name, String text, List<String> allowed, Origin origin) {
     if (KafkaOptions.contains(allowed, text)) return;
     throw badValue(
-        place,
+        origin,
         name,
         text,
         "one of " + allowed.stream().collect(Collectors.joining("', '", "'", "'")));
   }
 
-  private static void checkTopic(String name, String text, Origin place) {
-    checkNotEmpty(name, text, place);
+  private static void checkTopic(String name, String text, Origin origin) {
+    checkNotEmpty(name, text, origin);
     if (text.matches(TOPIC)) return;
-    throw badValue(place, name, text, "the name of one topic: letters, digits, '.', '_' and '-'");
+    throw badValue(origin, name, text, "the name of one topic: letters, digits, '.', '_' and '-'");
   }
 
-  private static void checkNotEmpty(String name, String text, Origin place) {
-    if (text.trim().isEmpty()) throw badValue(place, name, text, "the name of a topic");
+  private static void checkNotEmpty(String name, String text, Origin origin) {
+    if (text.trim().isEmpty()) throw badValue(origin, name, text, "the name of a topic");
   }
 
-  private static void checkPattern(String name, String text, Origin place) {
+  private static void checkPattern(String name, String text, Origin origin) {
     try {
       Pattern.compile(text);
     } catch (PatternSyntaxException e) {
-      throw badValue(place, name, text, "a regular expression: " + e.getDescription());
+      throw badValue(origin, name, text, "a regular expression: " + e.getDescription());
     }
-    checkNotEmpty(name, text, place);
+    checkNotEmpty(name, text, origin);
   }
 
-  private static void checkAssign(String name, String text, Origin place) {
-    checkJson(name, text, place);
-    checkNotEmpty(name, text, place);
+  private static void checkAssign(String name, String text, Origin origin) {
+    checkJson(name, text, origin);
+    checkNotEmpty(name, text, origin);
   }
 
-  private static void checkStart(String name, String text, Origin place) {
-    checkJson(name, text, place);
+  private static void checkStart(String name, String text, Origin origin) {
+    checkJson(name, text, origin);
     String lower = text.toLowerCase(Locale.ROOT);
     if (lower.equals("earliest") || lower.equals("latest") || lower.startsWith("{")) return;
     throw badValue(
-        place,
+        origin,
         name,
         text,
         "'earliest', 'latest' or a JSON object such as {\"topic\": {\"0\": 23, \"1\": -2}}");
   }
 
-  private static void checkJson(String name, String text, Origin place) {
+  private static void checkJson(String name, String text, Origin origin) {
     if (!text.trim().startsWith("{")) return;
     try {
       Json.MAPPER.readTree(text);
     } catch (JsonProcessingException e) {
-      throw badValue(place, name, text, "JSON");
+      throw badValue(origin, name, text, "JSON");
     }
   }
 
-  private static void checkNumber(String name, String text, Origin place) {
-    if (!text.matches("[0-9]{1,18}")) throw badValue(place, name, text, "a whole number");
+  private static void checkNumber(String name, String text, Origin origin) {
+    if (!text.matches("[0-9]{1,18}")) throw badValue(origin, name, text, "a whole number");
   }
 
-  private static void checkPositive(String name, String text, Origin place) {
-    checkNumber(name, text, place);
-    if (Long.parseLong(text) == 0) throw badValue(place, name, text, "1 or more");
+  private static void checkPositive(String name, String text, Origin origin) {
+    checkNumber(name, text, origin);
+    if (Long.parseLong(text) == 0) throw badValue(origin, name, text, "1 or more");
   }
 
-  private static void checkServers(String name, String text, Origin place) {
+  private static void checkServers(String name, String text, Origin origin) {
     if (Secrets.isReference(text) || text.trim().matches(SERVERS)) return;
-    throw badValue(place, name, text, "HOST:PORT, several of them with commas between");
+    throw badValue(origin, name, text, "HOST:PORT, or several of them separated by commas");
   }
 
-  private static void checkOnError(String name, String text, Origin place) {
+  private static void checkOnError(String name, String text, Origin origin) {
     boolean toTable =
         text.toLowerCase(Locale.ROOT).startsWith(TABLE) && text.length() > TABLE.length();
-    if (!toTable) checkOneOf(name, text, List.of("fail", "null", "skip", "table:NAME"), place);
+    if (!toTable) checkOneOf(name, text, List.of("fail", "null", "skip", "table:NAME"), origin);
   }
 
-  private void checkWatermark(String name, String text, Origin place) {
+  private void checkWatermark(String name, String text, Origin origin) {
     Watermark watermark = Watermark.parse(text);
     if (watermark == null || !hasDelay(watermark))
-      throw badValue(place, name, text, WATERMARK_FORM);
+      throw badValue(origin, name, text, WATERMARK_FORM);
     if (columns == null || columns.length() == 0) return;
     String column = KafkaFormat.fieldName(columns, watermark.column());
-    if (column == null) throw noColumn(place, name, watermark.column());
+    if (column == null) throw noColumn(origin, name, watermark.column());
     DataType type = columns.apply(column).dataType();
     if (type.equals(DataTypes.TimestampType) || type.equals(DataTypes.TimestampNTZType)) return;
-    throw badValue(place, name, text, "of a TIMESTAMP column, and " + column + " is " + type.sql());
+    throw badValue(
+        origin, name, text, "for a TIMESTAMP column, but " + column + " is " + type.sql());
   }
 
   private static boolean hasDelay(Watermark watermark) {
@@ -163,20 +167,20 @@ final class KafkaOptionValues {
     }
   }
 
-  private void checkAvroSchema(String name, String text, Origin place) {
+  private void checkAvroSchema(String name, String text, Origin origin) {
     StructType fields;
     try {
       fields = AvroFormat.fields(text);
     } catch (Exception e) {
       throw invalid(
-          place,
+          origin,
           "'" + name + "' must be the Avro schema of a record, as JSON: " + e.getMessage() + ".");
     }
     if (columns == null) return;
     for (StructField column : columns.fields()) {
       if (KafkaFormat.fieldName(fields, column.name()) != null) continue;
       throw invalid(
-          place,
+          origin,
           "The record of '"
               + name
               + "' has no field for the column "
@@ -187,33 +191,33 @@ final class KafkaOptionValues {
     }
   }
 
-  private static void checkSchemaId(String name, String text, Origin place) {
+  private static void checkSchemaId(String name, String text, Origin origin) {
     if (text.matches("[0-9]{1,10}") && Long.parseLong(text) <= Integer.MAX_VALUE) return;
-    throw badValue(place, name, text, "the number that a schema registry has given the schema");
+    throw badValue(origin, name, text, "the id of the schema in a schema registry, a whole number");
   }
 
-  private void checkKeyColumns(String text, Origin place) {
+  private void checkKeyColumns(String text, Origin origin) {
     if (columns == null) return;
-    String[] given = text.split(",", 0);
+    String[] entries = text.split(",", 0);
     List<String> names = KafkaTable.columnList(text);
-    for (int i = 0; i < given.length; i++) {
+    for (int i = 0; i < entries.length; i++) {
       if (KafkaFormat.fieldName(columns, names.get(i)) == null)
-        throw noColumn(place, "key.columns", names.get(i));
+        throw noColumn(origin, "key.columns", names.get(i));
       for (int k = 0; k < i; k++) {
-        if (!given[k].trim().equalsIgnoreCase(given[i].trim())) continue;
-        throw badValue(place, "key.columns", text, "each column once");
+        if (!entries[k].trim().equalsIgnoreCase(entries[i].trim())) continue;
+        throw badValue(origin, "key.columns", text, "each column once");
       }
     }
   }
 
-  private RuntimeException noColumn(Origin place, String option, String column) {
+  private RuntimeException noColumn(Origin origin, String option, String column) {
     return invalid(
-        place,
+        origin,
         "The option '"
             + option
             + "' names the column "
             + column
-            + ", and the table has none of that name. Its columns: "
+            + ", which the table does not have. Its columns: "
             + String.join(", ", columns.fieldNames())
             + ".");
   }

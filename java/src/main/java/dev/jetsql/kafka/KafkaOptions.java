@@ -3,7 +3,7 @@ package dev.jetsql.kafka;
 import static dev.jetsql.kafka.KafkaOptionErrors.invalid;
 import static dev.jetsql.kafka.KafkaOptionErrors.notChangeable;
 
-import dev.jetsql.common.OptionPlaces;
+import dev.jetsql.common.OptionPositions;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -18,8 +18,8 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Check the OPTIONS of a Kafka table and report the first error at its place in the statement.
- * Spark would report a wrong option when a job runs, or never.
+ * Checks the OPTIONS of a Kafka table and reports the first error at its position in the statement.
+ * Spark would report an invalid option only when a job runs, or ignore it.
  */
 public final class KafkaOptions {
   private static final List<String> REFUSED =
@@ -37,9 +37,9 @@ public final class KafkaOptions {
           "avro.mode",
           "json.columnNameOfCorruptRecord",
           "csv.columnNameOfCorruptRecord");
-  // They say what a table is. Jobs, dead letters and requests to the broker go by the table, not by
-  // a query.
-  private static final List<String> OF_TABLE =
+  // These options define a table. Jobs, dead letters and requests to the broker use the table's
+  // options, not those of a query.
+  private static final List<String> TABLE_ONLY =
       List.of(
           "topic",
           "subscribe",
@@ -54,7 +54,7 @@ public final class KafkaOptions {
           "avro.schema.id");
   private static final List<String> SOURCES =
       List.of("topic", "subscribe", "subscribepattern", "assign");
-  private static final List<String> NEED_COLUMNS =
+  private static final List<String> REQUIRE_COLUMNS =
       List.of("key.format", "key.columns", "on.error", "watermark");
 
   /** An option that Spark itself adds to the relations of a statement. */
@@ -63,14 +63,14 @@ public final class KafkaOptions {
   private final StructType columns;
   private final KafkaOptionValues valueChecks;
   private final Map<String, String> values = new HashMap<>();
-  private final Map<String, Origin> places = new HashMap<>();
+  private final Map<String, Origin> origins = new HashMap<>();
 
   private KafkaOptions(StructType columns) {
     this.columns = columns;
     this.valueChecks = new KafkaOptionValues(columns);
   }
 
-  /** Check the options of a CREATE TABLE. Its columns are null if a query will define them. */
+  /** Checks the options of a CREATE TABLE. The columns are null if a query defines them. */
   static void check(UnresolvedTableSpec spec, StructType columns) {
     KafkaOptions options = new KafkaOptions(columns);
     for (var option : CollectionConverters.asJava(spec.optionExpression().options())) {
@@ -80,12 +80,12 @@ public final class KafkaOptions {
   }
 
   /**
-   * Check the options of a table whose columns a query has defined. Their places are not known any
-   * more.
+   * Checks the options of a table whose columns a query has defined. The positions of the options
+   * are no longer known.
    */
-  static void check(Map<String, String> given, StructType columns) {
+  static void check(Map<String, String> tableOptions, StructType columns) {
     KafkaOptions options = new KafkaOptions(columns);
-    given.forEach(
+    tableOptions.forEach(
         (name, value) -> {
           String key = name.toLowerCase(Locale.ROOT);
           options.values.put(key, value);
@@ -95,94 +95,93 @@ public final class KafkaOptions {
   }
 
   /**
-   * Check the options that a query gives for a table, `WITH (...)`.
+   * Checks the options that a query gives for a table, `WITH (...)`.
    *
-   * @param relation the place of the table in the query
+   * @param relation the position of the table in the query
    */
   public static void checkQuery(
-      Origin relation, Map<String, String> given, KafkaTable table, boolean streaming) {
+      Origin relation, Map<String, String> options, KafkaTable table, boolean streaming) {
     KafkaOptionValues valueChecks = new KafkaOptionValues(null);
-    for (Map.Entry<String, String> option : given.entrySet()) {
+    for (Map.Entry<String, String> option : options.entrySet()) {
       String name = option.getKey();
       String key = name.toLowerCase(Locale.ROOT);
       if (key.equals(PRIVILEGES)) continue;
-      checkChangeable(OptionPlaces.after(relation, name, null), name, table, streaming);
-      Origin place = OptionPlaces.after(relation, name, option.getValue());
+      checkChangeable(OptionPositions.after(relation, name, null), name, table, streaming);
+      Origin origin = OptionPositions.after(relation, name, option.getValue());
       if (key.equals("on.error")) {
         KafkaOptionValues.checkOneOf(
-            name, option.getValue(), List.of("fail", "null", "skip"), place);
+            name, option.getValue(), List.of("fail", "null", "skip"), origin);
       }
-      valueChecks.check(name, key, option.getValue(), place);
+      valueChecks.check(name, key, option.getValue(), origin);
     }
   }
 
   private static void checkChangeable(
-      Origin place, String name, KafkaTable table, boolean streaming) {
+      Origin origin, String name, KafkaTable table, boolean streaming) {
     String key = name.toLowerCase(Locale.ROOT);
-    if (contains(REFUSED, key)) throw KafkaOptionErrors.fixed(place, name);
-    if (contains(OF_TABLE, key)) {
+    if (contains(REFUSED, key)) throw KafkaOptionErrors.fixed(origin, name);
+    if (contains(TABLE_ONLY, key)) {
       throw notChangeable(
-          place,
-          "'"
+          origin,
+          "Cannot set '"
               + name
-              + "' says what the table "
+              + "' in a query: it defines the table "
               + table.name()
-              + " is, and can't be given in a query. Make another table for it.");
+              + ". Create another table with this option.");
     }
-    if (!KafkaOptionNames.isKnown(key)) throw KafkaOptionErrors.unknown(place, name);
-    boolean ofErrors = streaming && key.equals("on.error");
-    if (ofErrors && new KafkaTable(null, table.catalogTable(), Map.of()).hasDeadLetters()) {
+    if (!KafkaOptionNames.isKnown(key)) throw KafkaOptionErrors.unknown(origin, name);
+    boolean isStreamErrors = streaming && key.equals("on.error");
+    if (isStreamErrors && new KafkaTable(null, table.catalogTable(), Map.of()).hasDeadLetters()) {
       throw notChangeable(
-          place,
-          "The dead letters of the table "
+          origin,
+          "Cannot set 'on.error' in a query: the dead letters of the table "
               + table.name()
-              + " are kept for each job that reads it: 'on.error' can't be given in a query. Make"
-              + " another table for it.");
+              + " are kept for each job that reads it. Create another table with this option.");
     }
   }
 
-  /** Refuse the options that an INSERT gives for its table: Spark would ignore them. */
+  /** Refuses options for the table of an INSERT, which Spark would ignore. */
   public static void refuseWithInsert(
-      Origin relation, Map<String, String> given, KafkaTable table) {
-    Map<String, String> named = new HashMap<>(given);
-    named.remove(PRIVILEGES);
-    if (named.isEmpty()) return;
-    String name = named.keySet().iterator().next();
+      Origin relation, Map<String, String> options, KafkaTable table) {
+    Map<String, String> insertOptions = new HashMap<>(options);
+    insertOptions.remove(PRIVILEGES);
+    if (insertOptions.isEmpty()) return;
+    String name = insertOptions.keySet().iterator().next();
     throw notChangeable(
-        OptionPlaces.after(relation, name, null),
-        "Options of the Kafka table "
+        OptionPositions.after(relation, name, null),
+        "Cannot set options of the Kafka table "
             + table.name()
-            + " can't be given with INSERT: they stand in its CREATE TABLE.");
+            + " in an INSERT. Set them in its CREATE TABLE.");
   }
 
   private void add(String name, Expression value) {
     String key = name.toLowerCase(Locale.ROOT);
-    Origin place = value.origin();
-    Origin named = OptionPlaces.ofKey(place, name);
-    if (values.containsKey(key)) throw KafkaOptionErrors.duplicate(named, name);
-    if (contains(REFUSED, key)) throw KafkaOptionErrors.fixed(named, name);
-    if (!KafkaOptionNames.isKnown(key)) throw KafkaOptionErrors.unknown(named, name);
+    Origin origin = value.origin();
+    Origin nameOrigin = OptionPositions.ofKey(origin, name);
+    if (values.containsKey(key)) throw KafkaOptionErrors.duplicate(nameOrigin, name);
+    if (contains(REFUSED, key)) throw KafkaOptionErrors.fixed(nameOrigin, name);
+    if (!KafkaOptionNames.isKnown(key)) throw KafkaOptionErrors.unknown(nameOrigin, name);
     if (!(value instanceof Literal literal) || literal.value() == null) {
-      throw invalid(place, "The value of '" + name + "' must be a text, a number or a boolean.");
+      throw invalid(origin, "The value of '" + name + "' must be a string, a number or a boolean.");
     }
     String text = String.valueOf(literal.value());
     values.put(key, text);
-    places.put(key, place);
-    valueChecks.check(name, key, text, place);
+    origins.put(key, origin);
+    valueChecks.check(name, key, text, origin);
   }
 
   private void checkTogether() {
     if (!values.containsKey("kafka.bootstrap.servers")) {
       throw invalid(
           null,
-          "A Kafka table needs the option 'kafka.bootstrap.servers': where its brokers are,"
+          "A Kafka table needs the option 'kafka.bootstrap.servers': the addresses of its brokers,"
               + " HOST:PORT.");
     }
     if (SOURCES.stream().filter(values::containsKey).count() != 1) {
       throw invalid(
           null,
-          "A Kafka table needs the option 'topic'; to read several topics, one of 'subscribe',"
-              + " 'subscribePattern' and 'assign' instead of it.");
+          "A Kafka table needs the option 'topic' or, to read several topics, one of 'subscribe',"
+              + " 'subscribePattern' and 'assign' instead.");
     }
     if (columns == null) return;
     if (values.containsKey("value.format")) checkFormats();
@@ -192,13 +191,13 @@ public final class KafkaOptions {
   private void checkFormats() {
     if (columns.length() == 0) {
       throw invalid(
-          places.get("value.format"),
+          origins.get("value.format"),
           "A Kafka table with 'value.format' needs its"
               + " columns in the statement: CREATE TABLE t (id BIGINT, ...) USING kafka ...");
     }
     if (isRaw(values.get("value.format")) && columns.length() - keyColumns().size() != 1) {
       throw invalid(
-          places.get("value.format"),
+          origins.get("value.format"),
           "With 'value.format' = 'raw' the value is one"
               + " column: name all others in 'key.columns'.");
     }
@@ -206,17 +205,17 @@ public final class KafkaOptions {
   }
 
   private void checkWithoutFormat() {
-    if (columns.length() > 0 && !areKafkasOwn(columns)) {
+    if (columns.length() > 0 && !areKafkaColumns(columns)) {
       throw invalid(
           null,
           "A Kafka table with columns of its own needs the option 'value.format': 'json', 'csv',"
               + " 'avro' or 'raw'. Without columns it has Kafka's: key, value, topic, partition,"
               + " offset, timestamp, timestampType.");
     }
-    for (String option : NEED_COLUMNS) {
+    for (String option : REQUIRE_COLUMNS) {
       if (!values.containsKey(option)) continue;
       throw invalid(
-          places.get(option),
+          origins.get(option),
           "The option '"
               + option
               + "' is for tables with"
@@ -224,7 +223,7 @@ public final class KafkaOptions {
     }
   }
 
-  /** Check that the formats of value and key can carry their columns. */
+  /** Checks that the formats of value and key support their columns. */
   private void checkTypes() {
     String value = values.get("value.format");
     String key = values.get("key.format");
@@ -236,21 +235,21 @@ public final class KafkaOptions {
         checkType(key == null ? "key.columns" : "key.format", key != null ? key : "json", column);
     }
     if (isRaw(key) && keyColumns.size() > 1) {
-      throw invalid(places.get("key.format"), "With 'key.format' = 'raw' the key is one column.");
+      throw invalid(origins.get("key.format"), "With 'key.format' = 'raw' the key is one column.");
     }
   }
 
   private void checkType(String option, String format, StructField column) {
-    String why = KafkaFormat.whyUnsupported(format, column.dataType());
-    if (why == null) return;
+    String reason = KafkaFormat.whyUnsupported(format, column.dataType());
+    if (reason == null) return;
     throw invalid(
-        places.get(option),
+        origins.get(option),
         "The column "
             + column.name()
-            + ", "
+            + " ("
             + column.dataType().sql()
-            + ", "
-            + why
+            + ") "
+            + reason
             + ". Use 'json' or 'avro', or another type.");
   }
 
@@ -262,19 +261,19 @@ public final class KafkaOptions {
     return "raw".equalsIgnoreCase(format);
   }
 
-  /** Return whether all columns are Kafka's own, as SHOW CREATE TABLE writes them. */
-  private static boolean areKafkasOwn(StructType columns) {
-    StructType kafkas = KafkaTable.MESSAGE_WITH_HEADERS;
+  /** Returns whether all columns are Kafka's own fields, as in the output of SHOW CREATE TABLE. */
+  private static boolean areKafkaColumns(StructType columns) {
+    StructType kafkaColumns = KafkaTable.MESSAGE_WITH_HEADERS;
     for (StructField column : columns.fields()) {
       String name = column.name();
-      if (!contains(List.of(kafkas.fieldNames()), name)) return false;
-      if (!name.equals("headers") && !kafkas.apply(name).dataType().equals(column.dataType()))
+      if (!contains(List.of(kafkaColumns.fieldNames()), name)) return false;
+      if (!name.equals("headers") && !kafkaColumns.apply(name).dataType().equals(column.dataType()))
         return false;
     }
     return true;
   }
 
-  /** Return whether a name is in a list, in any case. */
+  /** Returns whether a name is in a list, in any case. */
   static boolean contains(List<String> names, String name) {
     return names.stream().anyMatch(name::equalsIgnoreCase);
   }

@@ -14,9 +14,9 @@ import org.slf4j.LoggerFactory;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Stop streaming queries whose Kafka sources may wait for a broker. An interrupted query closes the
- * admin client of its sources, and that waits until each request is answered or has timed out: a
- * minute for each if the broker is unreachable.
+ * Stops streaming queries whose Kafka sources may wait for a broker. An interrupted query closes
+ * the admin client of its sources, which waits until each request has been answered or has timed
+ * out: one minute for each if the broker is unreachable.
  */
 public final class KafkaQueryStop {
   private static final String KAFKA_SOURCE = "org.apache.spark.sql.kafka010.KafkaMicroBatchStream";
@@ -25,7 +25,8 @@ public final class KafkaQueryStop {
   private KafkaQueryStop() {}
 
   /**
-   * Interrupt a query as Spark does, wait for its end, and meanwhile cancel its requests to Kafka.
+   * Interrupts a query as Spark does and waits for its end. Meanwhile cancels its requests to
+   * Kafka.
    */
   public static void stop(StreamingQuery query) throws Exception {
     StreamExecution execution = ((StreamingQueryWrapper) query).streamingQuery();
@@ -40,8 +41,8 @@ public final class KafkaQueryStop {
   }
 
   /**
-   * Cancel repeatedly: a query that has not noticed its interrupt yet replaces a closed client by a
-   * new one.
+   * Cancels repeatedly: a query that has not received its interrupt yet replaces a closed client by
+   * a new one.
    */
   private static void cancelUntilEnded(StreamExecution query) {
     try {
@@ -53,21 +54,24 @@ public final class KafkaQueryStop {
     } catch (InterruptedException e) {
       // `query.stop` has returned.
     } catch (Exception e) {
-      LoggerFactory.getLogger(KafkaQueryStop.class).warn("A query may take a minute to end", e);
+      LoggerFactory.getLogger(KafkaQueryStop.class)
+          .warn("Cannot cancel the Kafka requests of a query; it may take a minute to end", e);
     }
   }
 
   private static void cancelRequests(StreamExecution query) {
     if (query.sources() == null) return;
     for (Object source : CollectionConverters.asJava(query.sources())) {
-      Object real = behindProxy(source);
-      // By its name: the connector's classes may not be loaded at all.
-      if (real.getClass().getName().equals(KAFKA_SOURCE)) KafkaSource.closeClient(real);
+      Object target = unwrapProxy(source);
+      // Compare names, because the connector's classes may not be loaded.
+      if (target.getClass().getName().equals(KAFKA_SOURCE)) KafkaSource.closeClient(target);
     }
   }
 
-  /** Return the source that a proxy stands for, see `ShortWaits`. */
-  private static Object behindProxy(Object source) {
+  /**
+   * Returns the source that a proxy of `EarlyEndingSources` wraps, or any other source unchanged.
+   */
+  private static Object unwrapProxy(Object source) {
     InvocationHandler handler =
         Proxy.isProxyClass(source.getClass()) ? Proxy.getInvocationHandler(source) : null;
     return handler instanceof Supplier<?> link ? link.get() : source;

@@ -30,8 +30,8 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * A Kafka table in a query until all names are resolved: its columns, and Kafka's own fields as
  * metadata columns, which `SELECT *` leaves out (`_topic`, `_partition`, `_offset`, `_timestamp`,
- * `_key`). `ResolveKafkaReads` then replaces it by the connector's source and expressions over it.
- * Only a leaf can have metadata columns, so it is one until then.
+ * `_key`). `ResolveKafkaReads` then replaces it by the connector's source and a projection. It is a
+ * leaf because Spark supports metadata columns for leaves only.
  */
 public final class KafkaRead extends LogicalPlan
     implements LeafNode, MultiInstanceRelation, ExposesMetadataColumns {
@@ -168,29 +168,29 @@ public final class KafkaRead extends LogicalPlan
   }
 
   /**
-   * Return the plan of the connector's source, whose columns have the expression ids that the query
-   * knows.
+   * Returns the plan of the connector's source. Its columns have the expression ids of this node's
+   * output, which the query references.
    */
   LogicalPlan withSource() {
     var rows = (Dataset<Row>) new MessageDecoder(kafka).rows(streaming);
     LogicalPlan source =
         rows.queryExecution().analyzed().transformUp(PartialFunction.fromFunction(this::withTable));
     List<NamedExpression> aliases = new ArrayList<>();
-    for (Attribute wanted : CollectionConverters.asJava(output())) {
+    for (Attribute column : CollectionConverters.asJava(output())) {
       aliases.add(
           new Alias(
-              attribute(source, wanted.name()),
-              wanted.name(),
-              wanted.exprId(),
+              attribute(source, column.name()),
+              column.name(),
+              column.exprId(),
               seq(List.of()),
-              Option.apply(wanted.metadata()),
+              Option.apply(column.metadata()),
               seq(List.of())));
     }
     return new Project(seq(aliases), source);
   }
 
   /**
-   * Name the table in the relation of a batch read: statements about a table search a plan for it.
+   * Adds the table to the relation of a batch read: statements about a table search plans for it.
    */
   private LogicalPlan withTable(LogicalPlan node) {
     if (!(node instanceof LogicalRelation read)) return node;
@@ -204,7 +204,7 @@ public final class KafkaRead extends LogicalPlan
 
   private static Attribute attribute(LogicalPlan rows, String name) {
     return CollectionConverters.asJava(rows.output()).stream()
-        .filter(each -> each.name().equals(name))
+        .filter(column -> column.name().equals(name))
         .findFirst()
         .orElseThrow(() -> new IllegalStateException(name));
   }

@@ -28,11 +28,11 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * A table USING kafka as the catalog has it: its topic, its columns, and the formats of its
- * messages.
+ * A table USING kafka in the catalog: its topic, its columns, and the formats of its messages.
  *
- * <p>Spark itself can only read a topic as a batch, with Kafka's own columns and without the name
- * of the table. So reads become `KafkaRead`, and INSERT gets a relation that Spark can insert into.
+ * <p>Spark itself can read such a table only as a batch, with Kafka's own columns and without the
+ * table's name. JetSQL therefore replaces reads by `KafkaRead`, and the target of an INSERT by a
+ * relation that Spark can insert into.
  */
 public final class KafkaTable {
   /** Kafka's own columns, in the connector's order. */
@@ -54,14 +54,14 @@ public final class KafkaTable {
                   .add("key", DataTypes.StringType)
                   .add("value", DataTypes.BinaryType)));
 
-  // Options of a source that `MessageDecoder` adds, by which the reader of a plan finds the table.
+  // Options of a source that `MessageDecoder` adds, to identify the table in a plan.
   static final String TABLE = "jetsql.table";
   static final String CREATED = "jetsql.created";
   static final String ON_ERROR = "jetsql.on.error";
 
   /**
-   * Metadata of a column of the table: its expression belongs to the table and not to the query
-   * that reads it.
+   * The metadata key of a column whose expression belongs to the table and not to the query that
+   * reads it.
    */
   public static final String IS_COLUMN = "jetsql.column";
 
@@ -70,31 +70,31 @@ public final class KafkaTable {
   private final Map<String, String> options;
 
   /**
-   * Describe a table of the catalog.
+   * Describes a table of the catalog.
    *
-   * @param session null where only options and columns are asked for
-   * @param given options of the query (WITH), which override the table's
+   * @param session null if only options and columns are used
+   * @param queryOptions options of the query (WITH), which override the table's
    */
-  public KafkaTable(SparkSession session, CatalogTable table, Map<String, String> given) {
+  public KafkaTable(SparkSession session, CatalogTable table, Map<String, String> queryOptions) {
     this.session = session;
     this.table = table;
     this.options = new HashMap<>(CollectionConverters.asJava(table.storage().properties()));
-    given.forEach(
+    queryOptions.forEach(
         (name, value) -> {
           OptionMaps.remove(options, name);
           options.put(name, value);
         });
   }
 
-  /** Return the table of this name, ready to be read and written. */
+  /** Returns the table with this name, with the modules loaded to read and write it. */
   public static KafkaTable load(SparkSession session, String schema, String name) {
-    CatalogTable found = session.sharedState().externalCatalog().getTable(schema, name);
-    KafkaTable kafka = new KafkaTable(session, found, Map.of());
+    CatalogTable table = session.sharedState().externalCatalog().getTable(schema, name);
+    KafkaTable kafka = new KafkaTable(session, table, Map.of());
     kafka.loadModules();
     return kafka;
   }
 
-  /** Load the modules of Spark that reading and writing the table need. */
+  /** Loads the modules of Spark that reading and writing the table need. */
   public void loadModules() {
     KafkaConnector.load(session.sparkContext());
     if ("avro".equalsIgnoreCase(option("value.format"))
@@ -103,12 +103,12 @@ public final class KafkaTable {
     }
   }
 
-  /** Return whether a table of the catalog is USING kafka. */
+  /** Returns whether the provider of a table is kafka. */
   public static boolean isKafka(CatalogTable table) {
     return table.provider().isDefined() && "kafka".equalsIgnoreCase(table.provider().get());
   }
 
-  /** Return the columns of a table whose statement names none. */
+  /** Returns the columns of a table that was created without columns. */
   static StructType messageColumns(CatalogTable table) {
     boolean headers =
         "true".equalsIgnoreCase(new KafkaTable(null, table, Map.of()).option("includeHeaders"));
@@ -116,7 +116,8 @@ public final class KafkaTable {
   }
 
   /**
-   * Add the facts of the table to the description of a source, if a Kafka table made the source.
+   * Adds the facts of the table to the description of a source, if the source belongs to a Kafka
+   * table.
    */
   public static void describe(Map<String, String> sourceOptions, ObjectNode source) {
     if (!sourceOptions.containsKey(TABLE)) return;
@@ -125,8 +126,8 @@ public final class KafkaTable {
     source.put("on_error", sourceOptions.get(ON_ERROR));
     source.put("servers", OptionMaps.get(sourceOptions, "kafka.bootstrap.servers"));
     for (String name : List.of("subscribe", "subscribePattern", "assign")) {
-      String found = OptionMaps.find(sourceOptions, name);
-      if (found != null) source.put("location", sourceOptions.get(found));
+      String key = OptionMaps.find(sourceOptions, name);
+      if (key != null) source.put("location", sourceOptions.get(key));
     }
   }
 
@@ -142,16 +143,17 @@ public final class KafkaTable {
     return options;
   }
 
-  /** Return the value of an option, or null if it is not given. */
+  /** Returns the value of an option, or null if it is not given. */
   String option(String name) {
     return OptionMaps.get(options, name);
   }
 
-  /** Return the topic that rows are written to, or null for a table that reads several. */
+  /** Returns the topic that rows are written to, or null for a table that only reads topics. */
   public String topic() {
     return option("topic");
   }
 
+  /** Returns the qualified name: catalog, schema and table. */
   public String name() {
     return String.join(".", parts());
   }
@@ -165,34 +167,34 @@ public final class KafkaTable {
         "spark_catalog", table.identifier().database().get(), table.identifier().table());
   }
 
-  /** Return whether messages that do not fit the columns go to a dead-letter table. */
+  /** Returns whether messages that do not fit the columns go to a dead-letter table. */
   boolean hasDeadLetters() {
     String onError = option("on.error");
     return onError != null && onError.toLowerCase(Locale.ROOT).startsWith("table:");
   }
 
-  /** Return whether the columns are Kafka's own. */
+  /** Returns whether the columns are Kafka's own. */
   public boolean isRaw() {
     return option("value.format") == null;
   }
 
-  /** Return whether the value of a message is one column, as bytes or text. */
+  /** Returns whether the value of a message is a single column, as bytes or text. */
   boolean hasRawValue() {
     return "raw".equalsIgnoreCase(option("value.format"));
   }
 
-  /** Return the watermark of streams, or null if the table has none. */
+  /** Returns the watermark of streams, or null if the table has none. */
   Watermark watermark() {
     return option("watermark") == null ? null : Watermark.parse(option("watermark"));
   }
 
-  /** Return the names of the table's columns. */
+  /** Returns the names of the table's columns. */
   List<String> columnNames() {
     return List.of(table.schema().fieldNames());
   }
 
   /**
-   * Return the columns of a read. All are nullable, and the column of a stream's watermark carries
+   * Returns the columns of a read. All are nullable, and the column of a stream's watermark carries
    * the delay.
    */
   StructType columns(boolean streaming) {
@@ -213,7 +215,7 @@ public final class KafkaTable {
     return columns;
   }
 
-  /** Return Kafka's fields that a table with other columns has as metadata columns. */
+  /** Returns Kafka's fields as metadata columns; none for a table whose columns they are. */
   StructType metadataColumns() {
     return isRaw()
         ? new StructType()
@@ -225,14 +227,14 @@ public final class KafkaTable {
             .add("_key", DataTypes.BinaryType);
   }
 
-  /** Return the format of the messages' values. */
+  /** Returns the format of the messages' values. */
   KafkaFormat valueFormat() {
     List<String> keys = hasRawValue() ? keyColumns() : List.of();
     return new KafkaFormat(option("value.format"), columnsExcept(keys), options);
   }
 
   /**
-   * Return the format of the keys: by default raw for one column that is a text, otherwise JSON.
+   * Returns the format of the keys: by default raw for one column that is a text, otherwise JSON.
    */
   KafkaFormat keyFormat() {
     StructType columns = new StructType();
@@ -242,17 +244,17 @@ public final class KafkaTable {
     return KafkaFormat.ofKeys(name != null ? name : oneText ? "raw" : "json", columns, options);
   }
 
-  /** Return the columns of the option `key.columns`, as the table spells them. */
+  /** Returns the columns of the option `key.columns`, as the table spells them. */
   List<String> keyColumns() {
     List<String> columns = new ArrayList<>();
-    for (String wanted : columnList(option("key.columns"))) {
+    for (String keyColumn : columnList(option("key.columns"))) {
       for (String name : table.schema().fieldNames())
-        if (name.equalsIgnoreCase(wanted)) columns.add(name);
+        if (name.equalsIgnoreCase(keyColumn)) columns.add(name);
     }
     return columns;
   }
 
-  /** Return the names in a list with commas between, without their quotes; none for null. */
+  /** Returns the names in a comma-separated list, without their quotes; an empty list for null. */
   static List<String> columnList(String text) {
     return text == null
         ? List.of()
@@ -263,7 +265,7 @@ public final class KafkaTable {
     return name.trim().replaceAll("^[`\"]|[`\"]$", "");
   }
 
-  /** Return the table's columns without these, all nullable. */
+  /** Returns the table's columns except these, all nullable. */
   StructType columnsExcept(List<String> names) {
     StructType columns = new StructType();
     for (StructField column : nullableColumns().fields()) {
@@ -280,18 +282,18 @@ public final class KafkaTable {
     return columns;
   }
 
-  /** Return columns as queries know them, which have STRING instead of CHAR and VARCHAR. */
+  /** Returns columns with STRING in place of CHAR and VARCHAR, as in queries. */
   private static StructType withoutCharTypes(StructType columns) {
     return CharVarcharUtils.replaceCharVarcharWithStringInSchema(columns);
   }
 
-  /** Return the options of a writer as JSON, see `ConnectorOptions`. */
+  /** Returns the options of a writer as JSON, see `ConnectorOptions`. */
   public String writeOptions(boolean inBatches) throws Exception {
     return Json.MAPPER.writeValueAsString(ConnectorOptions.ofWriter(this, inBatches));
   }
 
   /**
-   * Return the messages of a range of offsets that do not fit the columns, see `MessageDecoder`.
+   * Returns the messages of a range of offsets that do not fit the columns, see `MessageDecoder`.
    */
   public static Dataset<Row> deadLetters(
       SparkSession session,
@@ -305,17 +307,17 @@ public final class KafkaTable {
         .deadLetters(partitions, start, end);
   }
 
-  /** Return rows as messages, see `MessageEncoder`. */
+  /** Returns rows as messages, see `MessageEncoder`. */
   public Dataset<Row> messages(Dataset<Row> rows, boolean deletes) {
     return new MessageEncoder(this).messages(rows, deletes);
   }
 
-  /** Return rows as messages with all fields, see `MessageEncoder`. */
+  /** Returns rows as messages with all fields, see `MessageEncoder`. */
   public Dataset<Row> fullMessages(Dataset<Row> rows, boolean deletes) {
     return new MessageEncoder(this).fullMessages(rows, deletes);
   }
 
-  /** Send rows with the connector's own writer. */
+  /** Writes rows to the topic with the connector's own writer. */
   void insert(Dataset<Row> rows) {
     KafkaTopicChecks.check(this, "write");
     messages(rows, false)
@@ -325,19 +327,19 @@ public final class KafkaTable {
         .save();
   }
 
-  /** Return the plan of the relation that INSERT writes to. */
+  /** Returns the plan of the relation that an INSERT writes to. */
   public LogicalPlan insertTarget() {
     return LogicalRelation$.MODULE$.apply(new KafkaInsertRelation(this), table);
   }
 
-  /** Raise the error of INSERT OVERWRITE. */
-  public static RuntimeException overwriteRefused(Origin place) {
+  /** Throws the error of INSERT OVERWRITE. */
+  public static RuntimeException overwriteRefused(Origin origin) {
     return Exceptions.raise(
         JetSqlException.at(
-            place,
+            origin,
             "UNSUPPORTED_SINK",
             "0A000",
             "INSERT OVERWRITE is not possible:"
-                + " what is in a Kafka topic can't be replaced. Use INSERT INTO."));
+                + " the messages of a Kafka topic cannot be replaced. Use INSERT INTO."));
   }
 }

@@ -29,14 +29,14 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Check statements about Kafka tables: what a CREATE TABLE defines, and which statements are
- * possible at all.
+ * Checks statements about Kafka tables: the definitions of CREATE TABLE, and the kinds of
+ * statements that are supported.
  */
 public final class KafkaTableStatements {
   private KafkaTableStatements() {}
 
   /**
-   * Check a statement that creates a Kafka table, and report an error at its place. Accept all
+   * Checks a statement that creates a Kafka table, and throws an error at its position. Accepts all
    * other statements.
    */
   public static void check(SparkSession session, LogicalPlan command) {
@@ -52,13 +52,13 @@ public final class KafkaTableStatements {
       TableSpecBase spec,
       Seq<Transform> partitioning,
       Seq<ColumnDefinition> definitions) {
-    StructType columns = definitions == null ? null : columns(definitions);
     if (!(spec instanceof UnresolvedTableSpec table)) return;
     if (table.provider().isEmpty() || !"kafka".equalsIgnoreCase(table.provider().get())) return;
+    StructType columns = definitions == null ? null : columns(definitions);
     if (!partitioning.isEmpty() || table.location().isDefined()) {
       throw notSupported(
           "A Kafka table has no PARTITIONED BY,"
-              + " CLUSTERED BY or LOCATION: its topic has partitions of its own.");
+              + " CLUSTERED BY or LOCATION: its topic defines the partitions.");
     }
     if (columns != null) {
       SchemaUtils.checkSchemaColumnNameDuplication(
@@ -75,8 +75,8 @@ public final class KafkaTableStatements {
         throw notSupported(
             "The column "
                 + column.name()
-                + " is GENERATED, which columns of a Kafka table can't be."
-                + " Write its expression in the query that inserts.");
+                + " of a Kafka table cannot be GENERATED. Write its expression in the query of the"
+                + " INSERT.");
       }
       columns = columns.add(column.toV1Column());
     }
@@ -87,21 +87,20 @@ public final class KafkaTableStatements {
     return Exceptions.raise(JetSqlException.of("NOT_SUPPORTED", "0A000", message));
   }
 
-  /** Return why a statement is not possible with a Kafka table, or null if it is. */
+  /** Returns the reason why a Kafka table does not support a statement, or null if it does. */
   public static String whyRefused(LogicalPlan command) {
     if (command instanceof DeleteFromTable
         || command instanceof UpdateTable
         || command instanceof MergeIntoTable) {
-      return "What is in a Kafka topic can't be changed: messages can only be added, with INSERT"
-          + " INTO.";
+      return "The messages of a Kafka topic cannot be changed. Add messages with INSERT INTO.";
     }
     if (command instanceof TruncateTable || command instanceof TruncatePartition) {
-      return "What is in a Kafka topic can't be deleted from here: its retention does that, or"
+      return "JetSQL cannot delete the messages of a Kafka topic. Set the topic's retention, or use"
           + " kafka-delete-records.";
     }
     if (command instanceof CacheTable) {
-      return "A Kafka table is read from its topic every time. CACHE TABLE name AS SELECT ... keeps"
-          + " what is there now.";
+      return "A Kafka table cannot be cached: each query reads its topic. Cache its current rows"
+          + " with CACHE TABLE name AS SELECT ...";
     }
     boolean alters =
         command instanceof AddColumns
@@ -112,8 +111,8 @@ public final class KafkaTableStatements {
             || command instanceof AlterTableClusterBy
             || command instanceof SetTableSerDeProperties;
     return alters
-        ? "Columns and options of a Kafka table can't be altered. DROP TABLE and CREATE TABLE make"
-            + " it anew, and leave the topic as it is."
+        ? "The columns and options of a Kafka table cannot be altered. Use DROP TABLE and CREATE"
+            + " TABLE, which do not change the topic."
         : null;
   }
 }

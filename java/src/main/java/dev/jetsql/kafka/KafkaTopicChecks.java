@@ -19,11 +19,11 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Check the topics of plain statements at their brokers before Spark reads or writes them.
- * Otherwise Spark and Kafka's clients would wait for minutes for an unreachable broker or a deleted
- * topic, and then name neither of them.
+ * Checks the topics of statements at their brokers before Spark reads or writes them. Otherwise
+ * Spark and Kafka's clients would wait several minutes for an unreachable broker or a deleted
+ * topic, and their errors would name neither.
  *
- * <p>Jobs are exempt: their topics are checked when they are created, and they wait for their
+ * <p>Jobs are exempt: the engine checks their topics when they are created, and they wait for their
  * brokers.
  */
 public final class KafkaTopicChecks {
@@ -32,20 +32,20 @@ public final class KafkaTopicChecks {
   private KafkaTopicChecks() {}
 
   /**
-   * Set the function that checks a topic, or null. Its arguments are a session and the JSON object
-   * {"table", "doing", "options"}, where "doing" is "read" or "write". It returns nothing or an
+   * Sets the function that checks a topic; null removes it. Its arguments are null and a JSON
+   * object {"table", "doing", "options"}, where "doing" is "read" or "write". It returns null or an
    * error.
    */
   public static void connect(BiFunction<Object, String, Object> check) {
     engine = check;
   }
 
-  /** Check the topic of a table that a statement is about to read or write. */
-  static void check(KafkaTable table, String doing) {
-    if (!isOfJob(table)) check(table.name(), doing, table.options());
+  /** Checks the topic of a table that a statement is about to read or write. */
+  static void check(KafkaTable table, String operation) {
+    if (!isOfJob(table)) check(table.name(), operation, table.options());
   }
 
-  /** Check the topics that a plan streams from. */
+  /** Checks the topics that a plan streams from. */
   public static void checkStreams(LogicalPlan plan) {
     for (LogicalPlan leaf : CollectionConverters.asJava(plan.collectLeaves())) {
       if (!(leaf instanceof StreamingRelationV2 stream)) continue;
@@ -55,15 +55,15 @@ public final class KafkaTopicChecks {
     }
   }
 
-  private static void check(String table, String doing, Map<String, String> options) {
-    BiFunction<Object, String, Object> check = engine;
-    if (check == null) return;
+  private static void check(String table, String operation, Map<String, String> options) {
+    BiFunction<Object, String, Object> function = engine;
+    if (function == null) return;
     try {
-      ObjectNode question = Json.MAPPER.createObjectNode();
-      question.put("table", table);
-      question.put("doing", doing);
-      question.set("options", Json.MAPPER.valueToTree(options));
-      PythonResponses.of(PythonCalls.ask(check, null, Json.MAPPER.writeValueAsString(question)));
+      ObjectNode request = Json.MAPPER.createObjectNode();
+      request.put("table", table);
+      request.put("doing", operation);
+      request.set("options", Json.MAPPER.valueToTree(options));
+      PythonResponses.of(PythonCalls.ask(function, null, Json.MAPPER.writeValueAsString(request)));
     } catch (Exception e) {
       throw Exceptions.raise(e);
     }
@@ -74,8 +74,8 @@ public final class KafkaTopicChecks {
   }
 
   /**
-   * Return the relation that a batch query reads: the connector's, or one that checks the topic
-   * first.
+   * Returns the relation that a batch query reads: for a job the connector's, otherwise one that
+   * checks the topic first.
    */
   static BaseRelation checked(KafkaTable table, BaseRelation connectors) {
     return isOfJob(table) ? connectors : new CheckedRelation(table, connectors);

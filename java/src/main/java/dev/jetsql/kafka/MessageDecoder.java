@@ -19,12 +19,12 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 
-/** Read the messages of a Kafka table as rows with the table's columns. */
+/** Decodes the messages of a Kafka table to rows with the table's columns. */
 final class MessageDecoder {
-  private static final String BROKEN_AT = "The message at offset ";
+  private static final String ERROR_PREFIX = "The message at offset ";
   private static final Metadata IS_COLUMN =
       new MetadataBuilder().putBoolean(KafkaTable.IS_COLUMN, true).build();
-  private static final List<String> RANGES =
+  private static final List<String> RANGE_OPTIONS =
       List.of(
           "subscribe",
           "subscribePattern",
@@ -43,39 +43,40 @@ final class MessageDecoder {
     this.table = table;
   }
 
-  /** Return the messages as rows with all columns, metadata columns included. */
+  /** Returns the messages as rows with all columns, metadata columns included. */
   Dataset<Row> rows(boolean streaming) {
-    Map<String, String> given = ConnectorOptions.ofReader(table, streaming);
-    // For the reader of a plan, who finds the table by them. The connector ignores them.
-    given.put(KafkaTable.TABLE, table.name());
-    given.put(KafkaTable.CREATED, Long.toString(table.catalogTable().createTime()));
-    if (table.option("on.error") != null) given.put(KafkaTable.ON_ERROR, table.option("on.error"));
+    Map<String, String> options = ConnectorOptions.ofReader(table, streaming);
+    // The connector ignores these options. They identify the table in a plan.
+    options.put(KafkaTable.TABLE, table.name());
+    options.put(KafkaTable.CREATED, Long.toString(table.catalogTable().createTime()));
+    if (table.option("on.error") != null)
+      options.put(KafkaTable.ON_ERROR, table.option("on.error"));
     Dataset<Row> messages =
         streaming
-            ? table.session().readStream().format("kafka").options(given).load()
-            : read(given);
+            ? table.session().readStream().format("kafka").options(options).load()
+            : read(options);
     if (table.isRaw()) return messages;
-    Dataset<Row> rows = columns(withErrorsHandled(parsed(messages)));
+    Dataset<Row> rows = columns(withErrorsHandled(parse(messages)));
     Watermark watermark = streaming ? table.watermark() : null;
     return watermark == null ? rows : rows.withWatermark(watermark.column(), watermark.delay());
   }
 
   /**
-   * Return the messages of a range of offsets that do not fit the columns, with the reason.
+   * Returns the messages in a range of offsets that do not fit the columns, with the reason.
    *
-   * @param partitions JSON of the option `assign`
-   * @param start JSON of the option `startingOffsets`
-   * @param end JSON of the option `endingOffsets`
+   * @param partitions the option `assign`, JSON
+   * @param start the option `startingOffsets`, JSON
+   * @param end the option `endingOffsets`, JSON
    */
   Dataset<Row> deadLetters(String partitions, String start, String end) {
-    Map<String, String> given = ConnectorOptions.ofReader(table, false);
-    for (String range : RANGES) OptionMaps.remove(given, range);
-    given.put("assign", partitions);
-    given.put("startingOffsets", start);
-    given.put("endingOffsets", end);
+    Map<String, String> options = ConnectorOptions.ofReader(table, false);
+    for (String range : RANGE_OPTIONS) OptionMaps.remove(options, range);
+    options.put("assign", partitions);
+    options.put("startingOffsets", start);
+    options.put("endingOffsets", end);
     Column value = col("__value");
     KafkaFormat format = table.valueFormat();
-    return parsed(read(given))
+    return parse(read(options))
         .filter(format.isBroken(value, col("__row")))
         .select(
             col("_topic").as("topic"),
@@ -87,18 +88,17 @@ final class MessageDecoder {
             format.reason(value).as("reason"));
   }
 
-  private Dataset<Row> read(Map<String, String> given) {
-    return table.session().read().format("kafka").options(given).load();
+  private Dataset<Row> read(Map<String, String> options) {
+    return table.session().read().format("kafka").options(options).load();
   }
 
-  /** Return the messages with value and key parsed into structs, `__row` and `__keys`. */
-  private Dataset<Row> parsed(Dataset<Row> messages) {
+  /** Returns the messages with value and key parsed into structs, `__row` and `__keys`. */
+  private Dataset<Row> parse(Dataset<Row> messages) {
     Column value = col("value");
     Column key = col("key");
     Column keys = table.keyColumns().isEmpty() ? lit(null) : table.keyFormat().parse(key);
-    // Exploded from an array of one. Spark puts an aliased expression wherever a filter names the
-    // alias, so the bytes
-    // would be parsed several times. It does not do that with a generated row.
+    // The row is exploded from an array with one element. Otherwise Spark would replace the alias
+    // in filters by its expression and parse the bytes several times.
     Column row = explode(array(table.valueFormat().parse(value)));
     return messages.select(
         value.as("__value"),
@@ -111,17 +111,18 @@ final class MessageDecoder {
         col("timestamp").as("_timestamp"));
   }
 
-  /** Apply the option `on.error` to the messages that do not fit the columns. */
-  private Dataset<Row> withErrorsHandled(Dataset<Row> parsed) {
+  /** Applies the option `on.error` to the messages that do not fit the columns. */
+  private Dataset<Row> withErrorsHandled(Dataset<Row> messages) {
     Column row = col("__row");
     Column broken = table.valueFormat().isBroken(col("__value"), row);
     String onError = table.option("on.error") == null ? "fail" : table.option("on.error");
     if (onError.equalsIgnoreCase("skip") || table.hasDeadLetters())
-      return parsed.filter(not(broken));
-    if (onError.equalsIgnoreCase("null")) return parsed.withColumn("__row", when(not(broken), row));
+      return messages.filter(not(broken));
+    if (onError.equalsIgnoreCase("null"))
+      return messages.withColumn("__row", when(not(broken), row));
     Column message =
         concat(
-            lit(BROKEN_AT),
+            lit(ERROR_PREFIX),
             col("_offset"),
             lit(" of topic "),
             col("_topic"),
@@ -130,12 +131,12 @@ final class MessageDecoder {
             lit(", does not fit the columns of " + table.name() + ": "),
             table.valueFormat().reason(col("__value")),
             lit(
-                ". The table option 'on.error' says what becomes of such messages: 'null', 'skip'"
-                    + " or 'table:NAME'."));
-    return parsed.withColumn("__row", when(broken, raise_error(message)).otherwise(row));
+                ". To accept such messages, set the table option 'on.error' to 'null', 'skip' or"
+                    + " 'table:NAME'."));
+    return messages.withColumn("__row", when(broken, raise_error(message)).otherwise(row));
   }
 
-  private Dataset<Row> columns(Dataset<Row> parsed) {
+  private Dataset<Row> columns(Dataset<Row> messages) {
     List<Column> columns = new ArrayList<>();
     List<String> keyColumns = table.keyColumns();
     for (String name : table.columnNames()) {
@@ -146,6 +147,6 @@ final class MessageDecoder {
       columns.add(inMessage.as(name, IS_COLUMN));
     }
     for (String name : table.metadataColumns().fieldNames()) columns.add(col(name));
-    return parsed.select(columns.toArray(Column[]::new));
+    return messages.select(columns.toArray(Column[]::new));
   }
 }

@@ -15,7 +15,8 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
 /**
- * Make messages from the rows of a Kafka table, with the columns that the connector's writer takes.
+ * Encodes the rows of a Kafka table as messages, with the columns that the connector's writer
+ * expects.
  */
 final class MessageEncoder {
   private static final String[] FIELDS = {"key", "value", "headers", "topic", "partition"};
@@ -27,10 +28,10 @@ final class MessageEncoder {
   }
 
   /**
-   * Return rows as messages.
+   * Returns rows as messages.
    *
-   * @param deletes whether a row in which all columns but the key's are NULL is a message without a
-   *     value, which deletes the key from a compacted topic
+   * @param deletes whether a row whose columns are all NULL except the key's is encoded as a
+   *     message without a value, which deletes the key from a compacted topic
    */
   Dataset<Row> messages(Dataset<Row> rows, boolean deletes) {
     Dataset<Row> named = rows.toDF(table.catalogTable().schema().fieldNames());
@@ -47,27 +48,27 @@ final class MessageEncoder {
   }
 
   /**
-   * Return rows as messages with all fields that a writer can set, in the order of
+   * Returns rows as messages with all fields that a writer can set, in the order of
    * `TransactionalPartWriter`.
    */
   Dataset<Row> fullMessages(Dataset<Row> rows, boolean deletes) {
     Dataset<Row> messages = messages(rows, deletes);
     Column[] columns = new Column[FIELDS.length];
     for (int i = 0; i < FIELDS.length; i++) {
-      boolean given = Arrays.stream(messages.columns()).anyMatch(FIELDS[i]::equalsIgnoreCase);
-      Column field = given ? col(FIELDS[i]) : lit(null);
+      boolean isGiven = Arrays.stream(messages.columns()).anyMatch(FIELDS[i]::equalsIgnoreCase);
+      Column field = isGiven ? col(FIELDS[i]) : lit(null);
       columns[i] =
           field.cast(KafkaTable.MESSAGE_WITH_HEADERS.apply(FIELDS[i]).dataType()).as(FIELDS[i]);
     }
     return messages.select(columns);
   }
 
-  /** Return the columns that are not the key's. */
+  /** Returns the columns that are not part of the key. */
   private List<String> valueColumns() {
     return List.of(table.columnsExcept(table.keyColumns()).fieldNames());
   }
 
-  /** Return whether a row has nothing but its key. */
+  /** Returns whether all columns of a row are NULL except the key's. */
   private Column isEmpty() {
     Column[] others = columns(valueColumns());
     Column empty = lit(others.length > 0);
@@ -82,7 +83,7 @@ final class MessageEncoder {
   }
 
   /**
-   * Return those of Kafka's own columns that a writer can set: Kafka sets offset and timestamps.
+   * Returns the columns among Kafka's own that a writer can set. Kafka sets offset and timestamps.
    */
   private List<String> messageColumns() {
     Set<String> fields = Set.of(FIELDS);

@@ -3,13 +3,13 @@ package dev.jetsql.kafka;
 import java.util.Map;
 
 /**
- * Look up options in maps that keep their names as the user wrote them. Case does not matter in
- * names of options.
+ * Lookups of options in maps that preserve the spelling of the user. Option names are
+ * case-insensitive.
  */
 final class OptionMaps {
   private OptionMaps() {}
 
-  /** Return the name as the map spells it, or null if the map has no such option. */
+  /** Returns the name in the spelling of the map, or null if the map has no such option. */
   static String find(Map<String, String> options, String name) {
     for (String key : options.keySet()) {
       if (key.equalsIgnoreCase(name)) return key;
@@ -17,18 +17,18 @@ final class OptionMaps {
     return null;
   }
 
-  /** Return the value of an option, or null if the map has none. */
+  /** Returns the value of an option, or null if the map has none. */
   static String get(Map<String, String> options, String name) {
-    String found = find(options, name);
-    return found == null ? null : options.get(found);
+    String key = find(options, name);
+    return key == null ? null : options.get(key);
   }
 
   static void remove(Map<String, String> options, String name) {
-    String found = find(options, name);
-    if (found != null) options.remove(found);
+    String key = find(options, name);
+    if (key != null) options.remove(key);
   }
 
-  /** Add the options that the map does not have yet. */
+  /** Adds the defaults of options that the map does not contain. */
   static void putMissing(Map<String, String> options, Map<String, String> defaults) {
     defaults.forEach(
         (name, value) -> {

@@ -6,7 +6,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import scala.PartialFunction;
 
-/** Replace each Kafka table of a query by its source, once all names are resolved. */
+/** Replaces each Kafka table in a query by its source, after all names are resolved. */
 public final class ResolveKafkaReads extends Rule<LogicalPlan> {
   private final SparkSession session;
 
@@ -22,9 +22,10 @@ public final class ResolveKafkaReads extends Rule<LogicalPlan> {
   private LogicalPlan resolve(LogicalPlan node) {
     if (node instanceof KafkaRead read) return read.withSource();
     if (!(node instanceof InsertIntoDataSourceCommand insert)) return node;
-    LogicalPlan query = apply(insert.query()); // the query is none of the command's children
-    // Spark no longer checks the query of such a command: an unknown name would fail without a
-    // proper message.
+    LogicalPlan query =
+        apply(insert.query()); // a rule does not visit the query: it is not a child of the command
+    // Spark does not check the query of this command later: an unknown name would fail with an
+    // internal error.
     if (!query.resolved()) session.sessionState().analyzer().checkAnalysis(query);
     return query == insert.query()
         ? insert

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.datasources.CreateTable;
 import scala.PartialFunction;
 
 /**
- * Replace Spark's command that creates a Kafka table by JetSQL's, once the query of the statement
+ * Replaces Spark's command that creates a Kafka table by JetSQL's, after the query of the statement
  * is resolved.
  */
 public final class ResolveKafkaTableCreation extends Rule<LogicalPlan> {

@@ -9,24 +9,24 @@ import org.apache.spark.sql.catalyst.util.IntervalUtils$;
  * The option `watermark` of a table, `column DELAY OF interval`.
  *
  * @param column the column of event times, without backticks
- * @param delay an interval as Spark reads it
+ * @param delay the interval in Spark's notation
  */
 record Watermark(String column, String delay) {
   private static final Pattern FORM =
       Pattern.compile("`?(.+?)`?\\s+DELAY\\s+OF\\s+(.+)", Pattern.CASE_INSENSITIVE);
 
   /**
-   * Return the watermark that a text describes, or null for another text. The interval is not
-   * checked.
+   * Returns the watermark in a text of the form above, or null for any other text. Does not check
+   * the interval.
    */
   static Watermark parse(String text) {
-    Matcher found = FORM.matcher(text.trim());
-    return found.matches()
-        ? new Watermark(found.group(1).replace("``", "`"), found.group(2))
+    Matcher matcher = FORM.matcher(text.trim());
+    return matcher.matches()
+        ? new Watermark(matcher.group(1).replace("``", "`"), matcher.group(2))
         : null;
   }
 
-  /** Return the delay in milliseconds. Raises Spark's errors for what is no interval. */
+  /** Returns the delay in milliseconds. Throws Spark's error for an invalid interval. */
   long delayMillis() {
     return EventTimeWatermark$.MODULE$.getDelayMs(IntervalUtils$.MODULE$.fromIntervalString(delay));
   }

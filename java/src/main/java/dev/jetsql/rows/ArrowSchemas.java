@@ -18,7 +18,7 @@ public final class ArrowSchemas {
   private ArrowSchemas() {}
 
   /**
-   * Return the message with the schema of rows.
+   * Returns the message with the schema of rows.
    *
    * @param columns the text to store in the schema's metadata under "jetsql.columns"
    */

@@ -25,14 +25,15 @@ import scala.reflect.ClassTag$;
 import scala.runtime.BoxedUnit;
 
 /**
- * The rows of a result as a stream to Python, in pieces that Spark has made: Arrow batches or
+ * The rows of a result as a stream to Python, in the pieces that Spark creates: Arrow batches or
  * pickled rows.
  *
- * <p>Spark's own methods hold a whole partition in the driver's memory, so that a few clients with
- * large results end the engine and with it all jobs. In Spark 4.3 the scheduler also never releases
- * these jobs, because they run after their query has ended. Here a task leaves its partition on
- * disk, in Spark's block store, and ends; the driver reads it from there as fast as the client
- * does. No slow client occupies memory or a core, and the disk holds one partition.
+ * <p>Spark's own methods keep a whole partition in the driver's memory, so that a few clients with
+ * large results could crash the engine and all its jobs. In Spark 4.3 the scheduler also never
+ * releases these jobs, because they run after their query has ended. Here a task writes its
+ * partition to disk, in Spark's block store, and ends. The driver reads the partition as fast as
+ * the client does. A slow client uses neither memory nor a core, and the disk contains one
+ * partition of a result at a time.
  */
 public final class RowStream extends AbstractIterator<Object> {
   private final RDD<byte[]> pieces;
@@ -49,8 +50,8 @@ public final class RowStream extends AbstractIterator<Object> {
   }
 
   /**
-   * Serve the pieces on a local port and return [port, secret, server, stream]. The server's result
-   * reports to Python how the stream ended.
+   * Serves the pieces on a local port and returns [port, secret, server, stream]. The server's
+   * result reports to Python how the stream ended.
    */
   private static Object[] serve(RDD<byte[]> pieces) {
     var stream = new RowStream(pieces.persist(StorageLevel.DISK_ONLY()));
@@ -58,17 +59,17 @@ public final class RowStream extends AbstractIterator<Object> {
     return new Object[] {server[0], server[1], server[2], stream};
   }
 
-  /** Serve the rows as batches of Arrow. */
+  /** Serves the rows as Arrow batches. */
   public static Object[] arrowBatches(Dataset<Row> rows) {
     return serve(rows.toArrowBatchRdd());
   }
 
-  /** Serve the rows as pickled ones. */
+  /** Serves the rows as pickled rows. */
   public static Object[] pickled(Dataset<Row> rows) {
     return serve(rows.javaToPython().rdd());
   }
 
-  /** Cancel the stream: Python reads no further. */
+  /** Cancels the stream when Python stops reading. */
   public void cancel() {
     CancelledJobGroups.cancel(context, group);
   }
@@ -89,7 +90,8 @@ public final class RowStream extends AbstractIterator<Object> {
   }
 
   private Iterator<Object> read(int number) {
-    var filter = new Set.Set1<Object>(number); // a predicate of a class that executors have
+    var filter =
+        new Set.Set1<Object>(number); // a Scala set is a predicate that executors can deserialize
     PartitionPruningRDD.create(pieces, filter).count();
     Option<BlockResult> block =
         blocks.get(block(number), ClassTag$.MODULE$.<byte[]>apply(byte[].class));

@@ -13,60 +13,60 @@ import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Short conversations with a database, each of them one call of Python, one connection and one
- * transaction.
+ * Short transactions in a database. Each is one call from Python and uses its own connection.
  *
- * <p>Connections are made as Spark's own JDBC source makes them, with the options of its tables. An
- * SQL error is a response, not an exception: on the way to Python its SQLSTATE would be lost.
+ * <p>Connections are opened as Spark's JDBC source opens them, with the options of a JDBC table. An
+ * SQL error is returned in the response and not thrown, because Py4J would lose its SQLSTATE.
  */
 public final class Databases {
   private Databases() {}
 
   /**
-   * Carry out steps in one transaction, and keep their changes only if every step went well and
-   * `keep` is set.
+   * Runs SQL statements in one transaction, and commits it if all steps succeed and `keep` is set.
+   * Otherwise rolls it back.
    *
-   * @param options JSON of a JDBC table's options
-   * @param steps a JSON array of {"name", "sql", "expect"}; a step's value is its update count, or
-   *     the first column of its first row, and must be what `expect` says where that is given
-   * @return {"values": [...]}; or {"step", "state", "message"}: what the database said, state
-   *     "DRIVER" when there is no driver for it; or {"step", "unexpected"}: the value that is not
-   *     as expected. No step: connecting or committing.
+   * @param options the options of a JDBC table, as JSON
+   * @param steps a JSON array of {"name", "sql", "expect"}. The value of a step is its update
+   *     count, or the first column of its first row. If `expect` is given, the value must equal it.
+   * @return {"values": [...]}; or {"step", "state", "class", "message"} for an SQL error, with the
+   *     state "DRIVER" when no JDBC driver accepts the URL; or {"step", "unexpected"} with a value
+   *     that differs from `expect`. An error without "step" occurred while connecting or
+   *     committing.
    */
   public static String transact(String options, String steps, boolean keep) throws SQLException {
     var response = Json.MAPPER.createObjectNode();
     Connection connection = null;
-    var kept = false;
+    var committed = false;
     try {
       var jdbc = options(options);
       connection = connect(jdbc);
       connection.setAutoCommit(false);
       if (runAll(connection, jdbc.queryTimeout(), Json.read(steps), response) && keep) {
         connection.commit();
-        kept = true;
+        committed = true;
       }
     } catch (Exception e) {
       explain(e, response);
     } finally {
-      close(connection, kept, response);
+      close(connection, committed, response);
     }
     return Json.write(response);
   }
 
   /**
-   * Return the tables whose names begin with `prefix`, as {"values": [{"schema", "name"}]}, or an
-   * error as `transact`.
+   * Returns the tables whose names begin with `prefix`, as {"values": [{"schema", "name"}]}, or an
+   * error as `transact` does.
    */
   public static String tables(String options, String prefix) {
     var response = Json.MAPPER.createObjectNode();
-    var found = response.putArray("values");
+    var tables = response.putArray("values");
     try (var connection = connect(options(options));
         var rows =
             connection
                 .getMetaData()
                 .getTables(connection.getCatalog(), null, prefix + "%", new String[] {"TABLE"})) {
       while (rows.next()) {
-        found
+        tables
             .addObject()
             .put("schema", rows.getString("TABLE_SCHEM"))
             .put("name", rows.getString("TABLE_NAME"));
@@ -81,7 +81,7 @@ public final class Databases {
     Map<String, String> options = new HashMap<>();
     Json.read(json)
         .properties()
-        .forEach(each -> options.put(each.getKey(), each.getValue().asText()));
+        .forEach(option -> options.put(option.getKey(), option.getValue().asText()));
     return new JDBCOptions(Map$.MODULE$.from(CollectionConverters.asScala(options)));
   }
 
@@ -114,31 +114,33 @@ public final class Databases {
     }
   }
 
-  private static void close(Connection connection, boolean kept, ObjectNode response) {
+  private static void close(Connection connection, boolean committed, ObjectNode response) {
     if (connection == null) return;
     try (connection) {
-      if (!kept) connection.rollback();
+      if (!committed) connection.rollback();
     } catch (SQLException e) {
-      // The database rolls back what was not committed when a connection ends, however it ends.
-      if (!kept && !response.has("state")) explain(e, response);
+      // The database rolls back an open transaction when its connection ends.
+      if (!committed && !response.has("state")) explain(e, response);
     }
   }
 
   /**
-   * Put the SQL error in an exception and its causes into the response; of a batch of rows the
-   * error, not the rows.
+   * Puts the innermost SQL error of an exception into the response. The outer errors of a batch
+   * quote its rows.
    */
   private static void explain(Throwable error, ObjectNode response) {
-    var best = error;
-    for (var each = error; each != null; each = each.getCause()) {
-      if (each instanceof SQLException || each instanceof ClassNotFoundException) best = each;
+    var cause = error;
+    for (var throwable = error; throwable != null; throwable = throwable.getCause()) {
+      if (throwable instanceof SQLException || throwable instanceof ClassNotFoundException)
+        cause = throwable;
     }
-    var message = best.getMessage() == null ? best.toString() : best.getMessage();
-    var noDriver = best instanceof ClassNotFoundException || message.contains("No suitable driver");
+    var message = cause.getMessage() == null ? cause.toString() : cause.getMessage();
+    var noDriver =
+        cause instanceof ClassNotFoundException || message.contains("No suitable driver");
     var state =
-        best instanceof SQLException sql && sql.getSQLState() != null ? sql.getSQLState() : "";
+        cause instanceof SQLException sql && sql.getSQLState() != null ? sql.getSQLState() : "";
     response.put("state", noDriver ? "DRIVER" : state);
-    response.put("class", best.getClass().getName());
+    response.put("class", cause.getClass().getName());
     response.put("message", message);
   }
 }

@@ -21,11 +21,10 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The engine (Python) that is open in this JVM: the functions of it that execute the statements of
- * JetSQL.
+ * The open engine (Python) of this JVM, which executes the statements of JetSQL.
  *
- * <p>Parsing has no side effect. The plan of one of our statements is a command, which Spark runs
- * exactly once, whichever client sent it.
+ * <p>Parsing has no side effects. The plan of a JetSQL statement is a command, which Spark runs
+ * exactly once for every client.
  */
 public final class Engine {
   private static volatile Functions functions;
@@ -33,12 +32,12 @@ public final class Engine {
   private Engine() {}
 
   /**
-   * The functions of (session, text). An error is {"error": {message, condition, sqlstate, line,
-   * position}}, or the Throwable itself when it came from Spark.
+   * The engine's functions of (session, text). An error is {"error": {message, condition, sqlstate,
+   * line, position}}, or the Throwable itself when Spark raised it.
    *
-   * @param filter spares Spark's own statements the call of `describe`
-   * @param describe null for a statement that is not ours, otherwise {"columns": DDL}, or an error
-   * @param execute {"columns": DDL, "rows": [[...]]}, or an error; it can be cancelled, see
+   * @param filter the filter that saves Spark's own statements the call of `describe`
+   * @param describe returns null for a statement of Spark, otherwise {"columns": DDL} or an error
+   * @param execute returns {"columns": DDL, "rows": [[...]]} or an error; it can be cancelled, see
    *     `PythonCalls`
    */
   private record Functions(
@@ -47,12 +46,12 @@ public final class Engine {
       BiFunction<Object, String, Object> execute) {}
 
   /**
-   * Connect the engine's functions.
+   * Connects the engine's functions.
    *
-   * @param filter the regular expression that every statement of ours begins with
+   * @param filter a regular expression that matches the beginning of every JetSQL statement
    * @param cancel see `PythonCalls`
    * @param rows see `LiveTables`
-   * @param topic see `KafkaTopicChecks`
+   * @param topicCheck see `KafkaTopicChecks`
    */
   public static void connect(
       String filter,
@@ -60,14 +59,14 @@ public final class Engine {
       BiFunction<Object, String, Object> execute,
       Consumer<String> cancel,
       BiFunction<Object, String, Object> rows,
-      BiFunction<Object, String, Object> topic) {
+      BiFunction<Object, String, Object> topicCheck) {
     functions = new Functions(new StatementFilter(filter), describe, execute);
     PythonCalls.connect(cancel);
     LiveTables.connect(rows);
-    KafkaTopicChecks.connect(topic);
+    KafkaTopicChecks.connect(topicCheck);
   }
 
-  /** Leave all statements to Spark. */
+  /** Disconnects the engine: Spark handles all statements from now on. */
   public static void disconnect() {
     functions = null;
     PythonCalls.connect(null);
@@ -76,11 +75,11 @@ public final class Engine {
     ClusterExecutors.unwatch();
   }
 
-  /** Return the command for a statement of ours; null for every other one. */
+  /** Returns the command for a JetSQL statement, or null for any other statement. */
   static LogicalPlan command(Object session, String text) {
-    var engine = functions;
-    if (engine == null || !engine.filter.matches(text)) return null;
-    var response = PythonResponses.of(PythonCalls.ask(engine.describe, session, text));
+    var connected = functions;
+    if (connected == null || !connected.filter.matches(text)) return null;
+    var response = PythonResponses.of(PythonCalls.ask(connected.describe, session, text));
     return response == null ? null : command(text, response);
   }
 
@@ -94,11 +93,11 @@ public final class Engine {
         columns);
   }
 
-  /** Execute a statement of ours and return its rows. */
+  /** Executes a JetSQL statement and returns its rows. */
   static Seq<Row> execute(SparkSession session, String text, StructType columns) {
-    var engine = functions;
-    if (engine == null) throw Exceptions.raise(JetSqlException.closed());
-    var response = PythonResponses.of(PythonCalls.run(engine.execute, session, text));
+    var connected = functions;
+    if (connected == null) throw Exceptions.raise(JetSqlException.closed());
+    var response = PythonResponses.of(PythonCalls.run(connected.execute, session, text));
     return PythonResponses.rows(response, columns);
   }
 }

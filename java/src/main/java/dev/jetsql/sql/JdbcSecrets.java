@@ -31,11 +31,11 @@ import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Secrets in the options of JDBC tables, see `Secrets`.
+ * References to secrets in the options of JDBC tables, see `Secrets`.
  *
- * <p>Spark's JDBC source reads the columns of a table as soon as it is made or read, so the secrets
- * are read on its own way to a connection; and for the tasks, which may run on other machines,
- * before a query is planned.
+ * <p>Spark's JDBC source connects when a table is created or read, to read its columns. Therefore
+ * the secrets are read in Spark's connection providers. For the tasks, which may run on other
+ * machines, they are read before a query is planned.
  */
 final class JdbcSecrets {
   private static final String OPTION_NAMES =
@@ -44,8 +44,8 @@ final class JdbcSecrets {
   private JdbcSecrets() {}
 
   /**
-   * Put a provider that reveals secrets in front of each of Spark's providers of connections; again
-   * is a no-op.
+   * Wraps each of Spark's connection providers in one that reads secrets. A second call does
+   * nothing.
    */
   static void install() throws ReflectiveOperationException {
     var wrapped = new ArrayList<JdbcConnectionProvider>();
@@ -59,8 +59,8 @@ final class JdbcSecrets {
   }
 
   /**
-   * Refuse a statement that makes a JDBC table with a reference where Spark itself reads the
-   * option.
+   * Refuses a statement that creates a JDBC table with a reference in an option that Spark itself
+   * reads.
    */
   static void check(LogicalPlan command) {
     if (command instanceof CreateTempViewUsing view) {
@@ -82,24 +82,21 @@ final class JdbcSecrets {
     return command instanceof CreateTableAsSelect create ? create.tableSpec() : null;
   }
 
-  private static void checkOption(String name, String value, Origin place) {
-    if (!Secrets.isReference(value) || !isSparks(name)) return;
-    throw Secrets.noSecret(
-        place,
-        name,
-        "Spark reads it before anything connects, and it holds no secret. Write its value.");
+  private static void checkOption(String name, String value, Origin origin) {
+    if (!Secrets.isReference(value) || !isReadBySpark(name)) return;
+    throw Secrets.noSecret(origin, name, "Spark itself reads this option. Write the value.");
   }
 
   /**
-   * Return whether Spark itself reads an option of a JDBC table; all others are the driver's, and
-   * so is the URL.
+   * Returns whether Spark itself reads an option of a JDBC table. It passes all others, and the
+   * URL, to the JDBC driver.
    */
-  private static boolean isSparks(String name) {
+  private static boolean isReadBySpark(String name) {
     var key = name.toLowerCase(Locale.ROOT);
     try {
-      var found = JDBCOptions$.class.getMethod(OPTION_NAMES).invoke(JDBCOptions$.MODULE$);
+      var names = JDBCOptions$.class.getMethod(OPTION_NAMES).invoke(JDBCOptions$.MODULE$);
       return !key.equals("url")
-          && CollectionConverters.asJava((scala.collection.mutable.Set<?>) found).contains(key);
+          && CollectionConverters.asJava((scala.collection.mutable.Set<?>) names).contains(key);
     } catch (ReflectiveOperationException e) {
       throw Exceptions.raise(e);
     }
@@ -110,7 +107,7 @@ final class JdbcSecrets {
         .anyMatch(value -> value != null && Secrets.isReference(value));
   }
 
-  private static Map<String, String> revealed(Map<String, String> options) {
+  private static Map<String, String> reveal(Map<String, String> options) {
     if (!hasReference(options)) return options;
     var revealed = new HashMap<>(CollectionConverters.asJava(options));
     revealed.replaceAll((name, value) -> Secrets.reveal(value));
@@ -118,23 +115,24 @@ final class JdbcSecrets {
   }
 
   /**
-   * Return an error of a connection as clients may see it: the same one, unless a message in it
-   * shows a secret.
+   * Returns the error of a connection for clients: the same error, or a redacted one if a message
+   * of it contains a secret.
    */
-  private static Exception redacted(Exception error) {
-    var shows = false;
-    for (Throwable each = error; each != null; each = each.getCause()) {
-      shows |=
-          each.getMessage() != null && !Secrets.redact(each.getMessage()).equals(each.getMessage());
+  private static Exception redact(Exception error) {
+    var containsSecret = false;
+    for (Throwable throwable = error; throwable != null; throwable = throwable.getCause()) {
+      containsSecret |=
+          throwable.getMessage() != null
+              && !Secrets.redact(throwable.getMessage()).equals(throwable.getMessage());
     }
-    if (!shows) return error;
+    if (!containsSecret) return error;
     var state = error instanceof SQLException sql ? sql.getSQLState() : null;
     var redacted = new SQLException(Secrets.redact(String.valueOf(error.getMessage())), state);
     redacted.setStackTrace(error.getStackTrace());
     return redacted;
   }
 
-  /** A provider of Spark's that is given options without references. */
+  /** One of Spark's connection providers, called with secrets in place of the references. */
   private static final class RevealingProvider extends JdbcConnectionProvider {
     private final JdbcConnectionProvider spark;
 
@@ -155,9 +153,9 @@ final class JdbcSecrets {
     @Override
     public Connection getConnection(Driver driver, Map<String, String> options) {
       try {
-        return spark.getConnection(driver, revealed(options));
+        return spark.getConnection(driver, reveal(options));
       } catch (Exception e) {
-        throw Exceptions.raise(redacted(e));
+        throw Exceptions.raise(redact(e));
       }
     }
 
@@ -167,12 +165,12 @@ final class JdbcSecrets {
     }
   }
 
-  /** Gives the JDBC tables of a query their secrets. */
+  /** Replaces the references in the options of a query's JDBC tables by their secrets. */
   static final class RevealInQueries extends Rule<LogicalPlan> {
     @Override
     public LogicalPlan apply(LogicalPlan plan) {
       return plan.resolveOperators(
-          PartialFunctions.of(RevealInQueries::hasReferences, RevealInQueries::revealedPlan));
+          PartialFunctions.of(RevealInQueries::hasReferences, RevealInQueries::revealPlan));
     }
 
     private static boolean hasReferences(LogicalPlan node) {
@@ -183,16 +181,15 @@ final class JdbcSecrets {
           && hasReference(jdbc.jdbcOptions().parameters());
     }
 
-    private static LogicalPlan revealedPlan(LogicalPlan node) {
-      if (node instanceof LogicalRelation table) return revealedTable(table);
+    private static LogicalPlan revealPlan(LogicalPlan node) {
+      if (node instanceof LogicalRelation table) return revealTable(table);
       var insert = (InsertIntoDataSourceCommand) node;
-      return insert.copy(
-          revealedTable(insert.logicalRelation()), insert.query(), insert.overwrite());
+      return insert.copy(revealTable(insert.logicalRelation()), insert.query(), insert.overwrite());
     }
 
-    private static LogicalRelation revealedTable(LogicalRelation table) {
+    private static LogicalRelation revealTable(LogicalRelation table) {
       var jdbc = (JDBCRelation) table.relation();
-      var options = new JDBCOptions(revealed(jdbc.jdbcOptions().parameters()));
+      var options = new JDBCOptions(reveal(jdbc.jdbcOptions().parameters()));
       var relation =
           jdbc.copy(
               jdbc.schema(), jdbc.parts(), options, jdbc.additionalMetrics(), jdbc.sparkSession());

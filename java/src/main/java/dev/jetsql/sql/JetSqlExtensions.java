@@ -12,8 +12,8 @@ import scala.runtime.BoxedUnit;
 /**
  * Extends Spark's sessions with the statements and tables of JetSQL, for `spark.sql.extensions`.
  *
- * <p>They are the same in every endpoint of a session: the parser and the rules are below all of
- * them.
+ * <p>Every endpoint uses the parser and the rules of a session, so that JetSQL's statements work in
+ * all of them.
  */
 public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
   @Override
@@ -32,8 +32,8 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
   }
 
   /**
-   * Extend a session that runs already, and every session made from it later. One that was started
-   * with these extensions has them; any other one gets a new parser.
+   * Extends a running session and every session that is created from it later. A session that was
+   * started with these extensions already has the parser; any other session gets a new one.
    */
   public static void enable(SparkSession session) throws ReflectiveOperationException {
     JdbcSecrets.install();

@@ -44,8 +44,7 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * A job's body, resolved by Spark's analyzer: the query to run, and facts about it as JSON, read
- * off in one call.
+ * The body of a job, resolved by Spark's analyzer: the query to run, and facts about it as JSON.
  */
 public final class JobBody {
   private static final int MAX_DEPTH = 50;
@@ -62,20 +61,20 @@ public final class JobBody {
     if (query != null) readQuery();
   }
 
-  /** Resolve an INSERT in the session. Throws Spark's own errors, with positions in `text`. */
+  /** Resolves an INSERT in the session. Throws Spark's errors, with positions in `text`. */
   public static JobBody analyze(SparkSession session, String text) {
-    // The analyzer takes time zone, ANSI mode and the rest from the thread's active session.
+    // The analyzer reads settings (time zone, ANSI mode) from the thread's active session.
     var active = org.apache.spark.sql.SparkSession.getActiveSession();
     org.apache.spark.sql.SparkSession.setActiveSession(session);
     try {
-      return JobContext.analyze(() -> analyzed(session, text));
+      return JobContext.analyze(() -> resolve(session, text));
     } finally {
       if (active.isDefined()) org.apache.spark.sql.SparkSession.setActiveSession(active.get());
       else org.apache.spark.sql.SparkSession.clearActiveSession();
     }
   }
 
-  private static JobBody analyzed(SparkSession session, String text) {
+  private static JobBody resolve(SparkSession session, String text) {
     var state = session.sessionState();
     try {
       var parsed = state.sqlParser().parsePlan(text);
@@ -86,11 +85,12 @@ public final class JobBody {
     }
   }
 
-  /** Return the query of the INSERT; null where the command is another one. */
+  /** Returns the query of the INSERT, or null for any other command. */
   public LogicalPlan query() {
     return query;
   }
 
+  /** Returns the facts as a JSON object. */
   public String facts() {
     return Json.write(facts);
   }
@@ -133,22 +133,22 @@ public final class JobBody {
     if (query.isStreaming()) readStream(nodes);
   }
 
-  /** Note the columns that are made of a message as their source's. */
+  /** Records the columns that are decoded from a Kafka message as columns of their source. */
   private void readMessageColumns(LogicalPlan node) {
     for (var expression : expressions(node)) {
       if (!(expression instanceof Alias alias) || !alias.metadata().contains(KafkaTable.IS_COLUMN))
         continue;
       var column = alias.toAttribute();
       var sibling = node.collectLeaves().head().output().head();
-      var known = sourceColumns.get(sibling.exprId());
-      if (known != null) {
-        var source = known.name().substring(0, known.name().indexOf('.'));
-        sourceColumns.put(column.exprId(), named(column, source));
+      var sourceColumn = sourceColumns.get(sibling.exprId());
+      if (sourceColumn != null) {
+        var source = sourceColumn.name().substring(0, sourceColumn.name().indexOf('.'));
+        sourceColumns.put(column.exprId(), qualify(column, source));
       }
     }
   }
 
-  private static Attribute named(Attribute column, String source) {
+  private static Attribute qualify(Attribute column, String source) {
     return column.withName(source + "." + column.name()).withQualifier(Sequences.of());
   }
 
@@ -193,7 +193,7 @@ public final class JobBody {
 
   private ObjectNode source(String name, int ordinal, LogicalPlan node) {
     for (var column : CollectionConverters.asJava(node.output())) {
-      sourceColumns.put(column.exprId(), named(column, "source" + ordinal));
+      sourceColumns.put(column.exprId(), qualify(column, "source" + ordinal));
     }
     return Json.MAPPER.createObjectNode().put("name", name);
   }
@@ -210,9 +210,9 @@ public final class JobBody {
 
   private void readStream(List<LogicalPlan> nodes) {
     var modes = facts.putObject("modes");
-    modes.put("append", refusal(OutputMode.Append()));
-    modes.put("update", refusal(OutputMode.Update()));
-    modes.put("complete", refusal(OutputMode.Complete()));
+    modes.put("append", unsupportedReason(OutputMode.Append()));
+    modes.put("update", unsupportedReason(OutputMode.Update()));
+    modes.put("complete", unsupportedReason(OutputMode.Complete()));
     var stateful = facts.putArray("stateful");
     facts.put("aggregates", false);
     facts.put("watermark", false);
@@ -220,26 +220,27 @@ public final class JobBody {
       if (!node.isStreaming()) continue;
       if (node instanceof Aggregate) facts.put("aggregates", true);
       if (node instanceof EventTimeWatermark) facts.put("watermark", true);
-      if (keepsState(node)) stateful.add(operator(node));
+      if (keepsState(node)) stateful.add(describeOperator(node));
       else if (node instanceof Join) facts.put("joins", true);
     }
     nodes.forEach(this::readVarying);
   }
 
   /**
-   * Note what may give other rows, or spread them otherwise, when a batch is repeated: "varying"
-   * and "spread".
+   * Records what may change when Spark repeats a batch: "varying" is an expression that may return
+   * other values, "spread" a node that may distribute the rows to other partitions.
    */
   private void readVarying(LogicalPlan node) {
-    var byValues = node instanceof RepartitionByExpression repartition && isHashed(repartition);
+    var isHash =
+        node instanceof RepartitionByExpression repartition && isHashPartitioned(repartition);
     var spreads = node instanceof RepartitionOperation || node instanceof RebalancePartitions;
-    if (spreads && !byValues) facts.put("spread", node.nodeName());
+    if (spreads && !isHash) facts.put("spread", node.nodeName());
     for (var expression : expressions(node)) {
       if (!expression.deterministic()) facts.put("varying", innermost(expression).sql());
     }
   }
 
-  private static boolean isHashed(RepartitionByExpression node) {
+  private static boolean isHashPartitioned(RepartitionByExpression node) {
     var by = CollectionConverters.asJava(node.partitionExpressions());
     return !by.isEmpty() && by.stream().noneMatch(SortOrder.class::isInstance);
   }
@@ -252,11 +253,11 @@ public final class JobBody {
         .orElse(varying);
   }
 
-  private String refusal(OutputMode mode) {
+  private String unsupportedReason(OutputMode mode) {
     try {
       UnsupportedOperationChecker.checkForStreaming(query, mode);
       return null;
-    } catch (Exception e) { // Scala declares no exceptions
+    } catch (Exception e) { // a Scala method declares no checked exception
       return e instanceof AnalysisException analysis ? analysis.getSimpleMessage() : e.getMessage();
     }
   }
@@ -275,14 +276,14 @@ public final class JobBody {
   }
 
   /**
-   * Describe an operator with its expressions, names replaced by what they stand for down to the
+   * Describes an operator by its expressions, in which definitions replace names, down to the
    * source's columns.
    */
-  private ObjectNode operator(LogicalPlan node) {
+  private ObjectNode describeOperator(LogicalPlan node) {
     var text = new StringJoiner("; ");
     for (var expression : expressions(node)) {
-      var meaning = expand(expression, 0);
-      text.add(meaning.sql() + ": " + typeText(meaning.dataType()));
+      var expanded = expand(expression, 0);
+      text.add(expanded.sql() + ": " + typeText(expanded.dataType()));
     }
     if (node instanceof Join join) text.add(join.joinType().sql());
     if (node instanceof EventTimeWatermark watermark) text.add("delay " + watermark.delay());
@@ -291,8 +292,8 @@ public final class JobBody {
   }
 
   /**
-   * Return a type without the default collation: SHOW CREATE TABLE writes it where CREATE TABLE had
-   * not.
+   * Returns a type without the default collation, which SHOW CREATE TABLE adds to the types of
+   * CREATE TABLE.
    */
   private static String typeText(DataType type) {
     return type.catalogString().replace(" collate UTF8_BINARY", "");

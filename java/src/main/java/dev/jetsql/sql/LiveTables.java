@@ -33,18 +33,18 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The relations of the schema `jetsql`, whose rows are what the engine knows at this moment.
+ * The relations of the schema `jetsql`, whose rows are the current state of the engine.
  *
- * <p>The catalogue holds empty views of their shape, for everything that asks for names and
- * columns. A query that reads one is given a table of this class in its place, which asks the
- * engine whenever the query is planned: each `spark.sql`, each `show()`, each batch of a job. Every
- * query has a table object of its own: Spark would otherwise take the rows that one user has cached
- * for another one's query.
+ * <p>The catalog contains empty views with their columns, as placeholders for clients that list
+ * names and columns. In a query, a table of this class replaces the placeholder. It requests the
+ * rows from the engine whenever the query is planned: for each `spark.sql`, each `show()`, each
+ * batch of a job. Every query gets its own table object; otherwise Spark would use the rows that
+ * one user has cached in the query of another.
  */
 public final class LiveTables {
   static final String SCHEMA = "jetsql";
 
-  /** In the properties of a placeholder: which columns it was made for. */
+  /** The property of a placeholder with a stamp of the columns that it was created with. */
   private static final String STAMP = "jetsql.columns";
 
   private static final long SMALL_BYTES = 1L << 20;
@@ -55,8 +55,8 @@ public final class LiveTables {
   private LiveTables() {}
 
   /**
-   * Connect the relations to the engine: (null, "name") gives {"rows": [[...]]}, or an error; null
-   * disconnects them.
+   * Connects the relations to a function of the engine; null disconnects them. Its arguments are
+   * null and the name of a relation. It returns {"rows": [[...]]} or an error.
    */
   static void connect(BiFunction<Object, String, Object> rows) {
     engine = rows;
@@ -66,13 +66,16 @@ public final class LiveTables {
     return engine != null;
   }
 
-  /** Make these relations live, JSON: {"jobs": DDL of its columns, ...}. */
+  /** Sets the live relations: a JSON object of their columns (DDL) by name. */
   public static void show(String columns) {
-    var shown = new HashMap<String, StructType>();
+    var columnsByName = new HashMap<String, StructType>();
     Json.read(columns)
         .properties()
-        .forEach(each -> shown.put(each.getKey(), StructType.fromDDL(each.getValue().asText())));
-    relations = shown;
+        .forEach(
+            relation ->
+                columnsByName.put(
+                    relation.getKey(), StructType.fromDDL(relation.getValue().asText())));
+    relations = columnsByName;
   }
 
   static boolean has(String schema, String name) {
@@ -80,34 +83,38 @@ public final class LiveTables {
   }
 
   static LogicalPlan plan(String name) {
-    var known = name.toLowerCase(Locale.ROOT);
-    var table = new LiveTable(known, relations.get(known));
+    var lowerName = name.toLowerCase(Locale.ROOT);
+    var table = new LiveTable(lowerName, relations.get(lowerName));
     var relation = DataSourceV2Relation.create(table, Option.empty(), Option.empty());
     return new SubqueryAlias(
-        new AliasIdentifier(known, Sequences.of(Tables.CATALOG, SCHEMA)), relation);
+        new AliasIdentifier(lowerName, Sequences.of(Tables.CATALOG, SCHEMA)), relation);
   }
 
   /**
-   * Return what the schema holds under these names (JSON array), as JSON: {name: stamp, "" for what
-   * is not ours}; null where there is no schema.
+   * Returns the tables and views of the schema that have these names (a JSON array), as a JSON
+   * object of their stamps by name. The stamp is "" for one that JetSQL did not create. Returns
+   * null if the schema does not exist.
    */
   public static String placeholders(SparkSession session, String names) {
     var catalog = session.sharedState().externalCatalog();
     if (!catalog.databaseExists(SCHEMA)) return null;
-    var found = new HashMap<String, String>();
+    var stamps = new HashMap<String, String>();
     var tables = catalog.getTablesByName(SCHEMA, Sequences.of(Json.readTexts(names)));
     for (var table : CollectionConverters.asJava(tables)) {
       var stamp = table.properties().get(STAMP);
-      found.put(table.identifier().table(), stamp.isEmpty() ? "" : stamp.get());
+      stamps.put(table.identifier().table(), stamp.isEmpty() ? "" : stamp.get());
     }
-    return Json.write(found);
+    return Json.write(stamps);
   }
 
   private static String qualified(String name) {
     return SCHEMA + "." + name;
   }
 
-  /** A table without `equals`: two queries never share one. */
+  /**
+   * The table of one query. It has no `equals`, so that Spark never takes two of them for the same
+   * table.
+   */
   private static final class LiveTable implements SupportsRead {
     private final String name;
     private final StructType columns;
@@ -162,7 +169,7 @@ public final class LiveTables {
     }
   }
 
-  /** The rows at one moment: the engine is asked for them once, when the query is planned. */
+  /** The rows of one query, requested from the engine once, when Spark plans the query. */
   private static final class LiveScan implements LocalScan, SupportsReportStatistics, Statistics {
     private final String name;
     private final StructType columns;
@@ -191,8 +198,8 @@ public final class LiveTables {
     }
 
     /**
-     * Return a size that Spark broadcasts in a join; for the true one the rows would be needed
-     * first.
+     * Returns a size that lets Spark broadcast the table in a join. The real size is unknown before
+     * the rows are read.
      */
     @Override
     public OptionalLong sizeInBytes() {
@@ -206,22 +213,22 @@ public final class LiveTables {
 
     @Override
     public synchronized InternalRow[] rows() {
-      if (rows == null) rows = askEngine();
+      if (rows == null) rows = requestRows();
       return rows;
     }
 
-    private InternalRow[] askEngine() {
-      var asked = engine;
-      if (asked == null) throw Exceptions.raise(JetSqlException.closed());
-      var answer = PythonResponses.of(PythonCalls.ask(asked, null, name)).get("rows");
-      var convert = CatalystTypeConverters.createToCatalystConverter(required);
-      var places = Arrays.stream(required.fieldNames()).mapToInt(columns::fieldIndex).toArray();
-      var found = new InternalRow[answer.size()];
-      for (var i = 0; i < found.length; i++) {
-        found[i] =
-            (InternalRow) convert.apply(PythonResponses.row(answer.get(i), required, places));
+    private InternalRow[] requestRows() {
+      var function = engine;
+      if (function == null) throw Exceptions.raise(JetSqlException.closed());
+      var response = PythonResponses.of(PythonCalls.ask(function, null, name)).get("rows");
+      var converter = CatalystTypeConverters.createToCatalystConverter(required);
+      var indexes = Arrays.stream(required.fieldNames()).mapToInt(columns::fieldIndex).toArray();
+      var requested = new InternalRow[response.size()];
+      for (var i = 0; i < requested.length; i++) {
+        requested[i] =
+            (InternalRow) converter.apply(PythonResponses.row(response.get(i), required, indexes));
       }
-      return found;
+      return requested;
     }
   }
 }

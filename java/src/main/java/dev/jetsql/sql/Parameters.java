@@ -27,18 +27,18 @@ import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
 
 /**
- * Statements with parameter markers: all their values come across in one call, as JSON, and become
+ * Statements with parameter markers. Python passes all values in one call, as JSON, and they become
  * literals here.
  *
- * <p>Spark's own cast makes a value of its text, so that it is what the same literal in a statement
- * would be. The forms: {"type": DDL, "value": text or null}, {"array": [...]}, {"map": [key, value,
- * ...]}, {"struct": [[name, value], ...]}.
+ * <p>Spark's own cast converts the text of a value, so that it equals the same literal in a
+ * statement. The forms: {"type": DDL, "value": text or null}, {"array": [...]}, {"map": [key,
+ * value, ...]}, {"struct": [[name, value], ...]}.
  */
 public final class Parameters {
   private Parameters() {}
 
   /**
-   * Run a statement.
+   * Runs a statement.
    *
    * @param parameters a JSON array (values of `?`) or object (of `:name`)
    */
@@ -54,8 +54,8 @@ public final class Parameters {
   }
 
   /**
-   * Make the columns literals. Values with members are expressions first: Spark brings the members
-   * to one type, and what it then evaluates is the literal.
+   * Converts the columns to literals. A value with members is an expression first: Spark coerces
+   * the members to one type and then evaluates it to the literal.
    */
   private static List<Column> literals(SparkSession session, List<Column> columns) {
     var nested =
@@ -64,14 +64,14 @@ public final class Parameters {
             .toList();
     if (nested.isEmpty()) return columns;
     var plan = session.range(1L).select(nested.toArray(new Column[0])).queryExecution().analyzed();
-    var found = ((Project) plan).projectList().iterator();
+    var evaluated = ((Project) plan).projectList().iterator();
     return columns.stream()
-        .map(column -> nested.contains(column) ? evaluated((Alias) found.next()) : column)
+        .map(column -> nested.contains(column) ? evaluate((Alias) evaluated.next()) : column)
         .toList();
   }
 
-  private static Column evaluated(Alias named) {
-    var value = named.child();
+  private static Column evaluate(Alias alias) {
+    var value = alias.child();
     return ExpressionUtils.column(new Literal(value.eval(InternalRow.empty()), value.dataType()));
   }
 
@@ -89,15 +89,15 @@ public final class Parameters {
   }
 
   private static Column struct(JsonNode members, String zone) {
-    var made = new ArrayList<Column>();
+    var arguments = new ArrayList<Column>();
     for (var member : members) {
-      made.add(functions.lit(member.get(0).asText()));
-      made.add(column(member.get(1), zone));
+      arguments.add(functions.lit(member.get(0).asText()));
+      arguments.add(column(member.get(1), zone));
     }
-    return functions.named_struct(Sequences.of(made));
+    return functions.named_struct(Sequences.of(arguments));
   }
 
-  /** Return the literal of a value without members. */
+  /** Returns the literal of a value without members. */
   static Literal literal(JsonNode value, String zone) {
     var type = DataType.fromDDL(value.get("type").asText());
     var text = value.get("value");
@@ -106,7 +106,7 @@ public final class Parameters {
 
   private static Object cast(String text, DataType type, String zone) {
     if (type instanceof BinaryType) return Base64.getDecoder().decode(text);
-    var written = new Literal(UTF8String.fromString(text), DataTypes.StringType);
-    return new Cast(written, type, Option.apply(zone), EvalMode.ANSI()).eval(InternalRow.empty());
+    var literal = new Literal(UTF8String.fromString(text), DataTypes.StringType);
+    return new Cast(literal, type, Option.apply(zone), EvalMode.ANSI()).eval(InternalRow.empty());
   }
 }

@@ -16,10 +16,10 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
 /**
- * Spark's parser with our statements in front.
+ * Spark's parser, extended with JetSQL's statements.
  *
- * <p>A class and not a reflective proxy, because a proxy may not throw an AnalysisException: it
- * would reach clients wrapped, without its condition.
+ * <p>It is not a reflective proxy, because a proxy may not throw an AnalysisException: clients
+ * would receive the exception wrapped, without its condition.
  */
 final class Parser implements ParserInterface {
   private final SparkSession session;

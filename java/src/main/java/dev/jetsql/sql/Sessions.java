@@ -10,16 +10,16 @@ import org.apache.spark.sql.internal.SessionState;
 import scala.Function0;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** What a session has of its own, and the new parser of a session that has been used. */
+/** The settings, temporary functions and plans of a session, and the renewal of its state. */
 public final class Sessions {
   private Sessions() {}
 
-  /** Return the explicit settings of a session as JSON, by name. */
+  /** Returns the explicit settings of a session as a JSON object. */
   public static String confs(SparkSession session) {
     return Json.write(CollectionConverters.asJava(session.sessionState().conf().getAllConfs()));
   }
 
-  /** Return the names of a session's temporary functions as JSON. */
+  /** Returns the names of a session's temporary functions as a JSON array. */
   public static String temporaryFunctions(SparkSession session) {
     var names = new ArrayList<String>();
     CollectionConverters.asJava(session.sessionState().catalog().listTemporaryFunctions())
@@ -27,16 +27,16 @@ public final class Sessions {
     return Json.write(names);
   }
 
-  /** Return the rows of a plan in a session. */
+  /** Returns the rows of a plan in a session. */
   public static Dataset<Row> dataset(SparkSession session, LogicalPlan plan) {
     return Dataset.ofRows(session, plan);
   }
 
   /**
-   * Give a session that has been used, and so has built its parser, a new one. Its state is cloned,
-   * which builds a new parser through the extensions and keeps temporary views, functions and the
-   * current schema; the clone takes the state's place. What others may hold on to is carried over
-   * as it is: the settings, the running queries with their listeners, added artifacts.
+   * Gives a session that has already built its parser a new one. A clone replaces the session's
+   * state: cloning builds a new parser with the extensions, and keeps temporary views, functions
+   * and the current schema. The clone takes over the objects that other code may reference: the
+   * settings, the running queries with their listeners, and added artifacts.
    */
   static void renewState(SparkSession session) throws ReflectiveOperationException {
     var old = session.sessionState();

@@ -8,8 +8,8 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
 /**
- * A statement of JetSQL in Spark's plan. Public with its constructor, for Spark copies plans by
- * reflection.
+ * A statement of JetSQL in Spark's plan. The class and its constructor are public because Spark
+ * copies plans by reflection.
  */
 public final class StatementCommand extends LeafCommand {
   private final String text;

@@ -2,17 +2,15 @@ package dev.jetsql.sql;
 
 import java.util.regex.Pattern;
 
-/** Tells statements that may be JetSQL's from those that are certainly Spark's. */
+/** A filter that lets through all statements of JetSQL and few of Spark's. */
 final class StatementFilter {
   private final Pattern beginning;
 
   /**
-   * @param beginning what a statement of JetSQL begins with, as a regular expression of Python
+   * @param beginning Python's regular expression for the beginning of a JetSQL statement
    */
   StatementFilter(String beginning) {
-    this.beginning =
-        Pattern.compile(
-            beginning, Pattern.UNICODE_CHARACTER_CLASS); // Python's classes are Unicode's
+    this.beginning = Pattern.compile(beginning, Pattern.UNICODE_CHARACTER_CLASS); // as in Python
   }
 
   boolean matches(String text) {

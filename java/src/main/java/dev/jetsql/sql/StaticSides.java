@@ -13,8 +13,8 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Refreshes the static side of a streaming join at the start of each batch: this rule runs once in
- * the planning of each. Spark alone keeps the list of files with which the query began.
+ * Refreshes the static tables of a job at the start of each batch; Spark runs this rule once when
+ * it plans a batch. Without the rule, Spark would keep the file lists of the query's start.
  */
 final class StaticSides extends Rule<LogicalPlan> {
   private final SparkSession session;
@@ -38,28 +38,28 @@ final class StaticSides extends Rule<LogicalPlan> {
     files.location().refresh();
   }
 
-  private void checkUnchanged(CatalogTable then) {
-    var name = then.identifier();
+  private void checkUnchanged(CatalogTable planned) {
+    var name = planned.identifier();
     var catalog = session.sessionState().catalog();
-    if (!catalog.tableExists(name)) throw changed(name, "JOB_CHANGED", "is gone");
-    CatalogTable now;
+    if (!catalog.tableExists(name)) throw changed(name, "JOB_CHANGED", "no longer exists");
+    CatalogTable current;
     try {
-      now = catalog.getTableMetadata(name);
+      current = catalog.getTableMetadata(name);
     } catch (Exception e) {
       throw Exceptions.raise(e);
     }
-    if (now.createTime() != then.createTime()
-        || !now.storage().locationUri().equals(then.storage().locationUri())) {
+    if (current.createTime() != planned.createTime()
+        || !current.storage().locationUri().equals(planned.storage().locationUri())) {
       throw changed(name, "SIDE_TABLE_REPLACED", "was replaced");
     }
   }
 
-  private static RuntimeException changed(TableIdentifier name, String condition, String what) {
+  private static RuntimeException changed(TableIdentifier name, String condition, String change) {
     var message =
         "The table "
             + name.unquotedString()
-            + ", which the job reads beside its stream, "
-            + what
+            + ", which the job reads in addition to its stream, "
+            + change
             + ".";
     return Exceptions.raise(JetSqlException.of(condition, "55000", message));
   }

@@ -11,8 +11,8 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Refuses an INSERT over a stream outside a job, which Spark refuses as well, with the hint to make
- * a job of it.
+ * Refuses an INSERT that reads a stream outside of a job. Spark would refuse it as well, but
+ * without the hint to create a job.
  */
 final class StreamsOutsideJobs extends AbstractFunction1<LogicalPlan, BoxedUnit> {
   @Override
@@ -22,8 +22,8 @@ final class StreamsOutsideJobs extends AbstractFunction1<LogicalPlan, BoxedUnit>
           JetSqlException.of(
               "STREAM_OUTSIDE_JOB",
               "0A000",
-              "An INSERT over a stream runs for as long as the stream does, so it must be a job."
-                  + " Write CREATE JOB name AS INSERT INTO ... in front of it."));
+              "An INSERT that reads a stream does not end, so it must run as a job. Write CREATE"
+                  + " JOB name AS INSERT INTO ..."));
     }
     return BoxedUnit.UNIT;
   }

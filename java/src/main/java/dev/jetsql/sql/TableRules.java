@@ -42,9 +42,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.collection.immutable.Seq;
 
 /**
- * Decides what the name of a table in a statement stands for: a relation of the engine
- * (`LiveTables`), a Kafka table, or Spark's own, whose file list is dropped where it is out of date
- * (`TableVersions`). Refuses what none of them can do.
+ * Resolves the names of tables in a statement: to a relation of the engine (`LiveTables`), to a
+ * Kafka table, or to one of Spark's tables, whose cached file list it drops when that is out of
+ * date (`TableVersions`). Refuses statements that these tables do not support.
  */
 final class TableRules extends Rule<LogicalPlan> {
   private final SparkSession session;
@@ -65,33 +65,33 @@ final class TableRules extends Rule<LogicalPlan> {
     return plan.resolveOperatorsDown(
         PartialFunctions.of(
             node -> node instanceof UnresolvedRelation || node instanceof InsertIntoStatement,
-            this::resolved));
+            this::resolve));
   }
 
-  private LogicalPlan resolved(LogicalPlan node) {
+  private LogicalPlan resolve(LogicalPlan node) {
     return node instanceof InsertIntoStatement insert
-        ? resolvedInsert(insert)
-        : resolved((UnresolvedRelation) node);
+        ? resolveInsert(insert)
+        : resolve((UnresolvedRelation) node);
   }
 
-  private LogicalPlan resolved(UnresolvedRelation relation) {
+  private LogicalPlan resolve(UnresolvedRelation relation) {
     var schema = schemaOf(relation.multipartIdentifier());
     if (schema != null) {
       var name = relation.multipartIdentifier().last();
       if (LiveTables.has(schema, name)) return live(relation, name);
       TableVersions.refresh(session.sessionState().catalog(), schema, name);
-      var given = relation.options().asCaseSensitiveMap();
-      var kafka = kafka(schema, name, given);
+      var options = relation.options().asCaseSensitiveMap();
+      var kafka = kafka(schema, name, options);
       if (kafka != null) {
-        KafkaOptions.checkQuery(relation.origin(), given, kafka, relation.isStreaming());
+        KafkaOptions.checkQuery(relation.origin(), options, kafka, relation.isStreaming());
         return SubqueryAlias$.MODULE$.apply(
             kafka.nameParts(), new KafkaRead(kafka, relation.isStreaming()));
       }
     }
-    return JobContext.isAnalyzing() && relation.isStreaming() ? withOldFiles(relation) : relation;
+    return JobContext.isAnalyzing() && relation.isStreaming() ? withAnyFileAge(relation) : relation;
   }
 
-  private InsertIntoStatement resolvedInsert(InsertIntoStatement insert) {
+  private InsertIntoStatement resolveInsert(InsertIntoStatement insert) {
     var name = nameOf(insert.table());
     var schema = name == null ? null : schemaOf(name);
     if (schema == null) return insert;
@@ -106,9 +106,7 @@ final class TableRules extends Rule<LogicalPlan> {
               insert.table().origin(),
               "UNSUPPORTED_SINK",
               "0A000",
-              "The table "
-                  + kafka.name()
-                  + " is for reading: its options name no 'topic' that rows could go to."));
+              "Cannot insert into the table " + kafka.name() + ": it has no option 'topic'."));
     }
     if (insert.table() instanceof UnresolvedRelation named) {
       KafkaOptions.refuseWithInsert(named.origin(), named.options().asCaseSensitiveMap(), kafka);
@@ -126,40 +124,38 @@ final class TableRules extends Rule<LogicalPlan> {
   }
 
   /**
-   * Return the Kafka table of a name; null for every other one. A table that Spark has kept has a
-   * source of its own.
+   * Returns the Kafka table with a name, or null for any other table. A table in Spark's cache of
+   * relations is not a Kafka table.
    */
-  private KafkaTable kafka(String schema, String name, Map<String, String> given) {
+  private KafkaTable kafka(String schema, String name, Map<String, String> options) {
     var catalog = session.sessionState().catalog();
     try {
       if (catalog.getCachedTable(new QualifiedTableName(Tables.CATALOG, schema, name)) != null)
         return null;
-      var found = session.sharedState().externalCatalog().getTable(schema, name);
-      if (!KafkaTable.isKafka(found)) return null;
-      var kafka = new KafkaTable(session, found, given);
+      var table = session.sharedState().externalCatalog().getTable(schema, name);
+      if (!KafkaTable.isKafka(table)) return null;
+      var kafka = new KafkaTable(session, table, options);
       kafka.loadModules();
       return kafka;
-    } catch (Exception e) { // Scala declares no exceptions
+    } catch (Exception e) { // a Scala method declares no checked exception
       if (e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException) return null;
       throw Exceptions.raise(e);
     }
   }
 
-  /**
-   * Return the schema of a name; null when the name stands for nothing in the session catalogue.
-   */
+  /** Returns the schema of a name, or null when the name does not belong to the session catalog. */
   private String schemaOf(Seq<String> name) {
     var catalog = session.sessionState().catalog();
     if (name.size() > 3 || catalog.isTempView(name)) return null;
-    // Names in a view's text are of the place that the view was made in.
-    var ofView = AnalysisContext.get().catalogAndNamespace();
+    // Names in the text of a view belong to the catalog and schema in which the view was created.
+    var viewNamespace = AnalysisContext.get().catalogAndNamespace();
     var current =
-        ofView.isEmpty()
+        viewNamespace.isEmpty()
             ? session.sessionState().catalogManager().currentCatalog().name()
-            : ofView.head();
+            : viewNamespace.head();
     if (!(name.size() == 3 ? name.head() : current).equalsIgnoreCase(Tables.CATALOG)) return null;
     if (name.size() > 1) return name.apply(name.size() - 2);
-    return ofView.isEmpty() ? catalog.getCurrentDatabase() : ofView.last();
+    return viewNamespace.isEmpty() ? catalog.getCurrentDatabase() : viewNamespace.last();
   }
 
   private static LogicalPlan live(UnresolvedRelation relation, String name) {
@@ -169,12 +165,15 @@ final class TableRules extends Rule<LogicalPlan> {
             relation.origin(),
             "UNSUPPORTED_QUERY",
             "0A000",
-            "The relation jetsql."
+            "Cannot read the relation jetsql."
                 + name
-                + " can't be read as a stream: it shows what is now. Leave out STREAM."));
+                + " as a stream: it shows the current state. Leave out STREAM."));
   }
 
-  /** Refuse to change a relation of the engine: Spark would speak of views, or even do it. */
+  /**
+   * Refuses to change a relation of the engine. Spark would report an error about views, or change
+   * the placeholder.
+   */
   private void refuseChange(LogicalPlan command) {
     var target = target(command);
     if (target == null || !isLive(target) || !LiveTables.isConnected()) return;
@@ -183,41 +182,40 @@ final class TableRules extends Rule<LogicalPlan> {
             target.origin(),
             "RELATION_READ_ONLY",
             "42809",
-            "The relation jetsql."
-                + nameOf(target).last()
-                + " shows what the engine knows: it can be read, not changed."));
+            "Cannot change the relation jetsql." + nameOf(target).last() + ": it is read-only."));
   }
 
   /**
-   * Refuse what a Kafka table can't do, at its name; Spark would fail in ways of its own, or do it.
+   * Refuses statements that a Kafka table does not support, at the table's name. Spark would report
+   * an unrelated error, or run them.
    */
   private void refuseForKafka(LogicalPlan command) {
-    var why = KafkaTableStatements.whyRefused(command);
-    if (why == null || command.children().isEmpty()) return;
+    var reason = KafkaTableStatements.whyRefused(command);
+    if (reason == null || command.children().isEmpty()) return;
     var target = command.children().head();
     while (target instanceof SubqueryAlias alias) target = alias.child();
     var name = nameOf(target);
     var schema = name == null ? null : schemaOf(name);
     if (schema == null || kafka(schema, name.last(), Map.of()) == null) return;
-    throw Exceptions.raise(JetSqlException.at(target.origin(), "NOT_SUPPORTED", "0A000", why));
+    throw Exceptions.raise(JetSqlException.at(target.origin(), "NOT_SUPPORTED", "0A000", reason));
   }
 
-  private boolean isLive(LogicalPlan named) {
-    var name = nameOf(named);
+  private boolean isLive(LogicalPlan plan) {
+    var name = nameOf(plan);
     var schema = name == null ? null : schemaOf(name);
     return schema != null && LiveTables.has(schema, name.last());
   }
 
-  /** Return the name that a command is about; null for a plan of another kind. */
-  private static Seq<String> nameOf(LogicalPlan named) {
-    if (named instanceof UnresolvedRelation relation) return relation.multipartIdentifier();
-    if (named instanceof org.apache.spark.sql.execution.datasources.CreateTable create) {
+  /** Returns the table name in a plan, or null for a plan without one. */
+  private static Seq<String> nameOf(LogicalPlan plan) {
+    if (plan instanceof UnresolvedRelation relation) return relation.multipartIdentifier();
+    if (plan instanceof org.apache.spark.sql.execution.datasources.CreateTable create) {
       return create.tableDesc().identifier().nameParts();
     }
-    if (named instanceof UnresolvedIdentifier identifier) return identifier.nameParts();
-    if (named instanceof UnresolvedView view) return view.multipartIdentifier();
-    if (named instanceof UnresolvedTable table) return table.multipartIdentifier();
-    return named instanceof UnresolvedTableOrView either ? either.multipartIdentifier() : null;
+    if (plan instanceof UnresolvedIdentifier identifier) return identifier.nameParts();
+    if (plan instanceof UnresolvedView view) return view.multipartIdentifier();
+    if (plan instanceof UnresolvedTable table) return table.multipartIdentifier();
+    return plan instanceof UnresolvedTableOrView either ? either.multipartIdentifier() : null;
   }
 
   private static LogicalPlan target(LogicalPlan command) {
@@ -241,10 +239,10 @@ final class TableRules extends Rule<LogicalPlan> {
   }
 
   /**
-   * Have a job read all files: Spark's file source silently skips those that are a week older than
-   * the newest one.
+   * Lets a job read all files. By default Spark's file source silently skips files that are a week
+   * older than the newest one.
    */
-  private static UnresolvedRelation withOldFiles(UnresolvedRelation relation) {
+  private static UnresolvedRelation withAnyFileAge(UnresolvedRelation relation) {
     if (relation.options().containsKey("maxFileAge")) return relation;
     var options = new HashMap<>(relation.options().asCaseSensitiveMap());
     options.put("maxFileAge", JobContext.ANY_AGE);

@@ -15,28 +15,30 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The versions of tables, by which a session knows that the file list of a table that it keeps is
- * out of date.
+ * The versions of tables, with which a session detects that its cached file list of a table is out
+ * of date.
  *
- * <p>A Spark session keeps the file list of every table that it has read, and does not notice what
- * jobs write. Each table that a job writes has a version here, raised with every commit, and a
- * session drops what it kept when the version has moved. So has each table that a client's
- * statement changed, for the other clients' sessions: a table that was dropped and made again would
- * otherwise be written with the columns of the old one. Only such tables pay for a new listing, and
- * only when they are read or written.
+ * <p>A Spark session caches the file list of every table that it has read, and does not see the
+ * files that jobs write. Each table that a job writes has a version here, which every commit
+ * increments. A session drops its cached list when the version has changed. Statements of clients
+ * increment versions as well, for the sessions of other clients: otherwise a session would write a
+ * table that was dropped and created again with the columns of the old one. Only such tables are
+ * listed again, and only when they are read or written.
  */
 public final class TableVersions {
   private static final Map<String, Long> versions = new HashMap<>();
-  private static final Map<SessionCatalog, Map<String, Long>> seen = new WeakHashMap<>();
+  private static final Map<SessionCatalog, Map<String, Long>> seenVersions = new WeakHashMap<>();
 
   private TableVersions() {}
 
-  /** Note that the files of `table` (qualified, lower case: catalog.schema.table) have changed. */
+  /**
+   * Records that the files of a table (qualified, lower case: catalog.schema.table) have changed.
+   */
   static synchronized void changed(String table) {
     versions.merge(table, 1L, Long::sum);
   }
 
-  /** Note that a statement has run: the tables that its command names may have changed. */
+  /** Records that a statement has run: it may have changed the tables that its command names. */
   public static void ran(Dataset<Row> rows) {
     if (!(rows.queryExecution().commandExecuted() instanceof CommandResult result)) return;
     var command = result.commandLogicalPlan();
@@ -60,17 +62,17 @@ public final class TableVersions {
     return (Tables.CATALOG + "." + schema + "." + name).toLowerCase(Locale.ROOT);
   }
 
-  /** Have a session drop what it kept of a table, if that has changed since. */
+  /** Drops the cached file list of a table in a session if the table has changed since. */
   static void refresh(SessionCatalog catalog, String schema, String name) {
-    if (moved(catalog, key(schema, name))) {
+    if (hasChanged(catalog, key(schema, name))) {
       catalog.invalidateCachedTable(new TableIdentifier(name, Option.apply(schema)));
     }
   }
 
-  private static synchronized boolean moved(SessionCatalog catalog, String table) {
+  private static synchronized boolean hasChanged(SessionCatalog catalog, String table) {
     var version = versions.get(table);
     if (version == null) return false;
     return !version.equals(
-        seen.computeIfAbsent(catalog, key -> new HashMap<>()).put(table, version));
+        seenVersions.computeIfAbsent(catalog, key -> new HashMap<>()).put(table, version));
   }
 }

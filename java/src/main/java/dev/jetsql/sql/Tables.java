@@ -17,31 +17,28 @@ import scala.Option;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
-/**
- * The catalogue's tables: what they are now, and the changes that a committed batch brings about.
- */
+/** The tables of the catalog: their current facts, and the changes that a committed batch makes. */
 public final class Tables {
   static final String CATALOG = "spark_catalog";
 
   private Tables() {}
 
-  /** Return facts of a table as JSON; null when there is none. */
+  /** Returns the facts of a table as JSON, or null if it does not exist. */
   public static String facts(SparkSession session, String schema, String name)
       throws NoSuchDatabaseException, NoSuchTableException {
     try {
-      // One question to the metastore, not also whether schema and table exist: each batch asks
+      // One request to the metastore, without checks that schema and table exist: each batch calls
       // this twice.
       return Json.write(facts(session.sharedState().externalCatalog().getTable(schema, name)));
-    } catch (
-        Exception e) { // Scala declares no exceptions, so these two are not known as possible here
+    } catch (Exception e) { // a Scala method declares no checked exception
       if (e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException) return null;
       throw e;
     }
   }
 
   /**
-   * Return facts of the table that a name in a statement stands for; null when it is none of the
-   * session catalogue.
+   * Returns the facts of the table with a name as in a statement, or null if the session catalog
+   * has no such table.
    */
   public static String named(SparkSession session, String name) throws Exception {
     var parts = session.sessionState().sqlParser().parseMultipartIdentifier(name);
@@ -58,6 +55,7 @@ public final class Tables {
     return Json.write(facts(catalog.getTableMetadata(table)));
   }
 
+  /** Returns the facts of a table. */
   static ObjectNode facts(CatalogTable table) {
     var name = table.identifier();
     var schema = name.database().isEmpty() ? "default" : name.database().get();
@@ -80,14 +78,14 @@ public final class Tables {
 
   private static String location(CatalogTable table) {
     var uri = table.storage().locationUri();
-    // A path, not an encoded URI: Hadoop takes a text as a path, with its spaces as they are.
+    // A path and not an encoded URI: Hadoop does not decode the text of a path.
     return uri.isEmpty() ? "" : new Path(uri.get()).toString();
   }
 
   /**
-   * Add partitions to a table; known ones stay as they are.
+   * Adds partitions to a table. Existing ones do not change.
    *
-   * @param fragments JSON array of paths such as `d=2013-01-01/h=5`
+   * @param fragments a JSON array of relative paths such as `d=2013-01-01/h=5`
    */
   public static void addPartitions(
       SparkSession session, String schema, String name, String fragments) {
@@ -99,17 +97,17 @@ public final class Tables {
   }
 
   private static CatalogTablePartition partition(CatalogTable table, String fragment) {
-    var whole = table.storage();
-    var place = Option.apply(new Path(location(table), fragment).toUri());
+    var tableStorage = table.storage();
+    var uri = Option.apply(new Path(location(table), fragment).toUri());
     var storage =
         new CatalogStorageFormat(
-            place,
-            whole.inputFormat(),
-            whole.outputFormat(),
-            whole.serde(),
-            whole.compressed(),
-            whole.properties(),
-            whole.serdeName());
+            uri,
+            tableStorage.inputFormat(),
+            tableStorage.outputFormat(),
+            tableStorage.serde(),
+            tableStorage.compressed(),
+            tableStorage.properties(),
+            tableStorage.serdeName());
     return new CatalogTablePartition(
         PartitioningUtils.parsePathFragment(fragment),
         storage,
@@ -119,7 +117,7 @@ public final class Tables {
         Option.empty());
   }
 
-  /** Move a table to another folder. */
+  /** Sets the folder of a table. Its files are not moved. */
   public static void move(SparkSession session, String schema, String name, String location) {
     var table = CATALOG + "." + quoted(schema) + "." + quoted(name);
     var folder = location.replace("\\", "\\\\").replace("'", "\\'");
@@ -131,8 +129,8 @@ public final class Tables {
   }
 
   /**
-   * Note that a job has changed a table's files: sessions list them again, and CACHE TABLE reads
-   * them again.
+   * Records that a job has changed a table's files, so that sessions list them again, and refreshes
+   * the cached rows of CACHE TABLE.
    */
   public static void changed(SparkSession session, String table, String location) {
     TableVersions.changed(table);

@@ -38,8 +38,8 @@ public final class Batches {
   private Batches() {}
 
   /**
-   * Return the bytes of the files that a batch reads, or -1 when it reads something else or the
-   * rows are not a batch of a streaming query.
+   * Returns the size in bytes of the files that a batch reads, or -1 when it has other sources or
+   * the rows are not a batch of a streaming query.
    */
   public static long inputBytes(Dataset<?> rows) {
     return rows.queryExecution().logical() instanceof LogicalRDD batch
@@ -69,9 +69,9 @@ public final class Batches {
   }
 
   /**
-   * Return the files that the running batch of a query was planned to read and that no longer
+   * Returns the files that the running batch of a query was planned to read and that no longer
    * exist, as a JSON array. Spark skips them without a warning: it lists the files again when it
-   * creates the batch, and reads what it finds.
+   * creates the batch, and reads the existing ones.
    */
   public static String missingFiles(StreamingQuery query) throws JsonProcessingException {
     ArrayNode missing = Json.MAPPER.createArrayNode();
@@ -96,7 +96,7 @@ public final class Batches {
   }
 
   /**
-   * Return the number of partitions of a batch, or 0 when the rows are not a batch of a streaming
+   * Returns the number of partitions of a batch, or 0 when the rows are not a batch of a streaming
    * query.
    */
   public static int partitions(Dataset<?> rows) {
@@ -106,8 +106,8 @@ public final class Batches {
   }
 
   /**
-   * Run a write into a folder and return {"rows", "bytes"} as Spark's own metrics count them. An
-   * Observation would process every row.
+   * Writes rows to a folder and returns {"rows", "bytes"} from Spark's metrics. An Observation
+   * would have to process every row.
    */
   public static String write(SparkSession session, DataFrameWriter<?> writer, String folder)
       throws JsonProcessingException {
@@ -122,8 +122,8 @@ public final class Batches {
   }
 
   /**
-   * Return the node that writes: adaptive execution wraps it, repeatedly when there is an exchange
-   * below it.
+   * Returns the node that writes. Adaptive execution wraps it, several times when there is an
+   * exchange below it.
    */
   private static SparkPlan innermost(SparkPlan plan) {
     if (plan instanceof AdaptiveSparkPlanExec adaptive) return innermost(adaptive.executedPlan());
@@ -132,7 +132,7 @@ public final class Batches {
   }
 
   private static long metric(SparkPlan plan, String name) {
-    // SQLMetric declares `value` with two return types, of which javac accepts neither.
+    // SQLMetric declares `value` with two return types, and javac accepts neither.
     AccumulatorV2<?, ?> metric = plan.metrics().apply(name);
     return (Long) metric.value();
   }

@@ -10,15 +10,15 @@ import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * Cancels job groups whose results are no longer wanted, including jobs that Spark is only about to
- * submit.
+ * Cancels job groups whose results are no longer needed, including jobs that Spark has not
+ * submitted yet.
  *
- * <p>Spark 4.3 cancels future jobs of a group for actions only: a stage that adaptive execution
- * submits just after its group was cancelled would run to its end, if it has one.
+ * <p>Spark 4.3 cancels future jobs of a group for actions only. A stage that adaptive execution
+ * submits just after its group was cancelled would otherwise continue to run.
  */
 public final class CancelledJobGroups extends SparkListener {
   private static final String GROUP = "spark.jobGroup.id";
-  private static final int CAPACITY = 1000; // as many as Spark itself remembers
+  private static final int CAPACITY = 1000; // the number that Spark itself stores
   private static CancelledJobGroups listener;
 
   private final SparkContext context;
@@ -29,7 +29,7 @@ public final class CancelledJobGroups extends SparkListener {
   }
 
   /**
-   * Cancel all present and future jobs of a group. Callable from any thread, repeatedly; a group is
+   * Cancels all present and future jobs of a group. Any thread may call it repeatedly. A group is
    * never reused.
    */
   public static void cancel(SparkContext context, String group) {
@@ -37,7 +37,7 @@ public final class CancelledJobGroups extends SparkListener {
     context.cancelJobGroupAndFutureJobs(group);
   }
 
-  /** Cancel a group of jobs of the session's Spark. */
+  /** Cancels all present and future jobs of a group in the session's Spark. */
   public static void cancel(SparkSession session, String group) {
     cancel(session.sparkContext(), group);
   }
@@ -57,7 +57,7 @@ public final class CancelledJobGroups extends SparkListener {
   }
 
   /**
-   * Return a thread-safe set that drops its oldest elements beyond a capacity. Every cancelled
+   * Returns a thread-safe set that drops its oldest elements beyond a capacity. Every cancelled
    * statement adds a group, and the jobs of an old one have ended.
    */
   static Set<String> newest(int capacity) {

@@ -16,32 +16,32 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.status.api.v1.ExecutorSummary;
 
 /**
- * The executors of the cluster, and a report to the engine whenever one is added or removed.
+ * The executors of the cluster, and reports to the engine whenever one is added or removed.
  *
- * <p>A report holds the current state of Spark's scheduler and not the content of an event: the
- * scheduler knows a change before its listeners do, so a later report is never older. An excluded
- * executor, which Spark gives no tasks for a while, counts as present.
+ * <p>A report contains the current state of Spark's scheduler and not the content of an event: the
+ * scheduler changes before its listeners are called, so that a later report never has an older
+ * state. An excluded executor, to which Spark temporarily assigns no tasks, counts as present.
  */
 public final class ClusterExecutors extends SparkListener {
-  private static SparkContext watched;
+  private static SparkContext watchedContext;
   private static Consumer<String> engine;
 
   private ClusterExecutors() {}
 
   /**
-   * Report {"members": ids, "cores": their sum} now and after every change; this replaces an
-   * earlier receiver.
+   * Reports {"members": ids, "cores": total} now and after every change. The receiver replaces an
+   * earlier one.
    */
   public static synchronized void watch(SparkSession session, Consumer<String> receiver)
       throws JsonProcessingException {
     var context = session.sparkContext();
     engine = receiver;
-    if (watched != context) context.addSparkListener(new ClusterExecutors());
-    watched = context;
+    if (watchedContext != context) context.addSparkListener(new ClusterExecutors());
+    watchedContext = context;
     report();
   }
 
-  /** Stop the reports. */
+  /** Stops the reports. */
   public static synchronized void unwatch() {
     engine = null;
   }
@@ -65,20 +65,19 @@ public final class ClusterExecutors extends SparkListener {
   }
 
   /**
-   * Holds the lock while it reads and reports, so that an older state is never reported after a
-   * newer one.
+   * Reports the current state. The lock prevents an older state from being reported after a newer
+   * one.
    */
   private static synchronized void report() throws JsonProcessingException {
-    if (engine == null || watched.isStopped()) return;
+    if (engine == null || watchedContext.isStopped()) return;
     ObjectNode state = Json.MAPPER.createObjectNode();
-    state.set("members", ids(watched));
-    state.put("cores", watched.defaultParallelism());
+    state.set("members", ids(watchedContext));
+    state.put("cores", watchedContext.defaultParallelism());
     engine.accept(Json.MAPPER.writeValueAsString(state));
   }
 
   /**
-   * Return only the driver when all tasks run in its process, and when Spark adds and removes
-   * executors itself.
+   * Returns the ids of the executors; only the driver in local mode and with dynamic allocation.
    */
   private static ArrayNode ids(SparkContext context) {
     ArrayNode ids = Json.MAPPER.createArrayNode();
@@ -89,7 +88,7 @@ public final class ClusterExecutors extends SparkListener {
   }
 
   /**
-   * Return all executors as a JSON array, including the removed ones. Times are in milliseconds
+   * Returns all executors as a JSON array, including the removed ones. Times are in milliseconds
    * since the epoch; `removed` is 0 for an executor that is present.
    */
   public static String list(SparkSession session) throws JsonProcessingException {

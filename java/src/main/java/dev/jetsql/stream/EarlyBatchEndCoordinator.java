@@ -14,8 +14,8 @@ import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
 
 /**
- * The driver's RPC endpoint that makes the readers of a real-time run end their batch early, on
- * whatever executor.
+ * The driver's RPC endpoint that signals the readers of a real-time run, on all executors, to end
+ * their batch early.
  *
  * <p>Each executor sends one request for a run ({@link EarlyBatchEndSignal}), and the reply is the
  * signal. Spark itself can only kill a task, which fails the batch.
@@ -41,21 +41,21 @@ public final class EarlyBatchEndCoordinator implements ThreadSafeRpcEndpoint {
     return instance;
   }
 
-  /** Let the batches of a run take their time until `endBatches`. */
+  /** Registers a run, whose batches run for their full duration until `endBatches`. */
   synchronized void register(String run) {
     requests.put(run, new ArrayList<>());
   }
 
-  /** End the run's batch, and every batch that it begins later. */
+  /** Ends the running batch of a run, and every later batch immediately. */
   synchronized void endBatches(String run) {
-    List<RpcCallContext> waiting = requests.remove(run);
-    if (waiting != null) waiting.forEach(request -> request.reply(true));
+    List<RpcCallContext> waitingRequests = requests.remove(run);
+    if (waitingRequests != null) waitingRequests.forEach(request -> request.reply(true));
   }
 
   private synchronized void replyAtEnd(String run, RpcCallContext request) {
-    List<RpcCallContext> waiting = requests.get(run);
-    if (waiting == null) request.reply(true);
-    else waiting.add(request);
+    List<RpcCallContext> waitingRequests = requests.get(run);
+    if (waitingRequests == null) request.reply(true);
+    else waitingRequests.add(request);
   }
 
   @Override
@@ -72,7 +72,7 @@ public final class EarlyBatchEndCoordinator implements ThreadSafeRpcEndpoint {
       }
 
       @Override
-      @SuppressWarnings("unchecked") // Java's signature has lost that B is a supertype of BoxedUnit
+      @SuppressWarnings("unchecked") // Java cannot express that B is a supertype of BoxedUnit
       public <A, B> B applyOrElse(A message, Function1<A, B> otherwise) {
         if (!(message instanceof String run)) return otherwise.apply(message);
         replyAtEnd(run, request);

@@ -13,9 +13,9 @@ import scala.runtime.BoxedUnit;
 import scala.util.Try;
 
 /**
- * The signal that the batch of a run is to end early, as an executor receives it: each executor
- * sends the driver ({@link EarlyBatchEndCoordinator}) one request for a run, and the driver replies
- * when the batch is to end.
+ * The signal on an executor that the batch of a run must end early. Each executor sends the driver
+ * ({@link EarlyBatchEndCoordinator}) one request for a run, and the driver replies when the batch
+ * must end.
  */
 final class EarlyBatchEndSignal {
   /** The name of the driver's RPC endpoint. */
@@ -32,11 +32,11 @@ final class EarlyBatchEndSignal {
     this.run = run;
   }
 
-  /** Return the signal of a run, which all readers of this executor share. */
+  /** Returns the signal of a run, which all readers on this executor share. */
   static EarlyBatchEndSignal of(String run) {
     synchronized (RUNS) {
-      EarlyBatchEndSignal known = RUNS.get(run);
-      if (known != null) return known;
+      EarlyBatchEndSignal existing = RUNS.get(run);
+      if (existing != null) return existing;
       var signal = new EarlyBatchEndSignal(run);
       try {
         RUNS.put(run, signal);
@@ -45,7 +45,7 @@ final class EarlyBatchEndSignal {
       } catch (Throwable e) {
         RUNS.remove(run);
         throw new IllegalStateException(
-            "Cannot ask the driver to report the early end of a batch", e);
+            "Cannot request the early end of a batch from the driver", e);
       }
     }
   }
@@ -57,14 +57,14 @@ final class EarlyBatchEndSignal {
         .onComplete(this::complete, ThreadUtils.sameThread());
   }
 
-  /** Return whether the batch is to end. */
+  /** Returns whether the batch must end. */
   boolean isSet() {
     return set;
   }
 
   /**
-   * Process the driver's reply. When it failed, the driver is gone, and the next reader sends a new
-   * request.
+   * Processes the driver's reply. When the request failed, the driver is not reachable, and the
+   * next reader sends a new request.
    */
   private BoxedUnit complete(Try<?> reply) {
     synchronized (RUNS) {

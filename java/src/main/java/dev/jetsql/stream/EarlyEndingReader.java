@@ -15,11 +15,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A Kafka reader of real-time mode whose batch can end early. The connector's reader waits for the
- * next record as long as the batch lasts, a minute for example; this one waits in short steps and
- * checks in between.
+ * next record until the end of the batch, for example one minute. This reader waits in short steps
+ * and checks the signal after each.
  *
  * <p>When the next messages no longer exist and `failOnDataLoss` is false, it continues with the
- * earliest that do. The connector's reader respects that option in the other modes only.
+ * earliest existing messages. The connector's reader supports this option in the other modes only.
  */
 public final class EarlyEndingReader implements SupportsRealTimeRead<InternalRow> {
   private static final long STEP_MILLIS = 200;

@@ -19,14 +19,17 @@ import scala.PartialFunction;
 /**
  * Replaces the readers of a query's Kafka sources by {@link EarlyEndingReader}.
  *
- * <p>The connector creates its reader at the end of a chain (table, scan builder, scan, stream,
- * factory), and Spark tests each link of it for further interfaces. A proxy with all of these
- * interfaces therefore replaces each link.
+ * <p>The connector creates its reader at the end of a chain of objects (table, scan builder, scan,
+ * stream, factory), and Spark checks each object for further interfaces. Therefore a proxy with all
+ * interfaces of the object replaces each of them.
  */
 public final class EarlyEndingSources {
   private EarlyEndingSources() {}
 
-  /** Return the query with sources that end their batches when the driver ends those of the run. */
+  /**
+   * Returns the query with sources that end their batches when the driver ends the batches of the
+   * run.
+   */
   public static LogicalPlan wrap(LogicalPlan query, String run) {
     return query.transformUp(
         PartialFunction.fromFunction(
@@ -47,8 +50,8 @@ public final class EarlyEndingSources {
   }
 
   /**
-   * Undo the short fetches that `KafkaTable` sets for batches, for Kafka's default. In real-time
-   * mode the client would send the broker requests all the time.
+   * Replaces the short fetches that `ConnectorOptions` sets for micro-batches by Kafka's default.
+   * In real-time mode the client would send requests to the broker continuously.
    */
   static CaseInsensitiveStringMap withLongFetches(CaseInsensitiveStringMap options) {
     if (!options.containsKey("jetsql.short.wait")) return options;
@@ -65,15 +68,15 @@ public final class EarlyEndingSources {
     return Proxy.newProxyInstance(
         target.getClass().getClassLoader(),
         interfaces.toArray(new Class<?>[0]),
-        new Link(target, run));
+        new ProxyHandler(target, run));
   }
 
-  /** The handler of a proxy; it supplies the link of the chain that the proxy replaces. */
-  private static final class Link implements InvocationHandler, Supplier<Object> {
+  /** The handler of a proxy. It supplies the object that the proxy replaces. */
+  private static final class ProxyHandler implements InvocationHandler, Supplier<Object> {
     private final Object target;
     private final String run;
 
-    Link(Object target, String run) {
+    ProxyHandler(Object target, String run) {
       this.target = target;
       this.run = run;
     }

@@ -13,11 +13,11 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 
 /**
- * Makes Spark's scheduler release the jobs of rows that are fetched partition by partition, as the
- * Thrift server does.
+ * Releases the scheduler's data of jobs that fetch rows partition by partition, as for clients of
+ * the Thrift server.
  *
- * <p>These jobs run after their query has ended for Spark 4.3, which releases the jobs of a query
- * only at its end: each such statement leaked about 25 KiB.
+ * <p>These jobs run after the end of their query, and Spark 4.3 releases the jobs of a query only
+ * at its end. Without the cleanup, each such statement leaked about 25 KiB.
  */
 public final class LeakedJobCleanup extends SparkListener {
   private static SparkContext registered;
@@ -30,7 +30,7 @@ public final class LeakedJobCleanup extends SparkListener {
     this.context = context;
   }
 
-  /** Register the listener, once for each SparkContext. */
+  /** Registers the listener, once for each SparkContext. */
   public static synchronized void register(SparkContext context) {
     if (registered == context) return;
     registered = context;

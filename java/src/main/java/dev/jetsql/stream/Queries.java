@@ -24,10 +24,10 @@ public final class Queries {
   private Queries() {}
 
   /**
-   * Stop a query between two batches, and wait until its thread has ended. Spark commits the
-   * running batch of a query whose state is `TERMINATED` and begins no other; a query that sleeps
-   * between triggers is woken. Returns false when the deadline has passed and the query was
-   * interrupted.
+   * Stops a query between two batches, and waits until its thread has ended. With the state
+   * `TERMINATED`, Spark commits the running batch of a query and begins no other. A query that
+   * sleeps between triggers is interrupted. Returns false when the deadline has passed and the
+   * running batch was interrupted.
    */
   public static boolean stop(StreamingQuery query, long deadlineMillis) throws Exception {
     StreamExecution execution = ((StreamingQueryWrapper) query).streamingQuery();
@@ -41,30 +41,33 @@ public final class Queries {
     return graceful;
   }
 
-  /** Return whether the query's thread ended or fell asleep before the deadline. */
+  /**
+   * Returns whether the query's thread ended or began to sleep between triggers before the
+   * deadline.
+   */
   private static boolean awaitQuiet(StreamingQuery query, Thread thread, long deadlineMillis)
       throws InterruptedException {
     long deadline = System.nanoTime() + deadlineMillis * 1000000L;
-    int quiet = 0;
-    while (thread.isAlive() && quiet < 2 && System.nanoTime() < deadline) {
+    int quietPolls = 0;
+    while (thread.isAlive() && quietPolls < 2 && System.nanoTime() < deadline) {
       thread.join(POLL_MILLIS);
-      // A trigger that saw the query active just before may be about to begin: quiet twice in a row
-      // means asleep.
-      quiet = query.status().isTriggerActive() ? 0 : quiet + 1;
+      // A trigger that has just read the old state may still begin, so the query must be quiet
+      // twice in a row.
+      quietPolls = query.status().isTriggerActive() ? 0 : quietPolls + 1;
     }
-    return !thread.isAlive() || quiet >= 2;
+    return !thread.isAlive() || quietPolls >= 2;
   }
 
   /**
-   * Log the newest committed batch of a query with asynchronous progress tracking. Spark keeps the
-   * batches since its last log entry in memory, also when it stops the query, so the next run would
-   * write them again.
+   * Writes the newest committed batch of a query with asynchronous progress tracking to its logs.
+   * Spark keeps the batches since its last log entry in memory, even when it stops the query, so
+   * that the next run would write them again.
    */
   private static void logNewestBatch(AsyncProgressTrackingMicroBatchExecution execution) {
     if (execution.lastProgress() == null) return;
     String root = execution.resolvedCheckpointRoot();
     var session = execution.sparkSessionForStream();
-    // The progress of a trigger without rows has the number of the batch to come.
+    // The progress of a trigger without rows has the number of the next batch.
     long newest = execution.lastProgress().batchId();
     for (long batch = newest; batch >= 0 && batch > newest - 2; batch--) {
       var offsets = execution.offsetLog().get(batch);
@@ -76,14 +79,16 @@ public final class Queries {
     }
   }
 
-  /** Report the progress of the session's queries to the engine. */
+  /**
+   * Adds and returns a listener that reports the progress of the session's queries to the engine.
+   */
   public static QueryListener listen(SparkSession session, BiConsumer<String, String> engine) {
     var listener = new QueryListener(engine);
     session.streams().addListener(listener);
     return listener;
   }
 
-  /** Remove the listener from a session that ends, and the session's own listener from Spark. */
+  /** Removes the listener from a session that ends, and Spark's listener for this session. */
   public static void release(SparkSession session, QueryListener listener)
       throws ReflectiveOperationException {
     session.streams().removeListener(listener);
@@ -91,8 +96,8 @@ public final class Queries {
   }
 
   /**
-   * Remove the listener that Spark registers for every session with streaming queries and never
-   * removes.
+   * Removes the listener that Spark registers for every session with streaming queries and itself
+   * never removes.
    */
   static void release(SparkSession session) throws ReflectiveOperationException {
     StreamingQueryManager manager = session.sessionState().streamingQueryManager();
@@ -101,7 +106,7 @@ public final class Queries {
     session.sparkContext().listenerBus().removeListener((SparkListenerInterface) bus.get(manager));
   }
 
-  /** Return the error that ended a query, or null when it ended without one. */
+  /** Returns the error that ended a query, or null when it ended without one. */
   public static Throwable failure(StreamingQuery query) {
     return query.exception().isDefined() ? query.exception().get() : null;
   }

@@ -5,8 +5,8 @@ import java.util.function.BiConsumer;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 
 /**
- * Reports the events of one session's query to the engine: ("progress", JSON), ("idle", time as
- * text), ("ended", ""). An idle query is reported once, and again after `watchIdle`.
+ * Reports the events of one session's query to the engine: ("progress", JSON), ("idle", time),
+ * ("ended", ""). It reports an idle query once, and again after `watchIdle`.
  */
 public final class QueryListener extends StreamingQueryListener {
   private static final long serialVersionUID = 1L;
@@ -20,8 +20,8 @@ public final class QueryListener extends StreamingQueryListener {
   }
 
   /**
-   * Report idle triggers again, up to the first that begins after this call: a trigger that has
-   * begun before it is reported too, but may have missed rows that the caller waits for.
+   * Reports idle triggers again, up to the first that begins after this call. Earlier triggers are
+   * reported as well, but may have missed rows that the caller waits for.
    */
   public synchronized void watchIdle() {
     reportsIdle = true;

@@ -32,7 +32,8 @@ import scala.runtime.BoxedUnit;
 /** Checks whether Spark's real-time mode can run a query, and how many cores it needs. */
 public final class RealTimeCheck {
   /**
-   * Options of a Kafka source that the connector refuses in real-time mode: they limit its batches.
+   * Options of a Kafka source that limit its batches, which the connector refuses in real-time
+   * mode.
    */
   private static final List<String> BATCH_LIMITS =
       List.of("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions");
@@ -43,38 +44,37 @@ public final class RealTimeCheck {
   private RealTimeCheck() {}
 
   /**
-   * Return {"refused": why real-time mode cannot run the query} or {"tasks": how many tasks must
-   * run in parallel}.
+   * Returns {"refused": reason} if real-time mode cannot run the query, otherwise {"tasks": number
+   * of tasks that must run in parallel}.
    *
-   * <p>Spark itself reports an unsupported node only in the first batch. The query is therefore
-   * planned as for a batch, up to its sources, and compared with Spark's own list. The brokers
-   * return the partitions of the topics.
+   * <p>Spark itself reports an unsupported node only in the first batch. Therefore this method
+   * plans the query as for a batch and compares the nodes with Spark's list. It requests the
+   * partitions of the topics from the brokers.
    */
   public static String check(SparkSession session, LogicalPlan query) throws Exception {
     ObjectNode result = Json.MAPPER.createObjectNode();
-    String refusal = refusal(query);
-    if (refusal != null) {
-      result.put("refused", refusal);
+    String unsupportedReason = unsupportedReason(query);
+    if (unsupportedReason != null) {
+      result.put("refused", unsupportedReason);
       return Json.MAPPER.writeValueAsString(result);
     }
     var check = new RealTimeCheck();
-    check.readsStream(planned(session, query));
+    check.readsStream(plan(session, query));
     String limit = batchLimit(query);
     if (limit != null) {
       result.put(
-          "refused",
-          "it cuts no batches, and a table that is read says by '" + limit + "' how they are cut");
+          "refused", "it does not support the option '" + limit + "' of a table in the query");
     } else if (check.unsupportedNodes.isEmpty()) {
       result.put("tasks", partitions(query) + check.shuffleTasks);
     } else {
-      result.put("refused", "it has no " + String.join(", no ", check.unsupportedNodes));
+      result.put("refused", "it does not support " + String.join(", ", check.unsupportedNodes));
     }
     return Json.MAPPER.writeValueAsString(result);
   }
 
   /**
-   * Return the number of tasks that can run in parallel now, without a bound where Spark adds
-   * executors on demand.
+   * Returns the number of tasks that can run in parallel now; with dynamic allocation, the largest
+   * integer.
    */
   public static int cores(SparkSession session) {
     var context = session.sparkContext();
@@ -82,8 +82,10 @@ public final class RealTimeCheck {
     return context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile());
   }
 
-  /** Return Spark's message for a query that its own check refuses; null when the check passes. */
-  private static String refusal(LogicalPlan query) {
+  /**
+   * Returns Spark's message for a query that its own check refuses, or null when the check passes.
+   */
+  private static String unsupportedReason(LogicalPlan query) {
     try {
       UnsupportedOperationChecker.checkAdditionalRealTimeModeConstraints(
           query, OutputMode.Update());
@@ -93,7 +95,7 @@ public final class RealTimeCheck {
     }
   }
 
-  /** Return the first option of a table in the query that limits its batches, or null. */
+  /** Returns the first option of a table in the query that limits batches, or null. */
   private static String batchLimit(LogicalPlan query) {
     for (StreamingRelationV2 source : sources(query)) {
       for (String option : BATCH_LIMITS) {
@@ -114,8 +116,8 @@ public final class RealTimeCheck {
   }
 
   /**
-   * Return the number of partitions of the query's topics, read by the connector with the options
-   * of each table.
+   * Returns the total number of partitions of the query's topics, which the connector requests with
+   * the options of each table.
    */
   private static int partitions(LogicalPlan query) throws Exception {
     int partitions = 0;
@@ -137,14 +139,14 @@ public final class RealTimeCheck {
     return partitions;
   }
 
-  private static SparkPlan planned(SparkSession session, LogicalPlan query) {
-    SparkSession trial = session.cloneSession();
-    trial.conf().set("spark.sql.adaptive.enabled", "false");
-    trial.conf().set("spark.sql.streaming.useStreamlineAggregator", "true");
+  private static SparkPlan plan(SparkSession session, LogicalPlan query) {
+    SparkSession clone = session.cloneSession();
+    clone.conf().set("spark.sql.adaptive.enabled", "false");
+    clone.conf().set("spark.sql.streaming.useStreamlineAggregator", "true");
     var metadata = OffsetSeqMetadata$.MODULE$;
     var defaults = IncrementalExecution$.MODULE$;
     return new IncrementalExecution(
-            trial,
+            clone,
             query,
             OutputMode.Update(),
             "<none>",
@@ -164,8 +166,8 @@ public final class RealTimeCheck {
   }
 
   /**
-   * Return whether rows of a stream pass through a node; collect the unsupported nodes and shuffles
-   * among those.
+   * Returns whether a node reads rows of a stream. Collects the unsupported nodes and counts the
+   * shuffle tasks among such nodes.
    */
   private boolean readsStream(SparkPlan node) {
     if (node instanceof StreamingRelationExec) return true;

@@ -20,7 +20,8 @@ import org.apache.spark.sql.SparkSession;
 
 /**
  * Reports the progress of a real-time batch while it runs, with every heartbeat of its executors:
- * ("flow", the rows that the batch has read so far), as soon as all of its tasks run.
+ * ("flow", the number of rows that the batch has read). The reports begin when all tasks of the
+ * batch are running.
  */
 public final class RealTimeProgress extends SparkListener {
   private static final String POOL = "spark.scheduler.pool";
@@ -48,10 +49,10 @@ public final class RealTimeProgress extends SparkListener {
   }
 
   /**
-   * Watch the batches of a run.
+   * Watches the batches of a run.
    *
    * @param pool the scheduler pool that only this run uses
-   * @param run the id by which the readers of the run ask for the early end of a batch
+   * @param run the id with which the readers of the run request the early end of a batch
    */
   public static RealTimeProgress watch(
       SparkSession session, String pool, String run, BiConsumer<String, String> engine) {
@@ -63,18 +64,18 @@ public final class RealTimeProgress extends SparkListener {
     return progress;
   }
 
-  /** End the run's batches and stop the reports. */
+  /** Ends the run's batches and stops the reports. */
   public static void unwatch(SparkSession session, RealTimeProgress progress) {
     progress.endBatches();
     session.sparkContext().removeSparkListener(progress);
   }
 
-  /** End the running batch early, and every batch that begins later. */
+  /** Ends the running batch early, and every later batch immediately. */
   public void endBatches() {
     coordinator.endBatches(run);
   }
 
-  /** Return the number of tasks that a batch runs in parallel, or 0 before the first batch. */
+  /** Returns the number of tasks that a batch runs in parallel, or 0 before the first batch. */
   public int tasks() {
     return tasks;
   }
@@ -104,13 +105,13 @@ public final class RealTimeProgress extends SparkListener {
 
   @Override
   public void onExecutorMetricsUpdate(SparkListenerExecutorMetricsUpdate event) {
-    boolean ofBatch = false;
+    boolean isOfBatch = false;
     for (var update : asJava(event.accumUpdates())) { // task, stage, attempt, metrics
       if (!tasksByStage.containsKey(update._2())) continue;
-      ofBatch = true;
+      isOfBatch = true;
       rowsByTask.put(update._1(), recordsRead(asJava(update._4())));
     }
-    if (ofBatch && startedTasks.size() >= tasks) {
+    if (isOfBatch && startedTasks.size() >= tasks) {
       long rows = rowsByTask.values().stream().mapToLong(Long::longValue).sum();
       engine.accept("flow", String.valueOf(rows));
     }

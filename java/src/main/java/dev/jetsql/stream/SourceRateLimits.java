@@ -14,9 +14,9 @@ import scala.PartialFunction;
 import scala.collection.immutable.Map$;
 
 /**
- * Limits on how much of its sources a streaming select reads in a batch, for sources that support a
- * limit and tables that do not set one. Without them the first batch would be everything there is,
- * before any row of it is shown.
+ * Limits of the data that a streaming select reads per batch, for sources that support a limit and
+ * tables that do not set one. Without limits, the first batch would contain all existing rows, and
+ * the client would wait for all of them.
  */
 final class SourceRateLimits {
   private static final String FILE_BYTES = "16777216";
@@ -24,7 +24,7 @@ final class SourceRateLimits {
 
   private SourceRateLimits() {}
 
-  /** Return the plan with limits on its file and Kafka sources. */
+  /** Returns the plan with limits on its file and Kafka sources. */
   static LogicalPlan apply(LogicalPlan plan) {
     return plan.transformDown(PartialFunction.fromFunction(SourceRateLimits::limited));
   }
@@ -70,7 +70,7 @@ final class SourceRateLimits {
         limited, relation.sourceName(), relation.output(), relation.sourceIdentifyingName());
   }
 
-  /** Return the options of a Kafka source with a limit, unless they have one. */
+  /** Returns the options of a Kafka source, with a limit if they have none. */
   static Map<String, String> kafkaOptions(Map<String, String> options) {
     var limited = new HashMap<>(options);
     if (!has(options, "maxOffsetsPerTrigger")) limited.put("maxOffsetsPerTrigger", KAFKA_RECORDS);
@@ -78,8 +78,8 @@ final class SourceRateLimits {
   }
 
   /**
-   * Return the options of a file source with a limit, unless they have one, and without an age
-   * limit, as in jobs.
+   * Returns the options of a file source, with a limit if they have none, and without an age limit,
+   * as in jobs.
    */
   static Map<String, String> fileOptions(Map<String, String> options) {
     var limited = new HashMap<>(options);

@@ -22,9 +22,9 @@ import org.apache.spark.storage.StorageLevel;
 import org.slf4j.LoggerFactory;
 
 /**
- * The cursor of one streaming select. The reader's thread calls `start`, `next` (or `nextPart`)
- * until that returns null, and `close` in any case. Spark jobs that this thread starts for the rows
- * end with the cursor, too.
+ * The cursor of one streaming select. The reader's thread calls `start`, then `next` (or
+ * `nextPart`) until it returns null, and `close` in any case. `close` also cancels the Spark jobs
+ * that this thread starts for the rows.
  */
 public final class StreamingCursor {
   private static final String POOL = "spark.scheduler.pool";
@@ -45,7 +45,7 @@ public final class StreamingCursor {
   private final String checkpoint;
   private StreamingQuery query;
   private ScheduledFuture<?> timer;
-  private Dataset<Row> batch; // null until the query's thread hands out the next one
+  private Dataset<Row> batch; // null until the query's thread provides the next one
   private long batchId;
   private boolean handedOut;
   private Properties batchProperties;
@@ -57,11 +57,11 @@ public final class StreamingCursor {
   private boolean closed;
 
   /**
-   * Create a cursor that has not started.
+   * Creates a cursor that has not started.
    *
-   * @param session a session of its own
-   * @param folder the folder for its checkpoint
-   * @param millis how long it may take; -1 without an end
+   * @param session a session that only this cursor uses
+   * @param folder the parent folder of its checkpoint
+   * @param millis the time limit in milliseconds; -1 for none
    */
   StreamingCursor(SparkSession session, StreamingSelectPlan select, String folder, long millis) {
     this.session = session;
@@ -77,17 +77,17 @@ public final class StreamingCursor {
     return thread;
   }
 
-  /** Return whether each batch is the whole result and replaces the one before. */
+  /** Returns whether each batch is the whole result and replaces the previous one. */
   public boolean replaces() {
     return select.mode().equals(OutputMode.Complete());
   }
 
-  /** Return the number of rows to return; -1 without a limit. */
+  /** Returns the maximum number of rows, or -1 without a limit. */
   public long limit() {
     return select.limit();
   }
 
-  /** Start the query. */
+  /** Starts the query. Throws the error of a closed engine if the cursor was closed meanwhile. */
   public void start() throws Exception {
     StreamingSelects.opened(this);
     if (millis >= 0) timer = CLOCK.schedule(this::expire, millis, TimeUnit.MILLISECONDS);
@@ -101,7 +101,7 @@ public final class StreamingCursor {
     SparkContext context = session.sparkContext();
     String pool = context.getLocalProperty(POOL);
     String execution = context.getLocalProperty(EXECUTION);
-    // The query's thread inherits these from the thread that starts it.
+    // The query's thread inherits the local properties of the thread that starts it.
     context.addJobTag(id);
     context.setLocalProperty(POOL, "streaming-selects");
     context.setLocalProperty(EXECUTION, null);
@@ -121,8 +121,8 @@ public final class StreamingCursor {
   }
 
   /**
-   * Return false when the cursor was closed while Spark started its query, which `close` could not
-   * end then.
+   * Stores the started query. Returns false when the cursor was closed while Spark started the
+   * query, so that `close` could not end it.
    */
   private synchronized boolean keepUnlessClosed(StreamingQuery started) {
     if (!closed) query = started;
@@ -130,7 +130,7 @@ public final class StreamingCursor {
   }
 
   /**
-   * Process a batch on the query's thread: it is done when the reader has asked for the next one.
+   * Processes a batch on the query's thread. Returns when the reader has requested the next one.
    */
   private synchronized void handOut(org.apache.spark.sql.Dataset<Row> rows, Long number)
       throws InterruptedException {
@@ -142,7 +142,7 @@ public final class StreamingCursor {
     while (batch != null && !closed) wait();
   }
 
-  /** Return the next batch, or null after `wake`. Throws the error that ended the query. */
+  /** Returns the next batch, or null after `wake`. Throws the error that ended the query. */
   public synchronized Dataset<Row> next() throws Exception {
     if (handedOut) batch = null;
     notifyAll();
@@ -156,12 +156,12 @@ public final class StreamingCursor {
   }
 
   /**
-   * Return the next part of the rows, or null after the last: the alternative to `next` for a
-   * select that is not live.
+   * Returns the next part of the rows, or null after the last. It replaces `next` for a select that
+   * is not live.
    *
    * <p>A part is kept on disk until the next call. Appended rows are returned up to the limit. Of
-   * whole results, the first that reaches the limit is returned, or else the newest. Both end when
-   * the time is up.
+   * whole results, the first that reaches the limit is returned, otherwise the newest at the time
+   * limit.
    */
   public Dataset<Row> nextPart() throws Exception {
     replacePart(null);
@@ -175,10 +175,7 @@ public final class StreamingCursor {
     return part;
   }
 
-  /**
-   * Keep the rows of a batch as the current part, and return whether more rows are to be read after
-   * them.
-   */
+  /** Keeps the rows of a batch as the current part, and returns whether more rows must be read. */
   private boolean keepPart(Dataset<Row> rows) {
     if (rows == null) return false;
     Dataset<Row> kept = withoutOrdering(rows);
@@ -191,9 +188,9 @@ public final class StreamingCursor {
   }
 
   /**
-   * Return the rows of a batch without Spark's knowledge of their ordering. For a batch that is
-   * sorted by a column of its source, `LogicalRDD.fromDataset` claims an ordering by a column that
-   * the batch does not have, and then Spark cannot persist it.
+   * Returns the rows of a batch without information about their ordering. For a batch that is
+   * sorted by a column of its source, `LogicalRDD.fromDataset` declares an ordering by a column
+   * that the batch does not contain, and Spark then cannot persist it.
    */
   private static Dataset<Row> withoutOrdering(Dataset<Row> rows) {
     return rows.sparkSession()
@@ -205,7 +202,7 @@ public final class StreamingCursor {
     enterQuery();
     session
         .sparkContext()
-        .setJobGroup(id, "", true); // which `wake` cancels, also before the count has begun
+        .setJobGroup(id, "", true); // `wake` cancels the group, even before the count has begun
     try {
       count = kept.count();
     } finally {
@@ -221,7 +218,9 @@ public final class StreamingCursor {
     if (closed && rows != null) rows.unpersist();
   }
 
-  /** End the time: `next` returns null from now on, and a running batch fails. */
+  /**
+   * Ends the select at its time limit: `next` returns null from now on, and a running batch fails.
+   */
   private void expire() {
     synchronized (this) {
       expired = true;
@@ -235,25 +234,27 @@ public final class StreamingCursor {
   }
 
   /**
-   * Make the jobs that this thread starts part of the query until `leaveQuery`: with the query's
-   * settings, which its state requires, in its scheduler pool, and cancelled with it.
+   * Makes the jobs that this thread starts part of the query until `leaveQuery`. They use the
+   * query's settings, which its state requires, and its scheduler pool, and are cancelled with it.
    */
   public void enterQuery() {
     readerProperties = session.sparkContext().getLocalProperties();
     session.sparkContext().setLocalProperties(batchProperties);
   }
 
-  /** Restore what `enterQuery` has replaced. */
+  /** Restores the local properties that `enterQuery` has replaced. */
   public void leaveQuery() {
     session.sparkContext().setLocalProperties(readerProperties);
   }
 
-  /** Return the number of the newest batch, from 0. */
+  /** Returns the number of the newest batch, from 0. */
   public synchronized long batchId() {
     return batchId;
   }
 
-  /** Make `next` return null from now on, and stop counting rows. Callable from any thread. */
+  /**
+   * Lets `next` return null from now on, and stops the counting of rows. Any thread may call it.
+   */
   public void wake() {
     synchronized (this) {
       woken = true;
@@ -268,7 +269,7 @@ public final class StreamingCursor {
     return error.cause() == null ? error : error.cause();
   }
 
-  /** End the query and delete its checkpoint. Callable from any thread, repeatedly. */
+  /** Ends the query and deletes its checkpoint. Any thread may call it repeatedly. */
   public void close() throws Exception {
     if (!StreamingSelects.closed(this)) return;
     synchronized (this) {
@@ -280,7 +281,7 @@ public final class StreamingCursor {
     end(query);
   }
 
-  /** End a query, which is null when none has started. */
+  /** Ends a query, which is null if none has started. */
   private void end(StreamingQuery started) throws Exception {
     if (timer != null) timer.cancel(false);
     try {

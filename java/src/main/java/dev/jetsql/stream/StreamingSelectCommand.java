@@ -15,8 +15,8 @@ import org.apache.spark.sql.classic.SparkSession;
 import scala.collection.immutable.Seq;
 
 /**
- * A streaming select with a limit as a command of Spark, which holds its rows until the client has
- * fetched them.
+ * A streaming select with a limit as a command of Spark, which keeps its rows in memory until the
+ * client has fetched them.
  */
 public final class StreamingSelectCommand extends LeafCommand {
   private static final long serialVersionUID = 1L;
@@ -38,8 +38,8 @@ public final class StreamingSelectCommand extends LeafCommand {
   public Seq<Row> run(org.apache.spark.sql.SparkSession session) {
     try {
       // In the client's own session, the analyzer would turn the plan into this command again.
-      SparkSession other = ((SparkSession) session).cloneSession();
-      return asScala(rows(StreamingSelects.create(Dataset.ofRows(other, plan), false))).toSeq();
+      SparkSession cloned = ((SparkSession) session).cloneSession();
+      return asScala(rows(StreamingSelects.create(Dataset.ofRows(cloned, plan), false))).toSeq();
     } catch (Exception e) {
       throw Exceptions.raise(e);
     }
@@ -62,11 +62,11 @@ public final class StreamingSelectCommand extends LeafCommand {
     return JetSqlException.of(
         "STREAM_LIMIT_TOO_HIGH",
         "54000",
-        "LIMIT is "
+        "Cannot run a SELECT over a stream with LIMIT "
             + limit
-            + ", and the engine holds the rows of a stream in memory for clients of JDBC: at most "
+            + " for a JDBC client: the engine keeps its rows in memory, at most "
             + MAX_ROWS
-            + ". Lower it, use another door, or write CREATE JOB name AS INSERT INTO ... and read"
-            + " the job's table.");
+            + ". Lower the limit, use another client, or write CREATE JOB name AS INSERT INTO ..."
+            + " and read the job's table.");
   }
 }

@@ -14,45 +14,46 @@ import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.streaming.OutputMode;
 
 /**
- * The query that a streaming select runs.
+ * The query of a streaming select.
  *
- * <p>A query without an aggregate appends rows as they arrive. One with an aggregate returns its
- * whole result with each batch (complete mode), also with a watermark, where appending would return
- * nothing before a window closes; ORDER BY therefore works there. Where Spark refuses complete mode
- * (an aggregate below a join of streams, several aggregates with watermarks), the query appends.
+ * <p>A query without an aggregate appends rows as they arrive. A query with an aggregate returns
+ * its whole result with each batch (complete mode), so that it supports ORDER BY. Complete mode is
+ * also used with a watermark, because append mode would return nothing before a window closes. If
+ * Spark refuses complete mode (an aggregate below a join of streams, several aggregates with
+ * watermarks), the query appends.
  *
- * @param plan the analyzed plan, without the limit when the rows are appended: the reader counts
- *     them, which spares Spark a state for it
+ * @param plan the analyzed plan, without the limit in append mode: the reader counts the rows, so
+ *     that Spark needs no state for the limit
  * @param mode append or complete
- * @param limit the number of rows to return; -1 without a limit
+ * @param limit the maximum number of rows, or -1 without a limit
  */
 record StreamingSelectPlan(LogicalPlan plan, OutputMode mode, long limit) {
   static final long UNLIMITED = -1L;
 
   /**
-   * Derive the query from an analyzed statement. Raises Spark's error for a query that it cannot
-   * run over a stream, and STREAM_WITHOUT_LIMIT for one without a limit that is not live.
+   * Derives the query from an analyzed statement. Throws Spark's error for a query that it cannot
+   * run over a stream, and STREAM_WITHOUT_LIMIT for a query without a limit that is not live.
    */
   static StreamingSelectPlan of(LogicalPlan analyzed, boolean live) {
     Expression limit = limit(analyzed);
-    if (limit == null && !live) throw Exceptions.raise(withoutEnd());
+    if (limit == null && !live) throw Exceptions.raise(missingLimit());
     OutputMode mode = mode(analyzed);
-    long rows = limit == null ? UNLIMITED : ((Number) limit.eval(null)).longValue();
+    long rowLimit = limit == null ? UNLIMITED : ((Number) limit.eval(null)).longValue();
     boolean appends = mode.equals(OutputMode.Append());
     LogicalPlan plan = limit != null && appends ? withoutLimit(analyzed) : analyzed;
     UnsupportedOperationChecker.checkForStreaming(plan, mode);
-    return new StreamingSelectPlan(plan, mode, rows);
+    return new StreamingSelectPlan(plan, mode, rowLimit);
   }
 
-  private static JetSqlException withoutEnd() {
+  private static JetSqlException missingLimit() {
     return JetSqlException.of(
         "STREAM_WITHOUT_LIMIT",
         "0A000",
-        "A SELECT over a stream has no end. Add LIMIT n to see its next n rows, look at it in the"
-            + " shell (jetsql), or write CREATE JOB name AS INSERT INTO ... in front of it.");
+        "A SELECT over a stream does not end. Add LIMIT n to return its next n rows, run it in the"
+            + " shell (jetsql), or create a job for it: CREATE JOB name AS INSERT INTO ...");
   }
 
-  /** Return the limit at the top of a plan, or null. */
+  /** Returns the limit at the top of a plan, or null. */
   private static Expression limit(LogicalPlan plan) {
     if (plan instanceof WithCTE with) return limit(with.plan());
     return plan instanceof GlobalLimit limit && limit.child() instanceof LocalLimit
@@ -80,9 +81,7 @@ record StreamingSelectPlan(LogicalPlan plan, OutputMode mode, long limit) {
     try {
       UnsupportedOperationChecker.checkForStreaming(plan, mode);
       return true;
-    } catch (
-        Exception
-            e) { // a Scala method declares no checked exception, so javac refuses the narrower type
+    } catch (Exception e) { // a Scala method declares no checked exception
       if (e instanceof AnalysisException) return false;
       throw Exceptions.raise(e);
     }

@@ -15,9 +15,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Streaming selects: SELECT statements over a stream whose rows a client reads while they arrive.
- * Each is a streaming query that hands its batches, one after the other, to the thread that reads
- * its {@link StreamingCursor}. Spark plans the next batch when the reader has processed the one
- * before, so a slow reader delays the query and nothing is buffered.
+ * Each is a streaming query that passes its batches, one by one, to the thread that reads its
+ * {@link StreamingCursor}. Spark plans the next batch after the reader has processed the previous
+ * one, so that a slow reader delays the query and no rows are buffered.
  */
 public final class StreamingSelects {
   private static final Set<StreamingCursor> OPEN = ConcurrentHashMap.newKeySet();
@@ -30,16 +30,16 @@ public final class StreamingSelects {
    *
    * @param folder the URI of the folder for their checkpoints
    * @param confs Spark's settings for their sessions
-   * @param limitedMillis how long one that is not live may take
+   * @param limitedMillis the time limit of a select that is not live
    */
   private record Settings(String folder, Map<String, String> confs, long limitedMillis) {}
 
   /**
-   * Set up streaming selects, and empty the folder of their checkpoints.
+   * Sets up streaming selects, and deletes the folder of their checkpoints.
    *
-   * @param folder a URI
-   * @param confs settings for their sessions, as a JSON object
-   * @param limitedMillis how long a streaming select that is not live may take
+   * @param folder the URI of the folder for their checkpoints
+   * @param confs Spark's settings for their sessions, as a JSON object
+   * @param limitedMillis the time limit of a select that is not live
    */
   public static void connect(SparkSession session, String folder, String confs, long limitedMillis)
       throws IOException {
@@ -57,47 +57,47 @@ public final class StreamingSelects {
   }
 
   /**
-   * Create a cursor for the rows of a statement. Raises Spark's error for a query that it cannot
-   * run over a stream, and STREAM_WITHOUT_LIMIT for one without a limit that is not live.
+   * Creates a cursor for the rows of a statement. Throws Spark's error for a query that it cannot
+   * run over a stream, and STREAM_WITHOUT_LIMIT for a query without a limit that is not live.
    *
-   * @param live whether it may run without an end
+   * @param live whether it may run without end
    */
   public static StreamingCursor create(Dataset<?> rows, boolean live) {
     var select = StreamingSelectPlan.of(rows.queryExecution().analyzed(), live);
     KafkaTopicChecks.checkStreams(select.plan());
-    Settings current = settings;
+    Settings currentSettings = settings;
     SparkSession session = rows.sparkSession().cloneSession();
-    current.confs().forEach(session.conf()::set);
+    currentSettings.confs().forEach(session.conf()::set);
     var limited =
         new StreamingSelectPlan(
             SourceRateLimits.apply(select.plan()), select.mode(), select.limit());
     return new StreamingCursor(
-        session, limited, current.folder(), live ? -1L : current.limitedMillis());
+        session, limited, currentSettings.folder(), live ? -1L : currentSettings.limitedMillis());
   }
 
-  /** Close all cursors; their readers receive the error that the engine was closed. */
+  /** Closes all cursors. Their readers receive the error of a closed engine. */
   public static void closeAll() {
     for (StreamingCursor cursor : OPEN) {
       try {
         cursor.close();
-      } catch (Exception error) { // the other cursors and the jobs must be ended all the same
+      } catch (Exception error) { // the other cursors and the jobs must end as well
         LoggerFactory.getLogger(StreamingSelects.class)
             .warn("Cannot close a streaming select", error);
       }
     }
   }
 
-  /** Register a cursor that starts, for `closeAll`. */
+  /** Registers a starting cursor for `closeAll`. */
   static void opened(StreamingCursor cursor) {
     OPEN.add(cursor);
   }
 
-  /** Unregister a cursor, and return whether it was registered. */
+  /** Unregisters a cursor, and returns whether it was registered. */
   static boolean closed(StreamingCursor cursor) {
     return OPEN.remove(cursor);
   }
 
-  /** Delete a folder of checkpoints. */
+  /** Deletes a folder of checkpoints. */
   static void delete(SparkSession session, String folder) throws IOException {
     var path = new Path(folder);
     path.getFileSystem(session.sparkContext().hadoopConfiguration()).delete(path, true);

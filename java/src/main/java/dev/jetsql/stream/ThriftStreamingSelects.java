@@ -10,8 +10,9 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.classic.SparkSession;
 
 /**
- * The analyzer rule that turns a SELECT over a stream into a streaming select in sessions of the
- * Thrift server, which cannot run one. In all other sessions it stays a streaming DataFrame.
+ * The analyzer rule that replaces a SELECT over a stream by a streaming select in sessions of the
+ * Thrift server, which cannot run a streaming DataFrame. In all other sessions the SELECT is a
+ * streaming DataFrame.
  */
 public final class ThriftStreamingSelects extends Rule<LogicalPlan> {
   private static final TreeNodeTag<Boolean> FROM_CLIENT = new TreeNodeTag<>("jetsql.from.client");
@@ -24,14 +25,16 @@ public final class ThriftStreamingSelects extends Rule<LogicalPlan> {
   }
 
   /**
-   * Set the sessions of the Thrift server by their handles, a live map; null when the server is
+   * Sets the live map of the Thrift server's sessions by their handles; null when the server is
    * closed.
    */
   public static void connect(Map<?, ?> sessions) {
     thriftSessions = sessions;
   }
 
-  /** Mark a statement that its client sent, unlike the texts of views and the bodies of jobs. */
+  /**
+   * Marks a statement that a client sent, in contrast to the texts of views and the bodies of jobs.
+   */
   public static LogicalPlan markStatement(LogicalPlan statement) {
     if (thriftSessions != null && !JobContext.isAnalyzing())
       statement.setTagValue(FROM_CLIENT, Boolean.TRUE);
@@ -52,7 +55,8 @@ public final class ThriftStreamingSelects extends Rule<LogicalPlan> {
   }
 
   /**
-   * An INSERT is a Command only when it is resolved, and may be below the queries that it names.
+   * Returns whether a node changes data. An INSERT is a Command only after it is resolved, and may
+   * be below its WITH clause.
    */
   private static boolean changes(LogicalPlan node) {
     return node instanceof Command || node instanceof ParsedStatement;

@@ -29,7 +29,7 @@ class TokenFilterTest {
     return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
   }
 
-  /** Return ["admitted"], or the status of the refusal. */
+  /** Returns ["admitted"], or the status of the refusal. */
   private List<Object> send(String authorization) throws Exception {
     var request = proxy(HttpServletRequest.class, (proxy, method, arguments) -> authorization);
     var response =

@@ -22,7 +22,7 @@ class AvroFormatTest {
   @Test
   void refusesWhatIsNoRecord() {
     var error = assertThrows(IllegalArgumentException.class, () -> AvroFormat.fields("\"long\""));
-    assertEquals("it is no record", error.getMessage());
+    assertEquals("it is not a record", error.getMessage());
     assertThrows(Exception.class, () -> AvroFormat.fields("{"));
   }
 }

@@ -22,7 +22,7 @@ class ConnectorOptionsTest {
         "serialization.format"
       })
   void keepsJetSqlsOwnOptions(String name) {
-    assertTrue(ConnectorOptions.isJetSqls(name));
+    assertTrue(ConnectorOptions.isJetSqlOption(name));
   }
 
   @ParameterizedTest
@@ -35,6 +35,6 @@ class ConnectorOptionsTest {
         "topics"
       })
   void passesAllOthersToTheConnector(String name) {
-    assertFalse(ConnectorOptions.isJetSqls(name));
+    assertFalse(ConnectorOptions.isJetSqlOption(name));
   }
 }

@@ -30,19 +30,19 @@ class KafkaFormatTest {
   @Test
   void rawCarriesTextOnly() {
     assertNull(KafkaFormat.whyUnsupported("RAW", DataTypes.BinaryType));
-    assertEquals("is no text", KafkaFormat.whyUnsupported("raw", NUMBERS));
+    assertEquals("cannot be cast to text", KafkaFormat.whyUnsupported("raw", NUMBERS));
   }
 
   @Test
   void csvCarriesNoBytes() {
     assertNull(KafkaFormat.whyUnsupported("csv", DataTypes.DateType));
     assertEquals(
-        "can't be written as csv", KafkaFormat.whyUnsupported("csv", DataTypes.BinaryType));
+        "cannot be written as csv", KafkaFormat.whyUnsupported("csv", DataTypes.BinaryType));
   }
 
   @Test
   void jsonCarriesMapsWithTextKeysAtAnyDepth() {
-    String why = "has a MAP whose keys are no STRING, as JSON wants them";
+    String why = "has a MAP whose keys are not STRING";
     assertNull(KafkaFormat.whyUnsupported("json", BY_NAME));
     assertEquals(why, KafkaFormat.whyUnsupported("json", BY_NUMBER));
     StructType nested =

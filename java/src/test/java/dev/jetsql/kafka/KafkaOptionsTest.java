@@ -29,7 +29,7 @@ class KafkaOptionsTest {
     Secrets.setNames("password|jaas");
   }
 
-  /** Check the options of a statement, after those that every table needs. */
+  /** Checks the options of a statement, after those that every table needs. */
   private static void check(StructType columns, String options) {
     String sql =
         "CREATE TABLE t USING kafka OPTIONS ('kafka.bootstrap.servers' = 'a:9092'" + options + ")";
@@ -81,12 +81,13 @@ class KafkaOptionsTest {
         "'on.error' = 'table:'|'fail', 'null', 'skip', 'table:NAME'",
         "'watermark' = 'ts'|such as 'ts DELAY OF INTERVAL 5 SECONDS'",
         "'watermark' = 'ts DELAY OF INTERVAL -5 SECONDS'|such as 'ts DELAY OF INTERVAL 5 SECONDS'",
-        "'watermark' = 'id DELAY OF 5 SECONDS'|of a TIMESTAMP column, and id is BIGINT",
+        "'watermark' = 'id DELAY OF 5 SECONDS'|for a TIMESTAMP column, but id is BIGINT",
         "'watermark' = 'no DELAY OF 5 SECONDS'|names the column no",
         "'key.columns' = 'id,ID'|each column once",
         "'key.columns' = 'other'|Its columns: id, name, ts.",
-        "'avro.schema' = '\"long\"'|must be the Avro schema of a record, as JSON: it is no record.",
-        "'avro.schema.id' = '4294967296'|the number that a schema registry has given the schema",
+        "'avro.schema' = '\"long\"'|must be the Avro schema of a record, as JSON: it is not a"
+            + " record.",
+        "'avro.schema.id' = '4294967296'|the id of the schema in a schema registry",
         "'key.format' = 'raw', 'key.columns' = 'id,name'|the key is one column"
       })
   void refusesInvalidValues(String option, String message) {
@@ -107,7 +108,7 @@ class KafkaOptionsTest {
     assertRefused("UNKNOWN_OPTION", "Did you mean 'kafka.acks'?", ", 'acks' = 'all'");
     assertRefused(
         "OPTION_NOT_CHANGEABLE",
-        "'kafka.transactional.id' can't be set",
+        "Cannot set 'kafka.transactional.id'",
         ", 'kafka.transactional.id' = 'x'");
     assertRefused("DUPLICATE_OPTION", "'TOPIC' is given twice", ", 'TOPIC' = 'y'");
   }
@@ -116,7 +117,7 @@ class KafkaOptionsTest {
   void refusesSecretsOutsideOfClientOptions() {
     assertRefused(
         "INVALID_OPTION_VALUE",
-        "only options of Kafka's clients can",
+        "only options that begin with 'kafka.' can",
         ", 'groupIdPrefix' = 'secret:env:X'");
     assertDoesNotThrow(
         () -> check(null, ", 'topic' = 'x', 'kafka.ssl.key.password' = 'secret:env:X'"));
@@ -157,7 +158,7 @@ class KafkaOptionsTest {
   void refusesColumnsThatTheFormatCannotCarry() {
     StructType columns = StructType.fromDDL("id BIGINT, list ARRAY<INT>");
     String message = refused(columns, ", 'topic' = 'x', 'value.format' = 'csv'").getMessage();
-    assertTrue(message.contains("The column list, ARRAY<INT>, can't be written as csv."), message);
+    assertTrue(message.contains("The column list (ARRAY<INT>) cannot be written as csv."), message);
   }
 
   @Test
@@ -170,7 +171,7 @@ class KafkaOptionsTest {
     String message =
         assertThrows(JetSqlException.class, () -> KafkaOptions.check(options, COLUMNS))
             .getMessage();
-    assertTrue(message.contains("HOST:PORT, several of them with commas between"), message);
+    assertTrue(message.contains("HOST:PORT, or several of them separated by commas"), message);
   }
 
   @Test

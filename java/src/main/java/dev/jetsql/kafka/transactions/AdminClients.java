@@ -6,7 +6,8 @@ import org.apache.kafka.clients.admin.AdminClient;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 
 /**
- * Make admin clients from the settings of a producer, which names more than an admin client knows.
+ * Creates admin clients from the settings of a producer, without the settings that an admin client
+ * does not have.
  */
 final class AdminClients {
   private AdminClients() {}
@@ -15,7 +16,7 @@ final class AdminClients {
     return AdminClient.create(adminConf(producerConf));
   }
 
-  /** Return a client whose requests fail after this time. */
+  /** Returns a client whose requests fail after a timeout. */
   static AdminClient create(Map<String, Object> producerConf, long timeoutMillis) {
     Map<String, Object> conf = adminConf(producerConf);
     conf.put("default.api.timeout.ms", String.valueOf(timeoutMillis));

@@ -3,7 +3,7 @@ package dev.jetsql.kafka.transactions;
 import java.util.Iterator;
 import org.apache.spark.api.java.function.VoidFunction;
 
-/** Close the idle producers of one job in the executor that runs the task. */
+/** A task that closes the idle producers of one job in its executor. */
 final class IdleProducerCloser implements VoidFunction<Iterator<Integer>> {
   private static final long serialVersionUID = 1L;
   private final String idPrefix;

@@ -27,29 +27,29 @@ import org.apache.spark.sql.kafka010.KafkaOffsetRange;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The parts of a batch, each named by what it reads: the partition of a topic, or the partition of
- * a shuffle and the shuffle's number in the plan. The number of a task is no name: when Spark
- * repeats a batch, it may assign Kafka's partitions to the tasks in another order.
+ * The parts of a batch. The name of a part is its input: the partition of a topic, or the partition
+ * of a shuffle and the shuffle's number in the plan. The number of the task would not identify a
+ * part: when Spark repeats a batch, it may assign Kafka's partitions to the tasks in another order.
  */
 final class PartitionManifest {
   private static final int LONGEST_NAME = 200;
   private static final int DIGEST_BYTES = 16;
 
-  /** The number in the plan of each RDD that reads a source, and of each ShuffleDependency. */
+  /** The number in the plan of each RDD without dependencies and each ShuffleDependency. */
   private final IdentityHashMap<Object, Integer> leaves = new IdentityHashMap<>();
 
-  private final Set<RDD<?>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+  private final Set<RDD<?>> visited = Collections.newSetFromMap(new IdentityHashMap<>());
 
   /**
-   * For each RDD that reads Kafka: by partition, the position of its range among those of the same
+   * By RDD and partition: the position of the partition's offset range among the ranges of the same
    * topic-partition.
    */
   private final IdentityHashMap<RDD<?>, Map<Integer, Integer>> ordinals = new IdentityHashMap<>();
 
   private boolean repeatable = true;
 
-  /** The names of what one task reads, and the same with offsets as text. */
-  private static final class Reads {
+  /** The inputs of one task, as names, and as a text with offsets. */
+  private static final class Inputs {
     private final List<String> names = new ArrayList<>();
     private final StringBuilder text = new StringBuilder();
 
@@ -62,9 +62,9 @@ final class PartitionManifest {
   private PartitionManifest() {}
 
   /**
-   * Return a JSON array of {"name", "reads"} in the order of the tasks, where "reads" has the
-   * offsets. Return null if some rows come from a source that may be split into other parts the
-   * next time.
+   * Returns a JSON array of {"name", "reads"} in the order of the tasks, where "reads" is the text
+   * with offsets. Returns null if the batch has a source that Spark may split into other parts when
+   * it repeats the batch.
    */
   static String of(RDD<?> rows) throws NoSuchAlgorithmException {
     PartitionManifest manifest = new PartitionManifest();
@@ -74,16 +74,17 @@ final class PartitionManifest {
     Map<String, Integer> uses = new HashMap<>();
     int count = rows.getNumPartitions();
     for (int i = 0; i < count; i++) {
-      Reads reads = new Reads();
-      manifest.read(rows, i, reads);
-      if (reads.names.isEmpty()) return null;
-      String name = joined(reads.names);
-      int before = uses.merge(name, 1, Integer::sum) - 1;
-      // Several branches of a union may read the same shuffle. Their order is the plan's.
-      if (before > 0) name = name + "." + before;
+      Inputs inputs = new Inputs();
+      manifest.read(rows, i, inputs);
+      if (inputs.names.isEmpty()) return null;
+      String name = joined(inputs.names);
+      int earlierUses = uses.merge(name, 1, Integer::sum) - 1;
+      // Several branches of a union may read the same shuffle. They are numbered in the order of
+      // the plan.
+      if (earlierUses > 0) name = name + "." + earlierUses;
       ObjectNode part = parts.addObject();
       part.put("name", name);
-      part.put("reads", reads.text.toString());
+      part.put("reads", inputs.text.toString());
     }
     return parts.toString();
   }
@@ -97,11 +98,11 @@ final class PartitionManifest {
   }
 
   /**
-   * Number the sources of the rows in the order of the plan, which does not depend on the order of
+   * Numbers the sources of an RDD in the order of the plan, which does not depend on the order of
    * the partitions.
    */
   private void number(RDD<?> rdd) {
-    if (!seen.add(rdd)) return;
+    if (!visited.add(rdd)) return;
     if (rdd.dependencies().isEmpty()) {
       if (rdd.getNumPartitions() == 0) return;
       leaves.put(rdd, leaves.size());
@@ -114,6 +115,9 @@ final class PartitionManifest {
     }
   }
 
+  /**
+   * Returns whether all partitions of an RDD read Kafka, and records the positions of their ranges.
+   */
   private boolean readsKafka(RDD<?> rdd) {
     Partition[] partitions = rdd.partitions();
     Map<TopicPartition, TreeMap<Long, Integer>> indices =
@@ -134,7 +138,7 @@ final class PartitionManifest {
     return true;
   }
 
-  /** Return the range of offsets that a partition reads, or null if it is none of Kafka's. */
+  /** Returns the offset range that a partition reads, or null if it does not read Kafka. */
   private static KafkaOffsetRange range(Partition partition) {
     if (!(partition instanceof DataSourceRDDPartition read) || read.inputPartition().isEmpty())
       return null;
@@ -143,28 +147,28 @@ final class PartitionManifest {
         : null;
   }
 
-  private void read(RDD<?> rdd, int index, Reads reads) {
+  private void read(RDD<?> rdd, int index, Inputs inputs) {
     if (rdd.dependencies().isEmpty()) {
-      readTopic(rdd, index, reads);
+      readTopic(rdd, index, inputs);
       return;
     }
     for (Dependency<?> dependency : CollectionConverters.asJava(rdd.dependencies())) {
       if (dependency instanceof ShuffleDependency<?, ?, ?> shuffle) {
-        reads.add(
+        inputs.add(
             "s" + leaves.get(shuffle) + "-" + index + "of" + shuffle.partitioner().numPartitions());
       } else {
         var parents = ((NarrowDependency<?>) dependency).getParents(index);
         for (Object parent : CollectionConverters.asJava(parents))
-          read(dependency.rdd(), (Integer) parent, reads);
+          read(dependency.rdd(), (Integer) parent, inputs);
       }
     }
   }
 
-  private void readTopic(RDD<?> rdd, int index, Reads reads) {
+  private void readTopic(RDD<?> rdd, int index, Inputs inputs) {
     KafkaOffsetRange range = range(rdd.partitions()[index]);
     int ordinal = ordinals.get(rdd).get(index);
     String name = "k" + leaves.get(rdd) + "-" + range.topic() + "-" + range.partition();
-    reads.add(ordinal == 0 ? name : name + "-" + ordinal);
-    reads.text.append(" ").append(range.fromOffset()).append("-").append(range.untilOffset());
+    inputs.add(ordinal == 0 ? name : name + "-" + ordinal);
+    inputs.text.append(" ").append(range.fromOffset()).append("-").append(range.untilOffset());
   }
 }

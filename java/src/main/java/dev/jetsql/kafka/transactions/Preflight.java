@@ -16,8 +16,8 @@ import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Try what a batch needs, without rows, and roll it back: connect, see the topic, have the right to
- * write it, open a transaction, and record the number of a batch in it.
+ * Tests the steps of a batch without rows and rolls them back: connect, describe the topic, check
+ * the permission to write, open a transaction, and record the number of a batch in it.
  */
 final class Preflight {
   private final String id;
@@ -28,9 +28,9 @@ final class Preflight {
   private KafkaProducer<byte[], byte[]> producer;
 
   /**
-   * @param id the transactional id to try
-   * @param topic null where each row names its own
-   * @param millis the timeout of each request
+   * @param id the transactional id to use
+   * @param topic null if each row names its topic
+   * @param millis the timeout of each request, in milliseconds
    */
   Preflight(String id, String topic, long millis) {
     this.id = id;
@@ -38,12 +38,12 @@ final class Preflight {
     this.millis = millis;
   }
 
-  /** Return the step that failed if `run` raised an error. */
+  /** Returns the step that failed if `run` threw an error. */
   String step() {
     return step;
   }
 
-  /** Run all steps. Raises Kafka's errors. */
+  /** Runs all steps. Throws Kafka's errors. */
   void run(String conf) throws Exception {
     admin = AdminClients.create(TransactionalTopics.settings(conf), millis);
     admin.describeCluster().nodes().get(millis / 2, TimeUnit.MILLISECONDS);
@@ -80,7 +80,7 @@ final class Preflight {
     producer.abortTransaction();
   }
 
-  /** Close the clients without waiting. */
+  /** Closes the clients without waiting. */
   void close() {
     if (producer != null) producer.close(Duration.ZERO);
     if (admin != null) admin.close(Duration.ZERO);

@@ -17,13 +17,13 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * The transactional producers of one JVM, kept between batches because opening one takes three
- * requests to the broker.
+ * The transactional producers of one JVM. They are kept between batches because opening one takes
+ * three requests to the broker.
  *
  * <p>A task removes its producer from the pool while it uses it. A second attempt at the same part
- * finds none and opens its own, which fences the first attempt, wherever that runs: the broker
- * accepts no commit from a producer whose id was opened again. So what a producer knows of the
- * committed batches stays true as long as it can commit.
+ * opens another producer, which fences the first attempt on any machine: the broker accepts no
+ * commit from a producer whose id was opened again. The newest batch of a producer is therefore
+ * correct as long as the producer can commit.
  */
 final class ProducerPool {
   private static final long IDLE_NANOS = TimeUnit.MINUTES.toNanos(5);
@@ -34,7 +34,7 @@ final class ProducerPool {
 
   private ProducerPool() {}
 
-  /** A producer with its id, and the newest batch whose rows of this part are committed. */
+  /** A producer with its id, and the newest batch whose rows it has committed in this part. */
   static final class PooledProducer {
     private final String id;
     private final Map<String, Object> conf;
@@ -65,43 +65,43 @@ final class ProducerPool {
       newestBatch = batch;
     }
 
-    /** Close the producer, which rolls back an open transaction. */
+    /** Closes the producer, which rolls back an open transaction. */
     void close() {
       producer.close(CLOSE_TIMEOUT);
     }
   }
 
   /**
-   * Return the idle producer of this id if it has the same settings, or open one. The caller owns
-   * it.
+   * Returns the idle producer with this id if it has the same settings; otherwise opens one. The
+   * caller owns the producer until `giveBack`.
    */
   static PooledProducer take(String id, Map<String, Object> conf, PartProgress progress)
       throws Exception {
-    PooledProducer found;
+    PooledProducer pooled;
     synchronized (ProducerPool.class) {
-      found = idle.remove(id);
+      pooled = idle.remove(id);
     }
-    if (found != null && found.conf.equals(conf)) return found;
-    if (found != null) found.close();
+    if (pooled != null && pooled.conf.equals(conf)) return pooled;
+    if (pooled != null) pooled.close();
     return open(id, conf, progress);
   }
 
-  /** Put a producer into the pool for the next batch. */
+  /** Returns a producer to the pool for the next batch. */
   static void giveBack(PooledProducer used) {
-    PooledProducer other;
+    PooledProducer replaced;
     used.idleSince = System.nanoTime();
     synchronized (ProducerPool.class) {
-      other = idle.put(used.id, used);
+      replaced = idle.put(used.id, used);
       if (reaper == null) {
         reaper = new Thread(ProducerPool::closeUnused, "jetsql-kafka-producers");
         reaper.setDaemon(true);
         reaper.start();
       }
     }
-    if (other != null) other.close();
+    if (replaced != null) replaced.close();
   }
 
-  /** Close the idle producers whose ids have this prefix. */
+  /** Closes the idle producers whose ids have this prefix. */
   static void close(String idPrefix) {
     close(idPrefix, Long.MAX_VALUE);
   }
@@ -109,12 +109,12 @@ final class ProducerPool {
   private static void close(String idPrefix, long usedBefore) {
     List<PooledProducer> removed = new ArrayList<>();
     synchronized (ProducerPool.class) {
-      Iterator<PooledProducer> each = idle.values().iterator();
-      while (each.hasNext()) {
-        PooledProducer pooled = each.next();
+      Iterator<PooledProducer> iterator = idle.values().iterator();
+      while (iterator.hasNext()) {
+        PooledProducer pooled = iterator.next();
         if (!pooled.id.startsWith(idPrefix)) continue;
         if (usedBefore != Long.MAX_VALUE && pooled.idleSince - usedBefore > 0) continue;
-        each.remove();
+        iterator.remove();
         removed.add(pooled);
       }
     }
@@ -143,8 +143,8 @@ final class ProducerPool {
   }
 
   /**
-   * Return the broker's newest batch. It must be a stable offset: others leave out a commit that is
-   * under way.
+   * Returns the newest batch that the broker has recorded. The offset must be stable, so that it
+   * includes a commit in progress.
    */
   private static long newestBatch(String id, Map<String, Object> conf) throws Exception {
     AdminClient admin = AdminClients.create(conf);
@@ -158,7 +158,7 @@ final class ProducerPool {
     }
   }
 
-  /** Return the newest batch that the offsets of a group record, or -1 if there are none. */
+  /** Returns the newest batch in the offsets of a group, or -1 if there is none. */
   static long newestBatch(Map<TopicPartition, OffsetAndMetadata> offsets) {
     long newest = -1L;
     for (OffsetAndMetadata offset : offsets.values()) {
@@ -167,7 +167,7 @@ final class ProducerPool {
     return newest;
   }
 
-  /** Close producers that were idle for long, until the pool is empty. */
+  /** Closes producers that have been idle for `IDLE_NANOS`, and returns when the pool is empty. */
   private static void closeUnused() {
     while (true) {
       try {

@@ -22,12 +22,12 @@ import scala.collection.Iterator;
 import scala.runtime.AbstractFunction2;
 
 /**
- * Write one part of a batch in one transaction, which also commits the batch's number as the offset
- * of a consumer group with the part's name. A part that is committed already is read and not
- * written: Spark commits the state of a task only when its rows have been read.
+ * Writes one part of a batch in one transaction, which also commits the batch's number as the
+ * offset of a consumer group with the part's name. If the part is already committed, its rows are
+ * read but not written: Spark commits the state of a task only after its rows have been read.
  *
  * <p>It runs on executors. The rows have the columns key, value, headers, topic and partition, as
- * the connector's writer takes them.
+ * for the connector's writer.
  */
 final class TransactionalPartWriter
     extends AbstractFunction2<TaskContext, Iterator<InternalRow>, String> implements Serializable {
@@ -48,14 +48,14 @@ final class TransactionalPartWriter
   private final HashMap<String, String> addedHeaders;
 
   /**
-   * Make the function of one batch.
+   * Creates the function of one batch.
    *
    * @param conf the settings of the producers
-   * @param idPrefix what the transactional ids begin with; the name of the part follows
-   * @param parts the names of the parts, by the number of the task
-   * @param topic where rows go that name no topic, or null
+   * @param idPrefix the prefix of the transactional ids; the name of the part follows
+   * @param parts the names of the parts, by task number
+   * @param topic the topic of rows that do not name one, or null
    * @param keyed whether each row must have a key
-   * @param addedHeaders headers for each message
+   * @param addedHeaders headers to add to each message
    */
   TransactionalPartWriter(
       Map<String, Object> conf,
@@ -76,13 +76,13 @@ final class TransactionalPartWriter
     this.addedHeaders = new HashMap<>(addedHeaders);
   }
 
-  /** Write the part of this task and return {"rows", "written"} as JSON. */
+  /** Writes the part of this task and returns {"rows", "written"} as JSON. */
   @Override
   public String apply(TaskContext context, Iterator<InternalRow> rows) {
     String part = parts[context.partitionId()];
     PartProgress progress = new PartProgress(job);
     PooledProducer pooled = null;
-    boolean done = false;
+    boolean succeeded = false;
     try {
       long written = 0;
       if (rows.hasNext()) {
@@ -93,21 +93,21 @@ final class TransactionalPartWriter
       }
       progress.setReading(true);
       String report = report(written, drain(rows));
-      done = true;
+      succeeded = true;
       return report;
     } catch (Exception e) {
       Platform.throwException(failure(part, progress, e));
       return null;
     } finally {
-      // If the thread was interrupted, `close` would not wait until the transaction is rolled back.
+      // In an interrupted thread, `close` would not wait for the rollback of the transaction.
       boolean interrupted = Thread.interrupted();
-      if (pooled != null && done) ProducerPool.giveBack(pooled);
-      if (pooled != null && !done) pooled.close();
+      if (pooled != null && succeeded) ProducerPool.giveBack(pooled);
+      if (pooled != null && !succeeded) pooled.close();
       if (interrupted) Thread.currentThread().interrupt();
     }
   }
 
-  /** Read the remaining rows and return their number. */
+  /** Reads the remaining rows and returns their number. */
   private static long drain(Iterator<InternalRow> rows) {
     long count = 0;
     while (rows.hasNext()) {
@@ -136,8 +136,8 @@ final class TransactionalPartWriter
       producer.send(message);
       count++;
     }
-    // A fenced producer fails here. In the next call the client would wait for a minute before it
-    // fails.
+    // A fenced producer fails here. Without the flush, the next call would fail only after a
+    // minute.
     producer.flush();
     progress.reached("sent");
     var mark =
@@ -152,22 +152,22 @@ final class TransactionalPartWriter
   }
 
   private ProducerRecord<byte[], byte[]> message(InternalRow row) {
-    String to = row.isNullAt(TOPIC) ? topic : row.getUTF8String(TOPIC).toString();
-    if (to == null) throw new IllegalStateException("no topic");
+    String target = row.isNullAt(TOPIC) ? topic : row.getUTF8String(TOPIC).toString();
+    if (target == null) throw new IllegalStateException("no topic");
     if (keyed && row.isNullAt(KEY)) throw new IllegalStateException("no key");
     Integer partition = row.isNullAt(PARTITION) ? null : Integer.valueOf(row.getInt(PARTITION));
     byte[] key = row.isNullAt(KEY) ? null : row.getBinary(KEY);
     byte[] value = row.isNullAt(VALUE) ? null : row.getBinary(VALUE);
-    var message = new ProducerRecord<>(to, partition, key, value);
+    var message = new ProducerRecord<>(target, partition, key, value);
     addHeaders(row, message.headers());
     return message;
   }
 
   private void addHeaders(InternalRow row, Headers headers) {
     if (!row.isNullAt(HEADERS)) {
-      ArrayData given = row.getArray(HEADERS);
-      for (int i = 0; i < given.numElements(); i++) {
-        InternalRow header = given.getStruct(i, 2);
+      ArrayData rowHeaders = row.getArray(HEADERS);
+      for (int i = 0; i < rowHeaders.numElements(); i++) {
+        InternalRow header = rowHeaders.getStruct(i, 2);
         headers.add(
             header.getUTF8String(0).toString(), header.isNullAt(1) ? null : header.getBinary(1));
       }
@@ -183,7 +183,7 @@ final class TransactionalPartWriter
   }
 
   /**
-   * Return the error with what Kafka's own errors leave out: the part, the last step before it, and
+   * Returns an error with details that Kafka's errors do not contain: the part, the last step, and
    * the duration.
    */
   private Exception failure(String part, PartProgress progress, Exception error) {

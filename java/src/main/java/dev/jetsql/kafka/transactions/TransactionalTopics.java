@@ -31,11 +31,11 @@ import org.apache.spark.sql.execution.LogicalRDD;
 import scala.reflect.ClassTag$;
 
 /**
- * What Python calls to write topics exactly once. It needs Kafka's classes, so Python makes it
- * after the connector is loaded.
+ * The methods that Python calls to write topics exactly once. The class needs Kafka's classes, so
+ * Python uses it after the connector is loaded.
  *
- * <p>In all methods `conf` is the JSON of a producer's settings and `idPrefix` is what the
- * transactional ids of a job begin with. Except for `write`, an error of the broker is an answer:
+ * <p>In all methods `conf` is a producer's settings as JSON, and `idPrefix` is the prefix of a
+ * job's transactional ids. Except for `write`, the methods return an error of the broker as
  * {"step", "class", "message"}.
  */
 public final class TransactionalTopics {
@@ -45,14 +45,14 @@ public final class TransactionalTopics {
 
   private TransactionalTopics() {}
 
-  /** Return the parts that a batch is split into, see `PartitionManifest`. */
+  /** Returns the parts that a batch is split into, see `PartitionManifest`. */
   public static String parts(Dataset<Row> rows) throws Exception {
     return PartitionManifest.of(rdd(rows));
   }
 
   /**
-   * Write a batch, each part in a transaction of its own. Return {"rows", "written"}, where
-   * "written" leaves out the rows of parts that were committed before.
+   * Writes a batch, each part in its own transaction. Returns {"rows", "written"}, where "written"
+   * excludes the rows of parts that were committed before.
    */
   public static String write(
       Dataset<Row> rows,
@@ -76,7 +76,7 @@ public final class TransactionalTopics {
             keyed,
             Json.MAPPER.readValue(addedHeaders, HEADERS));
     RDD<InternalRow> rdd = rdd(rows);
-    // No lambda: Spark would read the class file of a closure from its jar to clean it.
+    // An object and not a lambda: to clean a closure, Spark would read its class file from the jar.
     var reports =
         (String[])
             rdd.sparkContext().runJob(rdd, writer, ClassTag$.MODULE$.<String>apply(String.class));
@@ -94,8 +94,8 @@ public final class TransactionalTopics {
   }
 
   /**
-   * Return the rows of a batch. Spark has planned those of a stream; planning them again would take
-   * as long again.
+   * Returns the rows of a batch. For a stream it returns the rows that Spark has already planned,
+   * to avoid a second planning.
    */
   private static RDD<InternalRow> rdd(Dataset<Row> rows) {
     var execution = rows.queryExecution();
@@ -103,8 +103,8 @@ public final class TransactionalTopics {
   }
 
   /**
-   * Close a job's producers on the executors that a few small tasks reach; others close when they
-   * have been idle.
+   * Closes a job's producers on the executors that run these tasks. The pool closes the others when
+   * they have been idle.
    */
   public static void closeProducers(SparkSession session, String idPrefix, int tasks) {
     List<Integer> numbers = IntStream.range(0, tasks).boxed().toList();
@@ -112,19 +112,22 @@ public final class TransactionalTopics {
     context.parallelize(numbers, tasks).foreachPartition(new IdleProducerCloser(idPrefix));
   }
 
-  /** Return the newest committed batch of each part that has one: {"newest": {part: batch}}. */
+  /**
+   * Returns the newest committed batch of each part: {"newest": {part: batch}}, without parts that
+   * have none.
+   */
   public static String newestBatches(String conf, String idPrefix, String parts, long millis)
       throws Exception {
-    return answer(
+    return sendRequest(
         "newest",
         conf,
         millis,
-        (admin, answer) -> {
+        (admin, response) -> {
           String[] names = names(parts);
           Map<String, ListConsumerGroupOffsetsSpec> groups = new HashMap<>();
           for (String name : names) groups.put(idPrefix + name, new ListConsumerGroupOffsetsSpec());
           var offsets = admin.listConsumerGroupOffsets(groups).all().get();
-          ObjectNode newest = answer.putObject("newest");
+          ObjectNode newest = response.putObject("newest");
           for (String name : names) {
             long batch = ProducerPool.newestBatch(offsets.get(idPrefix + name));
             if (batch >= 0) newest.put(name, batch);
@@ -133,30 +136,30 @@ public final class TransactionalTopics {
   }
 
   /**
-   * Return how long the broker keeps the offsets of a group: {"minutes"}, or {} if it does not
-   * report that.
+   * Returns the broker's retention time for the offsets of a group: {"minutes"}, or {} if it does
+   * not report the time.
    */
   public static String offsetsRetention(String conf, long millis) throws Exception {
-    return answer(
+    return sendRequest(
         "retention",
         conf,
         millis,
-        (admin, answer) -> {
+        (admin, response) -> {
           String node = admin.describeCluster().nodes().get().iterator().next().idString();
           ConfigResource broker = new ConfigResource(ConfigResource.Type.BROKER, node);
           var configs = admin.describeConfigs(Collections.singleton(broker)).all().get();
           ConfigEntry entry = configs.get(broker).get("offsets.retention.minutes");
           if (entry != null && entry.value() != null)
-            answer.put("minutes", Long.parseLong(entry.value()));
+            response.put("minutes", Long.parseLong(entry.value()));
         });
   }
 
   /**
-   * Open and close the producers of these parts, so that no attempt that is under way can commit
-   * any more.
+   * Opens and closes the producers of these parts, so that attempts in progress can no longer
+   * commit.
    */
   public static String fence(String conf, String idPrefix, String parts) throws Exception {
-    ObjectNode answer = Json.MAPPER.createObjectNode();
+    ObjectNode response = Json.MAPPER.createObjectNode();
     String[] names = names(parts);
     try {
       for (String name : names) {
@@ -171,69 +174,70 @@ public final class TransactionalTopics {
         }
       }
     } catch (Exception e) {
-      explain(e, "open", answer);
+      explain(e, "open", response);
     }
-    return answer.toString();
+    return response.toString();
   }
 
-  /** Delete the consumer groups of a job and return their number: {"deleted"}. */
+  /** Deletes the consumer groups of a job and returns their number: {"deleted"}. */
   public static String deleteGroups(String conf, String idPrefix, long millis) throws Exception {
-    return answer(
+    return sendRequest(
         "forget",
         conf,
         millis,
-        (admin, answer) -> {
+        (admin, response) -> {
           List<String> groups =
               admin.listConsumerGroups().all().get().stream()
                   .map(ConsumerGroupListing::groupId)
                   .filter(group -> group.startsWith(idPrefix))
                   .toList();
           if (!groups.isEmpty()) admin.deleteConsumerGroups(groups).all().get();
-          answer.put("deleted", groups.size());
+          response.put("deleted", groups.size());
         });
   }
 
   /**
-   * Try a transaction without rows and roll it back, see `Preflight`. Return {} if all of it works.
+   * Tests a transaction without rows and rolls it back, see `Preflight`. Returns {} if all steps
+   * succeed.
    */
   public static String preflight(String conf, String id, String topic, long millis) {
-    ObjectNode answer = Json.MAPPER.createObjectNode();
+    ObjectNode response = Json.MAPPER.createObjectNode();
     Preflight preflight = new Preflight(id, topic, millis);
     try {
       preflight.run(conf);
     } catch (Exception e) {
-      explain(e, preflight.step(), answer);
+      explain(e, preflight.step(), response);
     } finally {
       preflight.close();
     }
-    return answer.toString();
+    return response.toString();
   }
 
   /**
-   * Report each step of each part to a listener, for the fail points of crash tests; null removes
+   * Reports each step of each part to a listener, for the fail points of crash tests; null removes
    * the listener.
    */
   public static void listen(BiConsumer<String, String> listener) {
     PartProgress.listen(listener);
   }
 
-  /** A request to the broker, which puts its result into the answer. */
+  /** A request to the broker, which puts its result into the response. */
   private interface Request {
-    void send(AdminClient admin, ObjectNode answer) throws Exception;
+    void send(AdminClient admin, ObjectNode response) throws Exception;
   }
 
-  private static String answer(String step, String conf, long millis, Request request)
+  private static String sendRequest(String step, String conf, long millis, Request request)
       throws Exception {
-    ObjectNode answer = Json.MAPPER.createObjectNode();
+    ObjectNode response = Json.MAPPER.createObjectNode();
     AdminClient admin = AdminClients.create(settings(conf), millis);
     try {
-      request.send(admin, answer);
+      request.send(admin, response);
     } catch (Exception e) {
-      explain(e, step, answer);
+      explain(e, step, response);
     } finally {
       admin.close(CLOSE_TIMEOUT);
     }
-    return answer.toString();
+    return response.toString();
   }
 
   static Map<String, Object> settings(String conf) throws JsonProcessingException {
@@ -244,15 +248,15 @@ public final class TransactionalTopics {
     return Json.MAPPER.readValue(parts, String[].class);
   }
 
-  /** Put the innermost error into the answer: Kafka wraps its own errors several times. */
-  private static void explain(Throwable error, String step, ObjectNode answer) {
+  /** Puts the innermost error into the response: Kafka wraps its errors several times. */
+  private static void explain(Throwable error, String step, ObjectNode response) {
     Throwable inner = error;
     while (inner.getCause() != null
         && (inner instanceof ExecutionException || inner.getClass() == KafkaException.class)) {
       inner = inner.getCause();
     }
-    answer.put("step", step);
-    answer.put("class", inner.getClass().getName());
-    answer.put("message", String.valueOf(inner.getMessage()));
+    response.put("step", step);
+    response.put("class", inner.getClass().getName());
+    response.put("message", String.valueOf(inner.getMessage()));
   }
 }

@@ -7,11 +7,11 @@ import org.apache.spark.sql.catalyst.trees.Origin;
 import org.junit.jupiter.api.Test;
 import scala.Option;
 
-class OptionPlacesTest {
+class OptionPositionsTest {
   private static final String INSERT =
       "INSERT INTO topic\n  WITH ('topic' = \"news\", keep true)\nSELECT 1";
 
-  /** Return the place of a text in a statement, with the line of its first line only. */
+  /** Returns the place of a text in a statement, with the line of its first line only. */
   private static Origin origin(String text, int start) {
     return Origin.apply(
         Option.apply(1),
@@ -33,17 +33,17 @@ class OptionPlacesTest {
   @Test
   void aNameIsFoundAfterTheTable() {
     var table = origin(INSERT, INSERT.indexOf("topic"));
-    assertEquals("2:8", lineAndColumn(OptionPlaces.after(table, "topic", null)));
-    assertEquals("2:18", lineAndColumn(OptionPlaces.after(table, "topic", "news")));
-    assertEquals("2:26", lineAndColumn(OptionPlaces.after(table, "keep", null)));
-    assertSame(table, OptionPlaces.after(table, "missing", null));
+    assertEquals("2:8", lineAndColumn(OptionPositions.after(table, "topic", null)));
+    assertEquals("2:18", lineAndColumn(OptionPositions.after(table, "topic", "news")));
+    assertEquals("2:26", lineAndColumn(OptionPositions.after(table, "keep", null)));
+    assertSame(table, OptionPositions.after(table, "missing", null));
   }
 
   @Test
   void aKeyStandsBeforeItsValue() {
     var text = "OPTIONS (kafka 'x',\n path 'kafka')";
     var value = origin(text, text.lastIndexOf("'kafka'"));
-    assertEquals("2:1", lineAndColumn(OptionPlaces.ofKey(value, "path")));
-    assertSame(value, OptionPlaces.ofKey(value, "missing"));
+    assertEquals("2:1", lineAndColumn(OptionPositions.ofKey(value, "path")));
+    assertSame(value, OptionPositions.ofKey(value, "missing"));
   }
 }
