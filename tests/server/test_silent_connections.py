@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
@@ -168,6 +169,25 @@ def test_every_statement_thread_and_more_have_a_connection() -> None:
         assert {client.getresponse().status for client in clients} == {400}
         for client in clients:
             client.close()
+
+
+def test_a_request_above_the_limit_of_connections_gets_the_error_of_the_endpoint() -> None:
+    with run_server(DoorEngine(), settings=NEVER, connections_most=8) as server, ExitStack() as stack:
+        for _ in range(7):
+            client = stack.enter_context(closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)))
+            client.request("POST", "/v1/sql", json.dumps({"statement": "WAIT"}), {"Authorization": f"Bearer {TOKEN}"})
+        while len(server.http_server.running) < 7:
+            time.sleep(0.01)
+        surplus = stack.enter_context(closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)))
+        surplus.request("GET", "/v1/engine", headers={"Authorization": f"Bearer {TOKEN}"})
+        response = surplus.getresponse()
+        assert response.status == 503
+        assert (response.headers["Retry-After"], response.headers["Connection"]) == ("10", "close")
+        error = json.loads(response.read())["error"]
+        assert error["condition"] == "JETSQL.ENGINE_NOT_REACHABLE"
+        assert error["message"] == "The engine refused the request: it has 8 HTTP connections, which is the limit."
+        with pytest.raises(ReportedError, match="ENGINE_NOT_REACHABLE"):
+            counts(server)
 
 
 def status_of_engine(server: RunningServer) -> int:

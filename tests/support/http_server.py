@@ -33,11 +33,12 @@ def run_server(
     idle_seconds: float = 60.0,
     sessions_most: int = 100,
     settings: EndpointSettings = EndpointSettings(),  # noqa: B008  # it is frozen
+    connections_most: int = 4096,
 ) -> Iterator[RunningServer]:
     stop_requested = threading.Event()
     access = Access(TOKEN)
     http_server = HttpServer(engine, access, stop_requested.set, idle_seconds, sessions_most)
-    server = uvicorn.Server(http_config(http_server.app, access, settings, connections_most=4096))
+    server = uvicorn.Server(http_config(http_server.app, access, settings, connections_most))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
