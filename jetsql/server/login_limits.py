@@ -111,8 +111,8 @@ class _Connection(H11Protocol):
         **named: Any,
     ) -> None:
         super().__init__(*arguments, **named)
-        self._app: ASGIApp = self.app  # type: ignore[assignment]  # uvicorn has its own types of ASGI
-        self.app = self._serve  # type: ignore[assignment]
+        self._app: ASGIApp = self.app
+        self.app = self._serve
         self._connections_most = connections_most
         self._access = access
         self._pending = pending
