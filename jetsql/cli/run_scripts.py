@@ -159,7 +159,7 @@ def _inline_scripts(statements: Iterable[str]) -> list[Script]:
 
 
 def read_files(names: Sequence[str]) -> list[Script]:
-    """Return the scripts in the files; `-` is standard input. Raises click.UsageError for a file that cannot be read."""
+    """Return the scripts in the files; `-` is standard input. Raises click.UsageError for an unreadable file."""
     if names.count("-") > 1:
         raise click.UsageError("Standard input (-) can be read only once.")
     return [_read(name) for name in names]

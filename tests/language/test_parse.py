@@ -137,7 +137,10 @@ def test_sink_into_belongs_into_create_job(before: str) -> None:
     text = f"{before}sink into t SELECT * FROM s"
     error = rejected(text)
     assert (error.condition, marked(text, error.place)) == ("JETSQL.PARSE_SYNTAX_ERROR", "sink")
-    assert "SINK INTO is allowed only in CREATE JOB" in error.message and "Write CREATE JOB name AS SINK INTO" in error.hint
+    assert (
+        "SINK INTO is allowed only in CREATE JOB" in error.message
+        and "Write CREATE JOB name AS SINK INTO" in error.hint
+    )
 
 
 def test_a_whole_create_job() -> None:

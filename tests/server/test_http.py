@@ -381,30 +381,30 @@ def test_a_connection_that_ends_in_the_rows_is_lost() -> None:
 
 def test_an_engine_under_a_name_that_it_does_not_know_says_so(shared: RunningServer) -> None:
     remote = RemoteEngine(f"http://127.1:{urlsplit(shared.url).port}", TOKEN)
-    with pytest.raises(RequestNotSent, match=r"does not want to be addressed as 127\.1.*http_hosts"):
+    with pytest.raises(RequestNotSent, match=r"does not accept the host name 127\.1.*http_hosts"):
         remote.run("COUNT 1")
 
 
 BAD_BODIES = [
-    ("", "no JSON"),
-    ("{", "no JSON"),
-    ("[]", "no JSON object"),
+    ("", "not JSON"),
+    ("{", "not JSON"),
+    ("[]", "not a JSON object"),
     ("{}", "'statement' is missing"),
     ('{"statement": ""}', "'statement' is missing"),
-    ('{"statement": 1}', "wrong type"),
+    ('{"statement": 1}', "the wrong type"),
     ('{"statement": "COUNT 1", "sql": 1}', "no field 'sql'"),
-    ('{"statement": "COUNT 1", "parameters": 1}', "wrong type"),
-    ("[" * 100_000, "no JSON"),
+    ('{"statement": "COUNT 1", "parameters": 1}', "the wrong type"),
+    ("[" * 100_000, "not JSON"),
     (r'{"statement": "COUNT 1 \ud800"}', "half of a surrogate pair"),
     (r'{"statement": "COUNT 1", "parameters": ["\udfff"]}', "half of a surrogate pair"),
     (r'{"statement": "COUNT 1", "parameters": {"\udfff": 1}}', "half of a surrogate pair"),
     (r'{"statement": "COUNT 1", "id": "\ud800"}', "half of a surrogate pair"),
     ('{"statement": "ARGS ?", "parameters": ' + "[" * 101 + "]" * 101 + "}", "more than 100 levels"),
     ('{"statement": "ARGS ?", "parameters": ' + "[" * 500 + "]" * 500 + "}", "more than 100 levels"),
-    ('{"statement": "ARGS ?", "parameters": ' + "[" * 10_000 + "]" * 10_000 + "}", "no JSON"),
+    ('{"statement": "ARGS ?", "parameters": ' + "[" * 10_000 + "]" * 10_000 + "}", "not JSON"),
     ('{"statement": "ARGS ?", "parameters": ' + '{"a": ' * 500 + "1" + "}" * 501, "more than 100 levels"),
-    ('{"statement": "ARGS ?", "parameters": [' + "9" * 5000 + "]}", "no JSON"),
-    ('{"statement": "' + "x" * 33 * 2**20 + '"}', "more than 32 MiB"),
+    ('{"statement": "ARGS ?", "parameters": [' + "9" * 5000 + "]}", "not JSON"),
+    ('{"statement": "' + "x" * 33 * 2**20 + '"}', "larger than 32 MiB"),
 ]
 
 

@@ -105,5 +105,5 @@ def connect(
     try:
         address = parse_address(home, url, token, schema, start)
     except ValueError as error:
-        raise interface_error(f"The engine's URL cannot be read. {error}" if url else str(error)) from error
+        raise interface_error(f"The engine's URL cannot be read. {error}" if url is not None else str(error)) from error
     return Connection(address)
