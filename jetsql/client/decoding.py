@@ -78,7 +78,7 @@ def _map(structure: Mapping[str, Any]) -> Decoder:
 
 
 def _key(structure: Any) -> Decoder:
-    """Return the decoder of a map's keys, which are strings in JSON whatever their type."""
+    """Return the decoder of a map's keys. In JSON, keys of all types are strings."""
     if isinstance(structure, Mapping):
         decode = _nullable(structure)
         return lambda text: _hashable(decode(parse_line(text.encode())))

@@ -183,7 +183,9 @@ def _start_engine(home: Path, flags: Sequence[str], conf: Sequence[str]) -> Runn
 
 
 def _run_until_ready(home: Path, flags: Sequence[str], conf: Sequence[str]) -> tuple[dict[str, Any], int, str]:
-    """Start an engine and wait. Return its report (ready, or its error), or else its exit code and last log lines.
+    """Start an engine, wait, and return its report (ready, or its error), its exit code and its last log lines.
+
+    Without a report, the engine has ended.
 
     Spark's settings are passed in an unnamed file, because every user can read the arguments of a process.
     """

@@ -15,8 +15,8 @@ from jetsql.language.tokens import Kind, Token, tokens, unquote
 def find_name(text: str, name_parts: Sequence[str], start: int = 0) -> Span | None:
     """Return the span of the first occurrence of a name from `start` on, ignoring case, or None if it does not occur.
 
-    The full name is tried first, then the name without its first part, and so on. A name that stands alone is preferred
-    to a part of a longer one (`t` to `t.a`). Calls of functions are skipped.
+    The full name is tried first, then the name without its first part, and so on. A separate name is preferred to a
+    part of a longer one (`t` to `t.a`). Calls of functions are skipped.
     name_parts: the parts of the name, unquoted.
     """
     body = list(tokens(text, start))

@@ -52,8 +52,8 @@ STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,
 """A regular expression that matches at the beginning of every statement of JetSQL, for Python and for Java.
 
 It saves Spark's own statements the call from Java to Python. It matches if a word of JetSQL is among the first `LEAD`
-tokens or anywhere in a block, or if a nested comment comes before such a word. A statement whose only word of JetSQL is
-misspelled does not match, and Spark reports its error.
+tokens or anywhere in a block, or if a nested comment comes first. A statement whose only word of JetSQL is misspelled
+does not match, and Spark reports its error.
 """
 
 

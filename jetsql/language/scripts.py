@@ -34,8 +34,8 @@ class Fragment:
 def split(text: str, *, strict: bool = False) -> list[Fragment]:
     """Return the statements of `text` in order, without those that are empty or consist of comments.
 
-    strict: raise StatementError PARSE_SYNTAX_ERROR for a quote or comment that never ends. Otherwise such a text, even
-    a comment alone, is the last fragment, with `closed` False, and a shell waits for more input.
+    strict: raise StatementError PARSE_SYNTAX_ERROR for a quote or comment without end. Otherwise the text from there,
+    even a comment alone, is the last fragment, with `closed` False, and a shell waits for more input.
     """
     return list(fragments(text, strict=strict))
 
