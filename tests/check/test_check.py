@@ -1,4 +1,4 @@
-"""`jetsql check` over homes made by hand: what is whole is well, and what is not is named with the way out."""
+"""`jetsql check` on handmade homes: intact files have no finding, and each damage is reported with its remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`jetsql check` knows what Spark really writes: a checkpoint beside its running engine is well, and damage is seen."""
+"""`jetsql check` on files that Spark writes: no finding next to a running engine, and damage is found."""
 
 from __future__ import annotations
 

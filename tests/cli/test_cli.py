@@ -1,4 +1,4 @@
-"""The command line over an engine without Spark: through click's runner, and as real processes for what needs one."""
+"""The command line with an engine without Spark: in click's runner, and in processes of its own where needed."""
 
 import json
 import os

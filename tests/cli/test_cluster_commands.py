@@ -1,4 +1,7 @@
-"""`jetsql master` and `jetsql join`: what becomes of the process. `test_cluster_spark` has them for real."""
+"""`jetsql master` and `jetsql join` without a cluster: their arguments and the processes that they become.
+
+`test_cluster_spark` runs them on a real cluster.
+"""
 
 from __future__ import annotations
 

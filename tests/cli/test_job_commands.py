@@ -1,4 +1,4 @@
-"""The commands about jobs and snapshots, over the HTTP door of a whole engine without Spark."""
+"""The commands for jobs and snapshots, over the HTTP endpoint of an engine without Spark."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`jetsql logs`: the log's messages, and a job's history among them."""
+"""`jetsql logs`: the messages of the log, merged with the history of a job."""
 
 import os
 import shlex

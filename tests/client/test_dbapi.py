@@ -1,4 +1,4 @@
-"""The DB-API over an engine without Spark, through a real socket."""
+"""The DB-API with an engine without Spark, over a real socket."""
 
 from __future__ import annotations
 

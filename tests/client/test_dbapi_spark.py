@@ -1,4 +1,4 @@
-"""The DB-API against a real engine: the public compliance test, parameters and values of every type, Arrow."""
+"""The DB-API with a real engine: the public compliance test, parameters and values of every type, Arrow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine writes for a value, the client reads as that value: of every type, however deep it is nested."""
+"""The decoding of values: the client reads every value that the engine writes, of every type and depth."""
 
 from __future__ import annotations
 

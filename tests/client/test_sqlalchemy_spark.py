@@ -1,4 +1,4 @@
-"""SQLAlchemy and pandas against a real engine: tables made, filled, read and reflected."""
+"""SQLAlchemy and pandas with a real engine: tables are created, filled, read and reflected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doors beside HTTP before they are opened: what is refused without Spark, and where they will be found."""
+"""The endpoints in addition to HTTP, before they are opened: refusals without Spark, and their addresses."""
 
 import socket
 from collections.abc import Iterator

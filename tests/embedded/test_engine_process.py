@@ -1,4 +1,4 @@
-"""An engine's process from its start to its end, however that comes; whole processes, over an engine without Spark."""
+"""The process of an engine from start to end, as a whole process with an engine without Spark."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""An engine's process with Spark in it: started by whoever comes first, killed in each half, stopped gracefully."""
+"""The process of an engine with Spark: started by the first command, killed in each phase, stopped gracefully."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the store must say after the deaths: no job lost or doubled, and a history that makes sense."""
+"""The checks of the store after crashes: no job is lost or duplicated, and the history is consistent."""
 
 from __future__ import annotations
 

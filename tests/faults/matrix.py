@@ -1,4 +1,4 @@
-"""Runs the scenario: starts the program round by round, sees it die, and judges what is there in the end."""
+"""Run a scenario: start the program round by round, wait for its crash, and judge the final state."""
 
 from __future__ import annotations
 

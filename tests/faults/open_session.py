@@ -1,4 +1,4 @@
-"""A session that stays open beside the jobs and polls their tables, without ever being told to look anew."""
+"""A session that stays open while the jobs run, and polls their tables without a REFRESH."""
 
 from __future__ import annotations
 

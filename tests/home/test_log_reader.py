@@ -1,4 +1,4 @@
-"""The engine's log as it is read: messages, files one after the other, rotation under the reader's hands."""
+"""The reader of the engine's log: messages, several files, and rotation while the log is read."""
 
 import logging
 import stat

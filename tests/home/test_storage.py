@@ -1,4 +1,4 @@
-"""Where a home keeps what all members have to reach."""
+"""The storage of a home's files that all members have to reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can come next: the grammar's own answer."""
+"""The continuations of a statement that the grammar accepts."""
 
 from __future__ import annotations
 

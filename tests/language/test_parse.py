@@ -1,4 +1,4 @@
-"""Whose statement a text is, what it says, and where: parse() on everything users write."""
+"""`parse` on texts of users: the owner of a statement, its content, and the spans in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts: where statements end, what is open, and the variables in them."""
+"""Scripts: the ends of statements, open quotes and blocks, and variables."""
 
 from __future__ import annotations
 

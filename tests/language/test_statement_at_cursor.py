@@ -1,4 +1,4 @@
-"""What stands around the cursor is the same whatever was read before: what is kept of a reading only saves time."""
+"""The tokens around the cursor: they do not depend on earlier scans, which only save time."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""The console's streams and what it says of things that take long."""
+"""The console: its streams, and its messages about slow operations."""
 
 import io
 import os

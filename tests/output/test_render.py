@@ -1,4 +1,4 @@
-"""Rendering, through `render.lines`: what people and programs read of a result."""
+"""The rendering of results for users and programs, through `render.lines`."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The HTTP door over an engine without Spark, through real sockets: as our own client meets it, and as anybody does."""
+"""The HTTP endpoint with an engine without Spark, over real sockets: with JetSQL's client and with plain requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers send to the HTTP door: bytes of their own making, and pages in a browser of this machine."""
+"""Requests of attackers to the HTTP endpoint: malformed bytes, and requests of web pages in a local browser."""
 
 from __future__ import annotations
 

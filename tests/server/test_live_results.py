@@ -1,4 +1,4 @@
-"""Live answers of the HTTP door, over an engine without Spark: from the engine's batches to the client's."""
+"""Live results of the HTTP endpoint, with an engine without Spark: from its batches to those of the client."""
 
 from __future__ import annotations
 

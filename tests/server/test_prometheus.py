@@ -1,4 +1,4 @@
-"""What Prometheus is told: parsed by its own parser, over jobs on the engine's twin in memory."""
+"""The metrics for Prometheus, parsed by its own parser, for jobs on the in-memory engine."""
 
 from __future__ import annotations
 

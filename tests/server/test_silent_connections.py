@@ -1,4 +1,4 @@
-"""The HTTP endpoint closes connections that do not show the token, and no others."""
+"""The HTTP endpoint closes connections that do not show the token, and no others, and limits all connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completion: a text with | for the cursor, and what is offered there."""
+"""Completion: the suggestions for a text in which | is the cursor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole sessions of the shell over the HTTP door of an engine without Spark."""
+"""Whole sessions of the shell over the HTTP endpoint of an engine without Spark."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The shell as a person has it before them: a process on a terminal, over an engine without Spark."""
+"""The shell as a process on a terminal, with an engine without Spark."""
 
 import os
 import signal

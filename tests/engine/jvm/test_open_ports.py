@@ -1,6 +1,6 @@
-"""Every socket that an engine or a cluster listens on, attacked as a stranger would: without token and secret.
+"""Every socket that an engine or a cluster listens on, attacked without the token and the secret.
 
-A socket that no list here knows fails the test; README's table of ports has the same rows.
+A socket that is missing in the lists here fails the test. README's table of ports has the same rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Spark Connect and Thrift with clients that come with PySpark; `make test-clients` tries those of others."""
+"""Spark Connect and Thrift with the clients of PySpark; `make test-clients` tries other clients."""
 
 import os
 import resource

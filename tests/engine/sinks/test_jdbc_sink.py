@@ -1,4 +1,4 @@
-"""JDBC tables as sinks, on a real PostgreSQL: what gets in, how often, what is refused, and what happens meanwhile."""
+"""JDBC tables as sinks, on a real PostgreSQL: committed rows, refusals and outages."""
 
 from __future__ import annotations
 

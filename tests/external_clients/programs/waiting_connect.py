@@ -1,4 +1,4 @@
-"""A client of Spark Connect that waits for a job and says how that ended."""
+"""A Spark Connect client that waits for a job and prints the outcome."""
 
 import os
 

@@ -1,6 +1,6 @@
-"""Killed with -9 before a step is stored, and after it and before what it says is done: each step that has a place.
+"""Crashes (kill -9) before and after each step is stored, and before its action is executed.
 
-The engine is in memory, so that each takes a second; `make faults` does the same with Spark.
+The engine is in memory, so that each crash takes a second; `make faults` does the same with Spark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stories of jobs over the engine's twin: from making to end, errors, stops, restarts of everything."""
+"""The manager with the in-memory engine: jobs from creation to end, errors, stops, and restarts of the engine."""
 
 from __future__ import annotations
 

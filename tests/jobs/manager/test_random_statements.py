@@ -1,4 +1,4 @@
-"""Random statements from several threads over the engine's twin in memory, with runs that fail in between."""
+"""Random statements from several threads on the in-memory engine, with runs that fail in between."""
 
 from __future__ import annotations
 

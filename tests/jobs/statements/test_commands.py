@@ -1,4 +1,4 @@
-"""What the statements show and wait for, over the engine's twin."""
+"""The statements' results and waiting, with the in-memory engine."""
 
 from __future__ import annotations
 

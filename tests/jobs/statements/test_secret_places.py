@@ -1,4 +1,4 @@
-"""Secrets in everything that shows a job: each place hides every secret, and nothing beside it."""
+"""Secrets in everything that shows a job: each report masks every secret, and nothing more."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Stores of older releases: opened by this one they are of its version, whenever the process dies on the way.
+"""Stores of older releases: this release migrates them, even after crashes of the migration.
 
-`fixtures/store_v1.sql` is what the first release wrote: a running, a suspended, a failed-and-suspended, a dropped and a
-completed job.
+`fixtures/store_v1.sql` was written by the first release: it has a running, a suspended, a failed and suspended, a
+dropped and a completed job.
 """
 
 from __future__ import annotations
