@@ -1,4 +1,4 @@
-"""Serve any engine by the HTTP endpoint on a real socket, in a thread of this process."""
+"""Serve an engine over the HTTP endpoint on a real socket, in a thread of this process."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ TOKEN = "open sesame"
 
 @dataclass(frozen=True)
 class RunningServer:
-    """A server that answers. stop_requested: set when a client asked the engine to stop."""
+    """A running server."""
 
     url: str
     http_server: HttpServer
-    stop_requested: threading.Event
+    stop_requested: threading.Event  # set when a client requested the stop of the engine
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Real names of options: those that hold secrets, and those that only look like it."""
+"""Real names of options: names of secrets, and names that only resemble them."""
 
 from __future__ import annotations
 

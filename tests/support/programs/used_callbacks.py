@@ -1,8 +1,8 @@
-"""A PySpark program whose callback server runs before `jetsql.enable`: what a stranger is answered before and after.
+"""A PySpark program whose callback server runs before `jetsql.enable`: its answers to a stranger before and after.
 
     python -m tests.support.programs.used_callbacks HOME
 
-Prints JSON: the answers, and the error of `enable` while a streaming query runs.
+It prints, as JSON, the answers, and the error of `enable` while a streaming query runs.
 """
 
 from __future__ import annotations
