@@ -106,8 +106,7 @@ class RunningStatements:
         with self._lock:
             request = self._running.get((session_id, statement_id))
         if request is None:
-            message = f"No statement with the id {statement_id} is running; it may have ended."
-            raise StatementError("STATEMENT_NOT_FOUND", message)
+            raise StatementError("STATEMENT_NOT_FOUND", "No statement with this id is running; it may have ended.")
         request.cancellation.cancel()
 
     def cancel_streaming_selects(self, session_id: str) -> None:

@@ -147,7 +147,7 @@ def test_a_start_that_meets_a_serve_finds_its_engine(jetsql: Bench, tmp_path: Pa
     assert jetsql("stop").returncode == ExitCode.SUCCESS
     out, err = served.communicate(timeout=60)
     assert (served.returncode, out) == (ExitCode.SUCCESS, "")
-    assert [line.partition(":")[0] for line in err.splitlines()] == ["The engine answers", "stopped"]
+    assert [line.partition(":")[0] for line in err.splitlines()] == ["The engine is ready", "stopped"]
 
 
 def test_a_stop_while_it_starts_waits_and_stops_it(jetsql: Bench, tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_a_stop_ends_what_clients_have_running(jetsql: Bench) -> None:
     assert jetsql("stop").stdout == "stopped\n"
     out, err = waiting.communicate(timeout=60)
     assert (waiting.returncode, out) == (ExitCode.STATEMENT_FAILED, "")
-    assert "[JETSQL.STATEMENT_CANCELLED] The engine is being stopped." in err
+    assert "[JETSQL.STATEMENT_CANCELLED] The engine is stopping." in err
 
 
 # --- serve --init ----------------------------------------------------------------------------------------------------

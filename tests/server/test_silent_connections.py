@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from jetsql.client.remote_engine import RemoteEngine
-from jetsql.errors import ReportedError
+from jetsql.errors import EngineError, ReportedError
 from jetsql.settings import EndpointSettings
 from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.server_engine import DoorEngine
@@ -186,7 +186,7 @@ def test_a_request_above_the_limit_of_connections_gets_the_error_of_the_endpoint
         error = json.loads(response.read())["error"]
         assert error["condition"] == "JETSQL.ENGINE_NOT_REACHABLE"
         assert error["message"] == "The engine refused the request: it has 8 HTTP connections, which is the limit."
-        with pytest.raises(ReportedError, match="ENGINE_NOT_REACHABLE"):
+        with pytest.raises(EngineError, match="refused the connection with HTTP status 503"):
             counts(server)
 
 

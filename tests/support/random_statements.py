@@ -49,14 +49,14 @@ class Told:
     def possible(self, history: Sequence[HistoryRow]) -> set[str]:
         """Return the statuses that the job had while the statement ran.
 
-        A statement reads the job from the registry, which is one step behind the store. So the status before the newest row
-        at the beginning is possible, too.
+        A statement reads the job from the registry, which is one step behind the store. So the status before the newest
+        row at the beginning is possible, too.
         """
         return {row.to_status.value for row in history[max(0, self.before - 2) : self.after]}
 
 
 def storm(run: Run, store: Store, scripts: Sequence[Sequence[str]], seconds: float) -> list[Told]:
-    """Run each script on a thread of its own. Statements may be refused; any other error or a timeout is raised."""
+    """Run each script on a thread of its own. A statement may be refused; any other error or a timeout is raised."""
     with ThreadPoolExecutor(len(scripts)) as threads:
         running = [threads.submit(_play, run, store, script) for script in scripts]
         return [told for script in running for told in script.result(seconds)]

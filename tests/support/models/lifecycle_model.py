@@ -389,7 +389,7 @@ class Life:
         self.take(self.mail.pop(0))
 
     def deliver_end(self) -> None:
-        """Deliver the end of a run. A thread of its own reports it: after earlier events, maybe after the run's stop."""
+        """Deliver the end of a run. A thread of its own reports it: after earlier events, maybe after the stop."""
         while self.mail:
             self.deliver()
         self.take(self.ends.pop(0))
