@@ -16,7 +16,7 @@ FAST = "OPTIONS ('snapshotIntervalMillis' = '100')"
 
 
 def problems(home: Path, job: str) -> list[Finding]:
-    """What is wrong with a job; other tests share its home."""
+    """Return the findings about a job; other tests share its home."""
     return [each for each in check(home).findings if job in each.where and each.severity.is_problem]
 
 

@@ -22,7 +22,7 @@ from tests.support.stub_engine import StubEngine
 
 
 class CommandLine:
-    """Runs the command line in this process. engines: those that were opened, with their settings."""
+    """A function that runs the command line in this process. engines: the engines that were opened, with their settings."""
 
     def __init__(self) -> None:
         self.engines: list[tuple[StubEngine, Settings]] = []
@@ -229,7 +229,7 @@ sys.exit(cli.main())
 
 @pytest.fixture
 def start(tmp_path: Path) -> Callable[..., "subprocess.Popen[str]"]:
-    """Starts the command line in a process of its own, over the engine without Spark."""
+    """Return a function that starts the command line in a process of its own, with an engine without Spark."""
     environ = {
         **os.environ,
         "PYTHONPATH": str(ROOT),

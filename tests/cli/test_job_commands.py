@@ -59,7 +59,7 @@ def jetsql(*arguments: str, input: str | None = None) -> Result:
 
 
 def row(*arguments: str) -> dict[str, object]:
-    """The only row of a command that goes well."""
+    """Return the only row of a command that succeeds."""
     [only] = rows(*arguments)
     return only
 
@@ -260,7 +260,7 @@ def test_every_command_has_help_with_examples(name: str) -> None:
 
 @pytest.fixture
 def impatient(engine: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Statements of the engine answer long before their jobs are where they are to get."""
+    """Let statements return long before their jobs have reached their state."""
     monkeypatch.setattr(engine.manager, "settings", QUICK)
 
 
@@ -309,7 +309,7 @@ def test_ctrl_c_ends_the_waiting_and_not_what_was_asked_for(body: str, engine: M
 
 @pytest.fixture
 def noted(server: RunningServer, engine: Managed, monkeypatch: pytest.MonkeyPatch) -> EngineNote:
-    """The note by which the engine is found in its home."""
+    """Return the note by which the engine is found in its home."""
     note = EngineNote(pid=0, url=server.url, token=TOKEN, version=VERSION, started=0.0)
     write_note(engine.home, note)
     monkeypatch.delenv("JETSQL_URL")
@@ -361,7 +361,7 @@ def test_a_stranger_at_the_notes_address_is_no_engine(noted: EngineNote, engine:
 
 @contextmanager
 def stranger(body: bytes) -> Iterator[str]:
-    """A program that answers everything alike."""
+    """Run a program that answers all requests alike."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -28,7 +28,7 @@ def server(engine: EmbeddedEngine) -> Iterator[RunningServer]:
 
 @pytest.fixture
 def database(server: RunningServer) -> Iterator[sa.Engine]:
-    """An engine of SQLAlchemy's, with a schema of its own."""
+    """Yield an engine of SQLAlchemy with a schema for the test."""
     url = server.url.replace("http://", f"jetsql://:{TOKEN}@")
     root = sa.create_engine(url)
     with root.connect() as connection:

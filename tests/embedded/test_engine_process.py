@@ -26,7 +26,7 @@ Ended = subprocess.CompletedProcess
 
 @dataclass
 class Bench:
-    """Calls the program on one home."""
+    """A function that runs the program on a home."""
 
     home: Path
     environ: dict[str, str] = field(default_factory=dict)
@@ -96,7 +96,7 @@ def status(jetsql: Bench) -> str:
 
 
 def told(ended: "subprocess.CompletedProcess[str]") -> list[str]:
-    """What it said, without what takes long on a slow machine."""
+    """Return the messages of a call, without those about slow operations."""
     return [line for line in ended.stderr.splitlines() if not line.startswith("starting the engine")]
 
 

@@ -36,7 +36,7 @@ class Deaths:
         self._marks: list[Mark] = []
 
     def note(self, round: Round) -> None:
-        # What a job was asked for decides how it goes on, wherever its batch was at that moment.
+        # The last request decides the next history row, whatever the state of the batch.
         by_job = {place.job: place for place in sorted(round.armed, key=lambda place: place.name in NEXT_TITLES)}
         by_job.pop("", None)
         if not by_job:

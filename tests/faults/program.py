@@ -30,7 +30,7 @@ from tests.support.spark_conf import CONF
 
 LAST_INSERTED = (-98, -99)
 _PAUSE_SECONDS = 0.02
-_UNDER_WAY = ("COMPLETING", "SUSPENDED_EXPORTING_SNAPSHOT")  # a drop that goes on would take the name's new job
+_UNDER_WAY = ("COMPLETING", "SUSPENDED_EXPORTING_SNAPSHOT")  # a continued drop would drop the new job of the name
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ _ALTER = "ALTER JOB digits OPTIONS ('snapshotIntervalMillis' = '150')"
 CONTINUED: Final = ("continued",)
 GIVEN_UP: Final = ("update abandoned",)
 
-# The titles that the next history row may have for a job that died there; everywhere else its run is continued.
+# The events that the next history row may have for a job that crashed there; at all other points its run is continued.
 NEXT_TITLES: Final = {
     "storing-submitted": ("submitted",),
     "stored-completed": ("cleaned up",),

@@ -35,7 +35,7 @@ def engine() -> DoorEngine:
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[RunningServer]:
-    """For requests that change nothing."""
+    """A server for requests that change nothing."""
     with run_server(DoorEngine()) as server:
         yield server
 
@@ -52,7 +52,7 @@ class Response:
 
 
 def request(server: RunningServer, method: str, path: str, body: str = "", **headers: str) -> Response:
-    """As anybody's HTTP library does it."""
+    """Send a request as a common HTTP library does, and return the response."""
     with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=30)) as connection:
         connection.request(method, path, body, {"Authorization": f"Bearer {TOKEN}", **headers})
         response = connection.getresponse()
@@ -189,7 +189,7 @@ def test_cancelling_what_does_not_run(server: RunningServer) -> None:
 def waiting(
     server: RunningServer, engine: DoorEngine, session: str | None, statement_id: str
 ) -> Iterator[HTTPConnection]:
-    """A statement that waits until it is cancelled, on a connection whose response is to be read."""
+    """Run a statement that waits for its cancellation, and yield the connection whose response is to be read."""
     with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=30)) as connection:
         body = json.dumps({"statement": "WAIT", "session": session, "id": statement_id})
         engine.waiting.clear()
@@ -335,7 +335,7 @@ def test_the_token_stays_on_the_connection_that_was_proved() -> None:
 
 @contextmanager
 def dying(answer: bytes) -> Iterator[str]:
-    """Serve one connection as an engine that proves itself, and that ends in the middle of its next answer."""
+    """Serve one connection as an engine that proves itself, and that ends during its next response."""
 
     def serve(listening: socket.socket) -> None:
         connection, _ = listening.accept()

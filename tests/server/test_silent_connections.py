@@ -40,13 +40,13 @@ def port_of(server: RunningServer) -> int:
 
 
 def counts(server: RunningServer) -> list[tuple[int]]:
-    """What an honest client gets."""
+    """Return the rows that a client with the token gets."""
     with closing(RemoteEngine(server.url, TOKEN)) as client:
         return list(client.run("COUNT 2").rows)
 
 
 def post(statement: str, session: str = "") -> tuple[bytes, bytes]:
-    """The head and the body of a request with the token."""
+    """Return the head and the body of a request with the token."""
     body = json.dumps({"statement": statement, "session": session or None}).encode()
     head = f"POST /v1/sql HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode(), body
@@ -113,7 +113,7 @@ def test_a_body_that_never_ends_is_given_up() -> None:
 
 
 def wait_for_deadline(server: RunningServer, meanwhile: Callable[[], None] = lambda: None) -> None:
-    """Return when a stranger that came now was closed."""
+    """Connect without the token, and return when the connection was closed."""
     with connect(port_of(server)) as stranger:
         stranger.settimeout(0.05)
         while True:
@@ -191,7 +191,7 @@ def test_a_request_above_the_limit_of_connections_gets_the_error_of_the_endpoint
 
 
 def status_of_engine(server: RunningServer) -> int:
-    """The status of a request that needs no statement thread."""
+    """Return the status of a request that needs no statement thread."""
     with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)) as client:
         client.request("GET", "/v1/engine", headers={"Authorization": f"Bearer {TOKEN}"})
         return client.getresponse().status

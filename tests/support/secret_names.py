@@ -27,7 +27,7 @@ SECRET: Final = (
     # GCS
     *("fs.gs.auth.service.account.private.key", "fs.gs.auth.client.secret", "fs.gs.auth.refresh.token"),
     *("fs.gs.encryption.key", "credentials", "credentialsFile", "google.cloud.auth.service.account.private.key.id"),
-    # Everything else
+    # Others
     *("apikey", "apiKey", "api_key", "api-key", "x.api.key", "API_KEY", "apiKeySecret", "access-key", "api_token"),
     *("es.net.http.auth.pass", "es.net.http.header.Authorization", "X-Amz-Signature", "X-Amz-Credential"),
     *("parquet.encryption.key.list", "spark.ssl.keyPassword", "spark.authenticate.secret"),

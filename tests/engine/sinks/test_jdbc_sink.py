@@ -461,7 +461,7 @@ def test_a_table_that_was_made_anew_is_another_one(shop: Shop) -> None:
     assert "t, which the job writes, is gone" in shop.sql.error("WAIT FOR JOB j UNTIL IDLE").message
     make = f"CREATE TABLE t {shop.server.options(f'{shop.schema}.t')}"
     shop.sql(make)
-    # The catalogue tells tables apart by the second of their making.
+    # The catalog distinguishes tables by the second of their creation.
     for _ in range(1000):
         if created(shop.sql, "t") != before:
             break

@@ -79,7 +79,7 @@ def test_what_was_stored_is_finished_and_what_was_not_has_not_happened(tmp_path:
             if w.wait_status(job.id, *AT_REST).status is Status.SUSPENDED:
                 w.sql("RESUME JOB j")
         assert w.manager.workers.wait_all(20.0)
-        w.make("last")  # behind it nothing is left of what was to be told
+        w.make("last")  # after it, no event is pending
     assert list(deaths.wrong()) == []
     assert store_faults(tmp_path / "jetsql.db", ()) == []
 

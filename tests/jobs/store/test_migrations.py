@@ -201,7 +201,7 @@ def test_an_old_store_that_cannot_be_read_is_left_alone(path: Path, change: str,
 
 
 def test_an_error_on_the_way_undoes_everything(path: Path) -> None:
-    store_of(path, "CREATE TABLE snapshots (name TEXT)")  # somebody's own; version 1 has none
+    store_of(path, "CREATE TABLE snapshots (name TEXT)")  # not JetSQL's; version 1 has none
     with raises(EngineError, match="snapshots already exists"):
         Store(path)
     assert version(path) == "1"

@@ -193,7 +193,7 @@ class Conductor:
                 assert after.job.status in _AT_REST, f"{after.job.name} does not come to rest: {after}"
             assert manager.workers.wait_all(SECONDS), "something is never done"
             for job in self.world.store.all_jobs()[-1:]:
-                manager.view_after_pending_events(job)  # and so is everything else that was told before
+                manager.view_after_pending_events(job)  # after all earlier events
             rest = [(view.job.id, view.job.status, view.job.run) for view in manager.registry.live()]
             if rest == before and manager.workers.is_idle():
                 return

@@ -34,7 +34,7 @@ def main(home: str) -> None:
         jetsql.enable(spark, home=home)
     except EngineError as error:
         report["refused"] = str(error)
-    batches.acquire()  # the query goes on
+    batches.acquire()  # the query continues
     query.stop()
     with jetsql.enable(spark, home=home):
         report["after"] = str(refuses_calls(gateway._callback_server.port))
