@@ -26,7 +26,7 @@ END: Final = "$END"
 
 
 class Slot(Enum):
-    """A value that the user fills in, named as its terminal. The value is its description in messages."""
+    """A value that the user fills in, named as its terminal, with its description in messages."""
 
     NEW_JOB = "a name for the job"
     JOB_NAME = "a job's name"

@@ -22,7 +22,7 @@ from tests.support.stub_engine import StubEngine
 
 
 class CommandLine:
-    """A function that runs the command line in this process. engines: the engines that were opened, with their settings."""
+    """A function that runs the command line in this process. engines: the opened engines, with their settings."""
 
     def __init__(self) -> None:
         self.engines: list[tuple[StubEngine, Settings]] = []
