@@ -75,7 +75,7 @@ def cli(context: click.Context, /, **params: Any) -> None:
       jetsql --home ./engine
       jetsql -e "SHOW JOBS"
       jetsql run jobs.sql
-      jetsql run --stay --home ./engine --set day=2013-01-01 jobs.sql
+      jetsql run --embedded --stay --set day=2013-01-01 jobs.sql
       jetsql --format csv -e "SELECT * FROM delays" > delays.csv
       jetsql check
 
