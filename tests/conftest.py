@@ -1,6 +1,6 @@
-"""One engine for all tests that need Spark: starting one takes longer than most tests do.
+"""Fixtures. All tests with Spark share one engine, because its start takes longer than most tests.
 
-`engine` is the engine itself, `sql` runs statements in a schema of the test's own and drops its jobs at the end.
+`engine` is the engine itself. `sql` runs statements in a schema for the test, and drops its jobs at the end.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from jetsql.server.app import ServedEngine
     from tests.support.http_server import RunningServer
 
-collect_ignore = ["sqlalchemy_suite"]  # a suite of its own, with other options: `make test-clients`
+collect_ignore = ["sqlalchemy_suite"]  # it needs other options: `make test-clients`
 _schemas = itertools.count(1)
 os.environ |= class_archive.environment()  # also for the processes that tests start
-use_profile()  # before a module makes settings of its own from it
+use_profile()  # before a test module derives settings from the profile
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Give a search its seed, before Hypothesis asks for one, and the tests a configuration of their own.
+    """Set the seed of a search before Hypothesis chooses one, and give the tests a configuration folder.
 
-    Otherwise a test could pass because the user, or an earlier run, has left the secret of a cluster there.
+    Otherwise a test could pass because of a file in the user's folder, such as the secret of a cluster.
     """
     folder = tempfile.TemporaryDirectory(prefix="jetsql-tests-config-")
     config.add_cleanup(folder.cleanup)
@@ -61,7 +61,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]
 
 @pytest.fixture
 def server(engine: ServedEngine) -> Iterator[RunningServer]:
-    """The HTTP door over the engine of the module, which is one without Spark there."""
+    """Yield the HTTP endpoint of the fixture `engine`, which a module may replace by one without Spark."""
     from tests.support.http_server import run_server
 
     with run_server(engine) as server:
@@ -70,7 +70,7 @@ def server(engine: ServedEngine) -> Iterator[RunningServer]:
 
 @pytest.fixture
 def remote(server: RunningServer) -> Iterator[RemoteEngine]:
-    """A session on it."""
+    """Yield a session on `server`."""
     from jetsql.client.remote_engine import RemoteEngine
     from tests.support.http_server import TOKEN
 
@@ -92,7 +92,7 @@ def kafka() -> Iterator[Kafka]:
 
 
 class Sql:
-    """Runs statements and gives their rows."""
+    """A function that runs a statement and returns its rows."""
 
     def __init__(self, engine: EmbeddedEngine) -> None:
         self.engine = engine
@@ -101,18 +101,18 @@ class Sql:
         return list(self.engine.run(text).rows)
 
     def all(self, script: str) -> None:
-        """Run statements that end with a semicolon at a line's end."""
+        """Run statements, each of which ends with a semicolon at the end of a line."""
         for text in script.split(";\n"):
             if text.strip(" \n;"):
                 self(text.strip(" \n;"))
 
     def value(self, text: str) -> Any:
-        """The only value of the only row."""
+        """Return the only value of the only row."""
         [(value,)] = self(text)
         return value
 
     def error(self, text: str) -> ErrorReport:
-        """What goes wrong."""
+        """Return the error of a statement."""
         try:
             self(text)
         except Exception as error:
@@ -138,7 +138,7 @@ def sql(engine: EmbeddedEngine) -> Iterator[Sql]:
 
 @pytest.fixture
 def numbers(sql: Sql, tmp_path: Path) -> Source:
-    """Four files of known rows as a table, to which more can be added; and two tables to write into."""
+    """Create a table of four files with known rows, to which more can be added, and two tables to write to."""
     source = Source(tmp_path / "numbers")
     source.add(4)
     sql(f"CREATE TABLE numbers (id BIGINT, at TIMESTAMP) USING json LOCATION '{source.folder}'")
@@ -148,8 +148,8 @@ def numbers(sql: Sql, tmp_path: Path) -> Source:
 
 
 def until(reached: Callable[[], bool]) -> None:
-    """Wait for what no statement waits for."""
+    """Wait for a condition that no statement waits for, at most a minute."""
     deadline = time.monotonic() + 60.0
     while not reached():
-        assert time.monotonic() < deadline, "it never came about"
+        assert time.monotonic() < deadline, "the condition was not reached within a minute"
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The table of failpoints is whole, and arming one that is not there is an error before anything is started."""
+"""The table of fail points: it is complete, and arming an unknown one is an error before anything is started."""
 
 import ast
 import os

@@ -1,4 +1,4 @@
-"""Ctrl-C and termination: what the first signal does, and what the second."""
+"""Ctrl-C and SIGTERM: the effect of the first signal and of the second."""
 
 import signal
 from collections.abc import Iterator

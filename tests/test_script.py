@@ -1,4 +1,4 @@
-"""Scripts: what the engine is handed, what is shown, and where mistakes are said to be."""
+"""Scripts: the statements that the engine runs, the output, and the positions of errors."""
 
 import tracemalloc
 from collections.abc import Iterator

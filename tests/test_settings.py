@@ -1,4 +1,4 @@
-"""Settings: which source wins, and what a mistake in each of them says."""
+"""Settings: the precedence of their sources, and the error for a wrong value in each source."""
 
 import os
 from pathlib import Path

@@ -1,10 +1,10 @@
--- error: UNSUPPORTED_BODY at 1:16: A query alone is no job
+-- error: UNSUPPORTED_BODY at 1:16: A query alone is not a job
 CREATE JOB j AS SELECT 1
 
--- error: UNSUPPORTED_BODY at 1:37: A query alone is no job
+-- error: UNSUPPORTED_BODY at 1:37: A query alone is not a job
 CREATE JOB j AS WITH a AS (SELECT 1) SELECT * FROM a
 
--- error: UNSUPPORTED_BODY at 1:36: behind this WITH there is none
+-- error: UNSUPPORTED_BODY at 1:36: after this WITH there is none
 CREATE JOB j AS WITH a AS (SELECT 1)
 
 -- error: UNSUPPORTED_BODY at 2:0: A job's body is INSERT INTO
@@ -17,7 +17,7 @@ CREATE JOB j AS MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE
 -- error: UNSUPPORTED_BODY at 1:16: found 'DELETE'
 CREATE JOB j AS DELETE FROM t
 
--- error: UNSUPPORTED_BODY at 1:16: FROM comes behind the SELECT
+-- error: UNSUPPORTED_BODY at 1:16: FROM follows the SELECT
 CREATE JOB j AS FROM s INSERT INTO t SELECT a
 
 -- error: UNSUPPORTED_BODY at 1:46: A job writes to one table
@@ -29,22 +29,22 @@ CREATE JOB j AS INSERT INTO t SELECT a INSERT INTO u SELECT b
 -- error: UNSUPPORTED_BODY at 1:30: REPLACE WHERE is not supported
 CREATE JOB j AS INSERT INTO t REPLACE WHERE a = 1 SELECT 1
 
--- error: UNSUPPORTED_BODY at 1:33: not to a directory
+-- error: UNSUPPORTED_BODY at 1:33: cannot write to a directory
 CREATE JOB j AS INSERT OVERWRITE DIRECTORY '/tmp/x' USING parquet SELECT 1
 
--- error: UNSUPPORTED_BODY at 1:33: not to a directory
+-- error: UNSUPPORTED_BODY at 1:33: cannot write to a directory
 CREATE JOB j AS INSERT OVERWRITE LOCAL DIRECTORY '/tmp/x' SELECT 1
 
 -- error: UNSUPPORTED_BODY at 1:23: Expected INTO or OVERWRITE
 CREATE JOB j AS INSERT t SELECT 1
 
--- error: UNSUPPORTED_BODY at 1:21: Expected INTO behind SINK
+-- error: UNSUPPORTED_BODY at 1:21: Expected INTO after SINK
 CREATE JOB j AS SINK t SELECT 1
 
--- error: UNSUPPORTED_BODY at 1:21: Expected INTO behind SINK
+-- error: UNSUPPORTED_BODY at 1:21: Expected INTO after SINK
 CREATE JOB j AS SINK OVERWRITE t SELECT 1
 
--- error: UNSUPPORTED_BODY at 1:22: the statement ends here
+-- error: UNSUPPORTED_BODY at 1:22: found the end of the statement
 CREATE JOB j AS INSERT
 
 -- error: UNSUPPORTED_BODY at 1:27: Expected a table
@@ -72,13 +72,13 @@ CREATE JOB j AS INSERT INTO t SELECT '${day}'
 -- error: PARAMETER_IN_BODY at 1:55: A substitution
 CREATE JOB j AS INSERT INTO t /* ${a} */ SELECT * FROM ${env:table}
 
--- error: PARSE_SYNTAX_ERROR at 1:37: never ends
+-- error: PARSE_SYNTAX_ERROR at 1:37: is not closed
 CREATE JOB j AS INSERT INTO t SELECT 'late
 
 -- error: PARSE_SYNTAX_ERROR at 1:30: Close it with */
 CREATE JOB j AS INSERT INTO t /* SELECT /* 1 */
 
--- error: PARSE_SYNTAX_ERROR at 1:40: Expected the end of the statement
+-- error: PARSE_SYNTAX_ERROR at 1:40: Expected the end of the text after the semicolon
 CREATE JOB j AS INSERT INTO t SELECT 1; DROP TABLE t
 
 -- error: UNSUPPORTED_BODY at 1:47: REPLACE WHERE is not supported
@@ -87,5 +87,5 @@ CREATE JOB j AS INSERT INTO t WITH ('a' = 'b') REPLACE WHERE a = 1 SELECT 1
 -- error: UNSUPPORTED_BODY at 1:38: REPLACE ON is not supported
 CREATE JOB j AS INSERT INTO t BY NAME REPLACE ON t.a = 1 SELECT 1
 
--- error: UNSUPPORTED_BODY at 1:23: Expected INTO or OVERWRITE behind INSERT, found 'WITH'
+-- error: UNSUPPORTED_BODY at 1:23: Expected INTO or OVERWRITE after INSERT, found 'WITH'
 CREATE JOB j AS INSERT WITH SCHEMA EVOLUTION INTO t SELECT 1

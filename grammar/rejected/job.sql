@@ -4,10 +4,10 @@ SUSPEND JOB my-job
 -- error: INVALID_NAME at 1:12: belong to no schema
 SUSPEND JOB a.b
 
--- error: INVALID_NAME at 1:12: a job's id, such as
+-- error: INVALID_NAME at 1:12: not a job id such as
 SUSPEND JOB 'late flights'
 
--- error: INVALID_NAME at 1:12: can't be empty
+-- error: INVALID_NAME at 1:12: cannot be empty
 SUSPEND JOB ``
 
 -- error: INVALID_NAME at 1:12: begin or end with a space

@@ -10,5 +10,5 @@ ALTER JOB j OPTIONS ('a' = 'b' 'c' = 'd')
 -- error: PARSE_SYNTAX_ERROR at 1:31: Expected an option's name
 ALTER JOB j OPTIONS ('a' = 'b',)
 
--- error: PARSE_SYNTAX_ERROR at 1:30: the statement ends here
+-- error: PARSE_SYNTAX_ERROR at 1:30: found the end of the statement
 ALTER JOB j OPTIONS ('a' = 'b'

@@ -1,4 +1,4 @@
--- error: PARSE_SYNTAX_ERROR at 1:7: Expected JOB, the statement ends here
+-- error: PARSE_SYNTAX_ERROR at 1:7: Expected JOB, found the end of the statement
 RESTART
 
 -- error: PARSE_SYNTAX_ERROR at 1:6: Did you mean JOB?

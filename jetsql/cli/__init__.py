@@ -1,8 +1,8 @@
 """The command line: flags, exit codes and commands.
 
-Results go to standard output, everything else to standard error. Tables are also the default for pipes: the same call
-prints the same wherever its output goes, and programs request csv or json by name. This module imports only click, so
-that `--help` and `--version` are fast; each command imports what it needs when it is called.
+Results go to standard output, all other messages to standard error. The default format is a table for pipes as well, so
+that the output does not depend on where it goes; programs request csv or json with a flag. This module imports only
+click, so that `--help` and `--version` are fast. Each command imports its modules when it is called.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ from jetsql.version import VERSION
 
 
 class CommandGroup(click.Group):
-    """The commands. A file name in place of a command is answered with how to run files."""
+    """The commands of `jetsql`. The error for a file in place of a command is the command that runs the file."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and self.get_command(ctx, args[0]) is None and (args[0].endswith(".sql") or os.path.exists(args[0])):
-            raise click.UsageError(f"Files are run with: jetsql run {args[0]}", ctx)
+            raise click.UsageError(f"{args[0]!r} is a file, not a command. Run it with: jetsql run {args[0]}", ctx)
         if args and self.get_command(ctx, args[0]) is None:
             near = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            advice = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(self.list_commands(ctx))}."
-            raise click.UsageError(f"No such command {args[0]!r}. {advice}", ctx)
+            hint = f"Did you mean {near[0]}?" if near else f"The commands are: {', '.join(self.list_commands(ctx))}."
+            raise click.UsageError(f"There is no command {args[0]!r}. {hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order of their definition, which is that of their use."""
+        """Return the commands in the order of their definition, which is the order in the help."""
         return list(self.commands)
 
 
@@ -68,24 +68,24 @@ class CommandGroup(click.Group):
 @click.version_option(VERSION, "--version", message="jetsql %(version)s")
 @click.pass_context
 def cli(context: click.Context, /, **params: Any) -> None:
-    """Streaming jobs on Apache Spark with SQL alone.
+    """Run streaming jobs on Apache Spark with SQL alone.
 
     \b
     Examples:
       jetsql --home ./engine
       jetsql -e "SHOW JOBS"
       jetsql run jobs.sql
-      jetsql run --stay --home ./engine --set day=2013-01-01 jobs.sql
+      jetsql run --embedded --stay --set day=2013-01-01 jobs.sql
       jetsql --format csv -e "SELECT * FROM delays" > delays.csv
       jetsql check
 
-    `jetsql` alone is a shell (`jetsql sql --help` tells more); with something piped into it, it runs that.
+    `jetsql` alone opens the shell (see `jetsql sql --help`), or runs the statements from a pipe.
 
-    Jobs belong to a home folder and run in its engine, a process of its own, which is started when none runs and goes
-    on when the command is done. `jetsql stop` ends it; its jobs go on with the next start.
+    Jobs belong to a home folder and run in its engine, a background process. Commands start the engine when it does not
+    run, and it continues to run after them. `jetsql stop` stops it; its jobs continue with the next start.
 
-    Exit codes: 0 fine, 1 a statement failed or check found problems, 2 wrong usage, 3 the engine could not start or go
-    on (no Java, bad master, home in use), 130 interrupted (Ctrl-C, SIGTERM), 141 nobody read the output any more.
+    Exit codes: 0 success, 1 a statement failed or `check` found problems, 2 wrong usage, 3 no engine (no Java, wrong
+    master, home in use), 130 interrupted (Ctrl-C, SIGTERM), 141 the reader of the output closed it.
     """
     flags = Flags(**params)
     if context.invoked_subcommand is not None:
@@ -100,18 +100,18 @@ def cli(context: click.Context, /, **params: Any) -> None:
 @add_statement_options
 @click.pass_context
 def sql(context: click.Context, /, **params: Any) -> None:
-    """The shell: enter statements, see what they give.
+    """Open the shell to enter statements and see their results.
 
-    The same as `jetsql` alone. It needs a terminal; what comes through a pipe is run as `jetsql run -` does.
+    The same as `jetsql` alone. The shell needs a terminal; statements from a pipe are run as by `jetsql run -`.
 
     \b
     Examples:
       jetsql sql --home ./engine
       jetsql < jobs.sql
 
-    The prompt is there at once; the engine is found or started meanwhile. Statements end with a semicolon, `.help`
-    lists the shell's own commands, Ctrl-C cancels what runs, Ctrl-D leaves. Settings stand in the table [shell] of
-    config.toml.
+    The prompt appears immediately; the engine is found or started in the background. Statements end with a semicolon,
+    `.help` lists the commands of the shell, Ctrl-C cancels a statement, and Ctrl-D exits. The settings are in the table
+    [shell] of config.toml.
     """
     flags = parse_flags(context, params)
     context.exit(execute(flags, ()) if flags.statements else open_shell(flags))
@@ -122,9 +122,9 @@ def sql(context: click.Context, /, **params: Any) -> None:
 @add_statement_options
 @click.pass_context
 def run(context: click.Context, /, files: tuple[str, ...], **params: Any) -> None:
-    """Run the statements in files of SQL.
+    """Run the statements in SQL files.
 
-    One file after the other; - reads standard input.
+    The files are run one after the other; - reads standard input.
 
     \b
     Examples:
@@ -132,16 +132,15 @@ def run(context: click.Context, /, files: tuple[str, ...], **params: Any) -> Non
       echo "SHOW ALL JOBS" | jetsql run -
       jetsql run --continue --format json checks.sql
 
-    The first statement that fails ends the run (--continue goes on). Mistakes read FILE:LINE:COLUMN: [CONDITION]
-    message. In a script ${name} and ${name:-default} stand for variables; $${ is a plain ${.
+    The first statement that fails ends the run; with --continue, the run continues after it. Errors have the form
+    FILE:LINE:COLUMN: [CONDITION] message. Scripts may contain variables: ${name} or ${name:-default}; $${ is a plain
+    ${.
     """
     flags = parse_flags(context, params)
     if files and flags.statements:
-        raise click.UsageError("Give either files or -e, not both.", context)
+        raise click.UsageError("Files and -e cannot be combined. Give only one.", context)
     if not files and not flags.statements and not flags.stay:
-        raise click.UsageError(
-            "Name the files to run, or - for standard input. --embedded --stay keeps a home's jobs running.", context
-        )
+        raise click.UsageError("No file is given. Name the files to run, or - for standard input.", context)
     context.exit(execute(flags, files))
 
 
@@ -150,19 +149,19 @@ def run(context: click.Context, /, files: tuple[str, ...], **params: Any) -> Non
 @FORMAT_OPTION
 @click.pass_context
 def check(context: click.Context, /, **params: Any) -> None:
-    """Hold a home's store against its files.
+    """Check a home for damaged and missing files.
 
-    Where they differ, it says what to do.
+    Each problem is reported with its remedy.
 
     \b
     Examples:
       jetsql check
       jetsql check --home ./engine --format json
 
-    Reads only, and needs neither Java nor a stopped engine. It looks at the store, at the checkpoint of each job and
-    snapshot, at rows on their way into tables, at files that belong to nothing, and at the disk. Each finding says how
-    bad it is (error, warning, note), what, where, and what to do; with --format it is a row of a result. It exits with
-    1 when there is an error or a warning.
+    The check does not change files, needs no Java, and can be run while the engine runs. It reads the store, the
+    checkpoints of jobs and snapshots, rows of batches that are not committed, files that belong to no job, and the free
+    space of the disk. Each finding has a severity (error, warning, note), a description, a file and a remedy; with
+    --format, findings are rows. The exit code is 1 if there is an error or a warning.
     """
     context.exit(_check(parse_flags(context, params)))
 

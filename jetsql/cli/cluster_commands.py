@@ -10,7 +10,7 @@ import click
 
 from jetsql.cli.flags import ExitCode, Flags, load_settings
 
-# Several where one stands by for the other, as Spark writes them: spark://one:7077,two:7077.
+# Several masters, of which all but one are standby, are written as in Spark: spark://one:7077,two:7077.
 _MASTERS: Final = re.compile(r"spark://[^\s/,@]+:\d+(,[^\s/,@]+:\d+)*", re.ASCII)
 _PORT: Final = re.compile(r":(\d+)(?:,|$)")
 _MAX_PORT: Final = 65535
@@ -23,7 +23,7 @@ class _MasterUrl(click.ParamType[str]):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         ports = map(int, _PORT.findall(value))
         if not _MASTERS.fullmatch(value) or not all(1 <= port <= _MAX_PORT for port in ports):
-            self.fail(f"{value!r} is no master's URL, such as spark://127.0.0.1:7077.", param, ctx)
+            self.fail(f"{value!r} is not the URL of a master, such as spark://127.0.0.1:7077.", param, ctx)
         return value
 
 
@@ -32,30 +32,30 @@ class _Memory(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not _MEMORY.fullmatch(value):
-            self.fail(f"{value!r} is no size, such as 512m or 2g.", param, ctx)
+            self.fail(f"{value!r} is not a size, such as 512m or 2g.", param, ctx)
         return value
 
 
 _SECRET_OPTION: Final = click.option(
     "--secret-file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The file with the cluster's secret, mode 0600 [else cluster.secret next to config.toml].",
+    help="The file with the cluster's secret, with mode 0600 [default: cluster.secret next to config.toml].",
 )
 _WEB_OPTION: Final = click.option(
     "--web-ui",
     "web_host",
     metavar="HOST",
-    help="Serve Spark's web pages at this address, on a port of its choice. They have no login [else no pages].",
+    help="Serve Spark's web UI, which has no login, at this address on any free port [default: no web UI].",
 )
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address that it listens at.")
-@click.option("--port", type=click.IntRange(1, 65535), default=7077, show_default=True, help="And the port.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(1, 65535), default=7077, show_default=True, help="The port to listen on.")
 @click.option(
     "--recovery-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Note members and engines there: started again after its death, it goes on with them.",
+    help="Store members and engines in this folder, so that a restarted master continues with them.",
 )
 @_SECRET_OPTION
 @_WEB_OPTION
@@ -71,8 +71,9 @@ def master(
 ) -> None:
     """Run the master of a Spark cluster, in the foreground.
 
-    It is Spark's own; members join it with `jetsql join`, and an engine uses it with --master. They need the cluster's
-    secret, which the first start makes: copy the file to the other machines.
+    It is the master of Spark's standalone mode. Members join it with `jetsql join`, and an engine uses it with
+    --master. They need the cluster's secret: the first start makes a file with it, which you copy to the other
+    machines.
 
     \b
     Examples:
@@ -89,7 +90,7 @@ def master(
     console = process_console()
     try:
         check_address("The master", host, port)
-        console.print_message(f"The master is {start.url}; a member joins it with: jetsql join {start.url}")
+        console.print_message(f"The master is {start.url}. Join it with: jetsql join {start.url}")
         become_master(start)
     except EngineError as error:
         console.print_message(str(error))
@@ -98,18 +99,23 @@ def master(
 
 @click.command()
 @click.argument("url", metavar="spark://HOST:PORT", type=_MasterUrl())
-@click.option("--cores", type=click.IntRange(1), metavar="N", help="How many tasks it runs at once [else all cores].")
+@click.option(
+    "--cores",
+    type=click.IntRange(1),
+    metavar="N",
+    help="The number of tasks that run in parallel [default: all cores].",
+)
 @click.option(
     "--memory",
     type=_Memory(),
     metavar="SIZE",
-    help="What its executors may take together, such as 2g [else Spark's].",
+    help="The memory of all executors together, such as 2g [default: Spark's].",
 )
-@click.option("--host", help="The address that it is reached at [else the one from which it reaches the master].")
+@click.option("--host", help="The address at which the cluster reaches the member [default: detected].")
 @click.option(
     "--work-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where its executors write [else a new temporary folder].",
+    help="The folder of its executors' files [default: a new temporary folder].",
 )
 @_SECRET_OPTION
 @_WEB_OPTION
@@ -127,8 +133,8 @@ def join(
 ) -> None:
     """Join a Spark cluster as a member, in the foreground.
 
-    It needs the cluster's secret, a file that `jetsql master` makes: copy it from the master's machine.
-    Jobs of engines that use the cluster restart to use it too, see `autoScaling`. Ctrl-C leaves the cluster.
+    The member needs the cluster's secret: copy the file that `jetsql master` makes from the master's machine. Jobs of
+    engines in the cluster restart to use the new member, see the job option `autoScaling`. Ctrl-C leaves the cluster.
 
     \b
     Examples:
@@ -143,8 +149,8 @@ def join(
     silent = find_unreachable_masters(url)
     if silent:
         process_console().print_message(
-            f"No master answers at {silent}. The member goes on asking for some ten minutes: start one there with"
-            " 'jetsql master', or end this with Ctrl-C."
+            f"No master answers at {silent}. The member retries for about ten minutes. Start a master there with"
+            " 'jetsql master', or press Ctrl-C."
         )
     try:
         if host is not None:

@@ -1,4 +1,4 @@
-"""Connect a command to the engine of its home, which is started if none runs."""
+"""Connect a command to the engine of its home, and start the engine if none runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class StartupReporter(Protocol):
-    """Report progress while an engine is found or started, as `Console` does."""
+    """A reporter of progress while an engine is found or started, such as `Console`."""
 
     @property
     def is_terminal(self) -> bool: ...
@@ -62,20 +62,20 @@ def remote_url(flags: Flags) -> str | None:
         return None
     safe_url = redact_url(url)
     if not url.startswith(("http://", "https://")):
-        raise click.UsageError(f"The engine's address {safe_url!r} begins with neither http:// nor https://.")
+        raise click.UsageError(f"The engine's URL {safe_url!r} begins with neither http:// nor https://.")
     if problem := _address_error(url):
-        raise click.UsageError(f"The engine's address {safe_url!r} is no address: {problem}. Write http://HOST:PORT.")
+        raise click.UsageError(f"The engine's URL {safe_url!r} is not valid: {problem}. Write http://HOST:PORT.")
     local_flags = {"--home": flags.home, "--master": flags.master, "--conf": flags.conf}
     for name, value in local_flags.items():
         if value:
             raise click.UsageError(
-                f"{name} is about an engine of this machine, and {safe_url} is one that runs already."
+                f"{name} applies only to an engine on this machine, not to the engine at {safe_url}."
             )
     return url
 
 
 def _address_error(url: str) -> str:
-    """Return why no connection to the URL's host or port is possible, or an empty string."""
+    """Return the reason why the URL has no valid host and port, or an empty string."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -90,7 +90,7 @@ def local_settings(flags: Flags) -> Settings:
     url = remote_url(flags)
     if url is not None:
         raise click.UsageError(
-            f"This is about an engine of this machine, and JETSQL_URL is {redact_url(url)}: give --home DIR."
+            f"This command is for engines on this machine, and JETSQL_URL is set to {redact_url(url)}. Give --home DIR."
         )
     return load_settings(flags)
 
@@ -101,7 +101,7 @@ def ensure_engine(
     """Return the engine of the home, started unless the flags forbid it.
 
     keep_connection: see `find_engine.find_engine`.
-    Raises EngineError, and click.UsageError for --master or --conf that the running engine was not started with: they
+    Raises EngineError, and click.UsageError for --master or --conf if the engine was started without them, because they
     would be ignored.
     """
     from jetsql.client import find_engine as engines
@@ -109,7 +109,8 @@ def ensure_engine(
 
     engine = engines.find_engine(settings.home, keep_connection=keep_connection)
     if engine is None and flags.no_start:
-        raise EngineError("ENGINE_NOT_REACHABLE", f"No engine runs on {settings.home}.", hint="Start it: jetsql start.")
+        message = f"No engine runs on {settings.home}."
+        raise EngineError("ENGINE_NOT_REACHABLE", message, hint="Start it with `jetsql start`.")
     if engine is None:
         with report_start(console):
             engine = engines.find_or_start_engine(settings, start_flags(settings, flags), flags.conf)
@@ -127,21 +128,21 @@ def ensure_engine(
 def _warn_of_version(engine: RunningEngine, console: StartupReporter) -> None:
     from jetsql.version import VERSION
 
-    theirs = engine.note.version
-    if theirs != VERSION:
-        hint = "After `jetsql stop`, the next command starts an engine of its own version."
-        console.print_message(f"The engine is JetSQL {theirs}, this command is JetSQL {VERSION}. {hint}")
+    engine_version = engine.note.version
+    if engine_version != VERSION:
+        hint = "To use the same version, run `jetsql stop`; the next command starts a new engine."
+        console.print_message(f"The engine is JetSQL {engine_version}, this command is JetSQL {VERSION}. {hint}")
 
 
 def report_start(console: StartupReporter) -> AbstractContextManager[None]:
-    """Report that an engine is being started: immediately at a terminal, otherwise when it is slow."""
+    """Report that an engine is starting: immediately at a terminal, otherwise only if the start is slow."""
     from jetsql.output.console import SLOW_SECONDS
 
     return console.report_if_slow("starting the engine", 0.0 if console.is_terminal else SLOW_SECONDS)
 
 
 def start_flags(settings: Settings, flags: Flags) -> list[str]:
-    """Return the flags of `jetsql serve` that neither environment nor configuration file holds.
+    """Return the flags for `jetsql serve` that are set neither in the environment nor in the configuration file.
 
     --conf is left out because its values may be secrets.
     """
@@ -175,6 +176,6 @@ def _check_same_settings(engine: RunningEngine, settings: Settings, flags: Flags
             differing.append(f"--storage {settings.storage}")
     if differing:
         raise click.UsageError(
-            f"An engine runs on {settings.home} already, and was started without {', '.join(differing)}. These hold "
-            "from an engine's start to its end: run `jetsql stop` first, or use another home."
+            f"The engine on {settings.home} was started without {', '.join(differing)}, which cannot be changed while "
+            "it runs. Run `jetsql stop` first, or use another home."
         )

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from jetsql.output.diagnostics import Script
 
 _STATE_MESSAGES: Final = {
-    "starting": "It is starting, or does not answer.",
-    "stopping": "It is stopping.",
-    "embedded": "It is inside another program and can only be used from there.",
+    "starting": "The engine is starting, or does not answer.",
+    "stopping": "The engine is stopping.",
+    "embedded": "The engine is inside another program and can only be used from there.",
 }
 
 
@@ -48,7 +48,8 @@ _STATE_MESSAGES: Final = {
 def start(context: click.Context, /, **params: Any) -> None:
     """Start the engine of a home in the background.
 
-    Its jobs go on. Returns when it answers, and tells where. When one runs already, that is fine too.
+    Its jobs continue. The command returns when the engine answers, and prints its address; it succeeds as well if the
+    engine already runs.
 
     \b
     Examples:
@@ -73,13 +74,15 @@ def start(context: click.Context, /, **params: Any) -> None:
 
 @click.command()
 @add_options(HOME_OPTION)
-@click.option("--timeout", type=click.FloatRange(min=0), default=120.0, show_default=True, help="Seconds to wait.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0), default=120.0, show_default=True, help="The time limit, in seconds."
+)
 @click.pass_context
 def stop(context: click.Context, /, timeout: float, **params: Any) -> None:
     """Stop the engine of a home gracefully.
 
-    Its jobs stop between two batches and go on with the next start. Returns when it has ended; when none runs, that is
-    fine too.
+    Its jobs stop between two batches and continue with the next start. The command returns when the engine has ended;
+    it succeeds as well if no engine runs.
 
     \b
     Examples:
@@ -99,7 +102,7 @@ def stop(context: click.Context, /, timeout: float, **params: Any) -> None:
         console.print_message(str(error))
         context.exit(ExitCode.NO_ENGINE)
     if outcome is find_engine.StopOutcome.STILL_STOPPING:
-        console.print_message(f"The engine of {home} has not ended within {timeout:g} s; it goes on stopping.")
+        console.print_message(f"The engine on {home} has not ended within {timeout:g} s. It is still stopping.")
         context.exit(ExitCode.NO_ENGINE)
     if outcome is find_engine.StopOutcome.NOT_RUNNING:
         console.print_message(f"No engine runs on {home}.")
@@ -110,12 +113,14 @@ def stop(context: click.Context, /, timeout: float, **params: Any) -> None:
 
 @click.command()
 @add_options(HOME_OPTION, FORMAT_OPTION)
-@click.option("--wait", type=click.FloatRange(min=0), metavar="SECONDS", help="Wait so long for it to answer.")
+@click.option(
+    "--wait", type=click.FloatRange(min=0), metavar="SECONDS", help="Wait up to this time until the engine answers."
+)
 @click.pass_context
 def status(context: click.Context, /, wait: float | None, **params: Any) -> None:
-    """Tell whether the engine of a home runs, and where.
+    """Show whether the engine of a home runs, and its address.
 
-    Starts none. Exits with 0 when it answers, with 3 when not: a supervisor can ask this.
+    The command does not start an engine. The exit code is 0 if the engine answers, otherwise 3.
 
     \b
     Examples:
@@ -194,7 +199,7 @@ def _location(note: EngineNote, home: str) -> str:
     "--init",
     "init",
     metavar="FILE.sql",
-    help="Run this file at each start, before clients can come; write it so that it can run again (IF NOT EXISTS).",
+    help="Run this file at each start, before clients can connect. Its statements must be repeatable (IF NOT EXISTS).",
 )
 @click.option("--ready-fd", type=int, hidden=True)
 @click.option("--conf-fd", type=int, hidden=True)
@@ -204,8 +209,8 @@ def serve(
 ) -> None:
     """Run the engine of a home in the foreground.
 
-    As systemd and containers want it: SIGTERM and Ctrl-C stop it gracefully, a second one ends it at once. Its log is
-    engine.log in the home; here it only tells where it answers, and why it ends.
+    For systemd and containers: SIGTERM or Ctrl-C stops the engine gracefully, and a second one ends it immediately. The
+    command prints the address of the engine and the reason why it ends; its log is the file engine.log in the home.
 
     \b
     Examples:
@@ -217,7 +222,7 @@ def serve(
 
 
 def _read_confs(descriptor: int | None) -> list[str]:
-    """Return Spark's settings (`key=value`) that the starting command has written to a file."""
+    """Return the Spark settings (`key=value`) that the command starting this engine has written to a file."""
     if descriptor is None:
         return []
     with os.fdopen(descriptor) as file:
@@ -243,11 +248,10 @@ def _run_engine(settings: Any, run_init: Callable[[EmbeddedEngine], None], repor
     except _InitFailed:
         return ExitCode.STATEMENT_FAILED
     except Exception as error:
-        # The outermost frame of the program: whatever Spark, the JVM or the system raise while they start or stop.
-        message = f"The engine ended with an error of its own: {type(error).__name__}: {error}"
-        report.report_failure(
-            EngineError("ENGINE_NOT_STARTED", message, hint=f"More stands in its log in {settings.home}.")
-        )
+        # The outermost frame of the program: reports every error of Spark, the JVM and the system.
+        message = f"The engine ended with an unexpected error: {type(error).__name__}: {error}"
+        hint = f"See its log in {settings.home}."
+        report.report_failure(EngineError("ENGINE_NOT_STARTED", message, hint=hint))
     else:
         report.print_message("stopped")
         return ExitCode.SUCCESS
@@ -255,13 +259,13 @@ def _run_engine(settings: Any, run_init: Callable[[EmbeddedEngine], None], repor
 
 
 class _InitFailed(Exception):
-    """A statement of the --init file failed; the error has been reported."""
+    """A statement of the --init file failed, and its error has been reported."""
 
 
 class _StartupReport:
-    """Report the start to the waiting process through a pipe, or to the user at a terminal.
+    """A reporter of the start: to the waiting process through a pipe, or to the user at a terminal.
 
-    An engine in the background prints nothing: its outputs are the log, which has everything already.
+    An engine in the background prints nothing, because its output is its log, which has these messages already.
     """
 
     def __init__(self, home: Path, descriptor: int | None) -> None:
@@ -270,7 +274,7 @@ class _StartupReport:
         self._in_background = descriptor is not None
 
     def report_ready(self, note: EngineNote) -> None:
-        self.print_message(f"The engine answers: {_location(note, str(self._home))}.")
+        self.print_message(f"The engine is ready: {_location(note, str(self._home))}.")
         self._notify_parent({"url": note.url})
 
     def report_failure(self, error: EngineError) -> None:
@@ -279,14 +283,14 @@ class _StartupReport:
         self.print_message(str(error))
         self._notify_parent({"error": asdict(error.report())})
 
-    def print_message(self, words: str) -> None:
+    def print_message(self, message: str) -> None:
         if not self._in_background:
             from jetsql.output.terminal_text import printable_lines
 
-            click.echo(printable_lines(words), err=True)
+            click.echo(printable_lines(message), err=True)
 
     def _notify_parent(self, message: dict[str, Any]) -> None:
-        """Write the message to the pipe. The parent may have exited, as a closed shell does; the engine goes on."""
+        """Write the message to the pipe. If the parent process has exited, the engine continues without it."""
         if self._descriptor is not None:
             with suppress(BrokenPipeError), os.fdopen(self._descriptor, "w") as pipe:
                 json.dump(message, pipe)

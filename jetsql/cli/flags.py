@@ -23,7 +23,7 @@ class ExitCode(IntEnum):
     NO_ENGINE = 3
     INTERRUPTED = 130
     OUTPUT_CLOSED = 141
-    """The reader of the output (`| head`) has closed it; the remaining statements were not run. 128 + SIGPIPE."""
+    """128 + SIGPIPE: the reader of the output (`| head`) closed it, and the remaining statements were not run."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Flags:
     secret_file: str | None = None
 
     def with_defaults(self, outer: Flags) -> Flags:
-        """Return these flags with those before the command's name as defaults."""
+        """Return these flags with defaults. outer: the flags before the name of the command."""
         return Flags(
             statements=outer.statements + self.statements,
             home=self.home if self.home is not None else outer.home,
@@ -72,7 +72,7 @@ class Flags:
 
 
 def _warn_of_secrets(context: click.Context, parameter: click.Parameter, pairs: tuple[str, ...]) -> tuple[str, ...]:
-    """Warn of a secret on the command line, which every user of the machine can read while the command runs."""
+    """Warn about a secret on the command line, because every user of the machine can read it. Return the pairs."""
     if pairs:
         from jetsql.jobs.model.redaction import is_secret
         from jetsql.secret_references import is_reference
@@ -80,67 +80,64 @@ def _warn_of_secrets(context: click.Context, parameter: click.Parameter, pairs: 
         for key, _, value in (pair.partition("=") for pair in pairs):
             if is_secret(key) and not is_reference(value):
                 click.echo(
-                    f"Warning: the value of --conf {key} can be read by every user of this machine while the command"
-                    f" runs. Write --conf {key}=secret:file:PATH or secret:env:NAME, or set it in config.toml.",
+                    f"Warning: every user of this machine can read the value of --conf {key} while the command runs."
+                    f" Write --conf {key}=secret:file:PATH or secret:env:NAME, or set it in config.toml.",
                     err=True,
                 )
     return pairs
 
 
 HOME_OPTION = click.option(
-    "--home", metavar="DIR", help="The engine's folder [JETSQL_HOME; else the platform's data folder]."
+    "--home", metavar="DIR", help="The engine's folder [JETSQL_HOME; default: in the platform's data folder]."
 )
 FORMAT_OPTION = click.option(
     "--format",
     "form",
     type=click.Choice(["table", "vertical", "csv", "json", "markdown"]),
-    help="How results are shown [table; check: text]. csv has a header, json is one object a line.",
+    help="The format of results [default: table; check: text]. csv has a header, json is one object for each row.",
 )
 MASTER_OPTION = click.option(
-    "--master", metavar="URL", help="Spark's master, where an engine is started [JETSQL_MASTER; else local[*]]."
+    "--master", metavar="URL", help="The Spark master of an engine to start [JETSQL_MASTER; default: local[*]]."
 )
 CONF_OPTION = click.option(
     "--conf",
     multiple=True,
     metavar="KEY=VALUE",
     callback=_warn_of_secrets,
-    help="A setting of Spark, where an engine is started; may be given often. A secret: KEY=secret:file:PATH.",
+    help="A Spark setting of an engine to start; may be repeated. Write a secret as KEY=secret:file:PATH.",
 )
 THRIFT_OPTIONS = (
-    click.option("--thrift", is_flag=True, help="Also open the Thrift endpoint, for JDBC and the tools that use it."),
+    click.option("--thrift", is_flag=True, help="Open the Thrift endpoint for JDBC clients."),
     click.option(
-        "--thrift-port", type=click.IntRange(0, 65535), metavar="PORT", help="Its port [0: any that is free]."
+        "--thrift-port", type=click.IntRange(0, 65535), metavar="PORT", help="The Thrift port [0: any free port]."
     ),
 )
 KAFKA_OPTION = click.option(
-    "--kafka", is_flag=True, help="Fetch Spark's Kafka connector at once, not when a Kafka table is first used."
+    "--kafka", is_flag=True, help="Load Spark's Kafka connector at the start, not at the first use of a Kafka table."
 )
 STORAGE_OPTION = click.option(
     "--storage",
     metavar="PLACE",
-    help="Where a new home has its checkpoints, snapshots and tables: a path or URI that all members reach [the home].",
+    help="The path or URI for checkpoints, snapshots and tables of a new home; all members must reach it [the home].",
 )
 SECRET_FILE_OPTION = click.option(
     "--secret-file",
     metavar="FILE",
-    help="The file with the secret of the cluster at --master [else cluster.secret next to config.toml].",
+    help="The file with the secret of the cluster at --master [default: cluster.secret next to config.toml].",
 )
-NO_START_OPTION = click.option("--no-start", is_flag=True, help="Start no engine when none runs: exit with 3 instead.")
+NO_START_OPTION = click.option("--no-start", is_flag=True, help="Do not start an engine; exit with 3 if none runs.")
 URL_OPTION = click.option(
     "--url",
     metavar="URL",
-    help="An engine on another machine, instead of a home [JETSQL_URL]; its token stands in JETSQL_TOKEN.",
+    help="The URL of an engine on another machine, instead of a home [JETSQL_URL]. Set its token in JETSQL_TOKEN.",
 )
-TRACES_OPTION = click.option(
-    "-v", "--verbose", "show_traces", is_flag=True, help="Show where in the engine errors came from."
-)
+TRACES_OPTION = click.option("-v", "--verbose", "show_traces", is_flag=True, help="Show stack traces of errors.")
 VARIABLES_OPTION = click.option(
     "--set",
     "variables",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A variable of the scripts, written ${NAME} there; may be given often. JETSQL_VAR_NAME in the environment "
-    "sets one too.",
+    help="A variable for ${NAME} in scripts; may be repeated. The environment variable JETSQL_VAR_NAME sets it too.",
 )
 ENGINE_OPTIONS: tuple[Callable[..., Any], ...] = (
     FORMAT_OPTION,
@@ -156,11 +153,11 @@ OPTIONS: tuple[Callable[..., Any], ...] = (
     click.option("-e", "statements", multiple=True, metavar="STATEMENTS", help="Run these statements."),
     *ENGINE_OPTIONS,
     VARIABLES_OPTION,
-    click.option("--continue", "keep_going", is_flag=True, help="Go on after a statement that failed."),
+    click.option("--continue", "keep_going", is_flag=True, help="Continue after a statement that failed."),
     click.option(
         "--embedded", is_flag=True, help="Run the engine in this process; its jobs stop gracefully when it ends."
     ),
-    click.option("--stay", is_flag=True, help="With --embedded: keep the jobs running until Ctrl-C when all is done."),
+    click.option("--stay", is_flag=True, help="With --embedded: keep the jobs running until Ctrl-C."),
 )
 
 
@@ -190,7 +187,7 @@ def parse_flags(context: click.Context, params: Mapping[str, Any]) -> Flags:
     for option in context.parent.command.params:
         name = option.name or ""
         if name not in known and getattr(outer, name, None):
-            raise click.UsageError(f"{context.command.name} has no use for {option.opts[-1]}.", context)
+            raise click.UsageError(f"{option.opts[-1]} does not apply to {context.command.name}.", context)
     return Flags(**params).with_defaults(outer)
 
 
@@ -210,5 +207,5 @@ def load_settings(flags: Flags) -> Settings:
         }
         return settings.load(home=flags.home, master=flags.master, conf=conf, flags=flag_values)
     except EngineError as error:
-        # Nothing was started yet: what is wrong is how we were called.
+        # No engine was started yet, so this is an error in the usage.
         raise click.UsageError(error.explanation) from error

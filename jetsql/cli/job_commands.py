@@ -42,7 +42,7 @@ JOB_ARGUMENT: Final = click.argument("job", metavar="JOB")
 
 
 @click.command("list-jobs")
-@click.option("-a", "--all", "all_jobs", is_flag=True, help="Those too that have ended.")
+@click.option("-a", "--all", "all_jobs", is_flag=True, help="Include jobs that have ended.")
 @add_options(*ENGINE_OPTIONS)
 @click.pass_context
 def list_jobs(context: click.Context, /, all_jobs: bool, **params: Any) -> None:
@@ -58,7 +58,7 @@ def list_jobs(context: click.Context, /, all_jobs: bool, **params: Any) -> None:
         run_query(
             parse_flags(context, params),
             text,
-            lambda rows, form: _format_for_people(select_columns(rows, _JOB_COLUMNS), form),
+            lambda rows, form: _format_table(select_columns(rows, _JOB_COLUMNS), form),
         )
     )
 
@@ -68,10 +68,10 @@ def list_jobs(context: click.Context, /, all_jobs: bool, **params: Any) -> None:
 @add_options(*ENGINE_OPTIONS)
 @click.pass_context
 def suspend(context: click.Context, /, job: str, **params: Any) -> None:
-    """Suspend a job, with its state kept.
+    """Suspend a job and keep its state.
 
-    It finishes its batch first. JOB is a name or an id. Returns when it is SUSPENDED; Ctrl-C ends the waiting, not the
-    suspending.
+    JOB is a name or an id. The job finishes its batch first. The command returns when the job is SUSPENDED; after
+    Ctrl-C, the job is suspended in the background.
 
     \b
     Examples:
@@ -86,9 +86,9 @@ def suspend(context: click.Context, /, job: str, **params: Any) -> None:
 @add_options(*ENGINE_OPTIONS)
 @click.pass_context
 def resume(context: click.Context, /, job: str, **params: Any) -> None:
-    """Start a suspended job where it stopped.
+    """Resume a suspended job from its state.
 
-    JOB is a name or an id. Returns when it is RUNNING; Ctrl-C ends the waiting, not the starting.
+    JOB is a name or an id. The command returns when the job is RUNNING; after Ctrl-C, the job starts in the background.
 
     \b
     Examples:
@@ -99,14 +99,14 @@ def resume(context: click.Context, /, job: str, **params: Any) -> None:
 
 @click.command()
 @click.argument("job", metavar="JOB", required=False)
-@click.option("--all", "all_jobs", is_flag=True, help="Every job that runs, one after the other.")
+@click.option("--all", "all_jobs", is_flag=True, help="Restart all running jobs, one after the other.")
 @add_options(*ENGINE_OPTIONS)
 @click.pass_context
 def restart(context: click.Context, /, job: str | None, all_jobs: bool, **params: Any) -> None:
     """Stop a job and start it again.
 
-    It stops between two batches. JOB is a name or an id. Returns when it is RUNNING again; Ctrl-C ends the waiting, not
-    the restart.
+    JOB is a name or an id. The job stops between two batches. The command returns when the job is RUNNING again; after
+    Ctrl-C, the job restarts in the background.
 
     \b
     Examples:
@@ -126,10 +126,10 @@ def restart(context: click.Context, /, job: str | None, all_jobs: bool, **params
 @add_options(*ENGINE_OPTIONS)
 @click.pass_context
 def cancel(context: click.Context, /, job: str, **params: Any) -> None:
-    """Stop a job for good. Its state is lost, its table stays.
+    """Cancel a job and delete its state. Its table is kept.
 
-    JOB is a name or an id. Its status is FAILED then, cancelled by user. To keep its state under a name, use
-    `save-snapshot -C`. Ctrl-C ends the waiting, not the cancelling.
+    JOB is a name or an id. The status of the job is then FAILED, cancelled by user. Use `save-snapshot -C` to keep its
+    state as a snapshot. After Ctrl-C, the job is cancelled in the background.
 
     \b
     Examples:
@@ -145,14 +145,14 @@ def cancel(context: click.Context, /, job: str, **params: Any) -> None:
 @add_options(*ENGINE_OPTIONS)
 @click.pass_context
 def save_snapshot(context: click.Context, /, job: str, name: str, then_cancel: bool, **params: Any) -> None:
-    """Keep a copy of a job's state under a name.
+    """Save a copy of a job's state as a snapshot.
 
-    A running job runs on. JOB is a name or an id. A new job starts from it with `submit -s NAME`.
+    JOB is a name or an id. A running job continues to run. `submit -s NAME` starts a new job from the snapshot.
 
     \b
     Examples:
       jetsql save-snapshot orders friday
-      jetsql save-snapshot -C orders last-words
+      jetsql save-snapshot -C orders final
     """
     from jetsql.jobs.model.job import quoted_name
 
@@ -163,7 +163,7 @@ def save_snapshot(context: click.Context, /, job: str, name: str, then_cancel: b
 
 
 @click.command("list-snapshots")
-@click.option("-F", "--full", "full", is_flag=True, help="Whole names of jobs, and everything else that is known.")
+@click.option("-F", "--full", "full", is_flag=True, help="Show full names of jobs, and all columns.")
 @add_options(*ENGINE_OPTIONS)
 @click.pass_context
 def list_snapshots(context: click.Context, /, full: bool, **params: Any) -> None:
@@ -176,7 +176,7 @@ def list_snapshots(context: click.Context, /, full: bool, **params: Any) -> None
     """
 
     def shape(rows: Rows, form: Format) -> Rows:
-        return _format_for_people(
+        return _format_table(
             select_columns(rows, _SNAPSHOT_COLUMNS + (_FULL_SNAPSHOT_COLUMNS if full else ())), form, shorten=not full
         )
 
@@ -188,7 +188,7 @@ def list_snapshots(context: click.Context, /, full: bool, **params: Any) -> None
 @add_options(*ENGINE_OPTIONS)
 @click.pass_context
 def delete_snapshot(context: click.Context, /, name: str, **params: Any) -> None:
-    """Delete a snapshot. Jobs that were started from it don't notice.
+    """Delete a snapshot. Jobs that were started from it are not affected.
 
     \b
     Examples:
@@ -202,11 +202,11 @@ def delete_snapshot(context: click.Context, /, name: str, **params: Any) -> None
 
 @click.command()
 @JOB_ARGUMENT
-@click.option("-x", "--extended", is_flag=True, help="What it captured, its versions and its runs' facts as well.")
+@click.option("-x", "--extended", is_flag=True, help="Include captured settings, versions and runs.")
 @add_options(*ENGINE_OPTIONS)
 @click.pass_context
 def describe(context: click.Context, /, job: str, extended: bool, **params: Any) -> None:
-    """Tell everything that is known of a job.
+    """Describe a job in detail.
 
     JOB is a name or an id.
 
@@ -221,19 +221,19 @@ def describe(context: click.Context, /, job: str, extended: bool, **params: Any)
 
 
 def _job_command(statement: str, job: str, description: str) -> JobCommand:
-    """Return a statement about a job that is repeated until it is done."""
+    """Return the command for a statement about a job that is repeated until the job has reached its state."""
     return JobCommand(f"{statement} {job_reference(job)}", description, lambda job_id: f"{statement} '{job_id}'")
 
 
 def _restart_command(job: str, label: str) -> JobCommand:
-    """Return the RESTART of a job. RESUME waits for it: a repeated RESTART would restart the job again."""
+    """Return the command to restart a job. It waits with RESUME, because RESTART would restart the job again."""
     return JobCommand(
         f"RESTART JOB {job_reference(job)}", f"restarting {label}", lambda job_id: f"RESUME JOB '{job_id}'"
     )
 
 
 def _restart_all(engine: RemoteEngine, console: Console, flags: Any) -> ExitCode:
-    """Restart every job, including those after one that failed."""
+    """Restart every running job, also after the restart of another job failed."""
     from jetsql.cli.statement_commands import error_text
     from jetsql.errors import ReportedError
 
@@ -256,7 +256,7 @@ def _restart_all(engine: RemoteEngine, console: Console, flags: Any) -> ExitCode
 
 
 def job_reference(job: str) -> str:
-    """Return a job as statements refer to it. A text that looks like an id is one, as in Jet."""
+    """Return a job as it is written in statements. As in Jet, a text in the form of an id is an id."""
     from jetsql.jobs.model.ids import canonical_id
     from jetsql.jobs.model.job import quoted_name
 
@@ -264,8 +264,8 @@ def job_reference(job: str) -> str:
     return quoted_name(job) if job_id is None else f"'{job_id}'"
 
 
-def _format_for_people(rows: FetchedRows, form: Format, shorten: bool = False) -> FetchedRows:
-    """Return a table with titles and short names for people; other forms keep the names of the columns."""
+def _format_table(rows: FetchedRows, form: Format, shorten: bool = False) -> FetchedRows:
+    """Return rows with titles, and short names on request, for a table; other formats keep the column names."""
     from jetsql.output.render import Format
 
     if form is not Format.TABLE:

@@ -1,7 +1,7 @@
-"""`jetsql logs`: the engine's log, or what concerns one job, merged with the job's history.
+"""`jetsql logs`: show the engine's log, or the log of a job, merged with the job's history.
 
-It reads the files in the home, because a log is needed most when no engine runs; only the history comes from the
-engine.
+The log is read from the files in the home, because it is needed most when no engine runs. Only the history is requested
+from the engine.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _HISTORY_COLUMNS: Final = ("time", "event", "from_status", "to_status", "message
 
 @click.command()
 @click.argument("job", metavar="[JOB]", required=False)
-@click.option("-f", "--follow", is_flag=True, help="Go on with what comes, until Ctrl-C.")
-@click.option("-n", "--lines", "limit", type=click.IntRange(min=0), metavar="N", help="Only the last N messages.")
+@click.option("-f", "--follow", is_flag=True, help="Print new messages, until Ctrl-C.")
+@click.option("-n", "--lines", "limit", type=click.IntRange(min=0), metavar="N", help="Print only the last N messages.")
 @add_options(HOME_OPTION)
 @click.pass_context
 def logs(context: click.Context, /, job: str | None, follow: bool, limit: int | None, **params: Any) -> None:
     """Show the log of the engine, or of one job.
 
-    JOB is a name or an id: shown are the messages that name the job or were logged by its run, and its history among
-    them. The log is engine.log in the home and those that were full before it. No engine is started; without one the
-    history is left out.
+    JOB is a name or an id. The log of a job consists of the messages that name it, those of its runs, and its history.
+    The messages are in the file engine.log of the home and in the older log files next to it. The command does not
+    start an engine; if none runs, the history is missing.
 
     \b
     Examples:
@@ -80,11 +80,11 @@ class _LoggedJob:
     engine: RemoteEngine | None  # None if none runs
 
     def concerns(self, record: Record) -> bool:
-        """Return whether a record is about this job: names may have belonged to earlier jobs, ids are unique."""
+        """Return whether a record is about this job. An earlier job may have had its name, but not its id."""
         return self.id in record.text or (record.job == self.name and record.time >= self.since)
 
     def history(self) -> list[Record]:
-        """Return every event so far; none if the engine has ended meanwhile."""
+        """Return the events so far, or none if the engine has ended meanwhile."""
         from jetsql.errors import EngineError
         from jetsql.home.log_reader import Record
 
@@ -121,7 +121,7 @@ class _LogView:
         self._printed_events = 0
 
     def messages(self, follow: bool, limit: int | None) -> Iterator[str]:
-        """Return the messages, the last `limit` of those that exist, and with `follow` those that come later."""
+        """Yield the existing messages, at most the last `limit`, and with `follow` also new messages."""
         existing = self._new_messages()
         yield from existing if limit is None else deque(existing, limit)
         while follow:
@@ -156,9 +156,7 @@ def _find_job(home: Path, job: str, console: Console, resources: ExitStack) -> _
 
     running = find_engine.find_engine(home)
     if running is None:
-        console.print_message(
-            f"No engine runs on {home}: what the log says is all there is, without the job's history."
-        )
+        console.print_message(f"No engine runs on {home}, so the job's history is missing.")
         return _job_from_store(home, job)
     engine = RemoteEngine(running.note.url, running.note.token)
     resources.callback(engine.close)
@@ -169,18 +167,18 @@ def _find_job(home: Path, job: str, console: Console, resources: ExitStack) -> _
 
 
 def _job_from_store(home: Path, job: str) -> _LoggedJob:
-    """Return the job as the store has it, which needs no engine. Raises ReportedError JOB_NOT_FOUND."""
+    """Return the job from the store, which needs no engine. Raises ReportedError JOB_NOT_FOUND."""
     from jetsql.errors import ReportedError, StatementError
     from jetsql.jobs.model.ids import canonical_id
     from jetsql.jobs.model.job import name_key
     from jetsql.jobs.store.store_file import StoreFile
 
     contents = StoreFile(home / "jetsql.db").contents()
-    wanted_id = canonical_id(job)
+    job_id = canonical_id(job)
     matches = [
         each
         for each in (contents.jobs if contents is not None else ())
-        if (each.id == wanted_id if wanted_id is not None else name_key(each.name) == name_key(job))
+        if (each.id == job_id if job_id is not None else name_key(each.name) == name_key(job))
     ]
     if not matches:
         raise ReportedError(StatementError("JOB_NOT_FOUND", f"There is no job {job} in {home}.").report())

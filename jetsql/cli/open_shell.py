@@ -1,4 +1,4 @@
-"""`jetsql` without arguments: the shell on a terminal, otherwise the statements from standard input."""
+"""`jetsql` without arguments: open the shell on a terminal, otherwise run the statements from standard input."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from jetsql.shell.settings.shell_settings import ShellSettings
 
 _NEEDS_TERMINAL = (
-    "The shell shows itself on a terminal, and standard output is none. Use `jetsql -e` or `jetsql run` for output "
-    "into a file or a pipe."
+    "The shell needs a terminal, and standard output is not one. Use `jetsql -e` or `jetsql run` for output to a file "
+    "or a pipe."
 )
 
 
@@ -32,7 +32,7 @@ def open_shell(flags: Flags) -> ExitCode:
         raise click.UsageError(_NEEDS_TERMINAL)
     for name, is_given in (("--embedded", flags.embedded), ("--stay", flags.stay), ("--continue", flags.keep_going)):
         if is_given:
-            raise click.UsageError(f"{name} goes with -e and `jetsql run`, not with the shell.")
+            raise click.UsageError(f"{name} does not apply to the shell. Use it with -e or `jetsql run`.")
     return _run_shell(flags)
 
 
@@ -41,10 +41,8 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 def _run_shell(flags: Flags) -> ExitCode:
-    settings, is_local = (
-        load_settings(flags),
-        remote_url(flags) is None,
-    )  # what is wrong is told before there is a prompt
+    # Errors in the settings and the URL are reported before the prompt appears.
+    settings, is_local = load_settings(flags), remote_url(flags) is None
     shell_settings, values = _shell_settings(flags), script_variables(flags)
 
     def connect_engine(progress: ShellStartupReporter) -> RemoteEngine:
@@ -52,7 +50,7 @@ def _run_shell(flags: Flags) -> ExitCode:
 
         try:
             return connect(settings, flags if progress.start_engine else replace(flags, no_start=True), progress)
-        except click.UsageError as error:  # which is found out when the shell is there already
+        except click.UsageError as error:  # raised when the shell is already open
             raise EngineError("INVALID_SETTING", error.message) from error
 
     import platformdirs

@@ -1,6 +1,6 @@
 """Run statements and files: `jetsql -e` and `jetsql run`.
 
-Everything wrong with the call or the files is reported before an engine is searched or started.
+Errors in the usage and in the files are reported before an engine is found or started.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def execute(flags: Flags, files: Sequence[str]) -> ExitCode:
-    """Run everything and return the exit code. Raises click.UsageError for a wrong call."""
+    """Run the statements and files, and return the exit code. Raises click.UsageError for a wrong usage."""
     from jetsql.output.console import process_console
     from jetsql.output.diagnostics import Diagnostic
 
     if flags.stay and not flags.embedded:
-        raise click.UsageError("--stay goes with --embedded: in an engine of their own the jobs keep running anyway.")
+        raise click.UsageError("--stay needs --embedded: jobs in a background engine keep running without it.")
     scripts = [*_inline_scripts(flags.statements), *read_files(files)]
     settings = load_settings(flags)
     steps = prepare_scripts(flags, scripts)
@@ -47,7 +47,7 @@ def execute(flags: Flags, files: Sequence[str]) -> ExitCode:
 
 
 def prepare_scripts(flags: Flags, scripts: Sequence[Script]) -> list[PreparedStatement | Diagnostic]:
-    """Return the statements of scripts with their variables filled in. Raises click.UsageError for a bad --set."""
+    """Return the statements of scripts after substituting variables. Raises click.UsageError for a wrong --set."""
     from jetsql import script
 
     return script.prepare(scripts, script_variables(flags))
@@ -70,8 +70,8 @@ def _run_on_engine(
     except EngineError as error:
         console.print_message(str(error))
     except Exception as error:
-        # The outermost frame of the program: whatever Spark or the JVM raise while they start or stop.
-        console.print_message(f"The engine could not start or stop as it should: {error}")
+        # The outermost frame of the program: reports every error of Spark and the JVM.
+        console.print_message(f"The engine failed to start or stop: {error}")
     return ExitCode.NO_ENGINE
 
 
@@ -102,7 +102,7 @@ def _run_and_close(
         console.discard_output()
         code = ExitCode.OUTPUT_CLOSED
     finally:
-        interrupts.begin_shutdown("stopping the jobs" if flags.embedded else "leaving; the jobs go on")
+        interrupts.begin_shutdown("stopping the jobs" if flags.embedded else "exiting; the jobs continue to run")
         engine.close()
     return ExitCode.INTERRUPTED if interrupts.is_requested else code
 
@@ -117,13 +117,13 @@ def _run_statements(
     if outcome is script.ScriptOutcome.ENGINE_LOST:
         return ExitCode.NO_ENGINE
     if flags.stay and (outcome is script.ScriptOutcome.SUCCEEDED or flags.keep_going):
-        console.print_message("the jobs keep running; Ctrl-C stops them")
+        console.print_message("The jobs keep running. Press Ctrl-C to stop them.")
         threading.Event().wait()
     return ExitCode.SUCCESS if outcome is script.ScriptOutcome.SUCCEEDED else ExitCode.STATEMENT_FAILED
 
 
 def script_variables(flags: Flags) -> dict[str, str]:
-    """Return the variables of scripts from flags and environment. Raises click.UsageError for a bad --set."""
+    """Return the variables of scripts from flags and environment. Raises click.UsageError for a wrong --set."""
     from jetsql import script
 
     return script.variables(os.environ, _flag_variables(flags))
@@ -140,7 +140,9 @@ def _flag_variables(flags: Flags) -> dict[str, str]:
         raise click.UsageError(error.explanation) from error
     for name in values:
         if not is_variable_name(name):
-            raise click.UsageError(f"--set: {name!r} is no name: letters, digits and _, and no digit at the beginning.")
+            raise click.UsageError(
+                f"--set: {name!r} is not a valid name. Use letters, digits and _, and no digit at the beginning."
+            )
     return values
 
 
@@ -152,12 +154,12 @@ def _inline_scripts(statements: Iterable[str]) -> list[Script]:
         try:
             script.text.encode()
         except UnicodeEncodeError as error:
-            raise click.UsageError("-e: the statements are not UTF-8.") from error
+            raise click.UsageError("-e: the statements are not valid UTF-8.") from error
     return scripts
 
 
 def read_files(names: Sequence[str]) -> list[Script]:
-    """Read the files as scripts, `-` being standard input. Raises click.UsageError for text that is not UTF-8."""
+    """Return the scripts in the files; `-` is standard input. Raises click.UsageError for an unreadable file."""
     if names.count("-") > 1:
         raise click.UsageError("Standard input (-) can be read only once.")
     return [_read(name) for name in names]
@@ -174,12 +176,12 @@ def _read(name: str) -> Script:
         raise click.UsageError(f"{label}: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise click.UsageError(f"{label}: line {line} is not UTF-8.") from error
+        raise click.UsageError(f"{label}: line {line} is not valid UTF-8.") from error
 
 
 def _read_bytes(name: str) -> bytes:
     if not name:
-        raise click.UsageError("The name of a file is empty.")
+        raise click.UsageError("A file name is empty.")
     if name != "-":
         return Path(name).read_bytes()
     if sys.stdin is None:

@@ -1,6 +1,6 @@
-"""Run one JetSQL statement built from a command's arguments, wait for it and show its result.
+"""Run the statement that a command stands for, wait for it, and show its result.
 
-The commands implement nothing of their own: each is a statement that a user could enter.
+The commands have no logic of their own: each runs a statement that the user could enter as well.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     Shape = Callable[[Rows, Format], Rows]
 
-_IN_TRANSITION: Final = ("STARTING", "COMPLETING")  # NOT_RUNNING may be for long: the row says why
-_STOPPED_WAITING: Final = "Stopped waiting; {} goes on in the engine. `jetsql list-jobs` tells how it goes."
+_IN_TRANSITION: Final = ("STARTING", "COMPLETING")  # NOT_RUNNING may last long, and the row has its reason
+_STOPPED_WAITING: Final = "Stopped waiting. The engine continues {}; `jetsql list-jobs` shows the status."
 
 
 @dataclass(frozen=True)
 class FetchedRows:
-    """Rows that have been fetched."""
+    """A result whose rows have been fetched."""
 
     columns: tuple[Column, ...]
     table: tuple[tuple[Any, ...], ...]
@@ -45,8 +45,8 @@ class JobCommand:
     """A statement about a job that takes time."""
 
     text: str
-    description: str  # what the user waits for
-    # returns the statement that waits for a job id, if the engine answered before the job was done
+    description: str  # of the action, such as "suspending orders"
+    # Returns the statement to wait with, for the id of a job that is still in transition.
     wait_statement: Callable[[str], str] | None = None
 
 
@@ -62,7 +62,7 @@ def run_with_engine(flags: Flags, work: Callable[[RemoteEngine, Console], ExitCo
 
 
 def run_and_report(work: Callable[[Console], ExitCode | None]) -> ExitCode:
-    """Do the work, report its errors as commands do, and return the exit code."""
+    """Do the work, print its errors, and return the exit code."""
     from jetsql.errors import EngineError, ReportedError
     from jetsql.output.console import process_console
     from jetsql.output.result_sink import OutputClosed
@@ -86,7 +86,7 @@ def run_and_report(work: Callable[[Console], ExitCode | None]) -> ExitCode:
 
 
 def run_query(flags: Flags, text: str, shape: Shape | None = None) -> ExitCode:
-    """Run a statement that only reads and show its rows. shape: changes the rows before they are shown."""
+    """Run a query and show its rows. shape: changes the rows before they are shown."""
 
     def work(engine: RemoteEngine, console: Console) -> None:
         rows = engine.run(text)
@@ -96,7 +96,7 @@ def run_query(flags: Flags, text: str, shape: Shape | None = None) -> ExitCode:
 
 
 def run_command(flags: Flags, command: JobCommand) -> ExitCode:
-    """Run a statement that changes something, wait until it is done, and show its row."""
+    """Run a statement about a job, wait until the job has reached its state, and show its row."""
 
     def work(engine: RemoteEngine, console: Console) -> None:
         print_rows(console, run_job_command(engine, console, command), flags)
@@ -105,9 +105,9 @@ def run_command(flags: Flags, command: JobCommand) -> ExitCode:
 
 
 def run_job_command(engine: RemoteEngine, console: Console, command: JobCommand) -> FetchedRows:
-    """Return what the statement returned when the job had reached its state.
+    """Run a statement about a job, and return its result when the job has reached its state.
 
-    Raises ReportedError, EngineError, and KeyboardInterrupt after reporting that only the waiting has ended.
+    Raises ReportedError, EngineError, and KeyboardInterrupt after a message that the engine continues.
     """
     from jetsql.output.terminal_text import printable
 
@@ -135,15 +135,15 @@ def _job_in_transition(fetched: FetchedRows) -> str | None:
 
 
 def select_columns(rows: Rows, names: Iterable[str]) -> FetchedRows:
-    """Return these columns, in this order."""
+    """Return rows with the named columns that exist, in the order of the names."""
     available = [column.name for column in rows.columns]
     indexes = [available.index(name) for name in names if name in available]
-    table = tuple(tuple(row[place] for place in indexes) for row in rows.rows)
-    return FetchedRows(tuple(rows.columns[place] for place in indexes), table)
+    table = tuple(tuple(row[index] for index in indexes) for row in rows.rows)
+    return FetchedRows(tuple(rows.columns[index] for index in indexes), table)
 
 
 def print_rows(console: Console, rows: Rows, flags: Flags) -> None:
-    """Print the rows in the form that the flags name."""
+    """Print the rows in the format of the flags."""
     from jetsql.output.render import render_lines
 
     for line in render_lines(rows, output_format(flags)):
@@ -151,14 +151,14 @@ def print_rows(console: Console, rows: Rows, flags: Flags) -> None:
 
 
 def output_format(flags: Flags) -> Format:
-    """Return the form that the flags name, table by default."""
+    """Return the format of the flags; the default is a table."""
     from jetsql.output.render import Format
 
     return Format(flags.form or "table")
 
 
 def error_text(report: ErrorReport) -> str:
-    """Return an error of a generated statement without its place, which the user does not know."""
+    """Return the text of an error in a generated statement, without its position in that statement."""
     condition = f"[{report.condition}] " if report.condition else ""
     text = f"{condition}{report.message} {report.hint}".strip()
     return f"{text}\n{report.trace}".strip()

@@ -1,4 +1,4 @@
-"""`jetsql submit`: turn the INSERT in a file into CREATE JOB, with errors at their places in the file."""
+"""`jetsql submit`: make a CREATE JOB from the INSERT in a file, and report errors with their positions in the file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file", metavar="FILE.sql")
 @click.option("-n", "--name", required=True, metavar="NAME", help="The job's name.")
-@click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE", help="An option; may be given often.")
+@click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE", help="A job option; may be repeated.")
 @click.option("-s", "--snapshot", metavar="NAME", help="Start from the state in this snapshot.")
 @add_options(VARIABLES_OPTION, *ENGINE_OPTIONS)
 @click.pass_context
@@ -35,11 +35,11 @@ def submit(
     snapshot: str | None,
     **params: Any,
 ) -> None:
-    """Make a job of the INSERT in a file.
+    """Create and start a job from the INSERT in a file.
 
-    The job is started. The file (- reads standard input) holds one statement, INSERT INTO ..., INSERT OVERWRITE ... or
-    SINK INTO ..., without CREATE JOB before it. Returns when the first batch is committed, or after some seconds that
-    it is still running.
+    The file (- is standard input) has one statement: INSERT INTO ..., INSERT OVERWRITE ... or SINK INTO ..., without
+    CREATE JOB before it. The command returns when the first batch is committed, or after some seconds if that takes
+    longer.
 
     \b
     Examples:
@@ -66,7 +66,7 @@ def _submit_script(flags: Flags, script: Script, prefix: str, name: str) -> Exit
 
 
 def _single_statement(script: Script, steps: list[PreparedStatement | Diagnostic]) -> PreparedStatement | Diagnostic:
-    """Return the one statement of the file, or its error. Raises click.UsageError if there is none."""
+    """Return the only statement of the file, or its error. Raises click.UsageError for a file without statements."""
     from jetsql.output.diagnostics import Diagnostic
 
     if not steps:
@@ -76,8 +76,8 @@ def _single_statement(script: Script, steps: list[PreparedStatement | Diagnostic
         return error or steps[0]
     second = steps[1]
     assert not isinstance(second, Diagnostic)
-    message = "A file that is submitted holds one statement, and here begins another."
-    return Diagnostic(script, second.start, "", message, "Scripts of statements are run with: jetsql run FILE.sql")
+    message = "A submitted file has only one statement, but a second one begins here."
+    return Diagnostic(script, second.start, "", message, "Run a script with: jetsql run FILE.sql")
 
 
 def _create_job(engine: RemoteEngine, console: Console, body: PreparedStatement, name: str, flags: Flags) -> ExitCode:
@@ -92,7 +92,7 @@ def _create_job(engine: RemoteEngine, console: Console, body: PreparedStatement,
 
 
 def _error_text(body: PreparedStatement, report: ErrorReport) -> str:
-    """Return an error at its place in the file; errors of the name or an option have none there."""
+    """Return the text of an error, with its position in the file unless it is in the generated CREATE JOB."""
     from jetsql.script import diagnose
 
     if report.line == 1 and (report.column or 0) <= len(body.prefix):
@@ -101,7 +101,7 @@ def _error_text(body: PreparedStatement, report: ErrorReport) -> str:
 
 
 def _create_job_prefix(name: str, options: tuple[str, ...], snapshot: str | None) -> str:
-    """Return CREATE JOB up to its AS. Raises click.UsageError for options that are no pairs."""
+    """Return CREATE JOB up to its AS. Raises click.UsageError for an option that is not KEY=VALUE."""
     from jetsql.errors import EngineError
     from jetsql.jobs.model.job import quoted_name, quoted_text
     from jetsql.settings import pair

@@ -17,7 +17,10 @@ from jetsql.resultset import Column
 
 
 class ArrowRows:
-    """Rows that can be read once; `columns` have Spark's types. Raises as `RemoteEngine.run`, also while reading."""
+    """The rows of an Arrow stream, which can be read once; `columns` have Spark's types.
+
+    Raises the errors of `RemoteEngine.run`, also while rows are read.
+    """
 
     def __init__(self, response: HTTPResponse) -> None:
         self._source = _ResponseFile(response)
@@ -26,7 +29,7 @@ class ArrowRows:
         self.columns = tuple(Column(each["name"], each["type"], each["structure"]) for each in described)
 
     def reader(self, translate_errors: Callable[[], AbstractContextManager[None]]) -> Any:
-        """Return a `pyarrow.RecordBatchReader`. translate_errors: context in which batches are read."""
+        """Return a `pyarrow.RecordBatchReader`. translate_errors: returns the context in which batches are read."""
         schema = self._stream.schema.remove_metadata()
         return pyarrow.RecordBatchReader.from_batches(schema, self._batches(schema, translate_errors))
 
@@ -49,7 +52,7 @@ class ArrowRows:
 
 
 class _ResponseFile(io.RawIOBase):
-    """The response as a file for pyarrow. Keeps the last piece: one that is no Arrow message is an error."""
+    """The response as a file for pyarrow. It keeps the last chunk, which is an error if it is no Arrow message."""
 
     def __init__(self, response: HTTPResponse) -> None:
         self._response = response
@@ -70,4 +73,4 @@ class _ResponseFile(io.RawIOBase):
 
 
 def _connection_lost(error: Exception) -> EngineError:
-    return EngineError("CONNECTION_LOST", f"The engine ended in the middle of the rows: {error}.")
+    return EngineError("CONNECTION_LOST", f"The connection to the engine was lost while rows were read: {error}.")

@@ -1,8 +1,8 @@
 """Decode values of the HTTP endpoint's rows to Python, by the types of their columns.
 
-The inverse of `jetsql.output.values.as_json`: decimals are `Decimal`, timestamps datetimes with their offset,
-TIMESTAMP_NTZ datetimes without, structs are like named tuples, maps are dictionaries. A column's `structure` is Spark's
-JSON form of its type: a text for a simple type, an object for a nested one.
+This is the inverse of `jetsql.output.values.as_json`. A DECIMAL is a `Decimal`, a TIMESTAMP a datetime with its offset,
+a TIMESTAMP_NTZ a datetime without one, a STRUCT like a named tuple, and a MAP a dictionary. The `structure` of a column
+is Spark's JSON form of its type: a string for a simple type, an object for a nested one.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Decoder = Callable[[Any], Any]
 
 
 class Struct(tuple[Any, ...]):
-    """A value of a STRUCT: a tuple with the names of its members, as Spark's Row."""
+    """A value of a STRUCT: a tuple with the names of its members, like Spark's Row."""
 
     __fields__: tuple[str, ...]
 
     def __new__(cls, names: Sequence[str], values: Sequence[Any]) -> Struct:
-        made = super().__new__(cls, tuple(values))
-        made.__fields__ = tuple(names)
-        return made
+        struct = super().__new__(cls, tuple(values))
+        struct.__fields__ = tuple(names)
+        return struct
 
     def as_dict(self) -> dict[str, Any]:
         """Return the members by name."""
@@ -37,7 +37,7 @@ class Struct(tuple[Any, ...]):
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """A JSON object with its members in order; names may be repeated."""
+    """The members of a JSON object, in order; names may be repeated."""
 
 
 def parse_line(line: bytes) -> _Pairs | Any:
@@ -78,7 +78,7 @@ def _map(structure: Mapping[str, Any]) -> Decoder:
 
 
 def _key(structure: Any) -> Decoder:
-    """Return the decoder of a map's keys: JSON keys are texts whatever their type."""
+    """Return the decoder of a map's keys. In JSON, keys of all types are strings."""
     if isinstance(structure, Mapping):
         decode = _nullable(structure)
         return lambda text: _hashable(decode(parse_line(text.encode())))
@@ -113,7 +113,7 @@ def _seconds(text: str) -> timedelta:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of a type without a class in Python: texts stay, numbers keep their digits."""
+    """Return a value of a type without a Python class: a string as it is, a number as its digits."""
     return str(value) if isinstance(value, str) else value
 
 

@@ -1,8 +1,8 @@
-"""Parse which engine a connection is for: that of a home folder, or one at a URL.
+"""Parse the address of an engine: its home folder, or the URL of its HTTP endpoint.
 
-jetsql://:TOKEN@HOST:PORT/SCHEMA        an engine's HTTP endpoint; ?tls=true if a proxy terminates TLS
+jetsql://:TOKEN@HOST:PORT/SCHEMA        an HTTP endpoint; ?tls=true if a proxy terminates TLS
 http://:TOKEN@HOST:PORT/PREFIX          the same, with the path prefix of a proxy
-jetsql:///SCHEMA?home=DIR&start=false   the engine of a home, started unless forbidden
+jetsql:///SCHEMA?home=DIR&start=false   the engine of a home; it is started by default
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class EngineAddress:
     token: str = field(repr=False)
     home: str | None = None  # None for the home of the settings
     schema: str | None = None
-    start: bool = True  # the engine of the home if none runs
+    start: bool = True  # start the engine of the home if none runs
 
     def endpoint(self) -> tuple[str, str]:
-        """Return URL and token of the HTTP endpoint now: the engine of a home changes its port with each start.
+        """Return the current URL and token of the HTTP endpoint. The port may change when an engine restarts.
 
         Raises EngineError ENGINE_NOT_REACHABLE, ENGINE_NOT_STARTED, HOME_IN_USE.
         """
         if self.url is not None:
             return self.url, self.token
-        # Not needed for a URL, and what these import may not be installed then.
+        # A URL does not need these, and a client with a URL may not have their dependencies installed.
         from jetsql.client.find_engine import find_engine, find_or_start_engine
         from jetsql.settings import load
 
@@ -52,11 +52,11 @@ class EngineAddress:
 def parse_address(
     home: str | os.PathLike[str] | None, url: str | None, token: str | None, schema: str | None, start: bool
 ) -> EngineAddress:
-    """Parse the arguments of `connect`. Raises ValueError for those that do not fit together."""
+    """Parse the arguments of `connect`. Raises ValueError for a wrong URL and for arguments that exclude each other."""
     if url is None:
         return EngineAddress(None, "", None if home is None else os.fspath(home), schema, start)
     if home is not None:
-        raise ValueError("Give a home or a URL, not both.")
+        raise ValueError("A home and a URL were given. Give only one.")
     return _parse_url(url, token, schema, start)
 
 
@@ -65,16 +65,17 @@ def _parse_url(url: str, token: str | None, schema: str | None, start: bool) -> 
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     unknown = [name for name in options if name not in _OPTIONS]
     if parts.scheme not in ("jetsql", "http", "https") or unknown:
-        name = repr(unknown[0]) if unknown and options[unknown[0]] else "without a value"  # a token, perhaps
-        what = f"There is no option {name}" if unknown else f"{redact_url(url)!r} has no scheme"
-        raise ValueError(f"{what} of an engine's URL. Write jetsql://:TOKEN@HOST:PORT/SCHEMA or http://HOST:PORT.")
+        problem = (
+            _unknown_option(unknown[0], options[unknown[0]]) if unknown else f"Unknown scheme: {redact_url(url)!r}."
+        )
+        raise ValueError(f"{problem} Write jetsql://:TOKEN@HOST:PORT/SCHEMA or http://HOST:PORT.")
     is_own_scheme = parts.scheme == "jetsql"
     path_schema = unquote(parts.path.strip("/")) if is_own_scheme else ""
     schema = schema or options.get("schema") or path_schema or None
     if not parts.hostname:
         return EngineAddress(None, "", options.get("home"), schema, start and _boolean_option(options, "start", True))
     if "home" in options:
-        raise ValueError("The URL has a host and a home; only one can be meant.")
+        raise ValueError("The URL has a host and a home. Give only one.")
     secret = token or unquote(parts.password or parts.username or "") or options.get("token")
     scheme = ("https" if _boolean_option(options, "tls", False) else "http") if is_own_scheme else parts.scheme
     prefix = "" if is_own_scheme else parts.path.rstrip("/")
@@ -83,13 +84,18 @@ def _parse_url(url: str, token: str | None, schema: str | None, start: bool) -> 
     return EngineAddress(f"{scheme}://{netloc}{prefix}", secret or os.environ.get("JETSQL_TOKEN", ""), schema=schema)
 
 
+def _unknown_option(name: str, value: str) -> str:
+    """Return the message about an unknown option. It leaves out a name without a value, which may be a token."""
+    return f"Unknown option: {name!r}." if value else "An unknown option has no value."
+
+
 def _split_url(url: str) -> tuple[SplitResult, int | None]:
-    """Return a URL in parts, and its port. Raises ValueError without the URL, which may contain a token anywhere."""
+    """Return the parts of a URL, and its port. Raises ValueError; its message leaves out the URL and so any token."""
     try:
         parts = urlsplit(url)
         return parts, parts.port
     except ValueError:
-        message = "An engine's URL has no port from 0 to 65535, or no address in its brackets."
+        message = "Its port is not a number from 0 to 65535, or the address in brackets is not valid."
         raise ValueError(f"{message} Write jetsql://:TOKEN@HOST:PORT/SCHEMA or http://HOST:PORT.") from None
 
 
@@ -98,5 +104,5 @@ def _boolean_option(options: Mapping[str, str], name: str, default: bool) -> boo
     if value is None:
         return default
     if value not in _BOOLEANS:
-        raise ValueError(f"The option {name} of an engine's URL is {value!r}; write true or false.")
+        raise ValueError(f"The option {name} is {value!r}. Write true or false.")
     return _BOOLEANS[value]

@@ -1,8 +1,8 @@
 """Find the engine of a home, and start one if none runs.
 
-An engine runs if it answers. Its note does not prove that: the note outlives an engine that was killed, and its process
-id may belong to another program. The lock on the home tells whether the home has an owner that does not answer yet, or
-never will because it is an engine inside another program.
+An engine runs if it answers a request. Its note does not prove that: the note of a killed engine remains, and its
+process id may belong to another program by now. The lock on the home shows whether the home has an owner that does not
+answer: an engine that is starting or stopping, or an engine inside another program.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class RunningEngine:
 
     note: EngineNote
     info: dict[str, Any]  # what `GET /v1/engine` returned
-    was_started: bool = False  # by this call
-    client: HttpClient | None = None  # the open connection, if the caller of `find` keeps it
+    was_started: bool = False  # this call started it
+    client: HttpClient | None = None  # the open connection, if the caller requested it
 
 
 def find_engine(home: Path, *, keep_connection: bool = False) -> RunningEngine | None:
@@ -68,7 +68,7 @@ def find_engine(home: Path, *, keep_connection: bool = False) -> RunningEngine |
         closing.callback(client.close)
         try:
             info = client.request("GET", "/v1/engine")
-        except (EngineError, ReportedError):  # the note outlived its engine, or its port is another program's by now
+        except (EngineError, ReportedError):  # the engine was killed, and another program may use its port
             return None
         if not isinstance(info, dict) or info.get("home") != str(home):
             return None
@@ -81,9 +81,9 @@ def find_engine(home: Path, *, keep_connection: bool = False) -> RunningEngine |
 def _other_version(home: Path, note: EngineNote) -> EngineError:
     return EngineError(
         "ENGINE_NOT_REACHABLE",
-        f"The engine on {home} is JetSQL {note.version} and speaks version {note.api} of its interface, this is JetSQL "
-        f"{VERSION} and speaks version {API}.",
-        hint=f"Use JetSQL {note.version}, or stop the engine with that one and start it with this one.",
+        f"The engine on {home} is JetSQL {note.version} with API version {note.api}; this is JetSQL {VERSION} with API "
+        f"version {API}.",
+        hint=f"Use JetSQL {note.version}, or stop the engine with it and start it with JetSQL {VERSION}.",
     )
 
 
@@ -103,21 +103,22 @@ def silent_engine_state(home: Path) -> str | None:
 def find_or_start_engine(settings: Settings, flags: Sequence[str] = (), conf: Sequence[str] = ()) -> RunningEngine:
     """Return the engine of a home, started in the background if none runs.
 
-    flags: of `jetsql serve`, if an engine has to be started. conf: its settings of Spark, as `key=value`.
-    Raises EngineError ENGINE_NOT_STARTED, HOME_IN_USE, HOME_NOT_USABLE and the reason why the engine could not start.
+    flags: flags of `jetsql serve` for an engine that has to be started.
+    conf: Spark settings for it, as `key=value`.
+    Raises EngineError ENGINE_NOT_STARTED, HOME_IN_USE, HOME_NOT_USABLE, and the error with which the start failed.
     """
     home = make_home(settings.home)
     engine = find_engine(home)
     if engine is not None:
         return engine
-    from filelock import FileLock, Timeout  # takes its time to import, and an engine that runs needs no lock
+    from filelock import FileLock, Timeout  # slow to import, and not needed when an engine runs
 
     try:
-        # Of two concurrent starts, the second finds the engine of the first.
+        # The second of two concurrent starts finds the engine of the first.
         with FileLock(home / "start.lock", mode=MODE, timeout=_START_SECONDS):
             return find_engine(home) or _await_owner(home) or _start_engine(home, flags, conf)
     except Timeout as error:
-        message = f"Somebody else has been starting an engine on {home} for {_START_SECONDS:g} s."
+        message = f"Another process has been starting an engine on {home} for {_START_SECONDS:g} s."
         raise EngineError("ENGINE_NOT_STARTED", message, hint=f"See {home / LOG}.") from error
     except OSError as error:
         raise not_usable(home, error) from error
@@ -150,8 +151,8 @@ def _await_owner(home: Path) -> RunningEngine | None:
 def _home_in_use(home: Path, process: str) -> EngineError:
     return EngineError(
         "HOME_IN_USE",
-        f"An engine inside another program owns {home}: {process}.",
-        hint="It can only be used from there. End it, or use another folder (--home).",
+        f"An engine inside another program owns the home {home}: {process}.",
+        hint="End that program, or use another folder (--home).",
     )
 
 
@@ -159,7 +160,7 @@ def _is_service(home: Path) -> bool:
     try:
         return bool(json.loads((home / "engine.owner").read_text(encoding="utf-8")).get("service"))
     except (OSError, ValueError, AttributeError):
-        return True  # between two owners, or just written
+        return True  # the file is missing between two owners, or is being written
 
 
 def _start_engine(home: Path, flags: Sequence[str], conf: Sequence[str]) -> RunningEngine:
@@ -177,16 +178,18 @@ def _start_engine(home: Path, flags: Sequence[str], conf: Sequence[str]) -> Runn
         raise error
     engine = find_engine(home)
     if engine is None:
-        raise EngineError("ENGINE_NOT_STARTED", "The engine started and is gone.", hint=f"See {home / LOG}.")
+        raise EngineError("ENGINE_NOT_STARTED", "The engine started, but does not answer.", hint=f"See {home / LOG}.")
     return replace(engine, was_started=True)
 
 
 def _run_until_ready(home: Path, flags: Sequence[str], conf: Sequence[str]) -> tuple[dict[str, Any], int, str]:
-    """Return the report of the new engine (ready, or its error); otherwise its exit code and last log lines.
+    """Start an engine, wait, and return its report (ready, or its error), its exit code and its last log lines.
 
-    Spark's settings are passed in an unnamed file: arguments of a process can be read by every user.
+    Without a report, the engine has ended.
+
+    Spark's settings are passed in an unnamed file, because every user can read the arguments of a process.
     """
-    import subprocess  # here, because most commands find an engine that runs
+    import subprocess  # not at the top, because most commands find a running engine
     from tempfile import TemporaryFile
 
     reading, writing = os.pipe()
@@ -204,9 +207,9 @@ def _run_until_ready(home: Path, flags: Sequence[str], conf: Sequence[str]) -> t
             start_new_session=True,
         )
         os.close(writing)
-        report = pipe.read()  # ends when it answers, or with the process
+        report = pipe.read()  # the engine closes the pipe when it is ready, or when it ends
     if report:
-        process.returncode = 0  # no ResourceWarning: the process is meant to outlive this one
+        process.returncode = 0  # prevents a ResourceWarning, because the engine outlives this process
         return json.loads(report), 0, ""
     return {}, process.wait(), _log_tail(home / LOG, log_start)
 
@@ -224,17 +227,18 @@ def _to_engine_error(report: dict[str, Any]) -> EngineError:
 
 
 class StopOutcome(Enum):
-    """The outcome of `stop_engine`. STILL_STOPPING: the time is up, and the engine is still stopping."""
+    """The outcome of `stop_engine`."""
 
     STOPPED = "ended"
     NOT_RUNNING = "none ran"
-    STILL_STOPPING = "still stopping"
+    STILL_STOPPING = "still stopping"  # at the time limit
 
 
 def stop_engine(home: Path, seconds: float) -> StopOutcome:
-    """Ask the engine of a home to stop gracefully, even while it starts, and wait for it.
+    """Stop the engine of a home gracefully, also one that is starting, and wait until it has ended.
 
-    Raises EngineError HOME_IN_USE for one inside another program.
+    seconds: the time limit.
+    Raises EngineError HOME_IN_USE for an engine inside another program.
     """
     until = monotonic() + seconds
     was_running = False
@@ -253,6 +257,6 @@ def stop_engine(home: Path, seconds: float) -> StopOutcome:
 
 def _request_stop(note: EngineNote) -> None:
     client = HttpClient(note.url, note.token)
-    with suppress(EngineError):  # it has ended meanwhile, or it is asked again
+    with suppress(EngineError):  # the engine has ended meanwhile, or the caller repeats the request
         client.request("POST", "/v1/engine/stop", {})
     client.close()

@@ -1,7 +1,7 @@
-"""One connection to an engine's HTTP endpoint, using only the standard library.
+"""A connection to an engine's HTTP endpoint.
 
-`http.client` takes 30 ms to import where the popular libraries take 200, and `jetsql list-jobs` has to answer in half a
-second including the start of Python.
+It uses `http.client`, which takes 30 ms to import; the popular libraries take 200 ms. `jetsql list-jobs` has to finish
+within half a second, including the start of Python.
 """
 
 from __future__ import annotations
@@ -21,30 +21,33 @@ from jetsql.home.discovery import new_nonce, proof
 from jetsql.jobs.model.redaction import redact_url
 
 RESPONSE_SECONDS: Final = 10.0
-"""The longest time an engine may take for a request that needs no Spark."""
+"""The time limit of a request that needs no Spark."""
 
-# The engine closes a connection that was idle for five seconds. A request sent at that moment would be lost, and the
-# client could not tell whether it was done.
+# The engine closes a connection after five idle seconds. The client would not know whether the engine had run a request
+# that was sent at the same time.
 _KEEP_ALIVE_SECONDS: Final = 3.0
 
 # Limit how much is read from a server that has not been authenticated.
 _HEALTH_BYTES: Final = 4096
 
-# What an engine answers to a request under a name that it is not known by.
+# The HTTP status for a host name that the engine does not accept.
 _FORBIDDEN: Final = 403
 
-# Errors of the engine: every statement would fail.
+# The HTTP status of an engine that has too many connections.
+_UNAVAILABLE: Final = 503
+
+# Conditions with which every statement would fail.
 _ENGINE_CONDITIONS: Final = frozenset(
     f"JETSQL.{condition}" for condition in ("ENGINE_NOT_STARTED", "ENGINE_NOT_REACHABLE", "NOT_AUTHORIZED")
 )
 
 
 class RequestNotSent(EngineError):
-    """No connection to an engine was possible: it never received the request."""
+    """The request was not sent, because there was no connection to an engine."""
 
 
 class HttpClient:
-    """Send requests one after the other; a response must be read to its end, or closed, before the next."""
+    """A client that sends one request at a time. A response has to be read to its end, or closed, before the next."""
 
     def __init__(self, url: str, token: str, connect_seconds: float = RESPONSE_SECONDS) -> None:
         self.url = url.rstrip("/")
@@ -56,8 +59,8 @@ class HttpClient:
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Return the JSON of a short response, or None if it is empty.
 
-        Raises EngineError ENGINE_NOT_REACHABLE, CONNECTION_LOST, NOT_AUTHORIZED (as RequestNotSent if the engine never
-        received it), and ReportedError for what the engine refuses.
+        Raises EngineError ENGINE_NOT_REACHABLE, CONNECTION_LOST, NOT_AUTHORIZED (as RequestNotSent if the request was
+        not sent), and ReportedError for an error that the engine reports.
         """
         response = self._send(method, path, body, self._connect_seconds)
         with _translate_errors(self.url, "CONNECTION_LOST"):
@@ -68,11 +71,11 @@ class HttpClient:
             raise _not_an_engine(self.url, response.status) from error
 
     def stream_lines(self, path: str, body: Mapping[str, Any]) -> Generator[bytes, None, None]:
-        """Yield the lines of a long response as they arrive, without a time limit. Raises as `request`."""
+        """Yield the lines of a long response when they arrive, without a time limit. Raises as `request`."""
         return self._lines(self._send("POST", path, body, None))
 
     def open_response(self, path: str, body: Mapping[str, Any], accept: str) -> HTTPResponse:
-        """Return a long response of another format; the caller reads it and calls `close`. Raises as `request`."""
+        """Return a long response in another format, which the caller reads and closes. Raises as `request`."""
         return self._send("POST", path, body, None, accept)
 
     def close(self) -> None:
@@ -125,19 +128,19 @@ class HttpClient:
         return open_connection
 
     def _check_engine(self, connection: HTTPConnection) -> None:
-        """Let the engine prove that it knows the token before the token is sent to it.
+        """Request a proof that the engine knows the token, before the token is sent to it.
 
-        The address of an engine that was killed may belong to another program by now. Raises RequestNotSent
-        NOT_AUTHORIZED.
+        Another program may use the address of an engine that was killed.
+        Raises RequestNotSent NOT_AUTHORIZED, and ENGINE_NOT_REACHABLE for an engine with too many connections.
         """
         nonce = new_nonce()
         connection.request("GET", f"{self.url_path}/healthz?nonce={nonce}")
-        connection.auto_open = 0  # `http.client` must not reconnect: another program may listen there by then
+        connection.auto_open = 0  # `http.client` must not reconnect, because another program may listen there by then
         response = connection.getresponse()
         content = response.read(_HEALTH_BYTES)
         if not compare_digest(_proof_in(content).encode(errors="replace"), proof(self._token, nonce).encode()):
             connection.close()
-            raise _host_refused(self.url) if response.status == _FORBIDDEN else _proof_failed(self.url)
+            raise _check_error(self.url, response.status)
 
     def _closing_on_failure(self) -> _CloseOnFailure:
         return _CloseOnFailure(self)
@@ -178,36 +181,37 @@ def _proof_in(content: bytes) -> str:
         return ""
 
 
-def _proof_failed(url: str) -> RequestNotSent:
-    return RequestNotSent(
-        "NOT_AUTHORIZED",
-        f"What answers at {redact_url(url)} does not know the token, so nothing was sent to it.",
-        hint="Either the token is wrong, or another program has the address that the engine had.",
-    )
-
-
-def _host_refused(url: str) -> RequestNotSent:
-    """Return the error for a host name that the engine does not accept."""
-    name = urlsplit(url).hostname
-    return RequestNotSent(
-        "NOT_AUTHORIZED",
-        f"What answers at {redact_url(url)} does not want to be addressed as {name}, so the token was not sent to it.",
-        hint=f"For an engine of yours, use localhost, or name {name} in its setting http_hosts.",
-    )
+def _check_error(url: str, status: int) -> RequestNotSent:
+    """Return the error for a server that did not prove that it knows the token. status: of its response."""
+    server = f"The server at {redact_url(url)}"
+    if status == _UNAVAILABLE:
+        message = f"{server} refused the connection with HTTP status {status}, so the token was not sent to it."
+        return RequestNotSent(
+            "ENGINE_NOT_REACHABLE", message, hint="It may have too many connections. Try again later."
+        )
+    if status == _FORBIDDEN:
+        name = urlsplit(url).hostname
+        message = f"{server} does not accept the host name {name}, so the token was not sent to it."
+        hint = f"If it is your engine, use localhost, or add {name} to its setting http_hosts."
+        return RequestNotSent("NOT_AUTHORIZED", message, hint=hint)
+    message = f"{server} does not know the token, so the token was not sent to it."
+    hint = "Check the token and the address: another program may use the address that the engine had."
+    return RequestNotSent("NOT_AUTHORIZED", message, hint=hint)
 
 
 def _connection_error(url: str, condition: str, error: BaseException) -> EngineError:
     if condition == "ENGINE_NOT_REACHABLE":
-        return RequestNotSent(condition, f"No engine answers at {url}: {_reason(error)}.", hint="Is it running?")
+        message = f"No engine answers at {url}: {_reason(error)}."
+        return RequestNotSent(condition, message, hint="Check whether it is running.")
     if isinstance(error, NotConnected):  # see `auto_open`
         message = f"The connection to the engine at {url} ended before the request was sent."
-        return RequestNotSent("ENGINE_NOT_REACHABLE", message, hint="Is it running?")
+        return RequestNotSent("ENGINE_NOT_REACHABLE", message, hint="Check whether it is running.")
     if isinstance(error, TimeoutError):
-        return EngineError(condition, f"The engine at {url} took too long to answer.")
+        return EngineError(condition, f"The engine at {url} did not answer in time.")
     return EngineError(
         condition,
-        f"The connection to the engine at {url} broke: {_reason(error)}.",
-        hint="The engine may have ended. Whether the statement was done is not known: look before you repeat it.",
+        f"The connection to the engine at {url} was lost: {_reason(error)}. The statement may have been executed.",
+        hint="Check its effect before you repeat it.",
     )
 
 
@@ -223,13 +227,13 @@ def _is_alive(connection: HTTPConnection) -> bool:
     connection.sock.settimeout(0)
     with suppress(BlockingIOError):
         connection.sock.recv(1, socket.MSG_PEEK)
-        return False  # closed by the engine, or holding unexpected data
+        return False  # the engine has closed it, or has sent unexpected data
     connection.sock.settimeout(RESPONSE_SECONDS)
     return True
 
 
 def _response_error(response: HTTPResponse, url: str) -> Exception:
-    with _translate_errors(url, "CONNECTION_LOST"):  # the engine may end while it says what is wrong
+    with _translate_errors(url, "CONNECTION_LOST"):  # the engine may end while it reports the error
         content = response.read()
     try:
         return to_exception(json.loads(content)["error"])
@@ -238,9 +242,8 @@ def _response_error(response: HTTPResponse, url: str) -> Exception:
 
 
 def _not_an_engine(url: str, status: int) -> EngineError:
-    message = (
-        f"What answers at {redact_url(url)} is no engine of JetSQL, or one of another version: HTTP status {status}."
-    )
+    server = f"The server at {redact_url(url)}"
+    message = f"{server} is not a JetSQL engine, or has another version: it answered with HTTP status {status}."
     return EngineError("ENGINE_NOT_REACHABLE", message)
 
 

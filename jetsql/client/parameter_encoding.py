@@ -1,7 +1,8 @@
-"""Encode Python values as the HTTP endpoint takes parameters: exactly, with their type in Spark.
+"""Encode Python values as parameters for the HTTP endpoint, without loss and with their type in Spark.
 
-A datetime with an offset is a TIMESTAMP, one without is a TIMESTAMP_NTZ. A list is an ARRAY, a dictionary a MAP, a
-tuple a STRUCT with the tuple's names if it has some (a named tuple, a row's `Struct`). `Typed` names another type.
+A datetime with an offset is a TIMESTAMP, one without an offset is a TIMESTAMP_NTZ. A list is an ARRAY, a dictionary is
+a MAP, and a tuple is a STRUCT; a named tuple and a row's `Struct` also give its members their names. `Typed` overrides
+the type.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def type_family(encoded: Any) -> str:
 
 def _check_name(name: object) -> str:
     if not isinstance(name, str) or not name.isidentifier():
-        raise _not_readable(f"{name!r} is no name of a parameter.")
+        raise _not_readable(f"{name!r} is not a valid name of a parameter.")
     return name
 
 
@@ -61,7 +62,7 @@ def _encode(value: Any) -> Any:
         case int():
             return _check_integer(int(value))
         case float():
-            # With its type although it is plain JSON: the digits of a whole one could be taken for an INT's.
+            # With its type, because a whole number such as 1.0 could be read as an INT.
             return _typed("double", repr(float(value)) if math.isfinite(value) else str(as_text(float(value))))
         case str():
             return _check_text(str(value))
@@ -82,7 +83,7 @@ def _encode_time(value: date | time | timedelta) -> Any:
             return _typed("date", value.isoformat())
         case time():
             if value.tzinfo is not None:
-                raise _not_readable("A time of day has an offset, and Spark's TIME has none.")
+                raise _not_readable("A time has an offset, which Spark's TIME cannot store.", "Remove the offset.")
             return _typed("time(6)", value.isoformat())
     return _typed("interval day to second", as_text(value))
 
@@ -91,7 +92,8 @@ def _encode_datetime(value: datetime) -> Any:
     if value != value:  # pandas' NaT, which is a datetime
         return None
     if getattr(value, "nanosecond", 0):
-        raise _not_readable(f"{value} has nanoseconds, and Spark's timestamps have microseconds.", "Round it.")
+        message = f"{value} has nanoseconds, but Spark's timestamps have microseconds."
+        raise _not_readable(message, "Round it.")
     return _typed("timestamp_ntz" if value.utcoffset() is None else "timestamp", value.isoformat())
 
 
@@ -106,7 +108,7 @@ def _encode_nested(value: Any) -> Any:
         return _encode(value.tolist())
     name = type(value).__qualname__
     raise _not_readable(
-        f"A parameter is a {name}, for which Spark has no type.", "Pass a text, a number, a date or a list."
+        f"A parameter is a {name}, for which Spark has no type.", "Pass a string, a number, a date or a list."
     )
 
 
@@ -115,7 +117,7 @@ def _encode_array(members: list[Any]) -> list[Any]:
     numbers = {"int", "decimal", "double"}
     if len(kinds) > 1 and not kinds <= numbers:
         raise _not_readable(
-            f"A list has values of several types: {', '.join(sorted(kinds))}.", "An ARRAY has only one."
+            f"A list has values of several types: {', '.join(sorted(kinds))}.", "Pass values of one type for an ARRAY."
         )
     return members
 
@@ -128,18 +130,18 @@ def _encode_struct(value: tuple[Any, ...]) -> Any:
 
 def _check_integer(value: int) -> Any:
     if abs(value) >= 10**_MAX_DIGITS:
-        raise _not_readable(f"A whole number has more than {_MAX_DIGITS} digits, which Spark's DECIMAL can't hold.")
+        raise _not_readable(f"A whole number has more than {_MAX_DIGITS} digits, the limit of Spark's DECIMAL.")
     return value
 
 
 def _encode_decimal(value: Decimal) -> Any:
     if not value.is_finite():
-        raise _not_readable(f"Spark's DECIMAL has no {value}.", "Pass a float, or None.")
+        raise _not_readable(f"Spark's DECIMAL cannot be {value}.", "Pass a float, or None.")
     text = format(value, "f")
     whole, _, fraction = text.lstrip("-").partition(".")
     precision = max(len(whole.lstrip("0")) + len(fraction), 1)
     if precision > _MAX_DIGITS:
-        raise _not_readable(f"A decimal number has more than {_MAX_DIGITS} digits, which Spark's DECIMAL can't hold.")
+        raise _not_readable(f"A decimal number has more than {_MAX_DIGITS} digits, the limit of Spark's DECIMAL.")
     return _typed(f"decimal({precision},{len(fraction)})", text)
 
 
@@ -147,19 +149,19 @@ def _check_text(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise _not_readable(f"A text can't be written in UTF-8: {error.reason}.") from error
+        raise _not_readable(f"A string cannot be encoded in UTF-8: {error.reason}.") from error
     return value
 
 
 def _as_text(value: Any) -> str | None:
-    """Return the text of a value whose type is sent with it."""
+    """Return a value as text, for a type that is sent with it."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(bytes(value)).decode()
     if isinstance(value, bool | int | float | Decimal | date | time | timedelta):
         return as_json(value).strip('"')
-    raise _not_readable(f"A {type(value).__qualname__} can't be given another type.")
+    raise _not_readable(f"A {type(value).__qualname__} cannot be given another type.")
 
 
 def _typed(kind: str, value: Any) -> dict[str, Any]:

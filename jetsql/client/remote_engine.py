@@ -16,7 +16,7 @@ ARROW_TYPE: Final = "application/vnd.apache.arrow.stream"
 
 
 class RemoteEngine:
-    """One session on an engine, opened with the first statement."""
+    """A session on an engine, which is opened with the first statement."""
 
     def __init__(
         self,
@@ -30,8 +30,10 @@ class RemoteEngine:
     ) -> None:
         """Create a session.
 
-        session: the id of an existing session to use. sessionless: run every statement on its own. client: an open
-        connection to this engine. with_traces: request stack traces with errors.
+        with_traces: request stack traces with errors.
+        session: the id of an existing session to use.
+        sessionless: run every statement in a session of its own.
+        client: an open connection to this engine.
         """
         self.url = url
         self._token = token
@@ -47,8 +49,9 @@ class RemoteEngine:
     ) -> RemoteRows:
         """Run one statement.
 
-        parameters: see `jetsql.server.parameter_values`. live: let a SELECT over a stream run without an end.
-        Raises ReportedError, EngineError; also while the rows are read.
+        parameters: see `jetsql.server.parameter_values`.
+        live: run a SELECT over a stream without an end.
+        Raises ReportedError, EngineError, also while the rows are read.
         """
         request = self._request(text, parameters)
         with self._closing_on_failure():
@@ -56,14 +59,17 @@ class RemoteEngine:
             return read_response(lines)
 
     def run_arrow(self, text: str, parameters: Mapping[str, Any] | Sequence[Any] | None = None) -> HTTPResponse:
-        """Run one statement with the response as an Arrow stream; `abandon_response` if it is not read to its end."""
+        """Run one statement, and return the response with its rows as an Arrow stream.
+
+        Call `abandon_response` if the stream is not read to its end.
+        """
         request = self._request(text, parameters)
         with self._closing_on_failure():
             return self._client.open_response("/v1/sql", request, ARROW_TYPE)
 
     @property
     def session_id(self) -> str:
-        """Return the id of the session, which is opened at the first use."""
+        """Return the id of the session, and open the session at the first use."""
         if self._session is None:
             self._session = str(self.request("POST", "/v1/sessions", {})["session"])
         return self._session
@@ -73,16 +79,16 @@ class RemoteEngine:
         return RemoteEngine(self.url, self._token, with_traces=self._with_traces, session=self.session_id)
 
     def abandon_response(self) -> None:
-        """Close the response that is not read to its end, if there is one; its statement ends."""
+        """Close a response that was not read to its end, which cancels its statement."""
         self._client.close()
 
     def cancel(self) -> None:
-        """End what runs, from another thread. Does nothing if nothing runs or the engine is gone."""
+        """Cancel the running statement, from another thread. Does nothing without one, or if the engine is gone."""
         session, running = self._session, self._running
         if session is None or running is None:
             return
         client = HttpClient(self.url, self._token)
-        with suppress(ReportedError, EngineError):  # it has ended meanwhile, or its engine has
+        with suppress(ReportedError, EngineError):  # the statement or the engine has ended meanwhile
             client.request("DELETE", f"/v1/sessions/{session}/statements/{running}")
         client.close()
 
@@ -95,7 +101,7 @@ class RemoteEngine:
         return str(self.request("GET", f"/v1/sessions/{self.session_id}")["schema"])
 
     def error(self, error: BaseException, text: str) -> ErrorReport:
-        """Return the parts of an error that `run` raised for the text."""
+        """Return the report of an error that `run` raised. text: the statement."""
         if isinstance(error, ReportedError):
             return error.report
         if isinstance(error, JetSQLError):
@@ -103,9 +109,9 @@ class RemoteEngine:
         return ErrorReport("JETSQL.INTERNAL_ERROR", "XX000", f"{type(error).__name__}: {error}")
 
     def close(self) -> None:
-        """Close the session; the engine and its jobs go on."""
+        """Close the session. The engine and its jobs continue to run."""
         session, self._session = self._session, None
-        with suppress(EngineError):  # it is gone, and the session with it
+        with suppress(EngineError):  # the engine is gone, and the session with it
             if session is not None and self._owns_session:
                 self.request("DELETE", f"/v1/sessions/{session}")
         self._client.close()
@@ -122,6 +128,6 @@ class RemoteEngine:
             yield
         except ReportedError:
             raise
-        except BaseException:  # also Ctrl-C: a caller that stops waiting wants the statement to end
+        except BaseException:  # also KeyboardInterrupt: the statement has to end when the caller stops waiting
             self._client.close()
             raise

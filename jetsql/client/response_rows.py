@@ -1,4 +1,4 @@
-"""Parse the response lines of the HTTP endpoint, see `jetsql.server.wire`, into rows of Python values."""
+"""Parse the response lines of the HTTP endpoint into rows of Python values; see `jetsql.server.wire`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,11 @@ LineDecoder = Callable[[bytes], Iterator[tuple[Any, ...]]]
 
 @dataclass(frozen=True)
 class RemoteRows:
-    """The result of a statement. Rows arrive while they are read; reading after the next statement raises.
-
-    live: for a SELECT over a stream, if requested; its batches and `rows` are two ways to read the same.
-    """
+    """The result of a statement. Its rows are transferred while they are read, before the next statement is run."""
 
     columns: tuple[Column, ...]
-    rows: Iterator[tuple[Any, ...]]
-    live: Live | None = None
+    rows: Iterator[tuple[Any, ...]]  # raises if it is read after the next statement
+    live: Live | None = None  # the batches of a SELECT over a stream, if requested; read them or `rows`
 
     @property
     def records(self) -> Iterator[dict[str, Any]]:
@@ -38,16 +35,19 @@ class RemoteRows:
 
     @property
     def batches(self) -> Iterator[LiveBatch]:
-        """Return the batches of a live result, until it ends or `RemoteEngine.abandon_response` ends it."""
-        assert self.live is not None, "only a live answer has batches"
+        """Return the batches of a live result, up to its end or until `RemoteEngine.abandon_response` is called."""
+        assert self.live is not None, "only a live result has batches"
         return self.live.batches
 
 
 def read_response(lines: ResponseLines) -> RemoteRows:
-    """Read the first line of a response and return its rows. Raises ReportedError, EngineError; also while reading."""
+    """Read the first line of a response and return its rows.
+
+    Raises ReportedError, EngineError, also while the rows are read.
+    """
     first = next(lines, b"")
     if not first:
-        raise EngineError("CONNECTION_LOST", "The engine ended before it answered.")
+        raise EngineError("CONNECTION_LOST", "The connection to the engine was lost before it answered.")
     header = json.loads(first)
     columns = tuple(Column(each["name"], each["type"], structure=each.get("structure")) for each in header["columns"])
     if "live" not in header:
@@ -73,7 +73,7 @@ def _rows(lines: ResponseLines, decode: LineDecoder) -> Iterator[tuple[Any, ...]
 
 
 def _batches(lines: ResponseLines, decode: LineDecoder) -> Generator[LiveBatch, None, None]:
-    """Yield a batch when its first line has arrived. What the caller does not read of it is skipped."""
+    """Yield each batch when its first line has arrived. Rows that the caller does not read are skipped."""
     with closing(lines):
         for number in count():
             first = next(lines, b"")
@@ -103,7 +103,7 @@ def _ends_batch(line: bytes) -> bool:
 
 
 def _check_end(line: bytes) -> None:
-    """Check a line that ends rows. Raises the error that it reports."""
+    """Check the line after the rows. Raises the error in it."""
     if not line:
         raise _connection_lost()
     payload: Mapping[str, Any] = json.loads(line)
@@ -112,4 +112,4 @@ def _check_end(line: bytes) -> None:
 
 
 def _connection_lost() -> EngineError:
-    return EngineError("CONNECTION_LOST", "The engine ended in the middle of the rows.")
+    return EngineError("CONNECTION_LOST", "The connection to the engine was lost while rows were read.")

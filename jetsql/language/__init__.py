@@ -1,6 +1,6 @@
-"""The language: text to statements, scripts to fragments, variables and completion. No Spark, nothing but text.
+"""The SQL of JetSQL: parse statements, split scripts, substitute variables and complete words. It does not use Spark.
 
-Importing it is cheap: the grammar is loaded and Lark imported at the first job statement or completion.
+The package is fast to import: Lark and the grammar are loaded at the first job statement or completion.
 """
 
 from jetsql.language.bodies import find_function, find_name

@@ -1,8 +1,8 @@
-"""Where `BEGIN ... END` blocks of Spark's SQL scripts begin and end, and where the statements in them begin.
+"""Find the `BEGIN ... END` blocks of Spark's SQL scripts, and the beginnings of the statements in them.
 
-No grammar of the statements inside: a word such as END or IF counts only where a statement can begin (behind `;`,
-THEN, ELSE, DO, LOOP, REPEAT, BEGIN or a label), because Spark ends every statement of a block with a semicolon. So
-columns called `end` or a function `if(...)` don't confuse it, and it stays linear.
+The statements inside are not parsed. A word such as END or IF counts only where a statement can begin (after `;`, THEN,
+ELSE, DO, LOOP, REPEAT, BEGIN or a label), because Spark ends every statement of a block with a semicolon. A column
+called `end` or a function `if(...)` is therefore no keyword, and the time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jetsql.language.tokens import Kind, Token
 
 
 class _Frame(Enum):
-    """What is open; the value is the word behind its END, if it has one."""
+    """An open construct of a block. The value is the word that follows its END, if any."""
 
     BEGIN = ""
     IF = "IF"
@@ -28,7 +28,7 @@ class _Frame(Enum):
 
 
 _OPENERS: Final = {frame.name: frame for frame in _Frame if frame is not _Frame.EXPRESSION}
-# Frames that begin with an expression; the statements come behind THEN or DO.
+# Frames that begin with an expression; their statements follow THEN or DO.
 _HEADED: Final = {_Frame.IF: "THEN", _Frame.CASE: "THEN", _Frame.WHILE: "DO", _Frame.FOR: "DO"}
 
 
@@ -40,30 +40,30 @@ def opens_block(lead: list[Token]) -> bool:
 
 
 class Blocks:
-    """Follows the tokens of a script, comments left out, and knows what is open."""
+    """The state of a scanner that takes the tokens of a script, without comments, and tracks the open blocks."""
 
     def __init__(self) -> None:
         self._open: list[_Frame] = []
         self._begins = True  # the next token begins a statement
-        self._head = False  # within the expression of an IF, CASE, WHILE or FOR
-        self._first = ""  # the first word of the statement at hand
-        self._starter: Token | None = None  # the token it is
+        self._head = False  # the scanner is in the expression of an IF, CASE, WHILE or FOR
+        self._first = ""  # the first word of the current statement
+        self._starter: Token | None = None  # the token of that word
         self._last: Token | None = None
-        self._ends = ""  # the word that may follow an END
+        self._ends = ""  # the word that may follow the END before it
 
     def copy(self) -> Blocks:
-        """Another that goes on from here."""
+        """Return a copy that continues from this state independently."""
         other = copy(self)
         other._open = list(self._open)
         return other
 
     @property
     def inside(self) -> bool:
-        """Return whether a block is open: a semicolon then ends no statement of the script."""
+        """Return whether a block is open. A semicolon in a block does not end the statement of the script."""
         return bool(self._open)
 
     def take(self, token: Token) -> bool:
-        """Go on by one token; True when it begins a statement inside a block."""
+        """Take the next token, and return whether it begins a statement inside a block."""
         last, self._last = self._last, token
         word, ends, begins = token.word, self._ends, self._begins
         self._ends, self._begins = "", False
@@ -80,7 +80,7 @@ class Blocks:
         while self._open and self._open[-1] is _Frame.EXPRESSION:
             self._open.pop()
         if last and last.word == "BEGIN" and len(self._open) == 1:
-            self._open.pop()  # `BEGIN;` of other databases is no block
+            self._open.pop()  # `BEGIN;`, which begins a transaction in other databases, is no block
         self._begins, self._head = True, False
 
     def _begin(self, word: str, last: Token | None) -> bool:
@@ -106,7 +106,7 @@ class Blocks:
     def _continue(self, token: Token, word: str, last: Token | None) -> None:
         top = self._open[-1] if self._open else None
         if token.text == ":" and last is self._starter and not self._head:
-            self._begins = True  # behind a label
+            self._begins = True  # after a label
         elif top is None:
             return
         elif word == "CASE":

@@ -1,7 +1,7 @@
-"""Where a name stands in a body, so that an error about it can point there. Read only, from tokens alone.
+"""Find a name in the body of a job, so that an error about it can point there.
 
-Spark's analyzer names what it resolved (`spark_catalog.default.orders`), users write less (`orders`): a name is found
-in its longest form that occurs.
+Spark's analyzer reports resolved names (`spark_catalog.default.orders`), and users write shorter ones (`orders`). The
+longest form of a name that occurs in the body is taken.
 """
 
 from __future__ import annotations
@@ -13,49 +13,55 @@ from jetsql.language.tokens import Kind, Token, tokens, unquote
 
 
 def find_name(text: str, name_parts: Sequence[str], start: int = 0) -> Span | None:
-    """Return the first place from `start` on where a name is written, compared without case; None when nowhere.
+    """Return the span of the first occurrence of a name from `start` on, ignoring case, or None if it does not occur.
 
-    name_parts: its parts, unquoted. Tried as given, then without its first parts one by one; of one form, a name of its
-    own comes before a part of a longer one (`t` before `t.a`), and neither is a function's call.
+    The full name is tried first, then the name without its first part, and so on. A separate name is preferred to a
+    part of a longer one (`t` to `t.a`). Calls of functions are skipped.
+    name_parts: the parts of the name, unquoted.
     """
-    found = list(tokens(text, start))
+    body = list(tokens(text, start))
     for skipped in range(len(name_parts)):
         wanted = [part.lower() for part in name_parts[skipped:]]
-        places = [index for index in range(len(found)) if _is_at(found, index, wanted)]
-        alone = [index for index in places if not _sign(found, index - 1, ".") and not _goes_on(found, index, wanted)]
-        for index in alone or places:
-            return Span(found[index].start, found[index + 2 * len(wanted) - 2].stop)
+        matches = [index for index in range(len(body)) if _is_at(body, index, wanted)]
+        alone = [
+            index for index in matches if not _is_symbol(body, index - 1, ".") and not _continues(body, index, wanted)
+        ]
+        for index in alone or matches:
+            return Span(body[index].start, body[index + 2 * len(wanted) - 2].stop)
     return None
 
 
 def find_function(text: str, name: str, start: int = 0) -> Span | None:
-    """Return the first place from `start` on where a function of this name, in any schema, is called; None when
-    nowhere."""
-    found = list(tokens(text, start))
-    for index, token in enumerate(found):
-        if _value(token) == name.lower() and _sign(found, index + 1, "("):
+    """Return the span of the name in the first call of a function from `start` on, or None if it is not called.
+
+    name: the function's name without its schema.
+    """
+    body = list(tokens(text, start))
+    for index, token in enumerate(body):
+        if _name_part(token) == name.lower() and _is_symbol(body, index + 1, "("):
             return token.place
     return None
 
 
-def _is_at(found: Sequence[Token], index: int, wanted: Sequence[str]) -> bool:
-    written = found[index : index + 2 * len(wanted) - 1]
+def _is_at(body: Sequence[Token], index: int, wanted: Sequence[str]) -> bool:
+    written = body[index : index + 2 * len(wanted) - 1]
     return (
-        [_value(token) for token in written[::2]] == list(wanted)
+        [_name_part(token) for token in written[::2]] == list(wanted)
         and all(token.text == "." for token in written[1::2])
-        and not _sign(found, index + 2 * len(wanted) - 1, "(")
+        and not _is_symbol(body, index + 2 * len(wanted) - 1, "(")
     )
 
 
-def _goes_on(found: Sequence[Token], index: int, wanted: Sequence[str]) -> bool:
-    return _sign(found, index + 2 * len(wanted) - 1, ".")
+def _continues(body: Sequence[Token], index: int, wanted: Sequence[str]) -> bool:
+    """Return whether the name at `index` has further parts after `wanted`."""
+    return _is_symbol(body, index + 2 * len(wanted) - 1, ".")
 
 
-def _value(token: Token) -> str | None:
+def _name_part(token: Token) -> str | None:
     if token.kind is Kind.QUOTED:
         return unquote(token.text).lower()
     return token.text.lower() if token.kind is Kind.WORD else None
 
 
-def _sign(found: Sequence[Token], index: int, sign: str) -> bool:
-    return 0 <= index < len(found) and found[index].kind is Kind.SYMBOL and found[index].text == sign
+def _is_symbol(body: Sequence[Token], index: int, symbol: str) -> bool:
+    return 0 <= index < len(body) and body[index].kind is Kind.SYMBOL and body[index].text == symbol

@@ -1,6 +1,6 @@
-"""From the grammar's tree to statements: one function a rule, found by the rule's name.
+"""Build statements from the trees of the grammar, with one function for each rule.
 
-The trees are flat to it: within one statement a token's terminal says all, so a rule's parts are never walked.
+The functions do not walk a tree: within one statement, the terminal of a token determines its meaning.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 NAME_LENGTH: Final = 128
 _ID: Final = re.compile(r"[0-9a-fA-F]{4}(-[0-9a-fA-F]{4}){3}")
-# Control characters and lone surrogates: neither can be seen, the latter can't even be stored.
-_UNSEEN: Final = ("Cc", "Cs", "Zl", "Zp")
+# Unicode categories of control characters, lone surrogates and separators: they are invisible, and lone surrogates
+# cannot be stored.
+_INVISIBLE: Final = ("Cc", "Cs", "Zl", "Zp")
 _NUMBER_DIGITS: Final = 18
 _TIMEOUT_DIGITS: Final = 9
 
 
 def build(text: str, tree: Tree[Any]) -> st.Statement:
-    """Return the statement of a parsed text. Raises StatementError where the words are right and what they say is
-    not."""
+    """Return the statement of a parsed text. Raises StatementError for a value that the grammar cannot check."""
     rule = tree.children[0]
     parts = _Parts(text, list(rule.scan_values(lambda _: True)))
     return RULES[rule.data](parts)
 
 
 class _Parts:
-    """A statement's tokens, asked by terminal."""
+    """The tokens of a statement, found by their terminals."""
 
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self.text = text
@@ -65,9 +65,9 @@ def _create_job(parts: _Parts) -> st.CreateJob:
     if parts.has("REPLACE") and parts.has("IF"):
         raise StatementError(
             "PARSE_SYNTAX_ERROR",
-            "OR REPLACE and IF NOT EXISTS exclude each other.",
+            "OR REPLACE and IF NOT EXISTS cannot be combined.",
             place=_place(parts.one("IF")),
-            hint="Leave one of them out.",
+            hint="Leave out OR REPLACE or IF NOT EXISTS.",
         )
     name = _name(parts.one("NEW_JOB"))
     body = read_body(parts.text, _place(parts.one("BODY")).start)
@@ -100,7 +100,7 @@ def _show_jobs(parts: _Parts) -> st.ShowJobs:
     return st.ShowJobs(all_jobs=parts.has("ALL"), pattern=pattern)
 
 
-# Every statement rule of the grammar.
+# The function for each statement rule of the grammar.
 RULES: Final[dict[str, Callable[[_Parts], st.Statement]]] = {
     "create_job": _create_job,
     "suspend_job": lambda parts: st.SuspendJob(parts.job),
@@ -132,13 +132,13 @@ def _place(token: Token) -> Span:
 def _name(token: Token) -> st.Name:
     text = unquote(token) if token.startswith("`") else str(token)
     if not text:
-        problem = "A name can't be empty."
+        problem = "A name cannot be empty."
     elif len(text) > NAME_LENGTH:
-        problem = f"A name has at most {NAME_LENGTH} characters, this one has {len(text)}."
-    elif any(unicodedata.category(character) in _UNSEEN for character in text):
-        problem = "A name can't have control characters."
+        problem = f"A name has at most {NAME_LENGTH} characters; this one has {len(text)}."
+    elif any(unicodedata.category(character) in _INVISIBLE for character in text):
+        problem = "A name cannot have control characters."
     elif text != text.strip():
-        problem = "A name can't begin or end with a space."
+        problem = "A name cannot begin or end with a space."
     else:
         return st.Name(text, _place(token))
     raise StatementError("INVALID_NAME", problem, place=_place(token))
@@ -149,7 +149,7 @@ def _job_id(token: Token) -> st.Name:
     if not _ID.fullmatch(text):
         raise StatementError(
             "INVALID_NAME",
-            f"A string here is a job's id, such as '0401-9f77-b9c0-0001'; {token} is none.",
+            f"{token} is not a job id such as '0401-9f77-b9c0-0001'; names are not written as strings.",
             place=_place(token),
             hint="Write a name without quotes or in back quotes.",
         )

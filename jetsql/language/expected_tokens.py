@@ -1,4 +1,7 @@
-"""What can come next, for a shell's completion: straight from the grammar's parser, so it never lags behind it."""
+"""Find the words that can follow the beginning of a statement, for the completion of a shell.
+
+They come from the parser of the grammar, so they always agree with it.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +17,21 @@ _BODY_WORDS: Final = ("INSERT INTO", "INSERT OVERWRITE", "SINK INTO", "WITH")
 
 @dataclass(frozen=True)
 class Expected:
-    """What the grammar takes at the end of a text.
+    """The continuations that the grammar accepts at the end of a text."""
 
-    words: keywords, sorted; only those that begin as the half-written word at the end does, if there is one.
-    slots: what the user fills in (a job's name, an option's value). marks: signs such as `(`.
-    start: the offset where the half-written word begins, else the text's length: a completion replaces from there.
-    ends: whether the statement could end here. body: the index of the token at which a job's body begins, when the text
-    reaches into it: from there on it is Spark's SQL.
-    """
-
-    words: tuple[str, ...] = ()
-    slots: tuple[Slot, ...] = ()
-    marks: tuple[str, ...] = ()
-    start: int = 0
-    ends: bool = False
-    body: int | None = None
+    words: tuple[str, ...] = ()  # keywords, sorted; only those that complete the word at the cursor, if there is one
+    slots: tuple[Slot, ...] = ()  # values that the user fills in, such as a job's name
+    marks: tuple[str, ...] = ()  # signs such as `(`
+    start: int = 0  # the offset from which a completion replaces the text
+    ends: bool = False  # the statement is complete
+    body: int | None = None  # the index of the first token of the job's body (Spark's SQL), or None without a body
 
 
 def completions(prefix: str) -> Expected:
-    """What can follow `prefix`, the beginning of one statement; nothing where it isn't JetSQL's, or in a job's body."""
+    """Return what can follow `prefix`, the beginning of one statement.
+
+    The result is empty for a statement that is not JetSQL's, and in the body of a job.
+    """
     found = list(tokens(prefix))
     half = found[-1] if found and found[-1].stop == len(prefix) else None
     if half is not None and half.kind in (Kind.WORD, Kind.OPEN):
@@ -43,7 +42,10 @@ def completions(prefix: str) -> Expected:
 
 
 def expected_at(found: Sequence[Token], half: Token | None, cursor: int) -> Expected:
-    """As `completions`, of tokens. half: the word or open quote that is being written at the cursor, not among them."""
+    """Return what can follow these tokens; see `completions`.
+
+    half: the incomplete word or open quote at the cursor, which `found` does not contain.
+    """
     start = half.start if half else cursor
     if half and half.text.startswith("/*"):
         return Expected(start=start)

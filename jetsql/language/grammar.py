@@ -1,8 +1,8 @@
-"""The grammar of `grammar/jetsql.lark`, built once: Lark's LALR parser over our own tokens.
+"""Lark's LALR parser for `grammar/jetsql.lark`, with a lexer that uses the tokens of this package.
 
-The lexer is contextual by hand, because no word may be reserved: it asks the parser's state what would be accepted and
-calls a word a keyword only there. Where a name fits too (`DROP JOB IF EXISTS if`), it takes the word as a name exactly
-if what follows could come behind a name.
+JetSQL reserves no word, so the lexer depends on the state of the parser: a word is a keyword only where the parser
+accepts this keyword. Where the parser accepts a name as well (`DROP JOB IF EXISTS if`), the word is a name if the next
+token can follow a name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jetsql.language import tokens as lexis
 from jetsql.language.tokens import Kind
 
-if TYPE_CHECKING:  # importing it costs as much as everything else here; a session without job statements never pays
+if TYPE_CHECKING:  # Lark is slow to import, and a session without job statements does not need it
     from lark import Lark, Token
 
 GRAMMAR_FILE: Final = "jetsql.lark"
@@ -26,7 +26,7 @@ END: Final = "$END"
 
 
 class Slot(Enum):
-    """What a user fills in, named as its terminal; the value is what people call it."""
+    """A value that the user fills in, named as its terminal, with its description in messages."""
 
     NEW_JOB = "a name for the job"
     JOB_NAME = "a job's name"
@@ -46,13 +46,13 @@ MARKS: Final = {"SEMICOLON": ";", "LPAR": "(", "RPAR": ")", "COMMA": ",", "EQUAL
 NAMES: Final = frozenset({"NEW_JOB", "JOB_NAME", "NEW_SNAPSHOT", "SNAPSHOT_NAME"})
 STRINGS: Final = frozenset({"JOB_ID", "COMMENT_TEXT", "OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT"})
 _MARK_TERMINALS: Final = {mark: terminal for terminal, mark in MARKS.items()} | {"==": "EQUAL"}
-# No terminal of the grammar has this name: the parser stops at such a token.
+# No terminal of the grammar has this name, so the parser reports an error at the token.
 _STRAY: Final = "STRAY"
 
 
 def grammar_text() -> str:
-    """The grammar file's text, from an installed package or from the folder beside it in a checkout."""
-    from importlib import resources  # dear to import, and wanted once
+    """Return the text of the grammar file: from the installed package, or from the folder `grammar` of a checkout."""
+    from importlib import resources  # slow to import, and used only once
 
     try:
         return resources.files("jetsql.grammar").joinpath(GRAMMAR_FILE).read_text(encoding="utf-8")
@@ -63,17 +63,17 @@ def grammar_text() -> str:
 
 @cache
 def parser() -> Lark:
-    """Return the parser, built at the first use (some 30 ms)."""
+    """Return the parser. It is built at the first call, in about 30 ms."""
     from lark import Lark, Token
     from lark.lexer import Lexer
 
     class JobLexer(Lexer):
-        """Lark's interface to the tokens of this module."""
+        """A lexer for Lark that returns the tokens of `jetsql.language.tokens`."""
 
         __future_interface__ = 2
 
         def __init__(self, conf: object) -> None:
-            """Lark's configuration of its own lexers: not needed."""
+            """Accept and ignore Lark's configuration of its own lexers."""
 
         def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Token]:
             text = lexer_state.text.text
@@ -89,10 +89,13 @@ def parser() -> Lark:
 
 
 def acceptable(state: Any) -> frozenset[str]:
-    """Return the terminals that the parser truly takes next; its table alone lists some that a later step refuses."""
+    """Return the terminals that the parser accepts next.
+
+    Each terminal of the parse table is tried, because the table also lists terminals that a later reduction refuses.
+    """
     from lark import Token, UnexpectedToken
 
-    taken = set()
+    accepted = set()
     for terminal in _accepted(state):
         if not terminal[0].isupper() and terminal != END:
             continue  # a rule, not a terminal
@@ -101,22 +104,22 @@ def acceptable(state: Any) -> frozenset[str]:
             trial.feed_token(Token(terminal, ""), is_end=terminal == END)
         except UnexpectedToken:
             continue
-        taken.add(terminal)
-    return frozenset(taken)
+        accepted.add(terminal)
+    return frozenset(accepted)
 
 
 @dataclass(frozen=True)
 class Ahead:
-    """The terminals that can follow some tokens. body: the index of the token that begins a job's body, if one does."""
+    """The terminals that can follow a sequence of tokens."""
 
     terminals: frozenset[str] = frozenset()
-    body: int | None = None
+    body: int | None = None  # the index of the first token of the job's body, or None without a body
 
 
 def ahead_of(found: Sequence[lexis.Token]) -> Ahead:
-    """What can follow these tokens; no terminal when they are no beginning of a statement, or reach its body.
+    """Return the terminals that can follow these tokens: none if they begin no statement or include a job's body.
 
-    A last word that is both a keyword and a name (`DROP JOB IF`) counts as both.
+    If the last word can be a keyword and a name (`DROP JOB IF`), the terminals after either are returned.
     """
     from lark import Token, UnexpectedToken
 
@@ -138,11 +141,11 @@ def ahead_of(found: Sequence[lexis.Token]) -> Ahead:
 
 
 def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
-    """Return the terminal that a token stands for in the parser's `state`."""
+    """Return the terminal of the token at `index` in this state of the parser."""
     token, accepted = found[index], _accepted(state)
     if BODY in accepted and token.text != ";":
         return BODY
-    name = _one(NAMES & accepted, state)
+    name = _acceptable_one(NAMES & accepted, state)
     keyword = token.word in accepted and token.word not in SLOTS and token.word not in MARKS
     if keyword and name:
         following = found[index + 1] if index + 1 < len(found) else None
@@ -152,15 +155,14 @@ def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
     if name and token.kind in (Kind.WORD, Kind.QUOTED):
         return name
     if token.kind is Kind.STRING:
-        return _one(STRINGS & accepted, state) or _STRAY
+        return _acceptable_one(STRINGS & accepted, state) or _STRAY
     if token.kind is Kind.NUMBER and token.text.isdecimal() and "WHOLE_NUMBER" in accepted:
         return "WHOLE_NUMBER"
     return _MARK_TERMINALS.get(token.text, _STRAY) if token.kind is Kind.SYMBOL else _STRAY
 
 
-def _one(terminals: frozenset[str], state: Any) -> str:
-    """Return the one of these terminals that is truly acceptable, '' without any: tables of an LALR parser list too
-    many."""
+def _acceptable_one(terminals: frozenset[str], state: Any) -> str:
+    """Return the terminal among these that the parser accepts, or '' if it accepts none."""
     if len(terminals) > 1:
         terminals &= acceptable(state)
     return min(terminals, default="")
@@ -177,7 +179,7 @@ def _accepted(state: Any) -> frozenset[str]:
 
 
 def _after(state: Any, name: str) -> frozenset[str]:
-    """What the parser accepts behind a name, tried on a copy of its state."""
+    """Return the terminals in the parse table after a name."""
     from lark import Token
 
     trial = state.copy()

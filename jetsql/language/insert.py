@@ -1,13 +1,14 @@
-"""The body of a job: which INSERT it may be, and the text that Spark is handed for it.
+"""Read the body of a job, refuse unsupported forms of INSERT, and make the text that Spark runs.
 
-Only what decides is read (the verb, the table, where the query begins); the rest is Spark's, verbatim. Spark is handed
-the body with everything before it blanked out, so that its positions are right for the user's whole statement.
+Only the verb, the table and the beginning of the query are read; Spark receives the rest unchanged. The text before the
+body is replaced by blanks, so that the positions in Spark's errors are positions in the user's whole statement.
 
-SINK INTO is JetSQL's word; Spark is handed INSERT INTO, which is two characters longer. INSERT is written into the
-blanks before INTO, on the line before if need be, so that everything from INTO on keeps its offset, line and column.
-Only where a WITH comes before and leaves no blanks (`)`, and SINK in the next line's first column) INSERT goes right
-behind the parenthesis, paid for by blanks before the body. Then the offsets within the WITH are less by up to six;
-lines hold, and so do columns, except in the body's first line when no line of six characters comes before it.
+SINK INTO is JetSQL's own; Spark receives INSERT INTO, which is two characters longer. INSERT is written into the blanks
+before INTO, if necessary on the line before, so that everything from INTO on keeps its offset, line and column.
+There is one exception: a WITH comes first and leaves no blanks (`)`, then SINK in the first column of the next line).
+INSERT is then written directly after the parenthesis, and the text before the body loses as many blanks. The offsets
+within the WITH decrease by up to six. Lines stay the same, and so do columns, except in the first line of the body if
+no line before it has six characters.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from jetsql.language.with_clause import top_level, verb_after_with
 
 _EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query"
 _EXAMPLE: Final = "Write AS INSERT INTO table SELECT ..."
-# Words behind which a `:` can only be a parameter; behind any other operand it is a path into a variant or JSON value.
+# After these words a `:` begins a parameter; after any other operand it begins a path into a variant or JSON value.
 _NO_OPERAND: Final = frozenset(
     "ALL AND AS BETWEEN BY CASE DISTINCT DIV ELSE ESCAPE FROM HAVING ILIKE IN INTERVAL INTO JOIN LIKE LIMIT NOT OFFSET"
     " ON OR QUALIFY REGEXP RLIKE SELECT TABLE THEN USING VALUES WHEN WHERE".split()
@@ -37,14 +38,14 @@ _LOCATION: Final = "Create a table with that LOCATION and write INSERT OVERWRITE
 _VERBS: Final = {verb.value: verb for verb in Verb}
 _INSERT: Final = "INSERT"
 _BREAK: Final = re.compile(r"[\r\n]")
-# Spark's own pattern of a substitution; without `$` inside, so that the search stays linear.
+# Spark's own pattern of a substitution, but without `$` inside, so that the search is linear.
 _SUBSTITUTION: Final = re.compile(r"\$\{[^\s$][^\s}$]*\}")
 
 
 def read_body(text: str, start: int) -> Body:
-    """Return the body that begins at `start` of the statement `text`.
+    """Return the body that begins at the offset `start` of the statement `text`.
 
-    Raises StatementError UNSUPPORTED_BODY, PARAMETER_IN_BODY or PARSE_SYNTAX_ERROR at the token at fault.
+    Raises StatementError UNSUPPORTED_BODY, PARAMETER_IN_BODY or PARSE_SYNTAX_ERROR with the span of the wrong token.
     """
     found = _body_tokens(text, start)
     at = _verb_index(found)
@@ -64,7 +65,7 @@ def read_body(text: str, start: int) -> Body:
 
 
 def _body_tokens(text: str, start: int) -> list[Token]:
-    """Return the body's tokens, without the closing semicolons."""
+    """Return the tokens of the body without the closing semicolons."""
     found: list[Token] = []
     closed = False
     for token in tokens(text, start):
@@ -87,19 +88,19 @@ def _verb_index(found: Sequence[Token]) -> int:
     at = verb_after_with(found) if found[0].word == "WITH" else 0
     if at is None:
         end = found[-1].stop
-        raise _unsupported(f"{_EXPECTED}; behind this WITH there is none.", Span(end, end), _EXAMPLE)
+        raise _unsupported(f"{_EXPECTED}; after this WITH there is none.", Span(end, end), _EXAMPLE)
     return at
 
 
 def _read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
-    """Return the verb at `at` and the index of the table's first token."""
+    """Return the verb at the index `at`, and the index of the table's first token."""
     first = found[at].word
     if first not in ("INSERT", "SINK"):
         raise _not_an_insert(found, at)
     verb = _VERBS.get(f"{first} {_word(found, at + 1)}")
     if verb is None:
         wanted = "INTO" if first == "SINK" else "INTO or OVERWRITE"
-        raise _unsupported(f"Expected {wanted} behind {first}, {_found(found, at + 1)}.", _place(found, at + 1))
+        raise _unsupported(f"Expected {wanted} after {first}, {_found(found, at + 1)}.", _place(found, at + 1))
     table = at + 2
     if _word(found, table) == "TABLE" and _names_table(found, table + 1):
         table += 1
@@ -107,7 +108,7 @@ def _read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
 
 
 def _names_table(found: Sequence[Token], index: int) -> bool:
-    """Return whether the word TABLE before `index` is the keyword; else it is a table of that name."""
+    """Return whether the word TABLE before `index` is the keyword; otherwise it is the name of the table."""
     return index < len(found) and (
         found[index].kind is Kind.QUOTED or (bool(found[index].word) and found[index].word not in _QUERY | _CLAUSES)
     )
@@ -116,7 +117,7 @@ def _names_table(found: Sequence[Token], index: int) -> bool:
 def _read_table(found: Sequence[Token], table: int) -> int:
     """Return the index of the last token of the table's name, which begins at `table`."""
     if _word(found, table) in ("DIRECTORY", "LOCAL") and _writes_directory(found, table):
-        raise _unsupported("A job writes to a table, not to a directory.", found[table].place, _LOCATION)
+        raise _unsupported("A job cannot write to a directory, only to a table.", found[table].place, _LOCATION)
     if table >= len(found) or found[table].kind not in (Kind.WORD, Kind.QUOTED):
         raise _unsupported(f"Expected a table, {_found(found, table)}.", _place(found, table))
     last = table
@@ -146,14 +147,14 @@ def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
     token, message, hint = found[at], f"{_EXPECTED}, {_found(found, at)}.", _EXAMPLE
     inserts = [index for index in top_level(found) if index > at and _is_insert(found, index)]
     if token.word == "FROM":
-        message = "A job's body begins with its INSERT; FROM comes behind the SELECT."
+        message = "A job's body begins with INSERT; its FROM follows the SELECT."
         if len(inserts) > 1:
             return _several(found[inserts[1]])
         hint = "Write INSERT INTO table SELECT ... FROM source."
     elif token.word in ("OPTIONS", "COMMENT"):
         hint = f"{token.word} goes before AS."
     elif token.word in ("SELECT", "VALUES", "TABLE"):
-        message = "A query alone is no job: its rows need a table to go to."
+        message = "A query alone is not a job: its rows need a table."
         hint = f"Write INSERT INTO table {token.word} ..."
     elif close := get_close_matches(token.word, ("INSERT", "SINK", "WITH"), n=1, cutoff=0.7):
         hint = f"Did you mean {close[0]}?"
@@ -161,7 +162,7 @@ def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
 
 
 def _refuse_variants(found: Sequence[Token], rest: Sequence[int]) -> None:
-    """Refuse INSERT ... REPLACE WHERE and a second INSERT, in the tokens behind the table."""
+    """Refuse INSERT ... REPLACE WHERE and a second INSERT. rest: the indexes of the tokens after the table."""
     query = next((at for at, index in enumerate(rest) if _begins_query(found, index)), len(rest))
     for index in rest[:query]:
         if found[index].word == "REPLACE" and _word(found, index + 1) in ("WHERE", "USING", "ON"):
@@ -187,7 +188,7 @@ def _several(second: Token) -> StatementError:
 
 
 def _refuse_parameters(found: Sequence[Token]) -> None:
-    """Refuse `:name` and `?`: nobody could give their values when the job starts again."""
+    """Refuse `:name` and `?`: their values are unknown when the job restarts."""
     for index, token in enumerate(found):
         if token.text == "?" and token.kind is Kind.SYMBOL:
             raise _parameter("A parameter marker", token.place)
@@ -196,7 +197,7 @@ def _refuse_parameters(found: Sequence[Token]) -> None:
 
 
 def _is_marker(found: Sequence[Token], index: int) -> bool:
-    """Return whether the colon at `index` begins a parameter; `a:b` is a path, and a field's type in STRUCT<a: INT>."""
+    """Return whether the colon at `index` begins a parameter, not a path (`a:b`) or a field's type (STRUCT<a: INT>)."""
     if found[index + 1].kind not in (Kind.WORD, Kind.QUOTED):
         return False
     before = found[index - 1]
@@ -206,7 +207,7 @@ def _is_marker(found: Sequence[Token], index: int) -> bool:
 
 
 def _refuse_substitution(text: str, start: int, stop: int) -> None:
-    """Refuse Spark's `${name}`, also within strings: Spark would put in the value of whatever session runs the job."""
+    """Refuse Spark's `${name}`, also in strings: Spark would substitute the value of the session that runs the job."""
     comments = (token for token in scan(text, start) if token.kind is Kind.COMMENT)
     comment = next(comments, None)
     for found in _SUBSTITUTION.finditer(text, start, stop):
@@ -221,23 +222,23 @@ def _spark_text(text: str, start: int, found: Sequence[Token], at: int, verb: Ve
     if verb is not Verb.SINK_INTO:
         return _blank(text[:start]) + text[start:stop]
     into = found[at + 1].start
-    # Before the body everything is blank anyway, so without a WITH the whole of it is room for the word INSERT.
+    # Without a WITH, everything before INTO is blank, and the word INSERT fits anywhere in it.
     room_from = found[at - 1].stop if at else 0
     head = _blank(text[:start]) + text[start:room_from] if at else ""
     room = _blank(text[room_from:into])
-    for place in range(len(room) - len(_INSERT) - 1, -1, -1):
-        if _BREAK.search(room, place, place + len(_INSERT)) is None:
-            return head + room[:place] + _INSERT + room[place + len(_INSERT) :] + text[into:stop]
+    for offset in range(len(room) - len(_INSERT) - 1, -1, -1):
+        if _BREAK.search(room, offset, offset + len(_INSERT)) is None:
+            return head + room[:offset] + _INSERT + room[offset + len(_INSERT) :] + text[into:stop]
     line_end = _BREAK.search(room)
     fitted = _INSERT + (room[line_end.start() :] if line_end else " ")
     return _shortened(head, len(fitted) - len(room)) + fitted + text[into:stop]
 
 
-def _shortened(head: str, by: int) -> str:
-    """`head` without `by` of its first blanks in a row; there are that many, where the word CREATE was."""
-    blanks = re.search(f"[^\\r\\n]{{{by}}}", head)
+def _shortened(head: str, count: int) -> str:
+    """Return `head` without `count` consecutive blanks; the blanked word CREATE alone has enough of them."""
+    blanks = re.search(f"[^\\r\\n]{{{count}}}", head)
     at = blanks.start() if blanks else 0
-    return head[:at] + head[at + by :]
+    return head[:at] + head[at + count :]
 
 
 def _blank(text: str) -> str:
@@ -248,10 +249,10 @@ def _unsupported(message: str, place: Span, hint: str = _EXAMPLE) -> StatementEr
     return StatementError("UNSUPPORTED_BODY", message, place=place, hint=hint)
 
 
-def _parameter(what: str, place: Span) -> StatementError:
+def _parameter(kind: str, place: Span) -> StatementError:
     return StatementError(
         "PARAMETER_IN_BODY",
-        f"{what} can't be used in a job: its value would be unknown when the job starts again.",
+        f"{kind} cannot be used in a job: its value would be unknown when the job restarts.",
         place=place,
         hint="Write the value itself.",
     )
@@ -270,4 +271,4 @@ def _place(found: Sequence[Token], index: int) -> Span:
 
 
 def _found(found: Sequence[Token], index: int) -> str:
-    return f"found {shown(found[index].text)}" if index < len(found) else "the statement ends here"
+    return f"found {shown(found[index].text)}" if index < len(found) else "found the end of the statement"

@@ -1,7 +1,7 @@
-"""Whether a statement is meant for JetSQL, told from its first few words: everything else goes to Spark untouched.
+"""Decide from the first few tokens whether a statement is JetSQL's. Spark receives every other statement unchanged.
 
-A near miss (`SUSPEND JOBS x`, `RESUM JOB x`) counts as ours, so that its error says what was expected. What Spark
-itself takes never does: a table called `job` can still be described, dropped and queried.
+A misspelled statement (`SUSPEND JOBS x`, `RESUM JOB x`) is JetSQL's, so that its error names the expected words. A
+statement that Spark itself accepts is never JetSQL's: a table called `job` can be described, dropped and queried.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import Final
 from jetsql.language.tokens import Token
 from jetsql.language.with_clause import verb_after_with
 
-# How many tokens decide: EXPLAIN EXTENDED CREATE OR REPLACE JOB, and one behind.
+# The number of tokens that decide: EXPLAIN EXTENDED CREATE OR REPLACE JOB, and one more.
 LEAD: Final = 7
 
 _VERBS: Final = tuple("CREATE ALTER DROP SUSPEND RESUME RESTART WAIT SHOW DESCRIBE DESC EXPLAIN".split())
 _ONLY_OURS: Final = ("SUSPEND", "RESUME", "RESTART", "WAIT")
 _SINK: Final = "SINK"
-# What the statements with Spark's verbs are about.
+# The objects of JetSQL's statements with Spark's verbs.
 _OBJECTS: Final = ("JOB", "SNAPSHOT")
 _SHOWN: Final = (*_OBJECTS, "MEMBER")
-# First words of Spark's own statements: none of them is a slip of the pen for one of ours (RESET job, TABLE job).
+# The first words of Spark's own statements: they are never read as misspelled verbs of JetSQL (RESET job, TABLE job).
 _SPARK_VERBS: Final = frozenset(
     "ADD ANALYZE BEGIN CACHE CALL CLEAR CLOSE COMMENT COMMIT DECLARE DELETE DFS EXECUTE EXPORT FETCH FROM GRANT IMPORT"
     " INSERT LIST LOAD LOCK MAP MERGE MSCK OPEN REDUCE REFRESH REPAIR REPLACE RESET REVOKE ROLLBACK SELECT SET START"
     " TABLE TRUNCATE UNCACHE UNLOCK UPDATE USE VALUES WITH".split()
 )
-# What other systems call it, where Spark has no such statement either.
+# Verbs of other systems, for hints. Spark has no statements with these verbs and JetSQL's objects.
 SYNONYMS: Final = {
     "PAUSE": "SUSPEND",
     "STOP": "SUSPEND",
@@ -44,7 +44,7 @@ SYNONYMS: Final = {
     "AWAIT": "WAIT",
 }
 
-# A comment ends at its first */ unless another one begins before that.
+# A comment ends at its first */ unless a nested one begins before that.
 _COMMENT: Final = r"(?>/\*(?!\+).*?(?:\*/|/\*))"
 _GAP: Final = rf"(?:\s|--[^\r\n]*+(?:(?<=\\)\n[^\r\n]*+)*+|{_COMMENT}(?<=\*/))*+"
 _OUR_WORD: Final = rf"(?:(?:{_SINK}|(?:{'|'.join(_SHOWN)})S?)\b|{_COMMENT}(?<=/\*))"
@@ -55,15 +55,14 @@ _LEAD: Final = rf"(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_OUR_WO
 STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_LEAD}|{_SINK_AFTER_WITH})"
 """A regular expression that matches at the beginning of every statement of JetSQL, for Python and for Java.
 
-It spares Spark's own statements the call from Java to Python: one of our words has to be among the first `LEAD` tokens,
-anywhere in a block, SINK anywhere after WITH, or a comment within a comment in front of it. Statements whose only word
-of ours is misspelled do not match, and Spark reports those.
+It saves Spark's own statements the call from Java to Python. It matches if a word of JetSQL is among the first `LEAD`
+tokens or anywhere in a block, if SINK is anywhere after WITH, or if a nested comment comes first. A statement whose
+only word of JetSQL is misspelled does not match, and Spark reports its error.
 """
 
 
 def is_ours(lead: Sequence[Token]) -> bool:
-    """Return whether a statement that begins with these tokens (up to `LEAD`, without comments) is JetSQL's to
-    answer."""
+    """Return whether a statement is JetSQL's. lead: its first tokens, at most `LEAD`, without comments."""
     if not lead:
         return False
     verb, second = lead[0].word, _word(lead, 1)
@@ -71,7 +70,7 @@ def is_ours(lead: Sequence[Token]) -> bool:
         return True
     if verb in ("CREATE", "ALTER", "DROP"):
         object_at = 3 if verb == "CREATE" and second == "OR" and _word(lead, 2) == "REPLACE" else 1
-        return _near(_word(lead, object_at), *_OBJECTS)
+        return _is_similar(_word(lead, object_at), *_OBJECTS)
     if verb == "SHOW":
         return _is_our_show(lead, second)
     if verb in ("DESCRIBE", "DESC"):
@@ -80,7 +79,8 @@ def is_ours(lead: Sequence[Token]) -> bool:
         return is_ours(_explained(lead))
     if verb == _SINK:
         return second == "INTO"
-    return second in ("JOB", "JOBS", "SNAPSHOT", "SNAPSHOTS") and (verb in SYNONYMS or _is_slip(verb)) and len(lead) > 2
+    is_object = second in ("JOB", "JOBS", "SNAPSHOT", "SNAPSHOTS")
+    return is_object and (verb in SYNONYMS or _is_misspelled_verb(verb)) and len(lead) > 2
 
 
 def begins_with_clause(lead: Sequence[Token]) -> bool:
@@ -105,12 +105,15 @@ def _explained(lead: Sequence[Token]) -> Sequence[Token]:
 
 def _is_our_show(lead: Sequence[Token], second: str) -> bool:
     if second in ("ALL", "CREATE"):
-        return _near(_word(lead, 2), "JOB")
-    return _near(second, *_SHOWN)
+        return _is_similar(_word(lead, 2), "JOB")
+    return _is_similar(second, *_SHOWN)
 
 
 def _describes_table(rest: Sequence[Token]) -> bool:
-    """Return whether Spark's DESCRIBE of a table called job goes on like this; a lone further word is a job's name."""
+    """Return whether DESCRIBE JOB is Spark's, for a table called job. rest: the tokens after JOB.
+
+    A single word after JOB is the name of a job.
+    """
     if not rest or rest[0].text in (";", "."):
         return True
     second = _word(rest, 1)
@@ -119,12 +122,12 @@ def _describes_table(rest: Sequence[Token]) -> bool:
     )
 
 
-def _is_slip(word: str) -> bool:
+def _is_misspelled_verb(word: str) -> bool:
     return bool(word) and word not in _SPARK_VERBS and bool(get_close_matches(word, _VERBS, n=1, cutoff=0.75))
 
 
-def _near(word: str, *objects: str) -> bool:
-    """Return whether a word is one of `objects`, its plural or a slip of the pen for it."""
+def _is_similar(word: str, *objects: str) -> bool:
+    """Return whether a word is the name of an object, its plural, or a misspelling of either."""
     return bool(word) and any(
         abs(len(word) - len(known)) <= 2 and SequenceMatcher(None, word, known).ratio() > 0.65 for known in objects
     )

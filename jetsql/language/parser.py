@@ -1,7 +1,7 @@
-"""Text -> statement.
+"""Parse the text of one statement.
 
-A look at the first few tokens decides whose statement it is; nothing more of Spark's own statements is read, however
-long they are. Only a block (`BEGIN ... END`) is read whole, for job statements within it.
+The first few tokens decide whether a statement is JetSQL's; the rest of Spark's own statements is not scanned. A block
+(`BEGIN ... END`) is the exception: it is scanned for statements about jobs, which it may not contain.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from jetsql.language.tokens import Kind, Token, tokens
 
 
 def parse(text: str) -> Statement | None:
-    """Return the JetSQL statement that `text` is, None when it is none of ours: then it goes to Spark untouched.
+    """Return the JetSQL statement in `text`, or None if the statement is Spark's.
 
-    `text` is one statement; comments anywhere and closing semicolons are fine, and places count from its beginning.
-    Raises StatementError, and nothing else: PARSE_SYNTAX_ERROR, INVALID_NAME, UNSUPPORTED_BODY, PARAMETER_IN_BODY or
-    JOB_IN_BLOCK, at the very token.
+    text: one statement, with or without comments and closing semicolons.
+    Raises only StatementError, with the span of the wrong token: PARSE_SYNTAX_ERROR, INVALID_NAME, UNSUPPORTED_BODY,
+    PARAMETER_IN_BODY or JOB_IN_BLOCK.
     """
     rest = tokens(text)
     lead = list(islice(rest, LEAD))
@@ -38,7 +38,7 @@ def _refuse_sink(lead: Sequence[Token], rest: Iterable[Token]) -> None:
     if sink is not None:
         raise StatementError(
             "PARSE_SYNTAX_ERROR",
-            "SINK INTO is part of CREATE JOB.",
+            "SINK INTO is allowed only in CREATE JOB.",
             place=sink.place,
             hint="Write CREATE JOB name AS SINK INTO ... for a job, or INSERT INTO ... to write once.",
         )
@@ -70,7 +70,7 @@ def _refuse_jobs_inside(text: str) -> None:
         if is_ours(lead):
             raise StatementError(
                 "JOB_IN_BLOCK",
-                f"{token.word} of a job or snapshot can't be in a BEGIN ... END block.",
+                f"{token.word} of a job or snapshot cannot be in a BEGIN ... END block.",
                 place=token.place,
                 hint="Write the statement outside the block.",
             )

@@ -1,7 +1,7 @@
-"""Scripts -> statements: where one ends and the next begins, by Spark's own lexical rules, in linear time.
+"""Split scripts into statements by Spark's own lexical rules, in linear time.
 
-A fragment begins at its first token and ends at its last, so comments between statements belong to none; comments
-within stay. What stands in quotes, comments and blocks ends no statement.
+A fragment begins at its first token and ends at its last. Comments between statements belong to no fragment, and
+comments within a statement stay in it. A semicolon in a quote, a comment or a block does not end a statement.
 """
 
 from __future__ import annotations
@@ -16,36 +16,35 @@ from jetsql.language.tokens import Kind, Token, scan
 
 @dataclass(frozen=True)
 class Fragment:
-    """One statement of a script, as written and without its semicolon.
-
-    start: its offset in the script, in characters; line from 1 and column from 0, as `Place` has them.
-    terminated: a semicolon ends it. closed: every quote, comment and block in it is closed.
-    """
+    """One statement of a script, as written and without its semicolon."""
 
     text: str
-    start: int
-    line: int
-    column: int
-    terminated: bool
-    closed: bool
+    start: int  # its offset in the script, in characters
+    line: int  # from 1
+    column: int  # from 0
+    terminated: bool  # a semicolon ends it
+    closed: bool  # every quote, comment and block in it is closed
 
     @property
     def complete(self) -> bool:
-        """Return whether nothing is missing: a shell runs it at Enter."""
+        """Return whether the statement is complete, so that a shell runs it at Enter."""
         return self.terminated and self.closed
 
 
 def split(text: str, *, strict: bool = False) -> list[Fragment]:
-    """The statements of `text` in order; empty ones and parts of comments only are left out.
+    """Return the statements of `text` in order, without those that are empty or consist of comments.
 
-    strict: for scripts, raises StatementError PARSE_SYNTAX_ERROR where a quote or comment opens that never ends.
-    Without it such a text, even a comment alone, is the last fragment, with `closed` False: a shell waits for more.
+    strict: raise StatementError PARSE_SYNTAX_ERROR for a quote or comment without end. Otherwise the text from there,
+    even a comment alone, is the last fragment, with `closed` False, and a shell waits for more input.
     """
     return list(fragments(text, strict=strict))
 
 
 def fragments(text: str, start: int = 0, *, strict: bool = False) -> Iterator[Fragment]:
-    """As `split`, one after the other, from a place on where no statement is open. Places count in the whole text."""
+    """Yield the statements of `text` as `split` returns them, from an offset at which no statement is open.
+
+    Offsets, lines and columns count from the beginning of the whole text.
+    """
     blocks = Blocks()
     lines = _Lines(text)
     first: Token | None = None
@@ -68,7 +67,7 @@ def fragments(text: str, start: int = 0, *, strict: bool = False) -> Iterator[Fr
 
 
 class _Lines:
-    """Makes fragments; counts lines going forward only."""
+    """A factory of fragments that counts lines. The fragments have to be requested in their order."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -1,7 +1,7 @@
-"""The statements of JetSQL as data: what the parser gives and everything behind it takes.
+"""The statements of JetSQL as data, as the parser returns them.
 
-One frozen class a statement, named as in `grammar/jetsql.lark`. Every word of the user that a later step may refuse
-carries its `Span` in the text, so that an error can point at the very token.
+There is one frozen class for each statement, named as in `grammar/jetsql.lark`. A name or value that a later step may
+refuse has its `Span` in the text, so that an error can point to it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from jetsql.errors import Span
 
 @dataclass(frozen=True)
 class Name:
-    """A job's or snapshot's name as written (without back quotes); `is_id` when it was a string literal: a job's id."""
+    """The name of a job or snapshot, without back quotes, or a job's id."""
 
     text: str
     place: Span
-    is_id: bool = False
+    is_id: bool = False  # it was written as a string literal
 
     def __str__(self) -> str:
         return self.text
@@ -35,7 +35,7 @@ class OptionText:
 
 
 class Verb(Enum):
-    """What a body does with its table."""
+    """The way in which a body writes to its table."""
 
     INSERT_INTO = "INSERT INTO"
     INSERT_OVERWRITE = "INSERT OVERWRITE"
@@ -44,27 +44,26 @@ class Verb(Enum):
 
 @dataclass(frozen=True)
 class Body:
-    """What a job runs: the user's text from the first word behind AS to the statement's end.
+    """The statement that a job runs: the user's text after AS.
 
-    text: as written. spark_text: what Spark is handed, of the same length and line breaks as the whole statement up
-    to the body's end, everything before the body blanked out and SINK INTO spelled INSERT INTO, so that Spark's
-    positions hold for the user's whole statement. target: the place of the table's name.
+    In `spark_text`, the text before the body is blank and SINK INTO is INSERT INTO. It has the length and line breaks
+    of the user's statement up to the end of the body, so positions in Spark's errors fit the user's statement.
     """
 
     verb: Verb
-    text: str
+    text: str  # as written
     place: Span
-    spark_text: str
-    target: Span
+    spark_text: str  # as Spark runs it
+    target: Span  # of the table's name
 
 
 @dataclass(frozen=True)
 class CreateJob:
-    """`text` is the whole statement as written, without a closing semicolon."""
+    """CREATE JOB."""
 
     name: Name
     body: Body
-    text: str
+    text: str  # the whole statement as written, without a closing semicolon
     or_replace: bool = False
     if_not_exists: bool = False
     comment: str | None = None
@@ -101,7 +100,7 @@ class DropJob:
 
 
 class WaitGoal(Enum):
-    """What WAIT FOR JOB waits for; without UNTIL: the end of a job that ends, a committed batch of one that doesn't."""
+    """The goal of WAIT FOR JOB. Without one, it waits for the end of a batch job, or a batch of a streaming job."""
 
     COMPLETED = "COMPLETED"
     IDLE = "IDLE"
@@ -110,12 +109,12 @@ class WaitGoal(Enum):
 
 @dataclass(frozen=True)
 class WaitForJob:
-    """`batch` goes with WaitGoal.BATCH; `timeout` in seconds, None: the setting."""
+    """WAIT FOR JOB."""
 
     name: Name
     goal: WaitGoal | None = None
-    batch: int | None = None
-    timeout: int | None = None
+    batch: int | None = None  # the number of the batch, for WaitGoal.BATCH
+    timeout: int | None = None  # in seconds, or None for the setting
 
 
 @dataclass(frozen=True)
@@ -138,15 +137,15 @@ class ShowSnapshots:
 
 @dataclass(frozen=True)
 class ShowJobs:
-    """`all_jobs`: ended ones too. `pattern`: as in Spark's SHOW TABLES (`*` and `|`) or SQL's LIKE (`%`, `_`)."""
+    """SHOW JOBS, or SHOW ALL JOBS."""
 
-    all_jobs: bool = False
-    pattern: str | None = None
+    all_jobs: bool = False  # includes jobs that have ended
+    pattern: str | None = None  # as in Spark's SHOW TABLES (`*` and `|`) or SQL's LIKE (`%` and `_`)
 
 
 @dataclass(frozen=True)
 class ShowMembers:
-    """The processes that run tasks, those that are gone too."""
+    """SHOW MEMBERS: the executors, also those that are gone."""
 
 
 @dataclass(frozen=True)

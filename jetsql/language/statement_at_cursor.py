@@ -1,10 +1,10 @@
-"""The statement that a cursor stands in, for completion: its words before, at and behind the cursor.
+"""Find the statement at the cursor, for completion: its tokens before, at and after the cursor.
 
-What is left of the cursor is read on its own, because a quote that was just opened must not swallow the rest; what is
-right of it counts as far as the statement goes, so that `SELECT | FROM t` knows its table.
+The text before the cursor is scanned alone, because a quote that was just opened must not include the rest. The text
+after it is scanned up to the end of the statement, so that completion knows the table in `SELECT | FROM t`.
 
-Somebody who types changes the end of what is left of the cursor, so what was read there is kept, with marks in it from
-which the next reading goes on: a key costs the same in a statement of any length.
+Typing changes only the end of the text before the cursor. The tokens of the last scan are therefore kept, with marks
+from which the next scan can continue: the time for a key does not depend on the length of the statement.
 """
 
 from __future__ import annotations
@@ -18,43 +18,40 @@ from typing import Final
 from jetsql.language.blocks import Blocks
 from jetsql.language.tokens import Kind, Token, scan
 
-# Whoever types a statement has little behind the cursor, and the tables of its query are near.
-_BEHIND_MOST: Final = 1000
-_MARKED_CHARACTERS: Final = 500
-# They are tokens of their own wherever they stand: nothing before them can grow.
-_PARTING: Final = frozenset(",();")
+# In a statement that is being typed, the tables of its query are near the cursor.
+_MAX_TOKENS_AFTER: Final = 1000
+_MARK_DISTANCE: Final = 500
+"""The smallest distance of two marks, in characters."""
+# These are always tokens of their own, so the token before them is complete.
+_SEPARATORS: Final = frozenset(",();")
 
 CommandEnd = Callable[[str, int], int]
-"""Where the command ends that begins at this place of the text; the place itself when none begins there."""
+"""A function of a text and an offset: the end of the command that begins there, or the offset itself without one."""
 
 
 def no_command(text: str, start: int) -> int:
-    """Where all is SQL."""
+    """Return `start`: the text has no commands, only SQL."""
     return start
 
 
 @dataclass(frozen=True)
 class AtCursor:
-    """before: the statement's tokens before the one that is being written; `half`: that one, None without it: a word or
-    number that ends at the cursor, or a quote that is open there. behind: its tokens right of the cursor and of the
-    open quote's end, the nearest thousand. closed: a closing quote stands right behind the cursor. silent: in a
-    comment, within a word or right behind a closed quote, where nothing can be completed. start: where what is being
-    written begins. command: where the command begins that the cursor stands in, None for none; then all else is empty.
-    """
+    """The tokens of a statement around the cursor."""
 
-    before: tuple[Token, ...]
-    half: Token | None
-    behind: tuple[Token, ...]
-    closed: bool
-    silent: bool
-    start: int
-    command: int | None = None
+    before: tuple[Token, ...]  # the tokens before `half`
+    half: Token | None  # the incomplete token: a word or number that ends at the cursor, or an open quote
+    behind: tuple[Token, ...]  # the tokens after the cursor and after the end of the open quote, at most a thousand
+    closed: bool  # a closing quote follows the cursor directly
+    silent: bool  # nothing can be completed: in a comment, within a word, or directly after a closed quote
+    start: int  # the offset of `half`, or of the cursor without it
+    command: int | None = None  # the offset of the command that contains the cursor; the other fields are empty then
 
 
 def at_cursor(text: str, cursor: int, command_end: CommandEnd = no_command) -> AtCursor:
-    """What stands around the cursor, an offset of `text`; only the statement (in a block: the inner one) counts.
+    """Return the tokens around the cursor, of its statement only; in a block, of the inner statement.
 
-    command_end: of commands that are no statements; one may stand wherever a statement may begin.
+    cursor: an offset in `text`.
+    command_end: finds commands that are not SQL; they may be wherever a statement may begin.
     """
     read = _read(text[:cursor], command_end)
     if read.command is not None:
@@ -71,15 +68,15 @@ def at_cursor(text: str, cursor: int, command_end: CommandEnd = no_command) -> A
         resume = _quote_end(text, cursor, half.text.lstrip("rR")[0])
     elif text[cursor : cursor + 1].isalnum() or text[cursor : cursor + 1] == "_":
         in_comment = True
-    behind_quote = last is not None and last.stop == cursor and last.kind in (Kind.STRING, Kind.QUOTED)
+    after_quote = last is not None and last.stop == cursor and last.kind in (Kind.STRING, Kind.QUOTED)
     if half is not None and before and before[-1] is half:
         before = before[:-1]
     return AtCursor(
         before=before,
         half=half,
-        behind=() if in_comment else _behind(text, resume, read.blocks),
+        behind=() if in_comment else _tokens_after(text, resume, read.blocks),
         closed=resume == cursor + 1,
-        silent=in_comment or behind_quote,
+        silent=in_comment or after_quote,
         start=half.start if half else cursor,
     )
 
@@ -92,30 +89,28 @@ def is_open(text: str, command_end: CommandEnd = no_command) -> bool:
 
 @dataclass(frozen=True)
 class _Mark:
-    """A place that a token begins at and that none before it can grow beyond. tokens: how many come before it; begun:
-    how many of those are of statements that have ended. blocks: what is open there; for copies only."""
+    """An offset from which a scan can continue: a token begins there, and all tokens before it are complete."""
 
-    place: int
-    tokens: int
-    begun: int
-    blocks: Blocks
+    offset: int
+    tokens: int  # the number of tokens before the offset
+    begun: int  # the number of those that belong to statements that have ended
+    blocks: Blocks  # the blocks that are open there; only to be copied
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """What was read last. Frozen, and changed for another at once: threads that read at the same time cost each other
-    nothing but time. tokens: without comments. marks: in the order of their places."""
+    """The result of the last scan. It is immutable, so that threads can replace it without a lock."""
 
     text: str = ""
     command_end: CommandEnd = no_command
-    tokens: tuple[Token, ...] = ()
-    marks: tuple[_Mark, ...] = ()
+    tokens: tuple[Token, ...] = ()  # without comments
+    marks: tuple[_Mark, ...] = ()  # by offset
 
     def marks_of(self, text: str, command_end: CommandEnd) -> tuple[_Mark, ...]:
-        """Those up to which the text is the same."""
+        """Return the marks up to which `text` is the same as the text of this scan."""
         if command_end is not self.command_end:
             return ()
-        same = bisect_left(self.marks, True, key=lambda mark: not text.startswith(self.text[: mark.place]))
+        same = bisect_left(self.marks, True, key=lambda mark: not text.startswith(self.text[: mark.offset]))
         return self.marks[:same]
 
 
@@ -125,13 +120,12 @@ class _Newest:
 
 @dataclass(frozen=True)
 class _Reading:
-    """statement: the tokens of the last one. last: the very last token, a comment too. command: where the one begins
-    that the text ends in. blocks: the reader's own."""
+    """The end of a text that was scanned."""
 
-    statement: tuple[Token, ...]
-    last: Token | None
-    blocks: Blocks
-    command: int | None = None
+    statement: tuple[Token, ...]  # the tokens of the last statement
+    last: Token | None  # the last token, which may be a comment
+    blocks: Blocks  # the blocks that are open at the end
+    command: int | None = None  # the offset of the command in which the text ends, or None
 
 
 def _read(text: str, command_end: CommandEnd) -> _Reading:
@@ -139,7 +133,7 @@ def _read(text: str, command_end: CommandEnd) -> _Reading:
     marks = list(kept.marks_of(text, command_end))
     mark = marks[-1] if marks else _Mark(0, 0, 0, Blocks())
     reader = _Reader(text, mark, list(islice(kept.tokens, mark.tokens)), marks)
-    command = reader.to_the_end(command_end)
+    command = reader.read_to_end(command_end)
     tokens = tuple(reader.tokens)
     if command_end is not kept.command_end or not kept.text.startswith(text):
         _Newest.kept = _Kept(text, command_end, tokens, tuple(marks))
@@ -147,28 +141,28 @@ def _read(text: str, command_end: CommandEnd) -> _Reading:
 
 
 class _Reader:
-    """Goes on from a mark. tokens, marks: those before it, to which more are added."""
+    """A scanner that continues from a mark. It adds to `tokens` and `marks`, which contain those before the mark."""
 
     def __init__(self, text: str, mark: _Mark, tokens: list[Token], marks: list[_Mark]) -> None:
         self._text = text
         self._marks = marks
-        self._marked = self._at = mark.place
+        self._marked = self._at = mark.offset
         self.tokens = tokens
         self.begun = mark.begun
         self.blocks = mark.blocks.copy()
         self.last: Token | None = None
 
-    def to_the_end(self, command_end: CommandEnd) -> int | None:
-        """Where the command begins that the text ends in; None when it does not end in one."""
-        while (command := self._to_command(command_end)) is not None:
+    def read_to_end(self, command_end: CommandEnd) -> int | None:
+        """Scan to the end of the text; return the offset of the command in which it ends, or None."""
+        while (command := self._read_to_command(command_end)) is not None:
             self._at = command_end(self._text, command)
             if self._at >= len(self._text):
                 return command
         return None
 
-    def _to_command(self, command_end: CommandEnd) -> int | None:
+    def _read_to_command(self, command_end: CommandEnd) -> int | None:
         for token in scan(self._text, self._at):
-            if token.start >= self._marked + _MARKED_CHARACTERS and self._is_parted(token):
+            if token.start >= self._marked + _MARK_DISTANCE and self._is_separate(token):
                 self._mark(token)
             beginning = self.begun == len(self.tokens) and not self.blocks.inside and token.kind is not Kind.COMMENT
             if beginning and command_end(self._text, token.start) > token.start:
@@ -188,8 +182,8 @@ class _Reader:
             self.begun = len(self.tokens)
         self.tokens.append(token)
 
-    def _is_parted(self, token: Token) -> bool:
-        return self.last is not None and (self.last.stop < token.start or self.last.text in _PARTING)
+    def _is_separate(self, token: Token) -> bool:
+        return self.last is not None and (self.last.stop < token.start or self.last.text in _SEPARATORS)
 
     def _mark(self, token: Token) -> None:
         self._marks.append(_Mark(token.start, len(self.tokens), self.begun, self.blocks.copy()))
@@ -197,18 +191,18 @@ class _Reader:
 
 
 def _quote_end(text: str, cursor: int, quote: str) -> int:
-    """Behind the quote's end on the cursor's line; the cursor itself when it has none there."""
+    """Return the offset after the closing quote on the cursor's line, or the cursor if there is none."""
     line_end = text.find("\n", cursor)
-    found = text.find(quote, cursor, line_end if line_end >= 0 else len(text))
-    return cursor if found < 0 else found + 1
+    closing = text.find(quote, cursor, line_end if line_end >= 0 else len(text))
+    return cursor if closing < 0 else closing + 1
 
 
-def _behind(text: str, start: int, blocks: Blocks) -> tuple[Token, ...]:
-    found: list[Token] = []
-    for token in islice(scan(text, start), _BEHIND_MOST):
+def _tokens_after(text: str, start: int, blocks: Blocks) -> tuple[Token, ...]:
+    following: list[Token] = []
+    for token in islice(scan(text, start), _MAX_TOKENS_AFTER):
         if token.kind is Kind.COMMENT:
             continue
         if token.text == ";" or (blocks.inside and blocks.take(token)):
             break
-        found.append(token)
-    return tuple(found)
+        following.append(token)
+    return tuple(following)

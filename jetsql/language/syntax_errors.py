@@ -1,6 +1,6 @@
-"""What a syntax error says: where, what was expected there and what was probably meant.
+"""Describe syntax errors: the position, the expected words, and a hint at the word that was probably meant.
 
-The expectations come from the grammar itself (the parser's state), never from a list kept by hand.
+The expected words come from the state of the parser.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from jetsql.language.tokens import Kind, Token, tokens, unquote
 if TYPE_CHECKING:
     from lark import UnexpectedToken
 
-# What ends a run of tokens written without a gap, for names that should have been quoted.
+# These end a run of tokens without spaces, which is probably a name that needs quotes.
 _SEPARATORS: Final = frozenset(";(),=")
 _SHOWN: Final = 40
 
 
 def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
-    """Return the error of a statement whose grammar is broken at `error`'s token."""
+    """Return the error of a statement that the parser refuses at the token of `error`."""
     found = list(tokens(text))
     expected = acceptable(error.state)
-    # Lark gives the end of a text the place of its last token.
+    # Lark gives the end of a text the position of its last token.
     at_end = error.token.type == END
     at = len(found) if at_end else next(i for i, token in enumerate(found) if token.start == error.token.start_pos)
     if at_end or (found[at].text == ";" and "SEMICOLON" not in expected):
         last = found[at - 1].stop
-        return _unexpected(expected, "the statement ends here", Span(last, last), _swallowed(error, expected))
+        return _unexpected(
+            expected, "found the end of the statement", Span(last, last), _taken_as_name(error, expected)
+        )
     token = found[at]
     if token.kind is Kind.OPEN:
         return unclosed(token)
@@ -40,53 +42,53 @@ def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
     named = _misnamed(found, at, error, expected)
     if named is not None:
         return named
-    hint = _did_you_mean(token, expected) or _quote_it(found, at, expected) or _swallowed(error, expected)
+    hint = _did_you_mean(token, expected) or _quote_it(found, at, expected) or _taken_as_name(error, expected)
     if expected == {"HISTORY"} and not hint:
         hint = "SHOW JOBS lists the jobs, DESCRIBE JOB shows one."
     return _unexpected(expected, f"found {shown(token.text)}", token.place, hint)
 
 
 def unclosed(token: Token) -> StatementError:
-    """Return the error of a quote or comment without end, at where it opens."""
-    what = "text"
+    """Return the error of a quote or comment without end, with the span of its opening."""
+    construct = "string"
     if token.text.startswith("/*"):
-        what, sign = "comment", "*/"
+        construct, sign = "comment", "*/"
     elif token.text.startswith("`"):
-        what, sign = "name", "`"
+        construct, sign = "name", "`"
     elif token.text.startswith("$"):
         sign = token.text[: token.text.index("$", 1) + 1]
     else:
         sign = token.text[1] if token.text[0] in "rR" else token.text[0]
     place = Span(token.start, token.start + 1)
-    message = f"The {what} that opens here never ends."
+    message = f"The {construct} that begins here is not closed."
     return StatementError("PARSE_SYNTAX_ERROR", message, place=place, hint=f"Close it with {sign}")
 
 
 def second_statement(token: Token) -> StatementError:
-    """Return the error of a text that goes on behind the semicolon, at its first token."""
+    """Return the error of a text that continues after the semicolon. token: the first one after it."""
     return StatementError(
         "PARSE_SYNTAX_ERROR",
-        f"Expected the end of the statement behind the semicolon, found {shown(token.text)}.",
+        f"Expected the end of the text after the semicolon, found {shown(token.text)}.",
         place=token.place,
         hint="Run one statement at a time, or the whole text as a script.",
     )
 
 
 def listed(terminals: Iterable[str]) -> str:
-    """Terminals as people read them: keywords first, then what is to be filled in, then signs."""
+    """Return the terminals as a phrase for a message: keywords first, then descriptions of values, then signs."""
     names = set(terminals)
-    words = sorted(name for name in names if name not in SLOTS and name not in MARKS and name != END)
+    keywords = sorted(name for name in names if name not in SLOTS and name not in MARKS and name != END)
     slots = [
         slot.value for name, slot in SLOTS.items() if name in names and not (name == "JOB_ID" and "JOB_NAME" in names)
     ]
     marks = [f"'{mark}'" for name, mark in MARKS.items() if name in names and name != "SEMICOLON"]
     end = ["the end of the statement"] if END in names else []
-    said = words + slots + marks + end
-    return said[0] if len(said) == 1 else f"one of {', '.join(said[:-1])} or {said[-1]}"
+    phrases = keywords + slots + marks + end
+    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} or {phrases[-1]}"
 
 
 def shown(text: str) -> str:
-    """Return a token in a message: in quotes, cut when it is long."""
+    """Return the text of a token for a message: in quotes, and shortened to 40 characters."""
     return f"'{text}'" if len(text) <= _SHOWN else f"'{text[:_SHOWN]}...'"
 
 
@@ -94,7 +96,7 @@ def _unexpected(expected: frozenset[str], found: str, place: Span, hint: str) ->
     if BODY in expected:
         return StatementError(
             "UNSUPPORTED_BODY",
-            f"A job needs a body behind AS, {found}.",
+            f"A job needs a body after AS, {found}.",
             place=place,
             hint="Write AS INSERT INTO table SELECT ...",
         )
@@ -102,16 +104,16 @@ def _unexpected(expected: frozenset[str], found: str, place: Span, hint: str) ->
 
 
 def _did_you_mean(token: Token, expected: frozenset[str]) -> str:
-    words = [name for name in expected if name not in SLOTS and name not in MARKS and name != END]
+    keywords = [name for name in expected if name not in SLOTS and name not in MARKS and name != END]
     synonym = SYNONYMS.get(token.word, "")
-    if synonym.split(" ")[0] in words:
+    if synonym.split(" ")[0] in keywords:
         return f"Did you mean {synonym}?"
-    close = get_close_matches(token.word, sorted(words), n=1) if token.word else []
+    close = get_close_matches(token.word, sorted(keywords), n=1) if token.word else []
     return f"Did you mean {close[0]}?" if close else ""
 
 
 def _quote_it(found: Sequence[Token], at: int, expected: frozenset[str]) -> str:
-    """Option names and values, patterns and comments are string literals; a bare word there only lacks its quotes."""
+    """Return the hint to quote a bare word where a string literal is expected: an option, a pattern or a comment."""
     wants_text = expected & {"OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT", "COMMENT_TEXT"}
     if not wants_text or found[at].text in _SEPARATORS:
         return ""
@@ -119,16 +121,16 @@ def _quote_it(found: Sequence[Token], at: int, expected: frozenset[str]) -> str:
     return f"Write it in quotes: '{written}'." if "'" not in written else ""
 
 
-def _swallowed(error: UnexpectedToken, expected: frozenset[str]) -> str:
-    """A keyword in the place of a name is taken as the name, so what's truly missing is the name before it."""
+def _taken_as_name(error: UnexpectedToken, expected: frozenset[str]) -> str:
+    """Return the hint at a missing name: the parser then takes the keyword after it as the name."""
     last = _last_name(error)
     if last and last.upper() in expected:
-        return f"{last} was taken as the name here; is the name before it missing?"
+        return f"{last} was taken as the name. Is the name before it missing?"
     return ""
 
 
 def _last_name(error: UnexpectedToken) -> str:
-    """Return the name that the parser has just read, as written; '' when the last thing read is no name."""
+    """Return the name that the parser read last, as written, or '' if it read something other than a name last."""
     stack = error.state.value_stack
     last: Any = stack[-1] if stack else None
     while getattr(last, "children", None):
@@ -139,7 +141,7 @@ def _last_name(error: UnexpectedToken) -> str:
 def _misnamed(
     found: Sequence[Token], at: int, error: UnexpectedToken, expected: frozenset[str]
 ) -> StatementError | None:
-    """A name that isn't one word: `my-job`, `a.b`, `2024`, or a string where only a name can be."""
+    """Return the error of a name that is not a single word (`my-job`, `a.b`, `2024`) or is a string, otherwise None."""
     token = found[at]
     glued = at > 0 and found[at - 1].stop == token.start and bool(_last_name(error))
     wanted = bool(expected & NAMES) and token.kind is not Kind.OPEN
@@ -149,12 +151,13 @@ def _misnamed(
     place = Span(run[0].start, run[-1].stop)
     if not glued and token.kind is Kind.STRING:
         value = unquote(token.text)
-        return _invalid_name(f"A name goes without quotes or in back quotes, found {shown(token.text)}.", place, value)
+        message = f"A name is written without quotes or in back quotes, found {shown(token.text)}."
+        return _invalid_name(message, place, value)
     written = "".join(part.text for part in run)
     if len(run) > 2 and all(part.text == "." for part in run[1::2]):
-        message = f"A name here has no parts before it: jobs and snapshots belong to no schema, found {shown(written)}."
+        message = f"Jobs and snapshots belong to no schema, so their names have one part; found {shown(written)}."
         return _invalid_name(message, place, unquote(run[-1].text) if run[-1].kind is Kind.QUOTED else run[-1].text)
-    return _invalid_name(f"{shown(written)} is not one word.", place, written)
+    return _invalid_name(f"{shown(written)} is not a single word.", place, written)
 
 
 def _invalid_name(message: str, place: Span, name: str) -> StatementError:
@@ -163,7 +166,7 @@ def _invalid_name(message: str, place: Span, name: str) -> StatementError:
 
 
 def _run(found: Sequence[Token], at: int) -> list[Token]:
-    """Return the tokens from `at` on that follow each other without a gap."""
+    """Return the tokens from the index `at` on that follow each other without spaces."""
     run = [found[at]]
     for token in found[at + 1 :]:
         if token.start != run[-1].stop or token.text in _SEPARATORS:

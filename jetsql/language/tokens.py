@@ -1,9 +1,9 @@
-"""Spark SQL's words: one linear scanner under the parser, the script splitter, the variables and the body rules.
+"""Scan Spark's SQL into tokens, in linear time: for the parser, the script splitter, the variables and the body rules.
 
-It follows the rules of Spark 4.3's own lexer: where comments lie, where a quote that is never closed opened, `--`
-comments that a backslash continues, `$$` strings. Two scanners that disagree would split a script in one place and
-parse it in another. It never refuses a text: what it doesn't know is a SYMBOL of one character, and a quote or comment
-without end is one OPEN token up to the end.
+The scanner follows the rules of Spark 4.3's own lexer for comments, unclosed quotes, `--` comments that a backslash
+continues, and `$$` strings. There is one scanner because two that disagreed would split a script differently from how
+it is parsed. It accepts every text: an unknown character is a SYMBOL, and a quote or comment without end is one OPEN
+token up to the end of the text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jetsql.errors import Span
 
 
 class Kind(Enum):
-    """What a token is. HINT marks are symbols, the words within are words, as in Spark."""
+    """The kind of a token. As in Spark, the marks of a hint are symbols and its words are words."""
 
     WORD = auto()
     QUOTED = auto()  # `back-quoted`
@@ -29,12 +29,12 @@ class Kind(Enum):
 
 
 class Token(NamedTuple):
-    """A stretch of a text: offsets in characters, `stop` exclusive; `text` as written."""
+    """A token of a text."""
 
     kind: Kind
-    text: str
-    start: int
-    stop: int
+    text: str  # as written
+    start: int  # in characters
+    stop: int  # exclusive
 
     @property
     def place(self) -> Span:
@@ -42,11 +42,11 @@ class Token(NamedTuple):
 
     @property
     def word(self) -> str:
-        """A plain word in capitals, '' for everything else: a back-quoted word or a string is never a keyword."""
+        """Return a plain word in capitals, otherwise '': a back-quoted word or a string is never a keyword."""
         return self.text.upper() if self.kind is Kind.WORD else ""
 
 
-# Possessive repeats throughout: no text makes the scanner go back, so that its time is linear.
+# All repetitions are possessive: the scanner never backtracks, so its time is linear.
 _LEXEME: Final = re.compile(
     r"""
       (?P<space>\s++)
@@ -73,7 +73,7 @@ _KINDS: Final = {
     "word": Kind.WORD,
     "symbol": Kind.SYMBOL,
 }
-# A hint's opening doesn't nest inside a comment: Spark's rule for bracketed comments leaves it out.
+# As in Spark, the beginning of a hint inside a comment does not begin a nested comment.
 _BRACKETS: Final = re.compile(r"/\*(?!\+)|\*/")
 
 _ESCAPE: Final = re.compile(r"\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\[01][0-7]{2}|\\.|''|\"\"", re.DOTALL)
@@ -82,11 +82,11 @@ _ESCAPED: Final = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "
 
 
 def scan(text: str, start: int = 0) -> Iterator[Token]:
-    """Return every token of `text` from `start` on, comments included and white space left out; lazily, in order."""
+    """Yield the tokens of `text` from the offset `start` on, with comments and without white space."""
     position, end = start, len(text)
     while position < end:
         found = _LEXEME.match(text, position)
-        if found is None:  # can't be: the last alternative takes any character
+        if found is None:  # impossible: the last alternative matches any character
             raise AssertionError(f"no token at offset {position}")
         group, stop = found.lastgroup or "", found.end()
         if group == "space":
@@ -103,7 +103,7 @@ def scan(text: str, start: int = 0) -> Iterator[Token]:
 
 
 def tokens(text: str, start: int = 0) -> Iterator[Token]:
-    """As `scan`, without comments. A comment without end stays: it hides whatever was meant to follow."""
+    """Yield the tokens of `text` as `scan`, without comments; a comment without end, an OPEN token, is included."""
     return (token for token in scan(text, start) if token.kind is not Kind.COMMENT)
 
 
@@ -117,12 +117,11 @@ def unquote(literal: str) -> str:
         tag = literal.index("$", 1) + 1
         return literal[tag:-tag]
     quote = literal[0]
-    return _ESCAPE.sub(lambda found: _unescape(found, quote), literal[1:-1])
+    return _ESCAPE.sub(lambda match: _unescape(match.group(), quote), literal[1:-1])
 
 
-def _unescape(found: re.Match[str], quote: str) -> str:
-    escape = found.group()
-    if escape[0] != "\\":  # a doubled quote, of the literal's own kind or two of the other
+def _unescape(escape: str, quote: str) -> str:
+    if escape[0] != "\\":  # two quotes: one quote of the literal's own kind, or two of the other kind
         return quote if escape[0] == quote else escape
     if escape[1] in "uU" and len(escape) > 2:
         return _character(int(escape[2:], 16), escape)
@@ -149,5 +148,5 @@ def _comment_end(text: str, position: int) -> int | None:
 
 
 def _dollars_end(text: str, tag: str, position: int) -> int | None:
-    found = text.find(tag, position)
-    return None if found < 0 else found + len(tag)
+    closing = text.find(tag, position)
+    return None if closing < 0 else closing + len(tag)

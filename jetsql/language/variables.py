@@ -1,7 +1,7 @@
-"""Script variables: `${name}` and `${name:-default}`, put into a statement before it is parsed.
+"""Substitute the variables of scripts, `${name}` and `${name:-default}`, before a statement is parsed.
 
-Values are pasted as text, in strings as well, never in comments, and are not looked at again. The result remembers
-where everything came from: an error in the statement that ran is shown in the file as written.
+A value is inserted as text, in strings as well but not in comments, and is not itself substituted. The result maps
+offsets back to the text as written, so that the error of a statement can be shown in its file.
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ _REFERENCE: Final = re.compile(rf"\$\$\{{|\$\{{(?:(?P<name>{_NAME})(?::-(?P<defa
 
 @dataclass(frozen=True)
 class Replacement:
-    """A stretch of the text as written, and where its value is in the text that came out."""
+    """A substituted variable."""
 
-    written: Span
-    result: Span
+    written: Span  # of the `${...}` in the text as written
+    result: Span  # of its value in the resulting text
 
 
 @dataclass(frozen=True)
 class Substituted:
-    """A text with its variables filled in; `replacements` in order."""
+    """A text after the substitution of its variables."""
 
     text: str
-    replacements: tuple[Replacement, ...] = ()
+    replacements: tuple[Replacement, ...] = ()  # by offset
 
     def original(self, offset: int) -> int:
-        """Return the offset in the text as written of what is at `offset` now; within a value it is where the `${`
-        begins."""
+        """Return the offset in the text as written for an offset in `text`; within a value, that of its `${`."""
         found = self._replacement(offset)
         if found is None:
             return offset
@@ -52,48 +51,48 @@ class Substituted:
 
 
 def is_variable_name(text: str) -> bool:
-    """Return whether `${text}` can stand in a script."""
+    """Return whether `text` is a valid name of a variable."""
     return re.fullmatch(_NAME, text) is not None
 
 
 def substitute(text: str, variables: Mapping[str, str]) -> Substituted:
-    """`text` with its variables filled in; `$${` stands for a plain `${`.
+    """Return `text` with the values of its variables. `$${` is replaced by `${`, and a default ends at the next `}`.
 
-    Raises StatementError at the place in `text`: VARIABLE_NOT_SET for a variable with neither value nor default,
-    PARSE_SYNTAX_ERROR for a `${` that begins no variable. A default goes up to the next `}`.
+    Raises StatementError with the span in `text`: VARIABLE_NOT_SET for a variable with neither value nor default,
+    PARSE_SYNTAX_ERROR for a `${` that begins no variable.
     """
     pieces: list[str] = []
     replacements: list[Replacement] = []
-    done = length = 0
-    for found in _references(text):
-        value = "${" if found.group() == "$${" else _value(found, variables)
-        pieces += (text[done : found.start()], value)
-        start = length + found.start() - done
-        done, length = found.end(), start + len(value)
-        replacements.append(Replacement(Span(*found.span()), Span(start, length)))
-    pieces.append(text[done:])
+    copied = length = 0
+    for reference in _references(text):
+        value = "${" if reference.group() == "$${" else _value(reference, variables)
+        pieces += (text[copied : reference.start()], value)
+        start = length + reference.start() - copied
+        copied, length = reference.end(), start + len(value)
+        replacements.append(Replacement(Span(*reference.span()), Span(start, length)))
+    pieces.append(text[copied:])
     return Substituted("".join(pieces), tuple(replacements))
 
 
 def _references(text: str) -> Iterator[re.Match[str]]:
-    """Return every `${` and `$${` that is in no comment."""
+    """Yield every `${` and `$${` that is not in a comment."""
     if "${" not in text:
         return
     comments = (token for token in scan(text) if token.kind is Kind.COMMENT or token.text.startswith("/*"))
     comment = next(comments, None)
-    for found in _REFERENCE.finditer(text):
-        while comment is not None and comment.stop <= found.start():
+    for reference in _REFERENCE.finditer(text):
+        while comment is not None and comment.stop <= reference.start():
             comment = next(comments, None)
-        if comment is None or found.start() < comment.start:
-            yield found
+        if comment is None or reference.start() < comment.start:
+            yield reference
 
 
-def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
-    name, default, place = found["name"], found["default"], Span(*found.span())
+def _value(reference: re.Match[str], variables: Mapping[str, str]) -> str:
+    name, default, place = reference["name"], reference["default"], Span(*reference.span())
     if name is None:
         raise StatementError(
             "PARSE_SYNTAX_ERROR",
-            "This begins no variable: a variable is ${name} or ${name:-default}.",
+            "This is not a variable: a variable is ${name} or ${name:-default}.",
             place=place,
             hint="Write $${ for the characters ${ themselves.",
         )

@@ -1,23 +1,24 @@
-"""The HTTP server: statements in, typed rows out, for clients without Spark.
+"""The HTTP endpoint: it runs statements and streams their rows to clients that have no Spark.
 
-    POST   /v1/sql                      run a statement; rows are streamed as `wire` writes them, or as Arrow
-    DELETE /v1/statements/{id}          cancel one without a session, by the id that its request named
+    POST   /v1/sql                      run a statement; its rows are streamed, as JSON lines (see `wire`) or as Arrow
+    DELETE /v1/statements/{id}          cancel a statement without a session, by the id in its request
     POST   /v1/sessions                 open a session (current schema, settings, temporary views)
-    GET    /v1/sessions/{id}            its current schema
-    DELETE /v1/sessions/{id}            close it
+    GET    /v1/sessions/{id}            return the session's current schema
+    DELETE /v1/sessions/{id}            close the session
     DELETE /v1/sessions/{session}/statements/{id}
-                                        cancel a statement in it, by the id that its request named
-    GET    /v1/jobs[?all=true]          what SHOW [ALL] JOBS gives, as one JSON object
-    GET    /v1/metrics                  what the jobs do at this moment, as one JSON object
-    GET    /v1/engine                   what this engine is
-    POST   /v1/engine/stop              end it gracefully
-    GET    /metrics                     all that can be counted, for Prometheus
-    GET    /openapi.json                all of this for programs
-    GET    /healthz[?nonce=...]         whether it is up; the only answer that needs no token. proof: HMAC-SHA256 of the
-                                        nonce under the token, by which a client knows the engine before it sends that
+                                        cancel a statement of the session, by the id in its request
+    GET    /v1/jobs[?all=true]          return the rows of SHOW [ALL] JOBS, as one JSON object
+    GET    /v1/metrics                  return the current metrics of the jobs, as one JSON object
+    GET    /v1/engine                   describe the engine
+    POST   /v1/engine/stop              stop the engine gracefully
+    GET    /metrics                     return the metrics of engine and jobs in Prometheus's format
+    GET    /openapi.json                describe this API for programs
+    GET    /healthz[?nonce=...]         return whether the engine is up; the only path that needs no token. The response
+                                        to a nonce has a proof, HMAC-SHA256 of the nonce under the token, by which a
+                                        client recognizes the engine before it sends the token
 
-The event loop never waits for Spark: whatever may is done on threads. An error has a status of HTTP by its kind and a
-body by which clients tell it exactly.
+The event loop never waits for Spark: work that may wait runs on threads. The HTTP status of an error depends on its
+kind, and its body identifies it exactly.
 """
 
 from __future__ import annotations
@@ -49,44 +50,41 @@ from jetsql.server.running_statements import ErrorReporter, RunningStatements, S
 from jetsql.server.statement_response import StatementResponse, error_response
 from jetsql.server.statement_result import StatementResult
 
-BODY_MOST: Final = 32 * 1024 * 1024
-"""Bytes of a request. Scripts are sent statement by statement, so this is one statement and its parameters."""
+MAX_BODY_BYTES: Final = 32 * 1024 * 1024
+"""The size limit of a request, which has one statement and its parameters."""
 
-_LEVELS_MOST: Final = 100
-"""Arrays and objects of a request within each other."""
+_MAX_LEVELS: Final = 100
+"""The limit of arrays and objects nested in a request."""
 
-# A client that knows the id of a statement without a session can cancel it: 128 random bits, as base64url at least.
-_OWN_ID: Final = re.compile(r"[A-Za-z0-9_-]{22,128}")
+# Any client that knows the id of a statement without a session can cancel it, so the id needs 128 random bits.
+_UNGUESSABLE_ID: Final = re.compile(r"[A-Za-z0-9_-]{22,128}")
 
-_THREADS: Final = 256
-# For all else, so that statements can be cancelled, and the engine stopped, however many go on.
+_STATEMENT_THREADS: Final = 256
+# All other requests have their own threads, so that clients can cancel statements and stop a busy engine.
 _SHORT_THREADS: Final = 16
 
 
 class ServedEngine(SessionFactory, ErrorReporter, Protocol):
-    """The engine behind the HTTP server: an `EmbeddedEngine`."""
+    """The engine of the HTTP server: an `EmbeddedEngine`."""
 
     @property
     def closed(self) -> bool: ...
 
     def run(self, text: str) -> StatementResult:
-        """Return a statement in the engine's own session."""
+        """Run a statement in the engine's own session."""
 
     def prometheus_response(self, sessions: int, statements: int) -> PrometheusResponse:
-        """What Prometheus is told."""
+        """Return the metrics for Prometheus. sessions, statements: the current numbers of the clients."""
 
     def sample_jobs(self) -> Sequence[JobSample]:
-        """What the jobs do at this moment."""
+        """Return a sample of each job's current metrics."""
 
     def about(self) -> Mapping[str, Any]:
-        """Version, master, home and numbers of jobs, as JSON can say them."""
+        """Return version, master, home and numbers of jobs, as JSON values."""
 
 
 class HttpServer:
-    """The application and what it keeps. Its threads are its own, so that waiting statements hold up nobody else.
-
-    stop: called when a client wants the engine to end.
-    """
+    """The ASGI application with its sessions, running statements and threads."""
 
     def __init__(
         self,
@@ -96,12 +94,18 @@ class HttpServer:
         idle_seconds: float,
         sessions_most: int,
     ) -> None:
+        """Create the application.
+
+        stop: stops the engine, for a client that requested it.
+        idle_seconds: the time after which an unused session is closed.
+        sessions_most: the limit of open sessions.
+        """
         self._engine = engine
         self._access = access
         self._request_stop = stop
         self.sessions = ClientSessions(engine, idle_seconds, sessions_most)
         self.running = RunningStatements(engine, self.sessions)
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="statement")
+        self._threads = ThreadPoolExecutor(_STATEMENT_THREADS, thread_name_prefix="statement")
         self._short = ThreadPoolExecutor(_SHORT_THREADS, thread_name_prefix="http")
         app = Starlette(
             routes=self._routes(), exception_handlers={JetSQLError: _error_response, HTTPException: _http_error}
@@ -110,7 +114,7 @@ class HttpServer:
         self.app = access.guard(app)
 
     def close(self) -> None:
-        """Cancel what runs, and wait for the threads."""
+        """Cancel the running statements, and wait for the threads."""
         self.running.cancel_all()
         self.sessions.stop()
         self._threads.shutdown()
@@ -149,14 +153,14 @@ class HttpServer:
             self.sessions.close(http.path_params["id"])
             await self._on_thread(self.running.cancel_streaming_selects, http.path_params["id"])
             return Response(status_code=204)
-        found = self.sessions.get(http.path_params["id"])
-        return JSONResponse({"session": found.id, "schema": await self._on_thread(found.session.schema)})
+        opened = self.sessions.get(http.path_params["id"])
+        return JSONResponse({"session": opened.id, "schema": await self._on_thread(opened.session.schema)})
 
     async def _jobs(self, http: Request) -> Response:
-        everything = http.query_params.get("all", "false")
-        if everything not in ("true", "false") or len(http.query_params) > 1:
+        all_jobs = http.query_params.get("all", "false")
+        if all_jobs not in ("true", "false") or len(http.query_params) > 1:
             raise StatementError("REQUEST_NOT_READABLE", "The only parameter is `all`, which is true or false.")
-        text = "SHOW ALL JOBS" if everything == "true" else "SHOW JOBS"
+        text = "SHOW ALL JOBS" if all_jobs == "true" else "SHOW JOBS"
         content = await self._on_thread(lambda: wire.json_object("jobs", self._engine.run(text)))
         return Response(content, media_type="application/json")
 
@@ -168,8 +172,8 @@ class HttpServer:
         return JSONResponse({**about, "sessions": len(self.sessions), "statements": len(self.running)})
 
     async def _metrics(self, http: Request) -> Response:
-        shown = await self._on_thread(self._engine.prometheus_response, len(self.sessions), len(self.running))
-        return Response(shown.content, media_type=shown.content_type)
+        metrics = await self._on_thread(self._engine.prometheus_response, len(self.sessions), len(self.running))
+        return Response(metrics.content, media_type=metrics.content_type)
 
     async def _stop(self, http: Request) -> Response:
         self._request_stop()
@@ -197,35 +201,36 @@ async def _body(http: Request) -> Mapping[str, Any]:
     received = bytearray()
     async for part in http.stream():
         received += part
-        if len(received) > BODY_MOST:
-            raise StatementError("REQUEST_NOT_READABLE", f"The request has more than {BODY_MOST // 2**20} MiB.")
+        if len(received) > MAX_BODY_BYTES:
+            limit = f"{MAX_BODY_BYTES // 2**20} MiB"
+            raise StatementError("REQUEST_NOT_READABLE", f"The request is larger than {limit}.")
     try:
         message = json.loads(received)
     except (ValueError, RecursionError) as error:
-        raise StatementError("REQUEST_NOT_READABLE", f"The request's body is no JSON: {error}.") from error
+        raise StatementError("REQUEST_NOT_READABLE", f"The body of the request is not JSON: {error}.") from error
     if not isinstance(message, dict):
-        raise StatementError("REQUEST_NOT_READABLE", "The request's body is no JSON object.")
+        raise StatementError("REQUEST_NOT_READABLE", "The body of the request is not a JSON object.")
     _check_members(message)
     return message
 
 
 def _check_members(message: Mapping[str, Any]) -> None:
-    """Raise StatementError for what is nested too deeply for those who read it recursively, and for what is no text."""
+    """Raise StatementError for values nested too deeply to be read recursively, and for half surrogate pairs."""
     level: list[Any] = [message]
-    for _ in range(_LEVELS_MOST):
-        below: list[Any] = []
+    for _ in range(_MAX_LEVELS):
+        next_level: list[Any] = []
         for value in level:
             if isinstance(value, str):
                 check_text(value, "A text of the request")
             elif isinstance(value, dict):
-                below += value
-                below += value.values()
+                next_level += value
+                next_level += value.values()
             elif isinstance(value, list):
-                below += value
-        if not below:
+                next_level += value
+        if not next_level:
             return
-        level = below
-    raise StatementError("REQUEST_NOT_READABLE", f"The request is nested more than {_LEVELS_MOST} levels deep.")
+        level = next_level
+    raise StatementError("REQUEST_NOT_READABLE", f"The request is nested more than {_MAX_LEVELS} levels deep.")
 
 
 _FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
@@ -239,14 +244,13 @@ _FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
 
 
 def _statement(message: Mapping[str, Any], arrow: bool) -> StatementRequest:
-    """Raise StatementError REQUEST_NOT_READABLE, PARAMETER_NOT_READABLE."""
+    """Return the statement of a request. Raises StatementError REQUEST_NOT_READABLE, PARAMETER_NOT_READABLE."""
     for name, value in message.items():
         if name not in _FIELDS:
-            raise StatementError(
-                "REQUEST_NOT_READABLE", f"There is no field {name!r}.", hint=f"There are: {', '.join(_FIELDS)}."
-            )
+            hint = f"The fields are: {', '.join(_FIELDS)}."
+            raise StatementError("REQUEST_NOT_READABLE", f"There is no field {name!r}.", hint=hint)
         if value is not None and not isinstance(value, _FIELDS[name]):
-            raise StatementError("REQUEST_NOT_READABLE", f"The field {name!r} has a value of a wrong type.")
+            raise StatementError("REQUEST_NOT_READABLE", f"The value of the field {name!r} has the wrong type.")
     text = message.get("statement")
     if not text:
         raise StatementError("REQUEST_NOT_READABLE", "The field 'statement' is missing or empty.")
@@ -261,15 +265,15 @@ def _statement(message: Mapping[str, Any], arrow: bool) -> StatementRequest:
     )
 
 
-def _statement_id(named: str | None, session: str | None) -> str:
-    """Raise StatementError REQUEST_NOT_READABLE."""
-    if named and session is None and not _OWN_ID.fullmatch(named):
+def _statement_id(requested: str | None, session: str | None) -> str:
+    """Return the id in the request, or a random one without it. Raises StatementError REQUEST_NOT_READABLE."""
+    if requested and session is None and not _UNGUESSABLE_ID.fullmatch(requested):
         raise StatementError(
             "REQUEST_NOT_READABLE",
-            "The id of a statement without a session has to be one that nobody guesses.",
+            "The id of a statement without a session can be guessed.",
             hint="Use 22 to 128 random characters of A-Z, a-z, 0-9, - and _, such as a random UUID, or open a session.",
         )
-    return named or secrets.token_urlsafe(16)
+    return requested or secrets.token_urlsafe(16)
 
 
 async def _error_response(http: Request, error: Exception) -> Response:
@@ -279,6 +283,6 @@ async def _error_response(http: Request, error: Exception) -> Response:
 
 async def _http_error(http: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    words = f"{http.method} {http.url.path}: {error.detail}."
-    report = StatementError("REQUEST_NOT_READABLE", words).report()
+    message = f"{http.method} {http.url.path}: {error.detail}."
+    report = StatementError("REQUEST_NOT_READABLE", message).report()
     return error_response(report, error.status_code, error.headers)

@@ -1,7 +1,7 @@
-"""Sessions of the HTTP endpoint's clients: each has a session of Spark's, and goes when nobody used it for a while.
+"""The sessions of the HTTP endpoint's clients. Each has a Spark session and is closed after some time without use.
 
-Clients come and go and many never say goodbye; jobs don't notice. A session is dropped by forgetting it: Spark's side
-of it is garbage when nothing refers to it any more.
+The time limit is for clients that disconnect without closing their sessions. Jobs do not depend on sessions. A closed
+session is only removed from the dictionary: its Spark session is then garbage.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any, Final, Protocol
 from jetsql.errors import EngineError, StatementError
 from jetsql.server.statement_result import StatementResult
 
-# A session is dropped at most so much late; the least that is slept between two looks at them.
-_LATE_SECONDS: Final = 1.0
+# The smallest interval between two checks for idle sessions.
+_CHECK_SECONDS: Final = 1.0
 
 
 class Session(Protocol):
-    """What statements of a client run in: `EmbeddedEngine.session()` gives one."""
+    """A session of the engine, as `EmbeddedEngine.session()` returns it."""
 
     def run(self, text: str, parameters: Any = None, live: bool = False) -> StatementResult: ...
     def run_arrow(self, text: str, parameters: Any = None) -> Iterator[bytes]: ...
@@ -33,17 +33,21 @@ class SessionFactory(Protocol):
 
 
 class ClientSession:
-    """A client's session. id: what the client names it by; 128 random bits, since whoever knows it can use it."""
+    """The session of a client."""
 
     def __init__(self, session: Session) -> None:
-        self.id = secrets.token_urlsafe(16)
+        self.id = secrets.token_urlsafe(16)  # 128 random bits: any client that knows the id can use the session
         self.session = session
         self.active_statements = 0
         self.last_used = monotonic()
 
 
 class ClientSessions:
-    """All of them. idle_seconds: how long an unused one stays. most: so many at once, more are refused."""
+    """The sessions of all clients.
+
+    idle_seconds: the time after which an unused session is closed.
+    most: the limit of open sessions.
+    """
 
     def __init__(self, engine: SessionFactory, idle_seconds: float, most: int) -> None:
         self._engine = engine
@@ -52,71 +56,74 @@ class ClientSessions:
         self._sessions: dict[str, ClientSession] = {}
         self._lock = Lock()
         self._closed = Event()
-        self._dropping = Thread(target=self._drop_when_due, name="idle-sessions", daemon=True)
-        self._dropping.start()
+        self._idle_closer = Thread(target=self._close_idle_repeatedly, name="idle-sessions", daemon=True)
+        self._idle_closer.start()
 
     def open(self) -> ClientSession:
-        """Raise EngineError ENGINE_NOT_REACHABLE when there are too many."""
+        """Open a session. Raises EngineError ENGINE_NOT_REACHABLE when the limit is reached."""
         if len(self._sessions) >= self._most:
             raise EngineError(
                 "ENGINE_NOT_REACHABLE",
-                f"The engine has {self._most} sessions, and all were used not long ago.",
-                hint="Close some, or raise sessions_most.",
+                f"The engine has {self._most} open sessions, which is the limit.",
+                hint="Close sessions, or raise sessions_most.",
             )
-        made = ClientSession(self._engine.session())
+        opened = ClientSession(self._engine.session())
         with self._lock:
-            self._sessions[made.id] = made
-        return made
+            self._sessions[opened.id] = opened
+        return opened
 
     def close(self, session_id: str) -> None:
-        """Again is fine. What runs in it goes on to its end, see also `RunningStatements.cancel_streaming_selects`."""
+        """Close a session, if it is open. Its statements run to their end, except streaming selects.
+
+        `RunningStatements.cancel_streaming_selects` cancels those.
+        """
         with self._lock:
             self._sessions.pop(session_id, None)
 
     @contextmanager
     def using(self, session_id: str | None) -> Iterator[Session]:
-        """Return a client's session, kept while this lasts; one for this time alone when no id is given.
+        """Yield a client's session and keep it open meanwhile; without an id, yield a new session for this use.
 
         Raises StatementError SESSION_NOT_FOUND.
         """
         if session_id is None:
             yield self._engine.session()
             return
-        found = self._enter(session_id)
+        used = self._enter(session_id)
         try:
-            yield found.session
+            yield used.session
         finally:
             with self._lock:
-                found.active_statements -= 1
-                found.last_used = monotonic()
+                used.active_statements -= 1
+                used.last_used = monotonic()
 
     def get(self, session_id: str) -> ClientSession:
-        """Who asks for it uses it: a client that is left open can keep its session so.
+        """Return a session. This counts as use, so that an idle client can keep its session open.
 
         Raises StatementError SESSION_NOT_FOUND.
         """
         with self._lock:
-            found = self._get(session_id)
-            found.last_used = monotonic()
-            return found
+            requested = self._get(session_id)
+            requested.last_used = monotonic()
+            return requested
 
     def stop(self) -> None:
-        """Drop none any more."""
+        """Stop the thread that closes idle sessions."""
         self._closed.set()
-        self._dropping.join()
+        self._idle_closer.join()
 
-    def _drop_when_due(self) -> None:
-        while not self._closed.wait(max(self._drop_idle(), _LATE_SECONDS)):
+    def _close_idle_repeatedly(self) -> None:
+        while not self._closed.wait(max(self._close_idle(), _CHECK_SECONDS)):
             continue
 
-    def _drop_idle(self) -> float:
-        """Forget those that nobody used for a while. Returns the seconds after which another may be due."""
+    def _close_idle(self) -> float:
+        """Close the sessions that were idle for too long, and return the seconds until the next one may be."""
         now = monotonic()
         with self._lock:
-            left = {each.id: each.last_used + self._idle_seconds - now for each in self._unused()}
-            for session_id in [session_id for session_id, seconds in left.items() if seconds <= 0]:
+            remaining = {each.id: each.last_used + self._idle_seconds - now for each in self._unused()}
+            for session_id in [session_id for session_id, seconds in remaining.items() if seconds <= 0]:
                 del self._sessions[session_id]
-        return min((seconds for seconds in left.values() if seconds > 0), default=self._idle_seconds)
+        return min((seconds for seconds in remaining.values() if seconds > 0), default=self._idle_seconds)
 
     def _unused(self) -> Iterator[ClientSession]:
         return (session for session in self._sessions.values() if session.active_statements == 0)
@@ -129,16 +136,16 @@ class ClientSessions:
 
     def _enter(self, session_id: str) -> ClientSession:
         with self._lock:
-            found = self._get(session_id)
-            found.active_statements += 1
-            return found
+            entered = self._get(session_id)
+            entered.active_statements += 1
+            return entered
 
     def _get(self, session_id: str) -> ClientSession:
-        found = self._sessions.get(session_id)
-        if found is None:
+        session = self._sessions.get(session_id)
+        if session is None:
             raise StatementError(
                 "SESSION_NOT_FOUND",
-                "There is no such session; it was closed, or the engine has started anew since.",
-                hint="Connect again. Settings and temporary views of the session are gone, jobs are not.",
+                "The session does not exist: it was closed, or the engine has restarted.",
+                hint="Connect again. The session's settings and temporary views are lost; jobs are not affected.",
             )
-        return found
+        return session

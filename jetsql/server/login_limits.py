@@ -1,9 +1,9 @@
-"""Limits on HTTP connections that have not shown the token.
+"""Limits on HTTP connections, above all on those that have not shown the token.
 
-A connection is pending until the head of a request with the token has arrived, and again after the response to that. A
-pending connection is closed after a deadline that no byte extends. When there are too many, the oldest are closed. This
-limit is on all addresses together: a limit for each would lock out a client that shares its address with an attacker,
-whereas a client that shows the token is one of the newest until it does.
+A connection is pending until the head of a request with the token has arrived, and again after the response to it. A
+pending connection is closed after a deadline, which bytes that arrive do not extend. When too many connections are
+pending, the oldest are closed. This limit applies to all addresses together: a limit for each address would lock out a
+client that shares its address with an attacker, whereas a client that shows the token is among the newest until then.
 
 uvicorn itself only limits how long a connection is silent between two requests.
 """
@@ -16,23 +16,32 @@ from typing import Any, Final
 
 import uvicorn
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from jetsql.errors import EngineError
 from jetsql.server.auth import Access
+from jetsql.server.statement_response import error_response
 from jetsql.settings import EndpointSettings
 
-# The common soft limit of 1,024 is too low for 256 statements, which take a connection and one to Spark each.
-_FILES: Final = 8192
+# The common soft limit of 1,024 is too low for 256 statements, each with an HTTP connection and a connection to Spark.
+_OPEN_FILES: Final = 8192
+
+_RETRY_SECONDS: Final = 10
+"""The `Retry-After` of a request that is refused because there are too many connections."""
 
 
 def http_config(app: ASGIApp, access: Access, settings: EndpointSettings, connections_most: int) -> uvicorn.Config:
-    """Return how uvicorn serves the application. connections_most: more connections than these get status 503."""
-    # Pending connections must never be what makes uvicorn refuse requests.
+    """Return the configuration of uvicorn for the application.
+
+    connections_most: the limit of connections; when it is reached, requests are refused with status 503.
+    """
+    # Pending connections alone must never reach the limit of connections.
     pending = _Pending(min(settings.logins_most, connections_most // 4))
 
     def protocol(*arguments: Any, **named: Any) -> asyncio.Protocol:
-        return _Connection(access, pending, settings.login_seconds, *arguments, **named)
+        return _Connection(access, pending, settings.login_seconds, connections_most, *arguments, **named)
 
     return uvicorn.Config(
         app,
@@ -41,23 +50,29 @@ def http_config(app: ASGIApp, access: Access, settings: EndpointSettings, connec
         log_config=None,
         access_log=False,
         lifespan="off",
-        limit_concurrency=connections_most,
+        limit_concurrency=None,  # `_Connection` limits it, because uvicorn's response is not the endpoint's JSON error
         timeout_graceful_shutdown=5,
     )
 
 
 def raise_file_limit() -> int:
-    """Let this process open more files, and return how many connections leave enough of them for everything else."""
+    """Raise the limit of open files of this process, and return half of it as the limit of connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return wanted // 2
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     return wanted // 2
 
 
+def _too_many_connections(limit: int) -> Response:
+    message = f"The engine refused the request: it has {limit} HTTP connections, which is the limit."
+    refusal = EngineError("ENGINE_NOT_REACHABLE", message, hint="Close connections, or try again later.")
+    return error_response(refusal.report(), 503, {"Retry-After": str(_RETRY_SECONDS), "Connection": "close"})
+
+
 class _Pending:
-    """The connections that have not shown the token, oldest first. Used by the event loop's thread alone."""
+    """The connections that have not shown the token, oldest first. Only the event loop's thread uses them."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -65,12 +80,12 @@ class _Pending:
         self._sweeping = False
 
     def add(self, connection: _Connection) -> None:
-        """Count a connection as the newest, and have the oldest closed when there are too many."""
+        """Add a connection as the newest, and schedule closing the oldest if there are too many."""
         self.remove(connection)
         self._connections[connection] = None
         if len(self._connections) > self._most and not self._sweeping:
             self._sweeping = True
-            # Two rounds later, the loop has read what connections sent that it accepted in this round.
+            # Two rounds later, the loop has read the first bytes of the connections that it accepted in this round.
             connection.loop.call_soon(connection.loop.call_soon, self._sweep)
 
     def remove(self, connection: _Connection) -> None:
@@ -84,15 +99,31 @@ class _Pending:
 
 
 class _Connection(H11Protocol):
-    """uvicorn's connection with a deadline for each request."""
+    """uvicorn's connection with a deadline for each request, and with a limit of connections."""
 
-    def __init__(self, access: Access, pending: _Pending, seconds: float, *arguments: Any, **named: Any) -> None:
+    def __init__(
+        self,
+        access: Access,
+        pending: _Pending,
+        seconds: float,
+        connections_most: int,
+        *arguments: Any,
+        **named: Any,
+    ) -> None:
         super().__init__(*arguments, **named)
+        self._app: ASGIApp = self.app
+        self.app = self._serve
+        self._connections_most = connections_most
         self._access = access
         self._pending = pending
         self._seconds = seconds
         self._deadline: asyncio.TimerHandle | None = None
         self._admitted = False
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application, or refuse the request if the limit of connections is reached."""
+        full = len(self.connections) >= self._connections_most
+        await (_too_many_connections(self._connections_most) if full else self._app)(scope, receive, send)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -127,11 +158,11 @@ class _Connection(H11Protocol):
         self._set_deadline(self._seconds)
 
     def _await_body(self) -> None:
-        """The client has shown the token: its body may be slow, but not silent. Its statement has no deadline."""
+        """Set the deadline for the next bytes of a body, which may be slow but not silent. A statement has none."""
         self._set_deadline(self._seconds if self.cycle.more_body else None)
 
     def _set_deadline(self, seconds: float | None) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
-        # `close` would wait for a client that does not read its response.
+        # Abort, because `close` would wait for a client that does not read its response.
         self._deadline = None if seconds is None else self.loop.call_later(seconds, self.transport.abort)

@@ -1,4 +1,4 @@
-"""What the jobs do at this moment, as `GET /v1/metrics` tells it: times are seconds, None where nothing is known."""
+"""The response of `GET /v1/metrics`: current metrics of the jobs. Times are in seconds; unknown values are None."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jetsql.jobs.statements.metrics_sample import RATE_SECONDS, JobSample
 
 
 def as_object(samples: Iterable[JobSample]) -> dict[str, Any]:
-    """In values that JSON can hold."""
+    """Return the samples as one object of JSON values."""
     return {"rate_seconds": RATE_SECONDS, "jobs": [_job(sample) for sample in samples]}
 
 

@@ -1,13 +1,13 @@
-"""Values of parameter markers as clients send them, checked and made ready for Spark.
+"""Check the values of parameter markers in a request, and convert them to the form of `Parameters.java`.
 
     null, true, 1, 1.5, "text", [1, 2]                       plain: Spark's VOID, BOOLEAN, INT, DOUBLE, STRING, ARRAY
-    {"type": "decimal(10,2)", "value": "1.10"}               exactly this type; the value as the endpoint writes values
-    {"type": "array", "value": [...]}                        as a plain array
-    {"type": "map", "value": [[key, value], ...]}            or an object, where the keys are texts
+    {"type": "decimal(10,2)", "value": "1.10"}               exactly this type; the value as in the endpoint's rows
+    {"type": "array", "value": [...]}                        the same as a plain array
+    {"type": "map", "value": [[key, value], ...]}            or an object if the keys are strings
     {"type": "struct", "value": [[name, value], ...]}        or an object
 
-Whole numbers are INT, else BIGINT, else DECIMAL(38,0). Nothing is ever pasted into a statement: what leaves here is
-turned into literals by `Parameters.java`, whose form of values this is.
+The type of a whole number is INT, BIGINT or DECIMAL(38,0): the first that has room for it. Values are never inserted
+into the text of a statement; `Parameters.java` makes literals of them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from jetsql.errors import StatementError
 from jetsql.language.tokens import Kind, scan
 
 BoundParameters = Mapping[str, Any] | Sequence[Any]
-"""By name (`:name`) or by place (`?`), each in the form of `Parameters.java`."""
+"""Values by name (`:name`) or by position (`?`), in the form of `Parameters.java`."""
 
 
 def bind_parameters(value: Any, text: str) -> BoundParameters | None:
-    """Return the parameters of a request for a statement of this text; None when there are none.
+    """Return the parameters of a request for the statement `text`, or None if there are none.
 
-    Raises StatementError PARAMETER_NOT_READABLE. Spark tells of missing ones, and not of too many.
+    Raises StatementError PARAMETER_NOT_READABLE, also for too many values; Spark itself reports missing ones.
     """
     if not value:
         return None
@@ -35,11 +35,11 @@ def bind_parameters(value: Any, text: str) -> BoundParameters | None:
     return [_value(value) for value in value]
 
 
-def _check_number(given: int, text: str) -> None:
+def _check_number(values: int, text: str) -> None:
     markers = sum(token.kind is Kind.SYMBOL and token.text.startswith("?") for token in scan(text))
-    if given > markers:
-        words = f"There are {given} parameters, and the statement has {markers} markers (?)."
-        raise StatementError("PARAMETER_NOT_READABLE", words, hint="Give one value for each marker.")
+    if values > markers:
+        message = f"The request has {values} parameters, but the statement has {markers} markers (?)."
+        raise StatementError("PARAMETER_NOT_READABLE", message, hint="Send one value for each marker.")
 
 
 def _value(value: Any) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def _value(value: Any) -> dict[str, Any]:
         case list():
             return _array(value)
     if not isinstance(value, Mapping) or set(value) != {"type", "value"} or not isinstance(value["type"], str):
-        raise _unreadable('A parameter is neither a plain value nor {"type": ..., "value": ...}.')
+        raise _not_readable('A parameter is neither a plain value nor {"type": ..., "value": ...}.')
     return _typed(value["type"].strip(), value["value"])
 
 
@@ -65,8 +65,8 @@ def _typed(kind: str, value: Any) -> dict[str, Any]:
     if kind in _CONTAINERS and value is not None:
         return _CONTAINERS[kind](value)
     if kind.startswith(("array<", "map<", "struct<")) and value is not None:
-        words = f"A parameter has the type {kind}."
-        raise _unreadable(words, "Write array, map or struct alone, and the types with the members.")
+        message = f"A parameter has the type {kind}, which includes the types of its members."
+        raise _not_readable(message, "Send only array, map or struct as the type, and a type with each member.")
     match value:
         case None:
             return _scalar("void" if kind in _CONTAINERS else kind, None)
@@ -74,7 +74,7 @@ def _typed(kind: str, value: Any) -> dict[str, Any]:
             return _scalar(kind, "true" if value else "false")
         case str() | int() | float():
             return _scalar(kind, str(value))
-    raise _unreadable(f"A parameter of the type {kind} is neither a text nor a number.")
+    raise _not_readable(f"A parameter of the type {kind} is neither a string nor a number.")
 
 
 def _scalar(kind: str, text: str | None) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _whole(value: int) -> str:
 
 def _array(value: Any) -> dict[str, Any]:
     if not isinstance(value, list):
-        raise _unreadable("A parameter of the type array is no JSON array.")
+        raise _not_readable("A parameter of the type array is not a JSON array.")
     return {"array": [_value(each) for each in value]}
 
 
@@ -101,7 +101,7 @@ def _map(value: Any) -> dict[str, Any]:
 def _struct(value: Any) -> dict[str, Any]:
     members = _pairs("struct", value)
     if not all(isinstance(name, str) for name, _ in members):
-        raise _unreadable("A member of a struct has a name that is no text.")
+        raise _not_readable("The name of a struct's member is not a string.")
     return {"struct": [[name, _value(each)] for name, each in members]}
 
 
@@ -110,11 +110,11 @@ def _pairs(kind: str, value: Any) -> list[list[Any]]:
         return [[name, each] for name, each in value.items()]
     if isinstance(value, list) and all(isinstance(each, list) and len(each) == 2 for each in value):
         return value
-    raise _unreadable(f"A parameter of the type {kind} is neither a list of pairs nor a JSON object.")
+    raise _not_readable(f"A parameter of the type {kind} is neither a list of pairs nor a JSON object.")
 
 
 _CONTAINERS: Final[Mapping[str, Callable[[Any], dict[str, Any]]]] = {"array": _array, "map": _map, "struct": _struct}
 
 
-def _unreadable(words: str, hint: str = "") -> StatementError:
-    return StatementError("PARAMETER_NOT_READABLE", words, hint=hint)
+def _not_readable(message: str, hint: str = "") -> StatementError:
+    return StatementError("PARAMETER_NOT_READABLE", message, hint=hint)

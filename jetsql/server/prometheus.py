@@ -1,8 +1,9 @@
-"""What the engine knows of its jobs as Prometheus reads it: `GET /metrics`.
+"""The response of `GET /metrics`: metrics of the engine and its jobs in Prometheus's format.
 
-Names and units are by Prometheus's conventions: seconds and bytes, counters end in `_total`. Every series of a job has
-its name and its id as labels; a name may come again after a DROP, an id never. Counters count from the engine's start.
-Shown are the jobs that have not ended, and of each other name the newest, so that a job that failed can raise an alarm.
+Names and units follow Prometheus's conventions: seconds and bytes, and counters that end in `_total`. Every series of a
+job has the labels `job` (its name) and `id`; a name may be used again after a DROP, an id is not. Counters count from
+the start of the engine. The response has the jobs that have not ended and, for every other name, the newest job, so
+that a failed job can raise an alert.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ _LABELS: Final = ("job", "id")
 
 @dataclass(frozen=True)
 class _Gauge:
-    """A gauge of a job; a value of None is not shown."""
+    """A gauge of a job."""
 
     name: str
-    words: str
-    value: Callable[[JobMetrics], float | None]
+    help: str
+    value: Callable[[JobMetrics], float | None]  # None leaves out the job's series
 
 
 def _of_latest(value: Callable[[BatchMetrics], float | None]) -> Callable[[JobMetrics], float | None]:
@@ -46,25 +47,30 @@ def _last_commit(measure: BatchMetrics) -> float:
 _COUNTERS: Final = (
     ("input_rows", "Rows read.", lambda totals: totals.input_rows),
     ("output_rows", "Rows written, where the sink counts them.", lambda totals: totals.output_rows),
-    ("late_rows", "Rows dropped because they came behind the watermark.", lambda totals: totals.late_rows),
+    ("late_rows", "Rows dropped because they arrived after the watermark.", lambda totals: totals.late_rows),
 )
 _GAUGES: Final = (
-    _Gauge("restart_attempts", "Restarts in a row without a committed batch.", lambda reading: reading.attempts),
-    _Gauge("input_rows_per_second", "Rows as they came in.", _of_latest(lambda latest: latest.input_rows_per_second)),
-    _Gauge("last_commit_timestamp_seconds", "When the newest batch was committed.", _of_latest(_last_commit)),
-    _Gauge("watermark_delay_seconds", "How far the watermark is behind.", lambda reading: reading.watermark_delay),
+    _Gauge("restart_attempts", "Consecutive restarts without a committed batch.", lambda reading: reading.attempts),
+    _Gauge(
+        "input_rows_per_second", "Rows arriving per second.", _of_latest(lambda latest: latest.input_rows_per_second)
+    ),
+    _Gauge("last_commit_timestamp_seconds", "Time of the newest committed batch.", _of_latest(_last_commit)),
+    _Gauge("watermark_delay_seconds", "Delay of the watermark.", lambda reading: reading.watermark_delay),
     _Gauge(
         "event_time_lag_seconds",
-        "From the newest event of the newest batch to its trigger.",
+        "Time from the newest event of the newest batch to its trigger.",
         _of_latest(lambda latest: latest.event_time_lag),
     ),
-    _Gauge("state_rows", "Rows kept from batch to batch.", _of_latest(lambda latest: latest.state_rows)),
-    _Gauge("state_bytes", "Memory that the state takes.", _of_latest(lambda latest: latest.state_bytes)),
+    _Gauge("state_rows", "Rows in the state store.", _of_latest(lambda latest: latest.state_rows)),
+    _Gauge("state_bytes", "Memory used by the state store.", _of_latest(lambda latest: latest.state_bytes)),
 )
 
 
 class JobsCollector(Collector):
-    """The jobs of a manager, read anew each time. sessions, statements: of clients at this moment."""
+    """A collector of the current metrics of a manager's jobs.
+
+    sessions, statements: the current numbers of the HTTP endpoint's clients.
+    """
 
     def __init__(self, manager: Manager, sessions: int, statements: int) -> None:
         self._manager = manager
@@ -74,17 +80,17 @@ class JobsCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         jobs = job_metrics(self._manager)
         yield GaugeMetricFamily("jetsql_engine_up", "1 while the engine answers.", value=1)
-        yield InfoMetricFamily("jetsql_engine", "What this engine is.", value={"version": VERSION})
-        yield GaugeMetricFamily("jetsql_sessions", "Sessions of clients at the HTTP endpoint.", value=self._sessions)
-        yield GaugeMetricFamily("jetsql_statements", "Statements that clients have running.", value=self._statements)
+        yield InfoMetricFamily("jetsql_engine", "The engine's version.", value={"version": VERSION})
+        yield GaugeMetricFamily("jetsql_sessions", "Open sessions of the HTTP endpoint.", value=self._sessions)
+        yield GaugeMetricFamily("jetsql_statements", "Running statements of the HTTP endpoint.", value=self._statements)
         yield _statuses(jobs)
         yield _status(jobs)
-        yield _family(CounterMetricFamily, "runs", "Runs started, the first included.", jobs, lambda r: r.runs)
+        yield _family(CounterMetricFamily, "runs", "Runs started, including the first.", jobs, lambda r: r.runs)
         yield _batches(jobs)
-        for name, words, value in _COUNTERS:
-            yield _family(CounterMetricFamily, name, words, jobs, lambda r, value=value: value(r.totals))
+        for name, description, value in _COUNTERS:
+            yield _family(CounterMetricFamily, name, description, jobs, lambda r, value=value: value(r.totals))
         for gauge in _GAUGES:
-            yield _family(GaugeMetricFamily, gauge.name, gauge.words, jobs, gauge.value)
+            yield _family(GaugeMetricFamily, gauge.name, gauge.help, jobs, gauge.value)
         yield _source_lag(jobs)
         yield _source_lag_seconds(jobs)
 
@@ -96,15 +102,15 @@ def _labels(reading: JobMetrics) -> tuple[str, str]:
 def _family(
     kind: type[CounterMetricFamily] | type[GaugeMetricFamily],
     name: str,
-    words: str,
+    description: str,
     jobs: Sequence[JobMetrics],
     value: Callable[..., float | None],
 ) -> Metric:
-    family: Any = kind(f"jetsql_job_{name}", words, labels=_LABELS)
+    family: Any = kind(f"jetsql_job_{name}", description, labels=_LABELS)
     for reading in jobs:
-        found = value(reading)
-        if found is not None:
-            family.add_metric(_labels(reading), found)
+        number = value(reading)
+        if number is not None:
+            family.add_metric(_labels(reading), number)
     return family  # type: ignore[no-any-return]
 
 
@@ -116,7 +122,7 @@ def _statuses(jobs: Sequence[JobMetrics]) -> Metric:
 
 
 def _status(jobs: Sequence[JobMetrics]) -> Metric:
-    family = GaugeMetricFamily("jetsql_job_status", "1 for the status that the job has.", labels=[*_LABELS, "status"])
+    family = GaugeMetricFamily("jetsql_job_status", "1 for the job's current status.", labels=[*_LABELS, "status"])
     for reading in jobs:
         for status in Status:
             family.add_metric([*_labels(reading), status.value], float(reading.status is status))
@@ -124,16 +130,15 @@ def _status(jobs: Sequence[JobMetrics]) -> Metric:
 
 
 def _batches(jobs: Sequence[JobMetrics]) -> Metric:
-    words = "Committed batches and the time they took."
-    family = SummaryMetricFamily("jetsql_job_batch_seconds", words, labels=_LABELS)
+    family = SummaryMetricFamily("jetsql_job_batch_seconds", "Committed batches and their duration.", labels=_LABELS)
     for reading in jobs:
         family.add_metric(_labels(reading), reading.totals.batches, reading.totals.seconds)
     return family
 
 
 def _source_lag(jobs: Sequence[JobMetrics]) -> Metric:
-    words = "How much lies behind the newest batch, in the source's own units."
-    family = GaugeMetricFamily("jetsql_job_source_lag", words, labels=[*_LABELS, "source"])
+    description = "Lag of the newest batch behind the source, in the source's own units."
+    family = GaugeMetricFamily("jetsql_job_source_lag", description, labels=[*_LABELS, "source"])
     for reading in jobs:
         for source, lag in ({} if reading.latest is None else reading.latest.lag).items():
             family.add_metric([*_labels(reading), source], lag)
@@ -141,8 +146,8 @@ def _source_lag(jobs: Sequence[JobMetrics]) -> Metric:
 
 
 def _source_lag_seconds(jobs: Sequence[JobMetrics]) -> Metric:
-    words = "About how long the oldest of what lies behind the newest batch had waited."
-    family = GaugeMetricFamily("jetsql_job_source_lag_seconds", words, labels=[*_LABELS, "source"])
+    description = "Approximate age of the oldest data that the newest batch has not read."
+    family = GaugeMetricFamily("jetsql_job_source_lag_seconds", description, labels=[*_LABELS, "source"])
     for reading in jobs:
         for source, seconds in ({} if reading.latest is None else reading.latest.lag_seconds).items():
             family.add_metric([*_labels(reading), source], seconds)
@@ -151,14 +156,14 @@ def _source_lag_seconds(jobs: Sequence[JobMetrics]) -> Metric:
 
 @dataclass(frozen=True)
 class PrometheusResponse:
-    """What Prometheus is told, and in which of its forms."""
+    """A response for Prometheus."""
 
     content: bytes
-    content_type: str
+    content_type: str  # names Prometheus's text format and its version
 
 
 def prometheus_response(manager: Manager, sessions: int, statements: int) -> PrometheusResponse:
-    """All of it. sessions, statements: of clients at this moment."""
+    """Return the metrics of the engine and its jobs. sessions, statements: see `JobsCollector`."""
     registry = CollectorRegistry()
     registry.register(JobsCollector(manager, sessions, statements))
     return PrometheusResponse(generate_latest(registry), CONTENT_TYPE_LATEST)

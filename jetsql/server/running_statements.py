@@ -1,7 +1,7 @@
-"""Statements that clients of the HTTP endpoint have running: on threads, and to be cancelled from others.
+"""Run the statements of the HTTP endpoint's clients on threads, and cancel them from other threads.
 
-A thread runs one statement from its text to its last row and hands on lines as `wire` writes them. Handing on blocks
-while the reader is slow, which is all the back-pressure there is: the next row is only fetched when there is room.
+A thread runs one statement to its last row and emits lines as `wire` writes them. Emitting blocks while the client
+reads slowly. This is the back-pressure: the next row is fetched only when there is room for it.
 """
 
 from __future__ import annotations
@@ -25,19 +25,15 @@ _SESSION_CLOSED: Final = "The session was closed."
 
 @dataclass(frozen=True)
 class StatementRequest:
-    """One statement as a client sent it.
+    """A statement as a client sent it."""
 
-    id: the client's name for it within its session, by which it can cancel it. arrow: whether its rows are wanted as
-    an Arrow stream. live: whether it takes an answer without an end.
-    """
-
-    id: str
+    id: str  # unique among the running statements of its session; the client cancels the statement by it
     text: str
-    session: str | None = None
+    session: str | None = None  # None for a session of its own
     parameters: Mapping[str, Any] | Sequence[Any] | None = None
-    trace: bool = False
-    arrow: bool = False
-    live: bool = False
+    trace: bool = False  # errors include a stack trace
+    arrow: bool = False  # the rows are an Arrow stream
+    live: bool = False  # the client accepts a result without an end
     cancellation: Cancellation = field(default_factory=Cancellation)
 
     @property
@@ -46,11 +42,14 @@ class StatementRequest:
 
 
 StatementKey = tuple[str | None, str]
-"""The session of a statement and its id there. Only a client that knows the session can name the statement; without a
-session, its id is as hard to guess as a session's."""
+"""The session of a statement, and its id there. Only a client that knows the session can cancel the statement; without
+a session, the id of the statement is as hard to guess as that of a session."""
 
 Emit = Callable[[bytes | ErrorReport], None]
-"""Hands on a line, or the error that is the end. Blocks while there is no room; raises when nobody reads any more."""
+"""A function that sends a line, or the error that ends the response, to the client.
+
+It blocks while there is no room, and raises ClientDisconnected when the client has disconnected.
+"""
 
 
 class ErrorReporter(Protocol):
@@ -60,7 +59,7 @@ class ErrorReporter(Protocol):
 
 
 class RunningStatements:
-    """Those that run at this moment, by session and id."""
+    """The running statements, by session and id."""
 
     def __init__(self, engine: ErrorReporter, sessions: ClientSessions) -> None:
         self._engine = engine
@@ -70,10 +69,14 @@ class RunningStatements:
         self._lock = Lock()
 
     def add(self, request: StatementRequest) -> None:
-        """From now on it can be cancelled. Raises StatementError REQUEST_NOT_READABLE when its id is taken."""
+        """Add a statement, so that it can be cancelled.
+
+        Raises StatementError REQUEST_NOT_READABLE if a running statement of the session has its id.
+        """
         with self._lock:
             if request.key in self._running:
-                raise StatementError("REQUEST_NOT_READABLE", f"A statement with the id {request.id} is running.")
+                message = f"A statement with the id {request.id} is already running."
+                raise StatementError("REQUEST_NOT_READABLE", message)
             self._running[request.key] = request
 
     def remove(self, request: StatementRequest) -> None:
@@ -90,36 +93,38 @@ class RunningStatements:
                         request.cancellation.check()
                         emit(line)
         except ClientDisconnected:
-            _LOG.info("A client left before its statement had ended")
+            _LOG.info("A client disconnected before its statement had ended")
         except Exception as error:
-            # The outermost frame of a statement: whatever it raised, Spark's Java errors included, is its answer.
+            # The outermost frame of a statement: the client receives every error, including Spark's Java errors.
             self._fail(request, error, emit)
 
     def cancel(self, statement_id: str, session_id: str | None = None) -> None:
         """Cancel a statement of a session, or one that was sent without a session.
 
-        Raises StatementError STATEMENT_NOT_FOUND, in the same words when the statement runs in another session.
+        Raises StatementError STATEMENT_NOT_FOUND, with the same message if the statement runs in another session.
         """
         with self._lock:
-            found = self._running.get((session_id, statement_id))
-        if found is None:
-            raise StatementError("STATEMENT_NOT_FOUND", "No such statement is running; it may have ended.")
-        found.cancellation.cancel()
+            request = self._running.get((session_id, statement_id))
+        if request is None:
+            raise StatementError("STATEMENT_NOT_FOUND", "No statement with this id is running; it may have ended.")
+        request.cancellation.cancel()
 
     def cancel_streaming_selects(self, session_id: str) -> None:
-        """Of a session that is closed: what has an end goes on to it, looks have none."""
+        """Cancel the streaming selects of a closed session: they have no end of their own, as other statements do."""
         with self._lock:
-            found = [self._running[key] for key in self._streaming_selects]
-        for request in found:
+            selects = [self._running[key] for key in self._streaming_selects]
+        for request in selects:
             if request.session == session_id:
                 request.cancellation.cancel(_SESSION_CLOSED)
 
     def cancel_all(self) -> None:
-        """For the engine's end."""
+        """Cancel all statements, because the engine stops."""
         with self._lock:
             running = list(self._running.values())
         for request in running:
-            request.cancellation.cancel("The engine is being stopped. What the statement had begun goes on after that.")
+            request.cancellation.cancel(
+                "The engine is stopping. Changes to jobs that the statement began will continue."
+            )
 
     def __len__(self) -> int:
         return len(self._running)
@@ -134,7 +139,7 @@ class RunningStatements:
         yield from wire.lines(result)
 
     def _add_streaming_select(self, request: StatementRequest) -> None:
-        """From now on it ends with its session, which may have been closed while Spark planned the statement."""
+        """Mark a statement to end with its session, which may have been closed while Spark planned the statement."""
         with self._lock:
             self._streaming_selects.add(request.key)
         if request.session is not None and request.session not in self._sessions:
@@ -145,8 +150,8 @@ class RunningStatements:
         try:
             emit(replace(self._engine.error(error, request.text), trace=trace))
         except ClientDisconnected:
-            _LOG.info("A client left before it heard how its statement failed")
+            _LOG.info("A client disconnected before it received the error of its statement")
 
 
 class ClientDisconnected(Exception):
-    """Nobody reads the rows any more."""
+    """The client has disconnected, so its rows cannot be sent."""

@@ -1,8 +1,7 @@
-"""One statement's answer on its way to the client.
+"""Send the result of a statement to the client while it is computed.
 
-The thread that runs the statement hands lines to the event loop through a short queue. Until its first line it is not
-known whether the answer is an error, so the status of HTTP waits for it. While the answer is under way the connection
-is watched: a client that left cancels its statement, in whatever the statement waits.
+The thread that runs the statement passes lines to the event loop through a short queue. The first line shows whether
+the statement failed, so the HTTP status is sent after it. If the client disconnects, its statement is cancelled.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from jetsql.errors import ErrorReport
 from jetsql.server import wire
 from jetsql.server.running_statements import ClientDisconnected, RunningStatements, StatementRequest
 
-# Lines that wait for a slow reader: with 64 KiB each, a quarter of a megabyte a statement.
-_LINES: Final = 4
+# The number of lines that wait for a slow client: with 64 KiB each, 256 KiB for a statement.
+_QUEUED_LINES: Final = 4
 
-# By the condition where it says more than the class of its SQLSTATE does.
+# For these conditions, the class of the SQLSTATE is not specific enough.
 _STATUS_OF_CONDITION: Final = {
     "JETSQL.SESSION_NOT_FOUND": 404,
     "JETSQL.STATEMENT_NOT_FOUND": 404,
@@ -42,18 +41,18 @@ class StatementResponse(Response):
     """The response of `POST /v1/sql`."""
 
     def __init__(self, running: RunningStatements, request: StatementRequest, threads: ThreadPoolExecutor) -> None:
-        running.add(request)  # may refuse, and then there is no statement
+        running.add(request)  # first, because it may raise
         super().__init__(media_type=wire.ARROW_TYPE if request.arrow else wire.CONTENT_TYPE)
-        del self.headers["content-length"]  # which nobody knows yet
+        del self.headers["content-length"]  # unknown until the last row
         self._running = running
         self._request = request
         self._threads = threads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        lines_in, lines = anyio.create_memory_object_stream[bytes | ErrorReport](_LINES)
+        lines_in, lines = anyio.create_memory_object_stream[bytes | ErrorReport](_QUEUED_LINES)
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(self._threads, self._work, loop, lines_in)
-        watch = asyncio.create_task(self._watch(receive))
+        watch = asyncio.create_task(self._cancel_on_disconnect(receive))
         try:
             async with lines:
                 await self._send(lines, scope, receive, send)
@@ -69,7 +68,7 @@ class StatementResponse(Response):
             self._running.remove(self._request)
             loop.call_soon_threadsafe(lines_in.close)  # type: ignore[attr-defined]
 
-    async def _watch(self, receive: Receive) -> None:
+    async def _cancel_on_disconnect(self, receive: Receive) -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
         await asyncio.get_running_loop().run_in_executor(None, self._request.cancellation.cancel)
@@ -93,7 +92,7 @@ class StatementResponse(Response):
 def _emit(
     loop: asyncio.AbstractEventLoop, lines_in: ObjectSendStream[bytes | ErrorReport], line: bytes | ErrorReport
 ) -> None:
-    """On the statement's thread: wait until there is room. Raises ReaderGone."""
+    """Queue a line from the statement's thread, when there is room. Raises ClientDisconnected."""
     try:
         asyncio.run_coroutine_threadsafe(lines_in.send(line), loop).result()
     except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
@@ -103,6 +102,6 @@ def _emit(
 def error_response(
     report: ErrorReport, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return an error as a whole response. status: of HTTP; else by its condition."""
-    by_kind = _STATUS_OF_CONDITION.get(report.condition) or _STATUS_OF_CLASS.get(report.sqlstate[:2], 400)
-    return JSONResponse(wire.error_body(report), status or by_kind, headers)
+    """Return the response for an error. status: the HTTP status; by default, it depends on the condition."""
+    default = _STATUS_OF_CONDITION.get(report.condition) or _STATUS_OF_CLASS.get(report.sqlstate[:2], 400)
+    return JSONResponse(wire.error_body(report), status or default, headers)

@@ -1,7 +1,4 @@
-"""What one statement returned, whichever way it took.
-
-JetSQL's own tables and Spark's DataFrames become the same thing: columns, and rows that are read once.
-"""
+"""The result of a statement: columns and rows, for tables of JetSQL and for Spark's DataFrames alike."""
 
 from __future__ import annotations
 
@@ -16,19 +13,18 @@ from jetsql.resultset import Column, Table, in_time_zone
 
 @dataclass(frozen=True)
 class StatementResult:
-    """columns: with Spark's type names. rows: Python values as PySpark gives them; may be read once, may raise.
+    """The result of a statement.
 
-    Timestamps are datetimes of the session's time zone with their offset; TIMESTAMP_NTZ are datetimes without one.
-    live: of a look that has no end, in place of the rows.
+    Timestamps are datetimes in the session's time zone, with their offset; TIMESTAMP_NTZ are datetimes without one.
     """
 
-    columns: tuple[Column, ...]
-    rows: Iterator[tuple[Any, ...]]
-    live: Live | None = None
+    columns: tuple[Column, ...]  # with Spark's names of types
+    rows: Iterator[tuple[Any, ...]]  # Python values as in PySpark; can be read once, and reading may raise
+    live: Live | None = None  # the batches of a streaming select without an end, which has no `rows`
 
 
 def from_table(table: Table, zone: tzinfo) -> StatementResult:
-    """Return a table of ours, whose timestamps are seconds since the epoch."""
+    """Return the result for a table of JetSQL, whose timestamps are seconds since the epoch."""
     stamps = {n for n, column in enumerate(table.columns) if column.type == "timestamp"}
     return StatementResult(table.columns, (_with_timestamps(row, stamps, zone) for row in table.rows))
 

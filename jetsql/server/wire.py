@@ -1,27 +1,27 @@
-"""Results and errors as the HTTP endpoint writes them: one JSON object a line.
+"""Write results and errors for the HTTP endpoint, as one JSON object for each line.
 
-    {"columns": [{"name": "id", "type": "bigint"}, ...]}        first, and alone when there are no rows
-    {"rows": [[1, "a"], [2, null]]}                             as many lines of these as it takes
-    {"end": {"rows": 2}}                                        last, when all went well
-    {"error": {"condition": ..., "sqlstate": ..., ...}}         last, when something went wrong
+    {"columns": [{"name": "id", "type": "bigint"}, ...]}        the first line
+    {"rows": [[1, "a"], [2, null]]}                             any number of lines
+    {"end": {"rows": 2}}                                        the last line of a complete result
+    {"error": {"condition": ..., "sqlstate": ..., ...}}         the last line after an error
 
-A SELECT over a stream, from a request that says `"live": true`, is answered without an end. The first line says how:
+The result of a SELECT over a stream has no end if the request has `"live": true`:
 
     {"columns": [...], "live": "append"}                        or "replace"
-    {"rows": [...]}                                             as they come
+    {"rows": [...]}                                             when they arrive
     {"batch": {"number": 0, "rows": 2}}                         after each batch, also one without rows
 
-"append" has further rows in each batch; "replace" has the whole result, in place of that of the batch before. It ends
-with the line `end` when a LIMIT is reached, and with the client: by leaving, by cancelling its statement, or by closing
-its session. Arrow is never live.
+With "append", each batch has further rows; with "replace", it has the whole result and replaces the batch before. The
+line `end` follows when a LIMIT is reached. Otherwise the client ends the result: it disconnects, cancels the statement
+or closes its session. An Arrow stream is never live.
 
-Values are as Spark's own `to_json` writes them, so that every language's JSON reader does: decimals with all digits,
-timestamps as ISO 8601 with offset (TIMESTAMP_NTZ without), binary in base64, NaN and Infinity as texts, variants as the
-text of their JSON. A column of a nested type also has `structure`, Spark's own JSON form of the type, by which a client
-reads the members exactly.
+Values are written as by Spark's `to_json`: decimals with all digits, timestamps as ISO 8601 with their offset
+(TIMESTAMP_NTZ without), binary values in base64, NaN and Infinity as strings, variants as the text of their JSON. A
+column of a nested type also has `structure`, Spark's JSON form of the type, so that a client can decode its members.
 
-Who accepts `application/vnd.apache.arrow.stream` gets the rows so. An error behind the first rows can't be told in such
-a stream: it stands where a message should be, as the JSON of the last line above, so that every reader stops there.
+A client that accepts `application/vnd.apache.arrow.stream` receives the rows as an Arrow stream. Arrow has no message
+for errors. An error after the first rows is therefore written as a message whose content is the JSON line above; a
+reader of Arrow refuses it.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _CHUNK_CHARS: Final = 64 * 1024
 
 
 def lines(result: StatementResult) -> Generator[bytes, None, None]:
-    """Return the lines of a result, rows in pieces of about 64 KiB. Raises whatever reading the rows raises."""
+    """Yield the lines of a result, with about 64 KiB of rows in a line. Raises the errors of reading the rows."""
     kinds = ["" if column.type == "variant" else column.type for column in result.columns]
     columns = [_column(column) for column in result.columns]
     if result.live is None:
         yield _line({"columns": columns})
-        count = yield from _pieces(result.rows, kinds)
+        count = yield from _row_lines(result.rows, kinds)
     else:
         yield _line({"columns": columns, "live": result.live.mode.value})
         count = yield from _batches(result.live, kinds)
@@ -60,36 +60,35 @@ def _batches(live: Live, kinds: list[str]) -> Generator[bytes, None, int]:
     count = 0
     with closing(live.batches) as batches:
         for batch in batches:
-            rows = yield from _pieces(batch.rows, kinds)
+            rows = yield from _row_lines(batch.rows, kinds)
             yield _line({"batch": {"number": batch.number, "rows": rows}})
             count += rows
     return count
 
 
-def _pieces(rows: Iterator[tuple[Any, ...]], kinds: list[str]) -> Generator[bytes, None, int]:
-    """Lines of rows; gives how many rows there were."""
+def _row_lines(rows: Iterator[tuple[Any, ...]], kinds: list[str]) -> Generator[bytes, None, int]:
+    """Yield lines of rows, and return the number of rows."""
     count, size = 0, 0
-    piece: list[str] = []
+    chunk: list[str] = []
     try:
         for row in rows:
-            written = f"[{','.join(as_json(value, kind) for value, kind in zip(row, kinds, strict=True))}]"
-            piece.append(written)
-            count, size = count + 1, size + len(written)
+            text = f"[{','.join(as_json(value, kind) for value, kind in zip(row, kinds, strict=True))}]"
+            chunk.append(text)
+            count, size = count + 1, size + len(text)
             if size >= _CHUNK_CHARS:
-                yield _rows(piece)
-                size, piece = 0, []
+                yield _rows(chunk)
+                size, chunk = 0, []
     except Exception:
-        if piece:
-            yield _rows(piece)  # what there was before it went wrong
+        if chunk:
+            yield _rows(chunk)  # the rows before the error
         raise
-    if piece:
-        yield _rows(piece)
+    if chunk:
+        yield _rows(chunk)
     return count
 
 
 def json_object(name: str, result: StatementResult) -> bytes:
-    """Return a short result as one JSON object: `name` with a list of the rows, each an object by the columns'
-    names."""
+    """Return a short result as a JSON object: `name` has the list of the rows, each an object by column name."""
     names = [json.dumps(column.name, ensure_ascii=False) for column in result.columns]
     kinds = [column.type for column in result.columns]
     rows = (
@@ -100,7 +99,7 @@ def json_object(name: str, result: StatementResult) -> bytes:
 
 
 def error_body(report: ErrorReport) -> dict[str, Any]:
-    """Return an error as an object, whose members are those of `ErrorReport`."""
+    """Return an error as a JSON object with the members of `ErrorReport`."""
     return {"error": asdict(report)}
 
 
@@ -109,8 +108,7 @@ def error_line(report: ErrorReport) -> bytes:
 
 
 def arrow_error(report: ErrorReport) -> bytes:
-    """Return an error in the place of a message: its length as Arrow tells it, then what no reader takes for a
-    message."""
+    """Return an error in the frame of an Arrow message, whose content no reader takes for a message."""
     line = error_line(report)
     return b"\xff\xff\xff\xff" + len(line).to_bytes(4, "little") + line
 
@@ -120,8 +118,8 @@ def _column(column: Column) -> dict[str, Any]:
     return content if column.structure is None else {**content, "structure": column.structure}
 
 
-def _rows(piece: list[str]) -> bytes:
-    return f'{{"rows":[{",".join(piece)}]}}\n'.encode()
+def _rows(chunk: list[str]) -> bytes:
+    return f'{{"rows":[{",".join(chunk)}]}}\n'.encode()
 
 
 def _line(content: dict[str, Any]) -> bytes:

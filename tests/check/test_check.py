@@ -1,4 +1,4 @@
-"""`jetsql check` over homes made by hand: what is whole is well, and what is not is named with the way out."""
+"""`jetsql check` on handmade homes: intact files have no finding, and each damage is reported with its remedy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def found(home: Home) -> list[tuple[str, str]]:
-    """How bad, and what."""
+    """Return severity and description of each finding."""
     return [(finding.severity.value, finding.message) for finding in check(home.path).findings]
 
 
@@ -161,7 +161,7 @@ def holds(name: str, content: bytes) -> Damage:
 
 
 def after_a_whole_state(name: str) -> Damage:
-    """A state of a batch that is not committed yet does not stand for the changes before it."""
+    """Return a damage: a missing file, next to the whole state of an uncommitted batch that must not replace it."""
 
     def damage(spark: Path) -> None:
         write(spark / "state" / "0" / "0" / "9_id-8-0.zip", "whole")

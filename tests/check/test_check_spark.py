@@ -1,4 +1,4 @@
-"""`jetsql check` knows what Spark really writes: a checkpoint beside its running engine is well, and damage is seen."""
+"""`jetsql check` on files that Spark writes: no finding next to a running engine, and damage is found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAST = "OPTIONS ('snapshotIntervalMillis' = '100')"
 
 
 def problems(home: Path, job: str) -> list[Finding]:
-    """What is wrong with a job; other tests share its home."""
+    """Return the findings about a job; other tests share its home."""
     return [each for each in check(home).findings if job in each.where and each.severity.is_problem]
 
 

@@ -1,4 +1,4 @@
-"""The command line over an engine without Spark: through click's runner, and as real processes for what needs one."""
+"""The command line with an engine without Spark: in click's runner, and in processes of its own where needed."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from tests.support.stub_engine import StubEngine
 
 
 class CommandLine:
-    """Runs the command line in this process. engines: those that were opened, with their settings."""
+    """A function that runs the command line in this process. engines: the opened engines, with their settings."""
 
     def __init__(self) -> None:
         self.engines: list[tuple[StubEngine, Settings]] = []
@@ -124,13 +124,13 @@ def test_nothing_to_run_starts_no_engine(jetsql: CommandLine) -> None:
 
 USAGE: list[tuple[list[str], str]] = [
     (["run"], "Name the files to run"),
-    (["run", "--stay", "-e", "SELECT a"], "--stay goes with --embedded"),
+    (["run", "--stay", "-e", "SELECT a"], "--stay needs --embedded"),
     (["run", "missing.sql"], "missing.sql: No such file"),
     (["run", "."], ".: Is a directory"),
-    (["run", "latin.sql"], "latin.sql: line 2 is not UTF-8"),
-    (["run", ""], "The name of a file is empty"),
+    (["run", "latin.sql"], "latin.sql: line 2 is not valid UTF-8"),
+    (["run", ""], "A file name is empty"),
     (["run", "-", "-"], "only once"),
-    (["run", "-e", "SELECT a", "latin.sql"], "either files or -e"),
+    (["run", "-e", "SELECT a", "latin.sql"], "Files and -e cannot be combined"),
     (["-e", "SELECT a", "--set", "novalue"], "--set: 'novalue' is not `key=value`"),
     (["-e", "SELECT a", "--set", "1a=b"], "--set: '1a' is no name"),
     (["-e", "SELECT a", "--conf", "novalue"], "--conf: 'novalue' is not `key=value`"),
@@ -139,9 +139,9 @@ USAGE: list[tuple[list[str], str]] = [
     (["-e", "SELECT a", "--format", "xml"], "'xml' is not one of"),
     (["-e"], "requires an argument"),
     (["--nonsense"], "No such option"),
-    (["nonsense"], "No such command"),
-    (["latin.sql"], "Files are run with: jetsql run latin.sql"),
-    (["other.sql"], "Files are run with: jetsql run other.sql"),
+    (["nonsense"], "There is no command 'nonsense'"),
+    (["latin.sql"], "Run it with: jetsql run latin.sql"),
+    (["other.sql"], "Run it with: jetsql run other.sql"),
 ]
 
 
@@ -229,7 +229,7 @@ sys.exit(cli.main())
 
 @pytest.fixture
 def start(tmp_path: Path) -> Callable[..., "subprocess.Popen[str]"]:
-    """Starts the command line in a process of its own, over the engine without Spark."""
+    """Return a function that starts the command line in a process of its own, with an engine without Spark."""
     environ = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
@@ -265,7 +265,7 @@ def test_only_results_reach_standard_output(start: Start, tmp_path: Path) -> Non
 def test_stay_keeps_the_jobs_until_a_signal(start: Start, tmp_path: Path, number: signal.Signals) -> None:
     process = start("run", "--embedded", "--stay", "-e", "SELECT a")
     assert process.stderr is not None
-    assert process.stderr.readline() == "the jobs keep running; Ctrl-C stops them\n"
+    assert process.stderr.readline() == "The jobs keep running. Press Ctrl-C to stop them.\n"
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (ExitCode.INTERRUPTED, "c0\n--\na\n")

@@ -1,4 +1,4 @@
-"""The command line with a real engine, embedded and of its own: what reaches which stream."""
+"""The command line with a real engine, embedded and in a process of its own: the use of the output streams."""
 
 import os
 import subprocess

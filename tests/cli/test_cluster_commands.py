@@ -1,4 +1,7 @@
-"""`jetsql master` and `jetsql join`: what becomes of the process. `test_cluster_spark` has them for real."""
+"""`jetsql master` and `jetsql join` without a cluster: their arguments and the processes that they become.
+
+`test_cluster_spark` runs them on a real cluster.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class ProcessReplaced(BaseException):
 
 @pytest.fixture(autouse=True)
 def secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file with the secret of the user's cluster."""
+    """Write the secret of the user's cluster, and return the file."""
     file = tmp_path / "config" / "cluster.secret"
     write_private_below(file, "a secret of enough characters")
     monkeypatch.setenv("JETSQL_CLUSTER_SECRET_FILE", str(file))
@@ -41,7 +44,7 @@ def write_private_below(file: Path, text: str) -> None:
 
 @pytest.fixture
 def becomes(monkeypatch: pytest.MonkeyPatch) -> Becomes:
-    """The command and the environment that a call of the command line goes on as."""
+    """Return the command and the environment of the process that replaces a call of the command line."""
 
     def become(program: str, words: list[str], environment: dict[str, str]) -> None:
         assert os.access(program, os.X_OK)
@@ -97,7 +100,7 @@ def test_processes_of_a_cluster_are_closed_to_strangers(command: list[str], beco
     found = settings(words)
     assert (found["spark.authenticate"], found["spark.master.rest.enabled"]) == ("true", "false")
     assert found["spark.authenticate.secret"] == "a secret of enough characters"
-    assert found["spark.ui.filters"] == "org.apache.spark.ui.JWSFilter"  # with a key that nobody knows: no pages
+    assert found["spark.ui.filters"] == "org.apache.spark.ui.JWSFilter"  # with a random key, so there is no web UI
     assert found["spark.master.ui.decommission.allow.mode"] == "DENY" and found["spark.ui.killEnabled"] == "false"
     assert environment["SPARK_LOCAL_IP"] == "127.0.0.1"
     assert not any("secret of enough" in word for word in (*words, *environment.values()))

@@ -1,4 +1,4 @@
-"""The commands about jobs and snapshots, over the HTTP door of a whole engine without Spark."""
+"""The commands for jobs and snapshots, over the HTTP endpoint of an engine without Spark."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def jetsql(*arguments: str, input: str | None = None) -> Result:
 
 
 def row(*arguments: str) -> dict[str, object]:
-    """The only row of a command that goes well."""
+    """Return the only row of a command that succeeds."""
     [only] = rows(*arguments)
     return only
 
@@ -199,7 +199,7 @@ def test_a_submitted_file_holds_one_statement(server: RunningServer) -> None:
     Path("two.sql").write_text("INSERT INTO a SELECT 1;\nINSERT INTO b SELECT 2;")
     ended = jetsql("submit", "-n", "orders", "two.sql")
     assert ended.exit_code == ExitCode.STATEMENT_FAILED
-    assert ended.stderr.startswith("two.sql:2:1: A file that is submitted holds one statement")
+    assert ended.stderr.startswith("two.sql:2:1: A submitted file has only one statement")
     assert rows("list-jobs") == []
 
 
@@ -221,17 +221,17 @@ USAGE: list[tuple[list[str], str]] = [
     (["restart", "--all", "x"], "Name a job, or give --all"),
     (["list-jobs", "x"], "unexpected extra argument"),
     (["list-jobs", "--url", "host:1"], "begins with neither http:// nor https://"),
-    (["list-jobs", "--url", "http://localhost:abc"], "'http://localhost:abc' is no address: Port could not be cast"),
-    (["list-jobs", "--url", "http://localhost:99999"], "is no address: Port out of range"),
-    (["list-jobs", "--url", "http://[::1"], "is no address: Invalid IPv6 URL"),
-    (["list-jobs", "--url", f"http://{'a' * 64}.example:1"], "is no address: "),
-    (["list-jobs", "--url", "http://:8123"], "is no address: it names no host"),
-    (["list-jobs", "--url", "http://host", "--home", "x"], "--home is about an engine of this machine"),
-    (["list-jobs", "--master", "local"], "--master is about an engine of this machine"),
-    (["--set", "a=b", "list-jobs"], "list-jobs has no use for --set"),
-    (["-e", "SHOW JOBS", "list-jobs"], "list-jobs has no use for -e"),
-    (["list-job"], "No such command 'list-job'. Did you mean list-jobs?"),
-    (["lst"], "There are: sql, run, list-jobs, submit,"),
+    (["list-jobs", "--url", "http://localhost:abc"], "'http://localhost:abc' is not valid: Port could not be cast"),
+    (["list-jobs", "--url", "http://localhost:99999"], "is not valid: Port out of range"),
+    (["list-jobs", "--url", "http://[::1"], "is not valid: Invalid IPv6 URL"),
+    (["list-jobs", "--url", f"http://{'a' * 64}.example:1"], "is not valid: "),
+    (["list-jobs", "--url", "http://:8123"], "is not valid: it names no host"),
+    (["list-jobs", "--url", "http://host", "--home", "x"], "--home applies only to an engine on this machine"),
+    (["list-jobs", "--master", "local"], "--master applies only to an engine on this machine"),
+    (["--set", "a=b", "list-jobs"], "--set does not apply to list-jobs"),
+    (["-e", "SHOW JOBS", "list-jobs"], "-e does not apply to list-jobs"),
+    (["list-job"], "There is no command 'list-job'. Did you mean list-jobs?"),
+    (["lst"], "The commands are: sql, run, list-jobs, submit,"),
 ]
 
 
@@ -260,7 +260,7 @@ def test_every_command_has_help_with_examples(name: str) -> None:
 
 @pytest.fixture
 def impatient(engine: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Statements of the engine answer long before their jobs are where they are to get."""
+    """Let statements return long before their jobs have reached their state."""
     monkeypatch.setattr(engine.manager, "settings", QUICK)
 
 
@@ -300,7 +300,7 @@ def test_ctrl_c_ends_the_waiting_and_not_what_was_asked_for(body: str, engine: M
         process.send_signal(2)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (ExitCode.INTERRUPTED, "")
-    assert err == "Stopped waiting; suspending orders goes on in the engine. `jetsql list-jobs` tells how it goes.\n"
+    assert err == "Stopped waiting. The engine continues suspending orders; `jetsql list-jobs` shows the status.\n"
     assert row("suspend", "orders")["status"] == "SUSPENDED"
 
 
@@ -309,7 +309,7 @@ def test_ctrl_c_ends_the_waiting_and_not_what_was_asked_for(body: str, engine: M
 
 @pytest.fixture
 def noted(server: RunningServer, engine: Managed, monkeypatch: pytest.MonkeyPatch) -> EngineNote:
-    """The note by which the engine is found in its home."""
+    """Return the note by which the engine is found in its home."""
     note = EngineNote(pid=0, url=server.url, token=TOKEN, version=VERSION, started=0.0)
     write_note(engine.home, note)
     monkeypatch.delenv("JETSQL_URL")
@@ -347,7 +347,7 @@ def test_an_engine_that_speaks_another_version_is_refused(noted: EngineNote, eng
     write_note(engine.home, replace(noted, version="9.9", api=2))
     ended = jetsql(command)
     assert (ended.exit_code, ended.stdout) == (ExitCode.NO_ENGINE, "")
-    assert "is JetSQL 9.9 and speaks version 2 of its interface" in ended.stderr
+    assert "is JetSQL 9.9 with API version 2" in ended.stderr
 
 
 def test_a_stranger_at_the_notes_address_is_no_engine(noted: EngineNote, engine: Managed, tmp_path: Path) -> None:
@@ -361,7 +361,7 @@ def test_a_stranger_at_the_notes_address_is_no_engine(noted: EngineNote, engine:
 
 @contextmanager
 def stranger(body: bytes) -> Iterator[str]:
-    """A program that answers everything alike."""
+    """Run a program that answers all requests alike."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -1,4 +1,4 @@
-"""`jetsql logs`: the log's messages, and a job's history among them."""
+"""`jetsql logs`: the messages of the log, merged with the history of a job."""
 
 import os
 import shlex
@@ -128,7 +128,7 @@ def test_an_engine_elsewhere_keeps_its_log(home: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("JETSQL_URL", "http://elsewhere")
     ended = jetsql()
     assert (ended.exit_code, ended.stdout) == (ExitCode.USAGE, "")
-    assert "JETSQL_URL is http://elsewhere" in ended.stderr
+    assert "JETSQL_URL is set to http://elsewhere" in ended.stderr
     assert jetsql("--home", str(home)).exit_code == ExitCode.SUCCESS
 
 

@@ -1,4 +1,4 @@
-"""The DB-API against a real engine: the public compliance test, parameters and values of every type, Arrow."""
+"""The DB-API with a real engine: the public compliance test, parameters and values of every type, Arrow."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def connection(server: RunningServer) -> Iterator[dbapi.Connection]:
 
 
 class TestCompliance(dbapi20.DatabaseAPI20Test):
-    """The DB-API's public test (PyPI: dbapi-compliance), with what it wants every driver to say for itself."""
+    """The DB-API's public test (PyPI: dbapi-compliance), with the methods that each driver has to override."""
 
     driver = dbapi
 
@@ -114,7 +114,7 @@ def test_parameters_are_exact(connection: dbapi.Connection, zone: str) -> None:
 
 
 def parsed(value: Any) -> Any:
-    """Points in time by what they are; what has an offset and what has none apart."""
+    """Return values in a comparable form: points in time as such, and with a mark whether they have an offset."""
     match value:
         case datetime():
             return ("moment", (value - datetime(1970, 1, 1, tzinfo=UTC))) if value.tzinfo else ("clock", value)

@@ -1,4 +1,4 @@
-"""What the engine writes for a value, the client reads as that value: of every type, however deep it is nested."""
+"""The decoding of values: the client reads every value that the engine writes, of every type and depth."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.hypothesis_profiles import examples
 
 @dataclass(frozen=True)
 class Type:
-    """A type of Spark's. structure: its JSON form. values: as PySpark has them."""
+    """A type of Spark. structure: its JSON form. values: as PySpark has them."""
 
     structure: Any
     values: SearchStrategy[Any]
@@ -33,13 +33,13 @@ class Type:
 
     @property
     def kind(self) -> str:
-        """As the wire names the type of a column."""
+        """Return the name of the type in a response."""
         names = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
         return "nested" if isinstance(self.structure, dict) else names.get(self.structure, self.structure)
 
 
 def row(names: list[str], values: tuple[Any, ...]) -> Struct:
-    """As PySpark's `Row`."""
+    """Return a row as PySpark's `Row`."""
     return Struct(names, values)
 
 
@@ -106,8 +106,7 @@ def round_trip(value: Any, kind: Type) -> Any:
 
 
 def decoded(value: Any, structure: Any) -> Any:
-    """What is compared: a FLOAT by its bits and a timestamp with its offset; equality alone says less, or more. A NaN
-    is one as any other: Spark tells none from another."""
+    """Return a value in a comparable form: a FLOAT by its bits, a timestamp with its offset, all NaN alike."""
     match value:
         case float():
             value = math.nan if math.isnan(value) else value

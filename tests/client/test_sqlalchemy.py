@@ -1,4 +1,4 @@
-"""SQLAlchemy's dialect without Spark: what it makes of constructs, types and URLs."""
+"""The SQLAlchemy dialect without Spark: the SQL for constructs and types, and URLs."""
 
 from __future__ import annotations
 

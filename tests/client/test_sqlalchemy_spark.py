@@ -1,4 +1,4 @@
-"""SQLAlchemy and pandas against a real engine: tables made, filled, read and reflected."""
+"""SQLAlchemy and pandas with a real engine: tables are created, filled, read and reflected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def server(engine: EmbeddedEngine) -> Iterator[RunningServer]:
 
 @pytest.fixture
 def database(server: RunningServer) -> Iterator[sa.Engine]:
-    """An engine of SQLAlchemy's, with a schema of its own."""
+    """Yield an engine of SQLAlchemy with a schema for the test."""
     url = server.url.replace("http://", f"jetsql://:{TOKEN}@")
     root = sa.create_engine(url)
     with root.connect() as connection:

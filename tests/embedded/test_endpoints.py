@@ -1,4 +1,4 @@
-"""The doors beside HTTP before they are opened: what is refused without Spark, and where they will be found."""
+"""The endpoints in addition to HTTP, before they are opened: refusals without Spark, and their addresses."""
 
 import socket
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ ALL = EndpointSettings(thrift=True)
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port that somebody listens at."""
+    """Yield a port on which another socket listens."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield int(listening.getsockname()[1])
 

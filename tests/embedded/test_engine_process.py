@@ -1,4 +1,4 @@
-"""An engine's process from its start to its end, however that comes; whole processes, over an engine without Spark."""
+"""The process of an engine from start to end, as a whole process with an engine without Spark."""
 
 import json
 import os
@@ -26,7 +26,7 @@ Ended = subprocess.CompletedProcess
 
 @dataclass
 class Bench:
-    """Calls the program on one home."""
+    """A function that runs the program on a home."""
 
     home: Path
     environ: dict[str, str] = field(default_factory=dict)
@@ -96,7 +96,7 @@ def status(jetsql: Bench) -> str:
 
 
 def told(ended: "subprocess.CompletedProcess[str]") -> list[str]:
-    """What it said, without what takes long on a slow machine."""
+    """Return the messages of a call, without those about slow operations."""
     return [line for line in ended.stderr.splitlines() if not line.startswith("starting the engine")]
 
 
@@ -147,7 +147,7 @@ def test_a_start_that_meets_a_serve_finds_its_engine(jetsql: Bench, tmp_path: Pa
     assert jetsql("stop").returncode == ExitCode.SUCCESS
     out, err = served.communicate(timeout=60)
     assert (served.returncode, out) == (ExitCode.SUCCESS, "")
-    assert [line.partition(":")[0] for line in err.splitlines()] == ["The engine answers", "stopped"]
+    assert [line.partition(":")[0] for line in err.splitlines()] == ["The engine is ready", "stopped"]
 
 
 def test_a_stop_while_it_starts_waits_and_stops_it(jetsql: Bench, tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_a_stop_ends_what_clients_have_running(jetsql: Bench) -> None:
     assert jetsql("stop").stdout == "stopped\n"
     out, err = waiting.communicate(timeout=60)
     assert (waiting.returncode, out) == (ExitCode.STATEMENT_FAILED, "")
-    assert "[JETSQL.STATEMENT_CANCELLED] The engine is being stopped." in err
+    assert "[JETSQL.STATEMENT_CANCELLED] The engine is stopping." in err
 
 
 # --- serve --init ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""An engine's process with Spark in it: started by whoever comes first, killed in each half, stopped gracefully."""
+"""The process of an engine with Spark: started by the first command, killed in each phase, stopped gracefully."""
 
 import json
 import os
@@ -21,13 +21,13 @@ pytestmark = pytest.mark.spark
 
 
 class Cli:
-    """Calls the program on one home."""
+    """A function that runs the program on a home."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
 
     def __call__(self, *arguments: str, code: int = 0, input: str = "") -> str:
-        """Its standard output."""
+        """Return the standard output of a call."""
         ended = subprocess.run(
             [sys.executable, "-m", "jetsql", *arguments],
             cwd=ROOT,
@@ -57,7 +57,7 @@ class Cli:
         return note
 
     def add(self, *numbers: int) -> None:
-        """Rows into the source, and wait until the job has brought them over."""
+        """Add rows to the source, and wait until the job has copied them."""
         values = ", ".join(f"({number})" for number in numbers)
         self("-e", f"INSERT INTO numbers VALUES {values}; WAIT FOR JOB copy UNTIL IDLE")
 

@@ -1,1 +1,1 @@
-"""Other people's clients against an engine of ours: `python -m tests.external_clients`."""
+"""Clients of other projects with an engine: `python -m tests.external_clients`."""

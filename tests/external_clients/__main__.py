@@ -1,4 +1,4 @@
-"""Try other programs' clients with an engine: the table of the README."""
+"""Try the clients of other projects with an engine, and print the table of the README."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clients that are tried, and how each is started."""
+"""The clients that are tried, and the commands that start them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An engine with all its endpoints, in a process of its own."""
+"""An engine with all endpoints, in a process of its own."""
 
 from __future__ import annotations
 

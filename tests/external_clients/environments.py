@@ -1,4 +1,4 @@
-"""Create an environment for each client with pip, kept in build/clients."""
+"""Create an environment for each client with pip, and keep it in build/clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps that every client is tried with: a table, a job, its list, suspend and resume, an error, drop."""
+"""The steps that are tried with every client: a table, a job, its listing, suspend and resume, an error, drop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the store must say after the deaths: no job lost or doubled, and a history that makes sense."""
+"""The checks of the store after crashes: no job is lost or duplicated, and the history is consistent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Deaths:
         self._marks: list[Mark] = []
 
     def note(self, round: Round) -> None:
-        # What a job was asked for decides how it goes on, wherever its batch was at that moment.
+        # The last request decides the next history row, whatever the state of the batch.
         by_job = {place.job: place for place in sorted(round.armed, key=lambda place: place.name in NEXT_TITLES)}
         by_job.pop("", None)
         if not by_job:

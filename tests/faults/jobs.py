@@ -1,6 +1,6 @@
-"""The jobs of the crash matrix: every kind of query into every kind of sink, and the rows that each must give.
+"""The jobs of the crash matrix: every kind of query into every kind of sink, and the rows that each must write.
 
-What is lost and what is there twice is counted by comparing bags of rows, so a row with a wrong value is both.
+Lost and duplicated rows are counted by comparing multisets, so a row with a wrong value counts as both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is damaged at a death and left over in the end, as `jetsql check` and the server tell it: nothing may be."""
+"""The check for damage and leftover files after the crashes, as reported by `jetsql check` and PostgreSQL."""
 
 from __future__ import annotations
 

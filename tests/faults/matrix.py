@@ -1,4 +1,4 @@
-"""Runs the scenario: starts the program round by round, sees it die, and judges what is there in the end."""
+"""Run a scenario: start the program round by round, wait for its crash, and judge the final state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tools import class_archive
 
 _ROOT = Path(__file__).parents[2]
 _DEADLINE_SECONDS = 120.0
-# A statement about a job that stands at its armed place would wait for longer.
+# A statement about a job that is held at its armed fail point would wait longer.
 _SETTINGS = {"JETSQL_CREATE_WAIT_SECONDS": "2", "JETSQL_STATEMENT_WAIT_SECONDS": "5"}
 _Tell = Callable[[str], None]
 

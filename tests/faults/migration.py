@@ -1,4 +1,4 @@
-"""Deaths in the migration of a store that an older release wrote. There are no jobs to run, so it takes no Spark."""
+"""Crashes in the migration of a store that an older release wrote. No jobs are run, so Spark is not needed."""
 
 from __future__ import annotations
 

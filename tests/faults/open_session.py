@@ -1,4 +1,4 @@
-"""A session that stays open beside the jobs and polls their tables, without ever being told to look anew."""
+"""A session that stays open while the jobs run, and polls their tables without a REFRESH."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class OpenSession:
     def _check_table(self, table: str) -> None:
         try:
             [(rows, different)] = self._session.sql(_QUERY[table]).collect()
-        except Exception as error:  # whatever a reader meets is what is to be told here
+        except Exception as error:  # every error of a reader is reported
             if not self._end.is_set():
                 self._note(f"{table}: {str(error).strip().splitlines()[0]}")
             return

@@ -1,10 +1,10 @@
-"""One start of an engine in the crash matrix, to be killed on the way or to finish everything.
+"""Run one start of an engine in the crash matrix, which is killed or finishes all jobs.
 
     python -m tests.faults.program FOLDER URL BROKERS SCENARIO ROUND
 
-FOLDER has the source's files in `numbers` and the engine's home in `engine`; URL is PostgreSQL's; BROKERS are Kafka's
-or empty. ROUND is a `rounds.Round` as JSON, or `last`: then all jobs finish, and standard output tells as JSON what is
-in their tables.
+FOLDER has the files of the source in `numbers` and the home of the engine in `engine`. URL is PostgreSQL's. BROKERS are
+Kafka's, or empty. ROUND is a `rounds.Round` as JSON, or `last`: then all jobs finish, and the program prints the rows
+of their tables as JSON.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.support.spark_conf import CONF
 
 LAST_INSERTED = (-98, -99)
 _PAUSE_SECONDS = 0.02
-_UNDER_WAY = ("COMPLETING", "SUSPENDED_EXPORTING_SNAPSHOT")  # a drop that goes on would take the name's new job
+_UNDER_WAY = ("COMPLETING", "SUSPENDED_EXPORTING_SNAPSHOT")  # a continued drop would drop the new job of the name
 
 
 @dataclass(frozen=True)

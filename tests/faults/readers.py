@@ -1,7 +1,6 @@
-"""A reader of file tables that knows nothing of JetSQL or Spark: it lists folders by Spark's rules and reads them.
+"""A reader of file tables that uses neither JetSQL nor Spark: it lists folders by Spark's rules and reads the files.
 
-All through the rounds and the deaths between them, a file that can be seen has to be whole from the first moment on, no
-row may be there twice, and none may go away.
+In all rounds and crashes, a visible file must be complete, no row may be duplicated, and no row may disappear.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The scenarios: a home lives through rounds, each of which is a start of an engine and its death.
+"""The scenarios: the rounds of a home, each of which is a start of an engine and its crash.
 
-A start goes on from the death before it. A round arms many places, so that every job dies at a place of its own; the
-statements of the round come to those that statements come to. A round brings about what it needs by itself, so any of
-them can be left out.
+A start continues after the crash before it. A round arms several fail points, so that every job crashes at its own; the
+statements of the round reach those in statements. A round does not depend on other rounds, so any can be left out.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _ALTER = "ALTER JOB digits OPTIONS ('snapshotIntervalMillis' = '150')"
 CONTINUED: Final = ("continued",)
 GIVEN_UP: Final = ("update abandoned",)
 
-# The titles that the next history row may have for a job that died there; everywhere else its run is continued.
+# The events that the next history row may have for a job that crashed there; at all other points its run is continued.
 NEXT_TITLES: Final = {
     "storing-submitted": ("submitted",),
     "stored-completed": ("cleaned up",),

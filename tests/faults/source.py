@@ -1,4 +1,4 @@
-"""A source that can be replayed and whose rows are known in closed form: ids without gaps, one file a minute."""
+"""A replayable source whose rows are known in closed form: consecutive ids, one file for each minute."""
 
 from __future__ import annotations
 

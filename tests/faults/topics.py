@@ -1,4 +1,4 @@
-"""The topics of the crash matrix, and a reader that knows nothing of JetSQL or Spark: what is committed counts."""
+"""The topics of the crash matrix, and a reader of committed messages that uses neither JetSQL nor Spark."""
 
 from __future__ import annotations
 

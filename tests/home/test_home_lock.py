@@ -1,4 +1,4 @@
-"""The lease on a home folder: who has it, who is refused, and that nothing in the folder confuses that."""
+"""The lock on a home folder: its owner, refusals of others, and stale or damaged files in the folder."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The engine's log as it is read: messages, files one after the other, rotation under the reader's hands."""
+"""The reader of the engine's log: messages, several files, and rotation while the log is read."""
 
 import logging
 import stat
@@ -15,7 +15,7 @@ T1, T2 = "2026-11-21T12:02:21.707", "2026-11-21T12:02:22.000"
 
 
 def rotate(home: Path, write: str = "") -> None:
-    """As log4j does it, with at most three old files."""
+    """Rotate the log as log4j does, with at most three old files."""
     (home / "engine.log.3").unlink(missing_ok=True)
     for number in (2, 1):
         if (home / f"engine.log.{number}").exists():

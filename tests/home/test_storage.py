@@ -1,4 +1,4 @@
-"""Where a home keeps what all members have to reach."""
+"""The storage of a home's files that all members have to reach."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HDFS = "hdfs://names:8020/jetsql"
 
 
 class Files(dict[str, str]):
-    """Files by their paths."""
+    """A store of files by their paths."""
 
     def read_if_there(self, path: str) -> str | None:
         return self.get(path)
@@ -30,7 +30,7 @@ class Files(dict[str, str]):
 
 
 def begin(home: Path, wanted: str | None, files: Files) -> str:
-    """What a start of the engine does. Returns where its checkpoints are."""
+    """Do the steps of an engine's start, and return the path of its checkpoints."""
     home.mkdir(exist_ok=True)
     storage = choose_storage(home, wanted)
     (home / "metastore").mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""A job's body: what Spark is handed, with every position kept, and where names stand in it."""
+"""The body of a job: the text that Spark runs, with all positions kept, and the spans of names in it."""
 
 from __future__ import annotations
 

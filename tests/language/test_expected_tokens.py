@@ -1,4 +1,4 @@
-"""What can come next: the grammar's own answer."""
+"""The continuations of a statement that the grammar accepts."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_following_the_completions_gives_a_statement(data: some.DataObject) -> N
     try:
         assert parse(text) is not None, text
     except StatementError as error:
-        assert "exclude each other" in error.message or not expected.ends, text
+        assert "cannot be combined" in error.message or not expected.ends, text
 
 
 @settings(max_examples=examples(200))

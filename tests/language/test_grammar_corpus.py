@@ -1,6 +1,6 @@
-"""The grammar's corpus: every rule has its accepted and its rejected statements, and every statement rule its class.
+"""The corpus of the grammar: each rule has accepted and rejected statements, and each statement rule a class.
 
-`grammar/accepted/RULE.sql` is a script; `grammar/rejected/RULE.sql` has cases, each under a comment with its error:
+`grammar/accepted/RULE.sql` is a script; `grammar/rejected/RULE.sql` has cases, each after a comment with its error:
 condition, line:column within the case, a part of the message.
 """
 

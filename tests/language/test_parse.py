@@ -1,4 +1,4 @@
-"""Whose statement a text is, what it says, and where: parse() on everything users write."""
+"""`parse` on texts of users: the owner of a statement, its content, and the spans in it."""
 
 from __future__ import annotations
 
@@ -156,7 +156,8 @@ def test_sink_into_belongs_into_create_job(before: str) -> None:
     error = rejected(text)
     assert (error.condition, marked(text, error.place)) == ("JETSQL.PARSE_SYNTAX_ERROR", "sink")
     assert error.place is not None and error.place.start == len(before)
-    assert "SINK INTO is part of CREATE JOB" in error.message and "Write CREATE JOB name AS SINK INTO" in error.hint
+    assert "SINK INTO is allowed only in CREATE JOB" in error.message
+    assert "Write CREATE JOB name AS SINK INTO" in error.hint
 
 
 def test_a_whole_create_job() -> None:

@@ -1,4 +1,4 @@
-"""Scripts: where statements end, what is open, and the variables in them."""
+"""Scripts: the ends of statements, open quotes and blocks, and variables."""
 
 from __future__ import annotations
 
@@ -188,8 +188,8 @@ def test_variables_are_filled_in(text: str, result: str) -> None:
         ("SELECT '${tabel}'", "VARIABLE_NOT_SET", "${tabel}", "Did you mean ${table}?"),
         ("SELECT ${}", "PARSE_SYNTAX_ERROR", "${", "$${"),
         ("SELECT ${env:HOME}", "PARSE_SYNTAX_ERROR", "${", "${name:-default}"),
-        ("SELECT ${table", "PARSE_SYNTAX_ERROR", "${", "begins no variable"),
-        ("SELECT ${1a}", "PARSE_SYNTAX_ERROR", "${", "begins no variable"),
+        ("SELECT ${table", "PARSE_SYNTAX_ERROR", "${", "is not a variable"),
+        ("SELECT ${1a}", "PARSE_SYNTAX_ERROR", "${", "is not a variable"),
     ],
 )
 def test_what_has_no_value_is_refused_at_its_place(text: str, condition: str, at: str, said: str) -> None:

@@ -1,4 +1,4 @@
-"""What stands around the cursor is the same whatever was read before: what is kept of a reading only saves time."""
+"""The tokens around the cursor: they do not depend on earlier scans, which only save time."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ _LONG = st.lists(_PIECES, min_size=1, max_size=8).map(lambda pieces: " ".join(pi
 
 @dataclass(frozen=True)
 class Edit:
-    """At a place, as a part of the text: so many characters go, and others come."""
+    """An edit at a relative position of the text: characters are deleted, and others inserted."""
 
     at: float
     gone: int
@@ -51,7 +51,7 @@ def seen(text: str, cursor: int) -> Any:
 
 
 def seen_anew(text: str, cursor: int) -> Any:
-    """Nothing of what was read before begins so."""
+    """Return the tokens at the cursor after a full scan: no earlier text begins like this one."""
     seen(f"~{text}", 1)
     at_cursor("~~", 2, command_end)
     position_at(at_cursor("~ ~ ~", 5))

@@ -1,4 +1,4 @@
-"""The filter in front of Spark's parser: it admits every statement of JetSQL and spares long statements of Spark."""
+"""The filter before Spark's parser: it matches every statement of JetSQL, and no long statement of Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console's streams and what it says of things that take long."""
+"""The console: its streams, and its messages about slow operations."""
 
 import io
 import os
@@ -155,7 +155,7 @@ def test_what_is_quick_or_watched_by_nobody_is_not_waited_for_in_words(timers: l
 
 
 class InterruptedTimer(ManualTimer):
-    """Ctrl-C comes when it has just begun."""
+    """A timer that is interrupted by Ctrl-C when it has just begun."""
 
     def start(self) -> None:
         super().start()

@@ -1,4 +1,4 @@
-"""Tables on a screen that is too narrow for them, and text in cells."""
+"""The layout of tables that are wider than the screen, and of text in cells."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Rendering, through `render.lines`: what people and programs read of a result."""
+"""The rendering of results for users and programs, through `render.lines`."""
 
 import csv
 import io
@@ -28,7 +28,7 @@ class StubRows:
 
 
 class SparkRow(tuple[object, ...]):
-    """As pyspark.sql.Row: a tuple that knows its fields."""
+    """A row like pyspark.sql.Row: a tuple with the names of its fields."""
 
     __fields__: list[str]
 
@@ -44,13 +44,13 @@ def render_text(form: Format, columns: dict[str, str], *rows: tuple[object, ...]
 
 
 def one(form: Format, value: object, kind: str = "string") -> str:
-    """The value alone, as CSV field or JSON member."""
+    """Return a single value as CSV field or JSON member."""
     last = render_text(form, {"v": kind}, (value,))[-1]
     return last.removeprefix('{"v":').removesuffix("}") if form is Format.JSON else last
 
 
 def counted() -> Iterator[tuple[int, ...]]:
-    """More rows than anybody can hold: the numbers from 0."""
+    """Yield more rows than memory has room for: the numbers from 0."""
     return ((number,) for number in itertools.count())
 
 

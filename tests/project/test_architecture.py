@@ -1,4 +1,4 @@
-"""The house rules as tests: layers, types, lint, and a package list that matches the folders."""
+"""The rules of the house as tests: layers, types, lint, and a list of packages that matches the folders."""
 
 import ast
 import subprocess
@@ -78,7 +78,7 @@ def test_no_folder_has_more_modules_than_a_reader_can_hold() -> None:
 
 
 def test_folders_of_tests_mirror_the_package() -> None:
-    """Others hold what several packages need together: whole stories, the project itself, and support."""
+    """The other folders are for several packages: stories, the project itself, and support."""
     others = {"project", "stories", "support", "golden", "fixtures", "faults", "releases"}
     others |= {"external_clients", "sqlalchemy_suite"}
     folders = {path.parent.relative_to(ROOT / "tests") for path in words("tests/**/test_*.py")}

@@ -1,4 +1,4 @@
-"""Test what the benchmarks do apart from measuring: their options, goals, comparison of rows, and schedules."""
+"""The parts of the benchmarks that do not measure: their options, goals, comparison of rows, and schedules."""
 
 import io
 import json
@@ -110,7 +110,7 @@ def test_nothing_is_due_before_the_start() -> None:
 
 
 class StalledProducer:
-    """A producer on a clock of the test that stands still for half a second when it has sent its first message."""
+    """A producer on the test's clock that stalls for half a second after its first message."""
 
     def __init__(self) -> None:
         self.now = 5_000_000_000

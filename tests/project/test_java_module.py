@@ -1,6 +1,6 @@
-"""The Java sources: formatted, free of warnings of javac and Error Prone, tested by JUnit, in packages without cycles.
+"""The Java sources: formatted, without warnings of javac and Error Prone, tested by JUnit, in packages without cycles.
 
-The tools come from Maven, by Spark's resolver; without them these tests fail.
+Spark's resolver fetches the tools from Maven; without them these tests fail.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.support.paths import ROOT
 from tools.java import checks, jar
 
 PACKAGES = (
-    # Each may import those before it.
+    # Each package may import those before it.
     "common",
     "files",
     "endpoints",
@@ -27,7 +27,7 @@ PACKAGES = (
     "sql",
 )
 PYTHON_NAMES_THEM = tuple(f"{package}." for package in PACKAGES)
-# The first fetch of the tools, and javac with Error Prone, on a machine that is busy.
+# Long enough to fetch the tools for the first time, and for javac with Error Prone on a busy machine.
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 
@@ -52,7 +52,7 @@ def test_packages_import_those_below_them_only() -> None:
 
 
 def test_the_jar_is_current() -> None:
-    """As every target of make builds it: Spark runs the classes of these sources."""
+    """Spark runs the classes in this jar, which every target of make builds."""
     assert jar.is_current()
 
 
@@ -76,7 +76,7 @@ def test_a_jar_that_was_not_built_is_an_error_with_the_command(monkeypatch: pyte
 
 
 def test_static_methods_that_python_calls_exist() -> None:
-    """Py4J finds out at the call, and type checkers do not see it."""
+    """Py4J reports a missing method only when it is called, and type checkers do not see it."""
     call = re.compile(r"\.((?:[a-z]+\.)+)([A-Z]\w+)\.(\w+)\(")
     missing, count = [], 0
     for file in (ROOT / "jetsql").rglob("*.py"):

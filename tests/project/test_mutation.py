@@ -1,4 +1,4 @@
-"""Test the mutation test: what a mutant is, which are explained, and that its verdicts are right."""
+"""The mutation test: its mutants, the explained ones, and its verdicts."""
 
 import json
 import os
@@ -156,7 +156,7 @@ def test_the_run_fails_below_its_floor_and_states_the_goal(
 
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, worker.Verdict]:
-    """The verdicts of a small project whose test looks at its mutant in its own process and in another one."""
+    """Return the verdicts of a small project whose test reads its mutant in its own process and in another one."""
     root = tmp_path_factory.mktemp("project")
     (root / "pyproject.toml").write_text('[tool.pytest.ini_options]\nmarkers = ["spark"]\n', encoding="utf-8")
     (root / "shop.py").write_text(SOURCE, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The README says what the code says: its tables of options, settings and exit codes are compared with the code's."""
+"""The README agrees with the code: its tables of options, settings and exit codes are compared with the code's."""
 
 import re
 
@@ -16,7 +16,7 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def rows(heading: str) -> list[list[str]]:
-    """The cells of the table whose first header this is, without the two lines of its head."""
+    """Return the cells of the table with this first header, without the two lines of its head."""
     table = TEXT[TEXT.index(f"\n| {heading} |") :].strip().split("\n\n")[0]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table.splitlines()[2:]]
 

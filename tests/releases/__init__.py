@@ -1,4 +1,4 @@
-"""Homes that releases left behind when they were killed, for every later one to prove that it goes on with them.
+"""Homes that releases left when they were killed; every later release must continue them.
 
-`recording` makes one, `restoring` puts one at a new place, `program` runs an engine on it.
+`recording` makes a home, `restoring` restores it at a new path, `program` runs an engine on it.
 """

@@ -1,4 +1,4 @@
-"""The tables and jobs of the recorded homes. Never changed: what was recorded was made by exactly these."""
+"""The tables and jobs of the recorded homes. They must not change, because the recordings were made with them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Runs an engine on a home of the recorded jobs.
+"""Run an engine on a home of the recorded jobs.
 
-    python -m tests.releases.program make HOME URL                 makes the jobs; armed, it is killed on the way
-    python -m tests.releases.program resume HOME URL RECORDED      makes the catalogue, restores the files, and goes on
+    python -m tests.releases.program make HOME URL                 create the jobs; an armed fail point kills the engine
+    python -m tests.releases.program resume HOME URL RECORDED      create the catalog, restore the files, and continue
 
-`resume` adds more to the source when everything that is there has come in, and tells on standard output as JSON what
-the tables have before and after that, and what the jobs say of themselves.
+`resume` adds rows to the source when all existing rows have arrived. It prints as JSON the rows of the tables before
+and after that, and the status of the jobs.
 """
 
 from __future__ import annotations

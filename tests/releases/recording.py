@@ -1,10 +1,10 @@
-"""Records a home as this release leaves it when it is killed with batches under way.
+"""Record a home as this release leaves it when it is killed while batches run.
 
     python -m tests.releases.recording NAME
 
-makes tests/releases/NAME, once a release and never again: what is recorded is what that release wrote. The catalogue is
-left out, since it knows whole paths and can't be put elsewhere; `restoring` makes it anew. In everything else the path
-of the home is a placeholder.
+makes tests/releases/NAME, once for each release, because a recording has the files of that release. The catalog is left
+out, since it contains absolute paths; `restoring` creates a new one. In all other files, the path of the home is a
+placeholder.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Puts a recorded home at a new place: files with its path, and the store with what the new catalogue calls its tables.
+"""Restore a recorded home at a new path: its files with this path, and its store with the tables of the new catalog.
 
-A table is told apart by its creation time, which is another one here, so it is put into the records of the jobs.
+A table is identified by its creation time, which differs here, so it is replaced in the records of the jobs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The HTTP door over an engine without Spark, through real sockets: as our own client meets it, and as anybody does."""
+"""The HTTP endpoint with an engine without Spark, over real sockets: with JetSQL's client and with plain requests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def engine() -> DoorEngine:
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[RunningServer]:
-    """For requests that change nothing."""
+    """A server for requests that change nothing."""
     with run_server(DoorEngine()) as server:
         yield server
 
@@ -52,7 +52,7 @@ class Response:
 
 
 def request(server: RunningServer, method: str, path: str, body: str = "", **headers: str) -> Response:
-    """As anybody's HTTP library does it."""
+    """Send a request as a common HTTP library does, and return the response."""
     with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=30)) as connection:
         connection.request(method, path, body, {"Authorization": f"Bearer {TOKEN}", **headers})
         response = connection.getresponse()
@@ -189,7 +189,7 @@ def test_cancelling_what_does_not_run(server: RunningServer) -> None:
 def waiting(
     server: RunningServer, engine: DoorEngine, session: str | None, statement_id: str
 ) -> Iterator[HTTPConnection]:
-    """A statement that waits until it is cancelled, on a connection whose response is to be read."""
+    """Run a statement that waits for its cancellation, and yield the connection whose response is to be read."""
     with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=30)) as connection:
         body = json.dumps({"statement": "WAIT", "session": session, "id": statement_id})
         engine.waiting.clear()
@@ -335,7 +335,7 @@ def test_the_token_stays_on_the_connection_that_was_proved() -> None:
 
 @contextmanager
 def dying(answer: bytes) -> Iterator[str]:
-    """Serve one connection as an engine that proves itself, and that ends in the middle of its next answer."""
+    """Serve one connection as an engine that proves itself, and that ends during its next response."""
 
     def serve(listening: socket.socket) -> None:
         connection, _ = listening.accept()
@@ -381,30 +381,30 @@ def test_a_connection_that_ends_in_the_rows_is_lost() -> None:
 
 def test_an_engine_under_a_name_that_it_does_not_know_says_so(shared: RunningServer) -> None:
     remote = RemoteEngine(f"http://127.1:{urlsplit(shared.url).port}", TOKEN)
-    with pytest.raises(RequestNotSent, match=r"does not want to be addressed as 127\.1.*http_hosts"):
+    with pytest.raises(RequestNotSent, match=r"does not accept the host name 127\.1.*http_hosts"):
         remote.run("COUNT 1")
 
 
 BAD_BODIES = [
-    ("", "no JSON"),
-    ("{", "no JSON"),
-    ("[]", "no JSON object"),
+    ("", "not JSON"),
+    ("{", "not JSON"),
+    ("[]", "not a JSON object"),
     ("{}", "'statement' is missing"),
     ('{"statement": ""}', "'statement' is missing"),
-    ('{"statement": 1}', "wrong type"),
+    ('{"statement": 1}', "the wrong type"),
     ('{"statement": "COUNT 1", "sql": 1}', "no field 'sql'"),
-    ('{"statement": "COUNT 1", "parameters": 1}', "wrong type"),
-    ("[" * 100_000, "no JSON"),
+    ('{"statement": "COUNT 1", "parameters": 1}', "the wrong type"),
+    ("[" * 100_000, "not JSON"),
     (r'{"statement": "COUNT 1 \ud800"}', "an unpaired surrogate"),
     (r'{"statement": "COUNT 1", "parameters": ["\udfff"]}', "an unpaired surrogate"),
     (r'{"statement": "COUNT 1", "parameters": {"\udfff": 1}}', "an unpaired surrogate"),
     (r'{"statement": "COUNT 1", "id": "\ud800"}', "an unpaired surrogate"),
     ('{"statement": "ARGS ?", "parameters": ' + "[" * 101 + "]" * 101 + "}", "more than 100 levels"),
     ('{"statement": "ARGS ?", "parameters": ' + "[" * 500 + "]" * 500 + "}", "more than 100 levels"),
-    ('{"statement": "ARGS ?", "parameters": ' + "[" * 10_000 + "]" * 10_000 + "}", "no JSON"),
+    ('{"statement": "ARGS ?", "parameters": ' + "[" * 10_000 + "]" * 10_000 + "}", "not JSON"),
     ('{"statement": "ARGS ?", "parameters": ' + '{"a": ' * 500 + "1" + "}" * 501, "more than 100 levels"),
-    ('{"statement": "ARGS ?", "parameters": [' + "9" * 5000 + "]}", "no JSON"),
-    ('{"statement": "' + "x" * 33 * 2**20 + '"}', "more than 32 MiB"),
+    ('{"statement": "ARGS ?", "parameters": [' + "9" * 5000 + "]}", "not JSON"),
+    ('{"statement": "' + "x" * 33 * 2**20 + '"}', "larger than 32 MiB"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""What strangers send to the HTTP door: bytes of their own making, and pages in a browser of this machine."""
+"""Requests of attackers to the HTTP endpoint: malformed bytes, and requests of web pages in a local browser."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def server() -> Iterator[RunningServer]:
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer as it came. headers: by names in small letters."""
+    """A response as received. headers: by names in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -38,7 +38,7 @@ class Answer:
 
 
 def answers(server: RunningServer, request: str | bytes) -> list[Answer]:
-    """All answers to these bytes, until the engine closes the connection."""
+    """Return all responses to these bytes, until the engine closes the connection."""
     address = urlsplit(server.url)
     with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
         connection.sendall(request if isinstance(request, bytes) else request.encode("latin-1"))
@@ -57,7 +57,7 @@ def _parsed(received: bytes) -> Iterator[Answer]:
 
 
 def ask(server: RunningServer, line: str, *headers: str, body: str = "") -> Answer:
-    """The only answer to one request."""
+    """Return the only response to a request."""
     length = [f"Content-Length: {len(body)}"] if body else []
     head = "\r\n".join([f"{line} HTTP/1.1", "Host: localhost", "Connection: close", *headers, *length])
     [answer] = answers(server, f"{head}\r\n\r\n{body}")

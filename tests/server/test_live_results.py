@@ -1,4 +1,4 @@
-"""Live answers of the HTTP door, over an engine without Spark: from the engine's batches to the client's."""
+"""Live results of the HTTP endpoint, with an engine without Spark: from its batches to those of the client."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_session_that_is_closed_while_its_look_is_planned(remote: RemoteEngine
     planned, other = sessions._sessions[session].session, remote.open_parallel()
 
     class Planning:
-        """Its client leaves before the look is there."""
+        """A session whose client disconnects while the streaming select is planned."""
 
         def run(self, *arguments: Any) -> StatementResult:
             other.request("DELETE", f"/v1/sessions/{session}")

@@ -1,4 +1,4 @@
-"""The HTTP door does what its OpenAPI description says, whatever it is sent."""
+"""The HTTP endpoint agrees with its OpenAPI description, for all requests."""
 
 from __future__ import annotations
 

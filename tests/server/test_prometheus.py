@@ -1,4 +1,4 @@
-"""What Prometheus is told: parsed by its own parser, over jobs on the engine's twin in memory."""
+"""The metrics for Prometheus, parsed by its own parser, for jobs on the in-memory engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def w(tmp_path: Path) -> Iterator[World]:
 
 
 class Scrape:
-    """What one GET tells. values: by name, of the job named j or of no job."""
+    """The metrics of one GET. values: by name, of the job named j or of no job."""
 
     def __init__(self, w: World) -> None:
         shown = prometheus_response(w.manager, sessions=3, statements=2)
@@ -47,7 +47,7 @@ class Scrape:
 
 
 def commit(w: World, job_id: str, **measured: object) -> None:
-    """A batch with these facts."""
+    """Commit a batch with these metrics."""
     run = w.engine.run_id(job_id)
     values = {"time": 100.0, "trigger_ms": 500, "input_rows": 20, **measured}
     measure = BatchMetrics(run.run, 1, **values)  # type: ignore[arg-type]

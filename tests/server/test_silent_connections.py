@@ -1,19 +1,20 @@
-"""The HTTP endpoint closes connections that do not show the token, and no others."""
+"""The HTTP endpoint closes connections that do not show the token, and no others, and limits all connections."""
 
 from __future__ import annotations
 
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
 
 from jetsql.client.remote_engine import RemoteEngine
-from jetsql.errors import ReportedError
+from jetsql.errors import EngineError, ReportedError
 from jetsql.settings import EndpointSettings
 from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.server_engine import DoorEngine
@@ -39,13 +40,13 @@ def port_of(server: RunningServer) -> int:
 
 
 def counts(server: RunningServer) -> list[tuple[int]]:
-    """What an honest client gets."""
+    """Return the rows that a client with the token gets."""
     with closing(RemoteEngine(server.url, TOKEN)) as client:
         return list(client.run("COUNT 2").rows)
 
 
 def post(statement: str, session: str = "") -> tuple[bytes, bytes]:
-    """The head and the body of a request with the token."""
+    """Return the head and the body of a request with the token."""
     body = json.dumps({"statement": statement, "session": session or None}).encode()
     head = f"POST /v1/sql HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode(), body
@@ -112,7 +113,7 @@ def test_a_body_that_never_ends_is_given_up() -> None:
 
 
 def wait_for_deadline(server: RunningServer, meanwhile: Callable[[], None] = lambda: None) -> None:
-    """Return when a stranger that came now was closed."""
+    """Connect without the token, and return when the connection was closed."""
     with connect(port_of(server)) as stranger:
         stranger.settimeout(0.05)
         while True:
@@ -170,8 +171,27 @@ def test_every_statement_thread_and_more_have_a_connection() -> None:
             client.close()
 
 
+def test_a_request_above_the_limit_of_connections_gets_the_error_of_the_endpoint() -> None:
+    with run_server(DoorEngine(), settings=NEVER, connections_most=8) as server, ExitStack() as stack:
+        for _ in range(7):
+            client = stack.enter_context(closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)))
+            client.request("POST", "/v1/sql", json.dumps({"statement": "WAIT"}), {"Authorization": f"Bearer {TOKEN}"})
+        while len(server.http_server.running) < 7:
+            time.sleep(0.01)
+        surplus = stack.enter_context(closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)))
+        surplus.request("GET", "/v1/engine", headers={"Authorization": f"Bearer {TOKEN}"})
+        response = surplus.getresponse()
+        assert response.status == 503
+        assert (response.headers["Retry-After"], response.headers["Connection"]) == ("10", "close")
+        error = json.loads(response.read())["error"]
+        assert error["condition"] == "JETSQL.ENGINE_NOT_REACHABLE"
+        assert error["message"] == "The engine refused the request: it has 8 HTTP connections, which is the limit."
+        with pytest.raises(EngineError, match="refused the connection with HTTP status 503"):
+            counts(server)
+
+
 def status_of_engine(server: RunningServer) -> int:
-    """The status of a request that needs no statement thread."""
+    """Return the status of a request that needs no statement thread."""
     with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)) as client:
         client.request("GET", "/v1/engine", headers={"Authorization": f"Bearer {TOKEN}"})
         return client.getresponse().status

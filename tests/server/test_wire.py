@@ -1,4 +1,4 @@
-"""Results as lines: how rows are put together, and what is closed when the reader leaves."""
+"""Results as lines: the grouping of rows, and the release of resources when the client disconnects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes on beside the prompt, when something goes wrong in it that nobody foresaw."""
+"""Unexpected errors in the shell's background work."""
 
 from __future__ import annotations
 

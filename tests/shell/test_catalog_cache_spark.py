@@ -1,4 +1,4 @@
-"""The cache of names asks Spark itself, and understands what it answers."""
+"""The catalog cache with Spark: its queries, and Spark's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completion: a text with | for the cursor, and what is offered there."""
+"""Completion: the suggestions for a text in which | is the cursor."""
 
 from __future__ import annotations
 
@@ -353,7 +353,7 @@ def test_what_is_offered(marked: str, offered: str) -> None:
     assert sorted(texts(marked)) == sorted(offered.split(", ") if offered else [])
 
 
-# Some of what is offered; what stands behind a minus is not.
+# Some of the suggestions; those after a minus must be missing.
 PART = [
     ("|", "SELECT CREATE SHOW SUSPEND RESUME DROP WAIT INSERT USE SET -FROMM"),
     ("s|", "select show suspend set -drop"),

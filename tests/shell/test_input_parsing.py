@@ -1,4 +1,4 @@
-"""What is typed into the shell, taken apart."""
+"""The parsing of the shell's input."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Live results: the tail of what is appended, the table that is replaced, and plain lines where nobody watches."""
+"""Live results: the tail of appended rows, the replaced table, and plain lines without a terminal."""
 
 from __future__ import annotations
 

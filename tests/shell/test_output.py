@@ -1,4 +1,4 @@
-"""Showing results: on a terminal, through a pager, into files and commands, and what is told of them."""
+"""The output of results: on a terminal, through a pager, into files and commands, and their summaries."""
 
 from __future__ import annotations
 

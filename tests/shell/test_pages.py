@@ -1,4 +1,4 @@
-"""How results are laid out on a screen: whole where there is room, and never more read than is shown."""
+"""The layout of results on a screen: complete if there is room, without reading more rows than are shown."""
 
 from __future__ import annotations
 

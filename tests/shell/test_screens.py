@@ -1,4 +1,4 @@
-"""What the shell shows, as a person has it before them: streams, a pager, a statement that is watched, the jobs."""
+"""The shell's screens as the user sees them: streams, a pager, a watched statement, the jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole sessions of the shell over the HTTP door of an engine without Spark."""
+"""Whole sessions of the shell over the HTTP endpoint of an engine without Spark."""
 
 import os
 import signal
@@ -432,7 +432,7 @@ def test_a_statement_that_an_engine_never_got_is_run_on_the_next(restarts: Resta
         "The engine has ended or has closed the session; this is a new session. Settings (SET), temporary views and "
         "variables of the old session are lost; jobs and tables are not.\n" + TABLE.format("a")
     )
-    assert shell.shell._connection.state.schema == "`sales`"  # it was told to use this one again
+    assert shell.shell._connection.state.schema == "`sales`"  # the new session uses this schema again
 
 
 def test_it_is_not_run_when_it_may_rest_on_what_is_gone(restarts: RestartingEngine, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The parts of the shell that need no prompt: colours, secrets, questions, history, settings, the bar, commands."""
+"""The parts of the shell without a prompt: colours, secrets, questions, history, settings, the status bar, commands."""
 
 import os
 import re

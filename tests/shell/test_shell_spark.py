@@ -1,4 +1,4 @@
-"""The shell as a person has it before them, with Spark behind it: one long sitting, in which the engine is killed."""
+"""The shell on a terminal with Spark: one long session, in which the engine is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shell as a person has it before them: a process on a terminal, over an engine without Spark."""
+"""The shell as a process on a terminal, with an engine without Spark."""
 
 import os
 import signal
@@ -163,4 +163,4 @@ def test_output_that_is_no_terminal_is_refused(tmp_path: Path) -> None:
     os.close(keyboard)
     os.close(stdin)
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert "The shell shows itself on a terminal" in ended.stderr
+    assert "The shell needs a terminal" in ended.stderr

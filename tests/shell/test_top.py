@@ -1,4 +1,4 @@
-"""`.top`: its keys as a table, its screen as lines, and the program on a screen that is played with."""
+"""`.top`: its keys as a table, its screen as lines, and the program on a simulated terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the shell does to show a statement's result."""
+"""The views with which the shell shows the result of a statement."""
 
 from __future__ import annotations
 

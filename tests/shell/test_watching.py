@@ -1,4 +1,4 @@
-"""`.watch`: what may be watched, what is seen, and how it ends."""
+"""`.watch`: the statements that it accepts, its screen, and its end."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What clients are tried with that need an environment of their own: see `__main__.py`."""
+"""SQLAlchemy's own test suite, which needs an environment of its own: see `__main__.py`."""

@@ -1,8 +1,9 @@
-"""SQLAlchemy's own test suite against an engine, with SQLAlchemy 2 and with 1.4: `make test-clients`.
+"""Run SQLAlchemy's own test suite with an engine, with SQLAlchemy 2 and 1.4: `make test-clients`.
 
     python -m tests.sqlalchemy_suite [PYTHON ...] [-- PYTEST_ARGUMENT ...]
 
-PYTHON: interpreters whose environments have SQLAlchemy and pytest; this one when none is named. The engine runs here.
+PYTHON: interpreters whose environments have SQLAlchemy and pytest; by default, this one. The engine runs in this
+process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SQLAlchemy's plugin for its suite, and the one thing that the suite takes for granted and Spark's tables have not."""
+"""The plugin of SQLAlchemy's suite, and a replacement for a feature that the suite requires and Spark does not have."""
 
 import re
 from typing import Any

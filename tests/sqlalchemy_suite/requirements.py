@@ -1,4 +1,4 @@
-"""What Spark has not, in the words of SQLAlchemy's suite; everything else is tried."""
+"""The features that Spark does not have, by their names in SQLAlchemy's suite; all others are tested."""
 
 from typing import Any
 

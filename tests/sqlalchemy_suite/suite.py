@@ -1,6 +1,6 @@
-"""All of SQLAlchemy's suite for dialects of third parties; what Spark has not stands in `requirements`.
+"""SQLAlchemy's suite for third-party dialects. `requirements` names the features that Spark does not have.
 
-What no requirement speaks of is left out here, each with its reason.
+Tests without a requirement are left out here, each with its reason.
 """
 
 import sqlalchemy.testing.suite as suite

@@ -1,6 +1,6 @@
-"""Members come and go on a real cluster: Spark's own master and members, and an engine that uses them.
+"""Members that join and leave a real cluster: Spark's own master and members, and an engine that uses them.
 
-The stories share one cluster and one engine. Each begins by having as many members there as it needs.
+The stories share a cluster and an engine. Each first starts the members that it needs.
 """
 
 from __future__ import annotations

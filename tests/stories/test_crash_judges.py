@@ -1,4 +1,4 @@
-"""Who judges the crash matrix sees what is wrong: tried without Spark, on rows, files and histories made by hand."""
+"""The judges of the crash matrix find every kind of error: without Spark, on handmade rows, files and histories."""
 
 from __future__ import annotations
 

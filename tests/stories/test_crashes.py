@@ -1,7 +1,7 @@
-"""An engine that is killed with -9 in the middle of batches goes on as if nothing had happened: every row once.
+"""An engine that is killed with -9 during batches continues after a restart: every row is written once.
 
-This is the story that fits into `make test`, with one job into each kind of sink. `python -m benchmarks.faults`
-(`make faults`) kills engines at every named place and prints a table.
+This is the part that fits into `make test`, with one job into each kind of sink. `python -m benchmarks.faults`
+(`make faults`) kills engines at every fail point and prints a table.
 """
 
 from __future__ import annotations

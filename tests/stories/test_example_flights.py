@@ -1,4 +1,4 @@
-"""The example: how its files are laid out and what its tables must hold, on made-up rows; and a short run of it."""
+"""The example with flights: the layout of its files and the rows of its tables, with made-up rows; and a short run."""
 
 import json
 import os

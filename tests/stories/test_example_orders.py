@@ -1,4 +1,4 @@
-"""The example with Kafka: what it sends and what must become of it, on made-up messages; and a short run of it."""
+"""The example with Kafka: its messages and the rows of its tables, with made-up messages; and a short run."""
 
 from __future__ import annotations
 

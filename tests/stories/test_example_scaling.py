@@ -1,4 +1,4 @@
-"""The example of members that come and go: what its tables must hold, and the whole story on a cluster of its own."""
+"""The example with members that join and leave: the rows of its tables, and a whole run on a cluster of its own."""
 
 from __future__ import annotations
 

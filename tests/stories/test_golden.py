@@ -1,9 +1,9 @@
-"""Golden files: tests/golden/*.sql are run as scripts, and what they show must be what the .out beside them holds.
+"""Golden files: the scripts tests/golden/*.sql are run, and their output must equal the .out files next to them.
 
-`JETSQL_GOLDEN=write pytest tests/stories/test_golden.py` writes the .out files and fails; read the difference before
+`JETSQL_GOLDEN=write pytest tests/stories/test_golden.py` writes the .out files and fails; review the difference before
 you commit it.
-Scripts go on after a mistake, so that mistakes can be part of a story. Ids and times differ with every run: their
-digits are shown as `#`, of the same width, so that the columns of a table stay where they are.
+The scripts continue after an error, so that errors can be part of them. Ids and times differ with every run: their
+digits are replaced by `#`, with the same width, so that the columns of a table stay aligned.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What every release left behind, killed with batches under way, is gone on with by this one: each row once."""
+"""Homes that each release left when it was killed while batches ran: this release continues them, each row once."""
 
 from __future__ import annotations
 

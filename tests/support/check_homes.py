@@ -1,4 +1,4 @@
-"""Homes made by hand for tests of `jetsql check`, with files as Spark and JetSQL write them."""
+"""Handmade homes for tests of `jetsql check`, with files as Spark and JetSQL write them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ID = "0001-0000-0000-0001"
 
 
 def write(path: Path, text: str) -> Path:
-    """A file with its checksums, as Hadoop writes it."""
+    """Write a file with its checksums, as Hadoop does, and return it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = text.encode()
     path.write_bytes(content)
@@ -32,7 +32,7 @@ def write(path: Path, text: str) -> Path:
 
 @dataclass(frozen=True)
 class Home:
-    """A home with a store; jobs and their files are added one by one."""
+    """A home with a store. Jobs and their files are added one by one."""
 
     path: Path
 
@@ -41,7 +41,7 @@ class Home:
         return self.path / "warehouse"
 
     def job(self, name: str = "orders", *, options: dict[str, str] | None = None, **changes: object) -> Job:
-        """A suspended job of its own table, which has committed batch 2; stored."""
+        """Store a suspended job with a table of its own, which has committed batch 2, and return it."""
         table = self.warehouse / name
         table.mkdir(parents=True, exist_ok=True)
         made = analysis(sink=sink(name, location=f"file:{table}"), stateful=bool(changes.pop("stateful", False)))
@@ -70,7 +70,7 @@ class Home:
         )
 
     def checkpoint(self, folder: Path, batches: int = 3, pending: bool = False, stateful: bool = False) -> Path:
-        """A checkpoint with so many committed batches of one source of files, and state in two partitions."""
+        """Write a checkpoint with committed batches of a file source and state in two partitions; return its folder."""
         for name in ("offsets", "commits", "sources/0", "state") if stateful else ("offsets", "commits", "sources/0"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         write(folder / "metadata", '{"id":"d1909855-ce38-4108-98ec-4d51e7a941ae"}')
@@ -92,7 +92,7 @@ class Home:
             write(folder / "state" / "0" / str(part) / f"{batch + 1}_id-{batch}-{part}.changelog", "changes")
 
     def manifest(self, job: Job, batch: int, *, staged: bool = False) -> Path:
-        """A manifest of a batch of one file, and that file if it has not been moved."""
+        """Write the manifest of a batch of one file, and the file if it is staged; return the manifest."""
         table = job.plan.analysis.sink.location
         staging = f"{table}/.jetsql/{job.id}/{batch:09d}"
         fields = {"batch": batch, "location": table, "staging": staging, "rows": 1, "format": 1}

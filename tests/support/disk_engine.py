@@ -1,7 +1,7 @@
-"""The engine's twin over a disk: what it writes is there for the next engine, and what must never be done is noted.
+"""The in-memory engine with a simulated disk that the next engine reads, and with a record of forbidden actions.
 
-Checkpoints and snapshots are the number of the newest batch in them. Every start commits a batch, unless a fault is
-armed for the job; so a batch that the job knows of and the disk does not is a lost one.
+A checkpoint or snapshot is the number of its newest batch. Every start commits a batch, unless a fault is armed for the
+job. A batch that the job knows and the disk does not is therefore a lost batch.
 """
 
 from __future__ import annotations
@@ -21,24 +21,23 @@ HEALING = Cause("the disk is full", "DISK", batch=1)
 HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", batch=1, retryable=False)
 
 
-HALF = -2  # instead of a batch: the copy is not whole yet
+HALF = -2  # instead of a batch: the copy is not complete yet
 
 
 @dataclass
 class Disk:
-    """checkpoints: by job and number. snapshots: by id. Both hold the newest batch. wrong: what was done to it that
-    must not be, in words."""
+    """The simulated disk."""
 
-    checkpoints: dict[tuple[str, int], int] = field(default_factory=dict)
-    snapshots: dict[str, int] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)
+    checkpoints: dict[tuple[str, int], int] = field(default_factory=dict)  # the newest batch, by job and number
+    snapshots: dict[str, int] = field(default_factory=dict)  # the newest batch, by id
+    wrong: list[str] = field(default_factory=list)  # messages about forbidden actions
 
     def of_job(self, job_id: str) -> set[int]:
         return {number for job, number in self.checkpoints if job == job_id}
 
-    def check(self, holds: bool, words: str) -> None:
+    def check(self, holds: bool, message: str) -> None:
         if not holds:
-            self.wrong.append(words)
+            self.wrong.append(message)
 
 
 def reads(table: str) -> Analysis:
@@ -47,19 +46,18 @@ def reads(table: str) -> Analysis:
 
 @dataclass
 class DiskEngine(InMemoryEngine):
-    """armed: by a job's name, what the next run fails with before it has committed anything. ended: runs that are over,
-    which must not be believed any more. The members have two cores each, so that state is spread when they join."""
+    """An engine on a disk. Its members have two cores each, so that state is rescaled when they join."""
 
     cores_each: int = 2
     disk: Disk = field(default_factory=Disk)
-    armed: dict[str, Cause] = field(default_factory=dict)
-    ended: list[Run] = field(default_factory=list)
+    armed: dict[str, Cause] = field(default_factory=dict)  # by job name: the error of the next run, before a commit
+    ended: list[Run] = field(default_factory=list)  # their late events have to be ignored
 
     def __post_init__(self) -> None:
         self.lock: RLock = RLock()
 
     def frozen(self) -> Disk:
-        """The disk as it is at this moment. The caller has the lock."""
+        """Return a copy of the disk's current state. The caller has the lock."""
         return deepcopy(self.disk)
 
     # --- the protocol ------------------------------------------------------------------------------------------------
@@ -171,7 +169,7 @@ class DiskEngine(InMemoryEngine):
     # --- what happens to runs ----------------------------------------------------------------------------------------
 
     def alive(self) -> dict[str, Run]:
-        """By the job's id."""
+        """Return the live runs by job id."""
         with self.lock:
             return {job_id: run for job_id, run in self.runs.items() if run.alive}
 
@@ -201,7 +199,7 @@ class DiskEngine(InMemoryEngine):
                 self.tell(job_id, RunCompleted(self.run_id(job_id), message))
 
     def haunt(self) -> None:
-        """Runs that are over say once more what runs say."""
+        """Report late events of runs that have ended."""
         for run in list(self.ended):
             over = RunId(run.job.id, run.job.run)
             run.report(BatchCommitted(over, 999, 0.0, 1, 1.0))
@@ -209,6 +207,6 @@ class DiskEngine(InMemoryEngine):
 
 
 def wanted(job: Job) -> set[int]:
-    """The numbers of the checkpoints that a job needs."""
+    """Return the numbers of the checkpoints that a job needs."""
     others = (version.checkpoint for version in (job.rollback_version, job.pending_version) if version is not None)
     return {job.version.checkpoint, *others}

@@ -1,8 +1,8 @@
-"""Compare what tests see with the golden files in tests/golden/reports, which hold whole reports.
+"""Compare reports of tests with the golden files in tests/golden/reports.
 
-A report is a list of lines, such as all that an error says: condition, message, hint, place and where. The reports of a
+A report is a list of lines, such as the parts of an error: condition, message, hint, place and where. The reports of a
 test are in the file of its module, under the name of the test, in order. `JETSQL_GOLDEN=write pytest
-tests/PATH/test_NAME.py` writes them and compares nothing; read the difference before you commit it.
+tests/PATH/test_NAME.py` writes them and compares nothing; review the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.support.paths import GOLDEN
 E = TypeVar("E", bound=Exception)
 FOLDER = GOLDEN / "reports"
 _MASKS = (
-    (re.compile(r"/[^\s:'\"]*/pytest-[^/]*/[^/]*/[^/]*?\d+(?=[/.: ,'\"]|$)"), "TMP"),
+    (re.compile(r"/[^\s:'\"]*/pytest-[^/]*/[^/]*/[^/\s]*?\d+(?=[/.: ,'\"]|$)"), "TMP"),
     (re.compile(r"\b[0-9a-f]{4}(?:-[0-9a-f]{4}){3}\b"), "ID"),
     (re.compile(r"\b20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?"), "TIME"),
     (re.compile(r"(?<=127\.0\.0\.1:)[1-9]\d*"), "PORT"),
@@ -36,7 +36,7 @@ _MASKS = (
 
 @dataclass
 class _Current:
-    """The test that runs now, and how many of its reports were compared."""
+    """The current test, and the number of its reports so far."""
 
     test: str = ""
     count: int = 0
@@ -74,7 +74,7 @@ def compare(found: list[str]) -> None:
 
 
 def report(error: Exception) -> list[str]:
-    """Return all that an error says."""
+    """Return the parts of an error as lines."""
     if not isinstance(error, JetSQLError):
         return [f"{type(error).__name__}: {error}"]
     place = "" if error.place is None else f"{error.place.start}-{error.place.stop}"

@@ -1,4 +1,4 @@
-"""Serve any engine by the HTTP endpoint on a real socket, in a thread of this process."""
+"""Serve an engine over the HTTP endpoint on a real socket, in a thread of this process."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ TOKEN = "open sesame"
 
 @dataclass(frozen=True)
 class RunningServer:
-    """A server that answers. stop_requested: set when a client asked the engine to stop."""
+    """A running server."""
 
     url: str
     http_server: HttpServer
-    stop_requested: threading.Event
+    stop_requested: threading.Event  # set when a client requested the stop of the engine
 
 
 @contextmanager
@@ -33,11 +33,12 @@ def run_server(
     idle_seconds: float = 60.0,
     sessions_most: int = 100,
     settings: EndpointSettings = EndpointSettings(),  # noqa: B008  # it is frozen
+    connections_most: int = 4096,
 ) -> Iterator[RunningServer]:
     stop_requested = threading.Event()
     access = Access(TOKEN)
     http_server = HttpServer(engine, access, stop_requested.set, idle_seconds, sessions_most)
-    server = uvicorn.Server(http_config(http_server.app, access, settings, connections_most=4096))
+    server = uvicorn.Server(http_config(http_server.app, access, settings, connections_most))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -1,9 +1,9 @@
-"""How property tests choose their examples.
+"""The profiles by which property tests choose their examples.
 
-    gate     the same examples each time, so that a failure of `make test` is the change's own (the default)
-    search   JETSQL_HYPOTHESIS=search: ten times as many, other ones each time; JETSQL_SEED repeats them
+    gate     the same examples each time, so that a failure of `make test` comes from the change (the default)
+    search   JETSQL_HYPOTHESIS=search: ten times as many, different each time; JETSQL_SEED repeats them
 
-Neither measures time, because other work on the machine would fail a test.
+Neither measures time, because other work on the machine could make a test fail.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SEARCHES: Final = os.environ.get("JETSQL_HYPOTHESIS") == "search"
 
 
 def examples(number: int) -> int:
-    """Return how many examples a test tries that tries this many in `gate`."""
+    """Return the number of examples in this profile. number: the number in `gate`."""
     return number * 10 if SEARCHES else number
 
 
@@ -30,7 +30,7 @@ def seed() -> int | None:
 
 
 def use_profile() -> None:
-    """Make the profile that the environment names the default. Raises InvalidArgument for an unknown one."""
+    """Set the profile that the environment names as the default. Raises InvalidArgument for an unknown one."""
     timeless = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
     settings.register_profile("gate", derandomize=True, **timeless)
     settings.register_profile("search", max_examples=examples(100), print_blob=True, **timeless)

@@ -1,6 +1,6 @@
-"""The engine's twin in memory: runs are records, and the tests say what happens to them.
+"""An engine in memory: runs are records, and the tests decide their events.
 
-By default a run commits batch 0 as soon as it is started. Faults are set before; `gates` hold a call until the test
+By default, a run commits batch 0 when it is started. Faults are set in advance. `gates` hold a call until the test
 opens them, so that no test has to sleep.
 """
 
@@ -48,7 +48,7 @@ GATE_SECONDS = 20.0  # a test that forgets to open its gate fails instead of han
 
 
 class Session:
-    """A session that nobody looks into."""
+    """A session that is never read."""
 
 
 def source(name: str = "spark_catalog.default.src", **changes: object) -> Source:
@@ -81,7 +81,7 @@ def _member(name: str, status: MemberStatus) -> Member:
 
 @dataclass
 class Run:
-    """One started run."""
+    """A started run."""
 
     job: Job
     report: Report
@@ -91,38 +91,33 @@ class Run:
 
 @dataclass
 class InMemoryEngine:
-    """analysis: of every body. scan: what EXPLAIN shows of Spark's plan. refused_confs: names of `spark.*` settings
-    with the condition that each is refused with. start_errors: raised by the next starts, in turn. quiet: runs
-    commit nothing by themselves. graceful: what a stop returns. hangs: an update is prepared until nobody wants it.
-    snapshots: the batch in each. discarded: checkpoints of versions. held: what the sink says of a trial's batch;
-    None: it can't be asked. there, gone: members of the cluster, see `join` and `leave`. cores_each: of a member;
-    0: not known."""
+    """The engine. Each list of errors has those that the next calls raise, in turn."""
 
-    analysis: Analysis = field(default_factory=analysis)
-    scan: str = ""
+    analysis: Analysis = field(default_factory=analysis)  # of every body
+    scan: str = ""  # Spark's plan in EXPLAIN
     start_errors: list[Exception] = field(default_factory=list)
     stop_errors: list[Exception] = field(default_factory=list)
     recover_errors: list[Exception] = field(default_factory=list)
     discard_errors: list[Exception] = field(default_factory=list)
     copy_errors: list[Exception] = field(default_factory=list)
     prepare_errors: list[Exception] = field(default_factory=list)
-    snapshots: dict[str, int] = field(default_factory=dict)
-    discarded: list[int] = field(default_factory=list)
-    held: bool | None = False
+    snapshots: dict[str, int] = field(default_factory=dict)  # the newest batch in each
+    discarded: list[int] = field(default_factory=list)  # checkpoints of versions
+    held: bool | None = False  # the sink has the batch of a trial; None if it cannot be asked
     unreachable: StatementError | None = None
     no_real_time: StatementError | None = None
-    refused_confs: dict[str, str] = field(default_factory=dict)
-    quiet: bool = False
-    hangs: bool = False
-    graceful: bool = True
+    refused_confs: dict[str, str] = field(default_factory=dict)  # conditions by name of a Spark setting
+    quiet: bool = False  # runs do not commit batches by themselves
+    hangs: bool = False  # the preparation of an update takes until it is cancelled
+    graceful: bool = True  # the result of a stop
     runs: dict[str, Run] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     gates: dict[str, Event] = field(default_factory=dict)
     entered: dict[str, Event] = field(default_factory=dict)
     newest: Job | None = None
-    there: frozenset[str] = frozenset({"driver"})
-    gone: list[str] = field(default_factory=list)
-    cores_each: int = 0
+    there: frozenset[str] = frozenset({"driver"})  # members, see `join` and `leave`
+    gone: list[str] = field(default_factory=list)  # members that have left
+    cores_each: int = 0  # of a member; 0 if unknown
     watching: MembersListener = field(default=lambda members, cores: None)
     lock: RLock = field(default_factory=RLock)
 
@@ -253,7 +248,7 @@ class InMemoryEngine:
     # --- the cluster ------------------------------------------------------------------------------------------------
 
     def join(self, *members: str) -> None:
-        """Each of the members comes, one after the other."""
+        """Add the members, one after the other."""
         for member in members:
             self._there(self.there | {member})
 
@@ -276,7 +271,7 @@ class InMemoryEngine:
         return RunId(job_id, self.runs[job_id].job.run)
 
     def commit(self, job_id: str, rows: int = 10, trigger_time: float = 0.0, rate: float = 10.0) -> None:
-        """The run commits its next batch."""
+        """Commit the next batch of a run."""
         run = self.runs[job_id]
         run.batch += 1
         run_id = self.run_id(job_id)
@@ -303,7 +298,7 @@ class InMemoryEngine:
 
     @contextmanager
     def gate(self, call: str) -> Iterator[Event]:
-        """Hold calls of this name until the block ends or the given event is set; `entered` tells of the first."""
+        """Hold calls of this name until the block ends or the event is set; `entered` is set by the first one."""
         opened = self.gates[call] = Event()
         self.entered[call] = Event()
         try:

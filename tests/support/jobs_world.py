@@ -1,4 +1,4 @@
-"""A manager over the engine's twin, for stories told in statements."""
+"""A manager with the in-memory engine, for tests that consist of statements."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def option(key: str, value: str, at: int = 20) -> OptionText:
 
 
 def changed(job: Job, **changes: Any) -> Job:
-    """Return the job with other values of its fields or of those of its version."""
+    """Return the job with other values for fields of the job or its version."""
     names = {field.name for field in fields(Version)}
     of_version = {name: value for name, value in changes.items() if name in names}
     of_job = {name: value for name, value in changes.items() if name not in names}
@@ -86,13 +86,13 @@ class World:
         return table
 
     def row(self, statement: Statement | str) -> dict[str, object]:
-        """The one row that a statement gives, by column."""
+        """Return the only row of a statement, by column."""
         table = self.sql(statement) if isinstance(statement, str) else self.run(statement)
         assert len(table.rows) == 1
         return dict(zip((column.name for column in table.columns), table.rows[0], strict=True))
 
     def said(self, text: str) -> tuple[object, object]:
-        """Status and message of a command."""
+        """Return status and message of a command."""
         row = self.row(text)
         return row["status"], row["message"]
 
@@ -102,11 +102,11 @@ class World:
         return caught.value
 
     def in_background(self, text: str) -> Future[Table]:
-        """Run a statement on a thread of its own, as another session does."""
+        """Run a statement on a thread of its own, as another session would."""
         return in_thread(lambda: self.sql(text))
 
     def make(self, job: str = "j", options: Mapping[str, str] | None = None, **changes: object) -> str:
-        """Create a job; its id."""
+        """Create a job and return its id."""
         return str(self.row(create(job, options, **changes))["id"])
 
     def job(self, job_id: str) -> Job:
@@ -138,7 +138,7 @@ class World:
 
 
 def in_thread(work: Callable[[], T]) -> Future[T]:
-    """Do it on a thread of its own; its result or error is in the future."""
+    """Run a function on a thread of its own, and return a future of its result."""
     result: Future[T] = Future()
 
     def run() -> None:

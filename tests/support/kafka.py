@@ -1,4 +1,4 @@
-"""Kafka for the tests: a broker of their own, and what other people's clients do with it."""
+"""Kafka for the tests: a broker of their own, and operations with other clients."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ PASSWORD = "s3cr3t-of-ann"
 
 
 class Kafka(Broker):
-    """A broker in which `USER` with `PASSWORD` may do nothing at `sasl_servers` until `allow` lets them."""
+    """A broker in which `USER`, with `PASSWORD`, has no permission at `sasl_servers` until `allow` grants it."""
 
     login = Login(USER, PASSWORD)
 
     def configure(self, topic: str, **config: str) -> None:
-        """Change a topic's settings; `_` in a key stands for a dot."""
+        """Change settings of a topic; `_` in a key is replaced by a dot."""
         settings = {key.replace("_", "."): value for key, value in config.items()}
         resource = ConfigResource(ResourceType.TOPIC, topic)
         for name, value in settings.items():
@@ -52,13 +52,13 @@ class Kafka(Broker):
         self.admin.create_partitions([NewPartitions(topic, total)])[topic].result(REQUEST_SECONDS)
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """Let the messages before an offset be gone, as a topic's retention does."""
+        """Delete the messages before an offset, as a topic's retention does."""
         place = TopicPartition(topic, partition, before)
         for future in self.admin.delete_records([place]).values():
             future.result(REQUEST_SECONDS)
 
     def allow(self, resource: ResourceType, name: str, operation: AclOperation) -> None:
-        """Let `USER` do something with a topic, a group or a transactional id; name: `*` for all."""
+        """Grant `USER` an operation on a topic, a group or a transactional id. name: `*` for all."""
         binding = AclBinding(
             *(resource, name, ResourcePatternType.LITERAL, f"User:{USER}", "*", operation, AclPermissionType.ALLOW)
         )
@@ -66,7 +66,7 @@ class Kafka(Broker):
             future.result(REQUEST_SECONDS)
 
     def forbid_all(self) -> None:
-        """Take back all that `allow` let `USER` do."""
+        """Revoke all permissions that `allow` granted."""
         anything = AclBindingFilter(
             *(ResourceType.ANY, None, ResourcePatternType.ANY, f"User:{USER}", None, AclOperation.ANY),
             AclPermissionType.ANY,
@@ -75,16 +75,16 @@ class Kafka(Broker):
             future.result(REQUEST_SECONDS)
 
     def send(self, topic: str, messages: Iterable[Message]) -> None:
-        """Write messages; returns when the broker has them all."""
+        """Write messages, and return when the broker has stored them all."""
         producer = Producer(self.client() | {"linger.ms": 5})
         self._produce(producer, topic, messages)
 
     def send_json(self, topic: str, rows: Iterable[dict[str, Any]], partition: int = -1) -> None:
-        """Write each row as the JSON text of a message without a key."""
+        """Write each row as the JSON of a message without a key."""
         self.send(topic, (Message(None, json.dumps(row).encode(), partition) for row in rows))
 
     def send_in_transaction(self, topic: str, messages: Iterable[Message], commit: bool = True) -> None:
-        """Write messages in one transaction, which is committed or aborted."""
+        """Write messages in a transaction, which is committed or aborted."""
         producer = Producer(self.client() | {"transactional.id": f"tests-{uuid.uuid4()}"})
         producer.init_transactions(REQUEST_SECONDS)
         producer.begin_transaction()
@@ -114,12 +114,17 @@ class Kafka(Broker):
             raise RuntimeError(f"{left} messages were not taken: {failures[:1]}")
 
     def read(self, topic: str, committed: bool = True) -> list[Message]:
-        """All messages that are in a topic now, partition by partition; committed: without those of transactions that
-        are open or aborted."""
+        """Return the current messages of a topic, partition by partition.
+
+        committed: without those of open and aborted transactions.
+        """
         return read(self.servers, topic, committed)
 
     def options(self, topic: str, **more: str) -> str:
-        """The words behind the columns of CREATE TABLE that make it this topic's. more: `_` stands for a dot."""
+        """Return the clauses of CREATE TABLE for a table of this topic.
+
+        more: further options; `_` in a key is replaced by a dot.
+        """
         options = {"kafka.bootstrap.servers": self.servers, "topic": topic}
         options |= {key.replace("_", "."): value for key, value in more.items()}
         pairs = ", ".join(f"'{key}' = '{value}'" for key, value in options.items())
@@ -127,5 +132,5 @@ class Kafka(Broker):
 
 
 def running_kafka() -> AbstractContextManager[Kafka]:
-    """A fresh broker without topics."""
+    """Run a new broker without topics."""
     return running(Kafka)

@@ -1,7 +1,6 @@
-"""A whole engine without Spark: the manager over the engine's twin in memory, with a home, sessions and doors.
+"""A whole engine without Spark: the manager with the in-memory engine, a home, sessions and endpoints.
 
-`Managed` is to the service what `EmbeddedEngine` is. `SELECT n` gives rows; all else that is not JetSQL's is no
-statement.
+`Managed` replaces `EmbeddedEngine` in the service. It runs JetSQL's statements and `SELECT n`, which returns n rows.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from tests.support.in_memory_engine import InMemoryEngine, Session
 
 
 class ManagedSession:
-    """Where a client's statements run."""
+    """The session of a client."""
 
     def __init__(self, engine: Managed) -> None:
         self._engine = engine
@@ -54,7 +53,7 @@ class ManagedSession:
 
 
 class Managed:
-    """dead: set when its Spark is to have ended."""
+    """An engine. `dead` is set to simulate the end of its Spark."""
 
     def __init__(
         self,
@@ -115,5 +114,5 @@ class Managed:
 
 
 def open_managed(*, settings: Settings, service: bool = False) -> Managed:
-    """In the place of `embedded.open`."""
+    """Open an engine instead of `embedded.open`."""
     return Managed(settings.home, service, settings.jobs)

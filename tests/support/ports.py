@@ -1,4 +1,4 @@
-"""The listening sockets of processes, and what each of them answers to a stranger, who has no token and no secret."""
+"""The listening sockets of processes, and their answers to a client without token and secret."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ACCUMULATOR_TOKEN = 64  # more bytes than it has: a right one would be acknowle
 
 @dataclass(frozen=True)
 class Listener:
-    """A socket that somebody can connect to over TCP."""
+    """A socket that accepts TCP connections."""
 
     program: str
     """The name of the process: java, python."""
@@ -52,7 +52,7 @@ def unix_sockets(process: psutil.Process) -> set[str]:
 
 
 def kind(listener: Listener) -> str:
-    """Return what listens there and how it refuses a stranger; "unknown" for everything else."""
+    """Return the kind of the listener and its refusal of a stranger, or "unknown"."""
     http = ask(listener.port, b"GET /jobs/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     if http.startswith(b"HTTP/1.1 401") and b"NOT_AUTHORIZED" in http:
         return "HTTP endpoint: 401"
@@ -96,7 +96,7 @@ def refuses_calls(port: int) -> bool:
 
 
 def ask(port: int, words: bytes, most: int = 65536) -> bytes:
-    """Return what comes back until the other side closes, is silent, or has sent enough."""
+    """Return the bytes that arrive until the other side closes, is silent, or has sent enough."""
     answer = b""
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=_SECONDS) as connection:
         connection.settimeout(2.0)

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: on loopback, on a free port, without fsync, gone when its context ends."""
+"""A PostgreSQL server for the tests: on loopback, on a free port, without fsync, deleted when its context ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _START_SECONDS = 30.0
 
 
 class Postgres:
-    """One server. `start` and `stop` may be called in turn: port and data stay."""
+    """A server. `start` and `stop` may be called repeatedly: port and data are kept."""
 
     def __init__(self, data: Path, port: int, account: dict[str, Any]) -> None:
         self.port = port
@@ -50,7 +50,7 @@ class Postgres:
         self._wait_until_up(self._process)
 
     def stop(self) -> None:
-        """Fast: sessions are cut off, nothing committed is lost."""
+        """Stop the server in fast mode: sessions are ended, and no committed data is lost."""
         if self._process is not None:
             self._process.send_signal(signal.SIGINT)
             self._process.wait(30)
@@ -62,13 +62,16 @@ class Postgres:
         )
 
     def __call__(self, text: str) -> list[tuple[Any, ...]]:
-        """Run statements; the rows of the last one."""
+        """Run statements, and return the rows of the last one."""
         with self.connect() as connection:
             cursor = connection.execute(text)
             return cursor.fetchall() if cursor.description else []
 
     def options(self, table: str, user: str = USER, password: str = PASSWORD, **more: str) -> str:
-        """The words behind CREATE TABLE name that make it this server's table. more: `_` in a key stands for a dot."""
+        """Return the clauses after CREATE TABLE name for a table of this server.
+
+        more: further options; `_` in a key is replaced by a dot.
+        """
         options = {"url": self.url, "driver": POSTGRESQL.class_name, "dbtable": table}
         options |= {"user": user, "password": password}
         options |= {key.replace("_", "."): value for key, value in more.items()}
@@ -92,7 +95,7 @@ class Postgres:
 
 @contextmanager
 def running_postgres() -> Iterator[Postgres]:
-    """A fresh server with one superuser (`USER`, `PASSWORD`) and one database (`postgres`)."""
+    """Run a new server with one superuser (`USER`, `PASSWORD`) and one database (`postgres`)."""
     account = _account()
     # Not pytest's folder: PostgreSQL refuses to run as root, and another account can't enter root's folders.
     with tempfile.TemporaryDirectory(prefix="jetsql-postgres-") as folder:
@@ -123,14 +126,14 @@ def _initialize(data: Path, password: Path, account: dict[str, Any]) -> None:
 
 
 def _account() -> dict[str, Any]:
-    """The account to run as: PostgreSQL's own where we are root."""
+    """Return the account to run as: PostgreSQL's own if this process is root's."""
     if os.geteuid() != 0:
         return {}
     return {"user": "postgres", "group": "postgres", "extra_groups": [], "cwd": "/"}
 
 
 def _program(name: str) -> str:
-    """Debian keeps the server's programs off the PATH, in a folder for each version."""
+    """Return the path of a server program, which Debian keeps in a folder for each version, outside the PATH."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     found = shutil.which(name, path=os.pathsep.join([*map(str, folders), os.environ.get("PATH", "")]))
     if found is None:

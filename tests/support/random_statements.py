@@ -1,7 +1,7 @@
-"""Random statements from several threads, and what must hold of them in whatever order they came to be.
+"""Random statements from several threads, and the invariants for their effects in any order.
 
 The model is sequential and small: the history of each job must be a chain of steps, and a statement may only report a
-status that its job had between the statement's beginning and its end.
+status that its job had between the beginning and the end of the statement.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ STATEMENTS: Final = (
 
 @dataclass(frozen=True)
 class Told:
-    """What a statement about one job reported."""
+    """A status that a statement about one job reported."""
 
     text: str
     job: str
     status: str
     before: int  # the number of rows in the job's history when the statement began
-    after: int  # and when it had ended
+    after: int  # the number of rows after it had ended
 
     def possible(self, history: Sequence[HistoryRow]) -> set[str]:
         """Return the statuses that the job had while the statement ran.
 
-        A statement reads a job where it is shown, and that is one step after it is stored. So the status before the
-        newest row at the beginning is possible, too.
+        A statement reads the job from the registry, which is one step behind the store. So the status before the newest
+        row at the beginning is possible, too.
         """
         return {row.to_status.value for row in history[max(0, self.before - 2) : self.after]}
 
 
 def storm(run: Run, store: Store, scripts: Sequence[Sequence[str]], seconds: float) -> list[Told]:
-    """Run each script on a thread of its own. A statement may be refused; nothing else may go wrong, none may hang."""
+    """Run each script on a thread of its own. A statement may be refused; any other error or a timeout is raised."""
     with ThreadPoolExecutor(len(scripts)) as threads:
         running = [threads.submit(_play, run, store, script) for script in scripts]
         return [told for script in running for told in script.result(seconds)]
@@ -85,7 +85,7 @@ def _lengths(store: Store) -> dict[str, int]:
 
 
 def faults(store: Store, told: Sequence[Told]) -> list[str]:
-    """What can't have been, in words."""
+    """Return a message for each violated invariant."""
     jobs = {job.id: job for job in store.all_jobs()}
     histories = {job: store.history(job) for job in jobs}
     names = [job.name.casefold() for job in jobs.values() if job.is_live]

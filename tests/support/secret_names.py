@@ -1,4 +1,4 @@
-"""Real names of options: those that hold secrets, and those that only look like it."""
+"""Real names of options: names of secrets, and names that only resemble them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECRET: Final = (
     # GCS
     *("fs.gs.auth.service.account.private.key", "fs.gs.auth.client.secret", "fs.gs.auth.refresh.token"),
     *("fs.gs.encryption.key", "credentials", "credentialsFile", "google.cloud.auth.service.account.private.key.id"),
-    # Everything else
+    # Others
     *("apikey", "apiKey", "api_key", "api-key", "x.api.key", "API_KEY", "apiKeySecret", "access-key", "api_token"),
     *("es.net.http.auth.pass", "es.net.http.header.Authorization", "X-Amz-Signature", "X-Amz-Credential"),
     *("parquet.encryption.key.list", "spark.ssl.keyPassword", "spark.authenticate.secret"),

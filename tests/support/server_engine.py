@@ -1,4 +1,4 @@
-"""The engine without Spark as the HTTP door knows engines: with sessions, and statements that wait."""
+"""An engine without Spark for the HTTP endpoint, with sessions and with statements that wait."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ from tests.support.stub_engine import StubEngine, StubReport
 
 @dataclass
 class DoorSession:
-    """USE: another schema. SET, DECLARE, CACHE, CREATE: nothing. WAIT: until it is cancelled. ENDLESS: rows without an
-    end. ARGS: the parameters. LOOK: batches of these numbers of rows, or of ENDLESS ones, then an end. All else as
-    `StubEngine`.
+    """A session with these statements, in addition to those of `StubEngine`.
+
+    USE NAME         sets the schema             SET, DECLARE, CACHE, CREATE   do nothing
+    WAIT             waits for its cancellation  ENDLESS                       returns rows without an end
+    ARGS             returns the parameters      LOOK N ...                    returns live batches of N or ENDLESS rows
     """
 
     engine: DoorEngine
@@ -53,7 +55,7 @@ class DoorSession:
         return StatementResult(found.columns, found.rows)
 
     def run_arrow(self, text: str, parameters: Any = None) -> Iterator[bytes]:
-        """As Spark's: the schema, the columns in its metadata, then batches; here one a row."""
+        """Yield an Arrow stream as Spark's: the schema, with the columns in its metadata, then a batch for each row."""
         result = self.run(text, parameters)
         types = {"int": pyarrow.int32(), "bigint": pyarrow.int64(), "string": pyarrow.string()}
         told = json.dumps([asdict(column) for column in result.columns])
@@ -108,14 +110,13 @@ def _taken(sink: io.BytesIO) -> bytes:
 
 @dataclass
 class DoorEngine:
-    """waiting, woken: a WAIT has begun, was woken. fetched: rows of ENDLESS so far; ended: nobody reads them.
-    jobs_now: what the jobs do."""
+    """An engine, and the events of its statements."""
 
     statements: StubEngine = field(default_factory=StubEngine)
-    waiting: threading.Event = field(default_factory=threading.Event)
-    woken: threading.Event = field(default_factory=threading.Event)
-    ended: threading.Event = field(default_factory=threading.Event)
-    fetched: int = 0
+    waiting: threading.Event = field(default_factory=threading.Event)  # a WAIT has begun
+    woken: threading.Event = field(default_factory=threading.Event)  # a WAIT was cancelled
+    ended: threading.Event = field(default_factory=threading.Event)  # the client of ENDLESS has disconnected
+    fetched: int = 0  # rows of ENDLESS so far
     jobs_now: list[JobSample] = field(default_factory=list)
     closed: bool = False
 

@@ -48,7 +48,7 @@ def bracketed_paste(text: str) -> str:
 
 @dataclass
 class ShellSession:
-    """A session."""
+    """A session of the shell."""
 
     keys: PipeInput  # sends keys
     shell: Shell
@@ -56,7 +56,7 @@ class ShellSession:
     connected_urls: list[str] = field(default_factory=list)  # one for each search of an engine
 
     def __call__(self, *turns: str) -> str:
-        """Send the keys of each turn at its prompt, and leave; return the output without greeting and goodbye."""
+        """Send the keys of each turn at its prompt, and exit; return the output without greeting and goodbye."""
         rest = iter([*turns, CTRL_D])
         app, read = self.shell._prompt._session.app, self.shell._prompt.read
         fresh: list[bool] = []
@@ -85,7 +85,7 @@ def open_shell_session(
     settings: ShellSettings | None = None,
     variables: Mapping[str, str] | None = None,
 ) -> Iterator[ShellSession]:
-    """Open a session. url: returns the URL of the engine's endpoint at the moment; may raise EngineError."""
+    """Open a session. url: returns the current URL of the engine's endpoint, and may raise EngineError."""
     out, reached = io.StringIO(), list[str]()
 
     def connect(progress: ShellStartupReporter) -> RemoteEngine:

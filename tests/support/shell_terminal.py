@@ -28,7 +28,9 @@ _CURSOR_QUERY = "\x1b[6n"
 class ShellTerminal:
     """The program in a terminal.
 
-    program: the code that Python runs. columns, lines: of the screen. seconds: the timeout of waiting.
+    program: the code that Python runs.
+    columns, lines: the size of the screen.
+    seconds: the time limit of waiting.
     """
 
     def __init__(
@@ -63,7 +65,7 @@ class ShellTerminal:
         return self.screen
 
     def wait_for_exit(self) -> int:
-        """Wait for the exit and return the exit code."""
+        """Wait for the exit, and return the exit code."""
         while self._read():
             continue
         self.process.wait()
@@ -71,7 +73,7 @@ class ShellTerminal:
 
     @property
     def current_screen(self) -> str:
-        """Draw what has arrived and return the screen."""
+        """Draw the output so far, and return the screen."""
         self._read()
         return self.screen
 
@@ -89,7 +91,7 @@ class ShellTerminal:
         self.process.setwinsize(lines, columns)
 
     def colour_of(self, text: str) -> str:
-        """Return the colour of the last place of a text."""
+        """Return the colour of the last occurrence of a text."""
         for number in reversed(range(self._screen.lines)):
             at = self._screen.display[number].find(text)
             if at >= 0:
@@ -97,7 +99,7 @@ class ShellTerminal:
         raise AssertionError(f"{text!r} is not on the screen")
 
     def _read(self) -> bool:
-        """Draw what has arrived. Return False at the end."""
+        """Draw the next output. Return False at the end."""
         try:
             came = self.process.read_nonblocking(65536, 0.05)
         except pexpect.TIMEOUT:

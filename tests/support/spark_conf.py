@@ -1,4 +1,4 @@
-"""What every engine of the tests is started with, beside what `tools.class_archive.environment` has in it."""
+"""The Spark settings of every engine in the tests, in addition to those of `tools.class_archive.environment`."""
 
 from tests.support.postgres import DRIVER_PACKAGE
 

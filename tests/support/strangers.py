@@ -1,4 +1,4 @@
-"""Clients without the token that hold connections open."""
+"""Clients without the token that keep connections open."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FILES = 8192
 
 @contextmanager
 def half_open(port: int, count: int, *beginnings: bytes) -> Iterator[list[socket.socket]]:
-    """Open so many connections, oldest first; each sends one of the beginnings, in turn, and then nothing."""
+    """Open connections, oldest first. Each sends the next of the beginnings, in turn, and then nothing."""
     _allow_files()
     with ExitStack() as stack:
         opened = []
@@ -30,7 +30,7 @@ def connect(port: int) -> socket.socket:
 
 
 def is_closed(connection: socket.socket) -> bool:
-    """Wait until the endpoint closes the connection, whatever it sends before that. Raises TimeoutError."""
+    """Wait until the endpoint closes the connection, and ignore the bytes before that. Raises TimeoutError."""
     try:
         while connection.recv(65536):
             pass
@@ -40,7 +40,7 @@ def is_closed(connection: socket.socket) -> bool:
 
 
 def _allow_files() -> None:
-    """Let this process open enough connections, and their other ends, which may be in it too."""
+    """Raise the limit of open files for so many connections, and for their other ends if they are in this process."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < FILES:
         resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, hard))

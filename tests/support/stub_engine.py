@@ -10,7 +10,7 @@ from jetsql.resultset import Column
 
 
 class SparkError(Exception):
-    """An error as Spark reports it: condition and place, from 1, are in the error."""
+    """An error as Spark reports it, with line and column from 1."""
 
     def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
         super().__init__(message)
@@ -36,16 +36,16 @@ class StubReport:
 
 @dataclass
 class StubEngine:
-    """`texts`: what it was handed; `closed`: how often it was closed.
+    """An engine with these statements.
 
-    SELECT a, b ...   one row of these words          COUNT n           n rows
-    FAIL WORD         a JetSQL error at WORD          SPARK WORD        Spark's error at WORD
-    LATE              an error behind the first row   NOTHING           no columns
-    NOWHERE           an error without a place        CRASH             the engine is gone
-    INTERRUPT         a person presses Ctrl-C     DIE               Spark's process ends while it runs
+    SELECT a, b ...   returns a row of these words    COUNT n           returns n rows
+    FAIL WORD         a JetSQL error at WORD          SPARK WORD        an error of Spark at WORD
+    LATE              an error after the first row    NOTHING           returns no columns
+    NOWHERE           an error without a place        CRASH             the connection to the engine is lost
+    INTERRUPT         the user presses Ctrl-C         DIE               Spark's process ends meanwhile
     """
 
-    texts: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)  # the statements so far
     close_calls: int = 0
 
     def run(self, text: str) -> StubResult:

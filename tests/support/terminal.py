@@ -1,4 +1,4 @@
-"""A terminal in memory: what a user sees of the output."""
+"""A terminal in memory, to check the output as the user sees it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jetsql.shell.session.typed_ahead import Keyboard
 
 @dataclass
 class StubDisplaySettings:
-    """The shell's settings that output needs."""
+    """The shell's settings for the output."""
 
     mode: str = "table"
     pager: str = "off"
@@ -26,7 +26,7 @@ class StubDisplaySettings:
 
 
 def create_output(screen: Screen, tell: Callable[[str], None] = lambda words: None, **settings: Any) -> ResultOutput:
-    """Return an output on a screen where no key is pressed."""
+    """Return an output on a screen, without keys pressed."""
     return ResultOutput(screen, lambda: StubDisplaySettings(**settings), Keyboard(), tell)
 
 
@@ -49,7 +49,7 @@ class ScreenTerminal(io.StringIO):
 
     @property
     def visible_lines(self) -> list[str]:
-        """Return the lines of the screen up to the last that is not empty."""
+        """Return the lines of the screen up to the last line with text."""
         lines = [line.rstrip() for line in self._screen.display]
         while lines and not lines[-1]:
             lines.pop()
@@ -57,11 +57,11 @@ class ScreenTerminal(io.StringIO):
 
     @property
     def scrolled_lines(self) -> list[str]:
-        """Return the lines that have left the screen at the top."""
+        """Return the lines that have scrolled off the top of the screen."""
         return ["".join(line[x].data for x in range(self.size.columns)).rstrip() for line in self._screen.history.top]
 
     def colours_of(self, text: str) -> tuple[str, bool]:
-        """Return the colour of the first place of a text, and whether it is bold."""
+        """Return the colour of the first occurrence of a text, and whether it is bold."""
         for number, line in enumerate(self._screen.display):
             if text in line:
                 char = self._screen.buffer[number][line.index(text)]

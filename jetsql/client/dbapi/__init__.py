@@ -1,4 +1,4 @@
-"""PEP 249 for JetSQL, over the HTTP endpoint; needs and imports neither PySpark nor pandas.
+"""The DB-API of PEP 249 for JetSQL, over the HTTP endpoint. It needs neither PySpark nor pandas.
 
     with jetsql.connect(home="my-home") as connection, connection.cursor() as cursor:
         cursor.execute("SELECT id, amount FROM orders WHERE customer = ?", ["Ada"])
@@ -79,9 +79,9 @@ __all__ = [
 
 apilevel: Final = "2.0"
 threadsafety: Final = 2
-"""Threads may share a connection; each needs cursors of its own."""
+"""Threads may share a connection, but not a cursor."""
 paramstyle: Final = "qmark"
-"""`?`, and `:name` with a mapping."""
+"""`?` for parameters in a sequence; `:name` for parameters in a mapping works as well."""
 
 
 def connect(
@@ -92,17 +92,18 @@ def connect(
     schema: str | None = None,
     start: bool = True,
 ) -> Connection:
-    """Open a connection to an engine, which is a session of its own there.
+    """Open a connection with a new session on an engine.
 
-    url: of the engine's HTTP endpoint, see `jetsql.client.engine_address`. token: for a URL without one; otherwise
-    JETSQL_TOKEN.
-    home: instead of a URL, the folder of an engine on this machine; the home of the settings if neither is given.
-    schema: the current one. start: start the engine of the home if none runs.
+    url: the URL of the engine's HTTP endpoint; see `jetsql.client.engine_address`.
+    home: the folder of an engine on this machine, instead of a URL; the default is the home in the settings.
+    token: the token, if the URL has none; the default is JETSQL_TOKEN.
+    schema: the current schema of the session.
+    start: start the engine of the home if none runs.
     Raises InterfaceError for a wrong URL, OperationalError if no engine answers, ProgrammingError for a schema that
     does not exist.
     """
     try:
         address = parse_address(home, url, token, schema, start)
     except ValueError as error:
-        raise interface_error(f"The engine's URL can't be read: {error}" if url else str(error)) from error
+        raise interface_error(f"The engine's URL cannot be read. {error}" if url is not None else str(error)) from error
     return Connection(address)

@@ -1,8 +1,8 @@
-"""A connection of PEP 249: one session on an engine, shared by its cursors.
+"""A connection of PEP 249: a session on an engine, shared by its cursors.
 
-Each cursor has an HTTP connection of its own, so one can fetch while another executes. A restart of the engine ends the
-session. A statement is then repeated in a new session only if the engine has certainly not begun it and nothing of the
-old session can be missing: no setting, no temporary view, no current schema except the connection's own.
+Each cursor has an HTTP connection of its own, so that it can fetch while another cursor executes. The session is lost
+when the engine restarts. A statement is then repeated in a new session if two conditions are met: the engine has
+certainly not begun it, and the old session had no state (settings, temporary views, another current schema).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 _LOG: Final = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-# These do not change their session. Others may: SET, USE, DECLARE, CACHE, CREATE TEMPORARY VIEW ...
+# These statements do not change their session. Others may: SET, USE, DECLARE, CACHE, CREATE TEMPORARY VIEW ...
 _STATELESS: Final = re.compile(
     r"\s*(SELECT|WITH|VALUES|TABLE|FROM|INSERT|SHOW|DESC|DESCRIBE|EXPLAIN|TRUNCATE|WAIT|SUSPEND|RESUME|RESTART"
     r"|(CREATE|DROP)\s+(OR\s+REPLACE\s+)?(JOB|SNAPSHOT|TABLE|SCHEMA))\b",
@@ -36,7 +36,7 @@ _STATELESS: Final = re.compile(
 
 
 class Connection:
-    """A connection to an engine. messages: PEP 249's list of warnings, for example about a new session."""
+    """A connection to an engine. `messages` is PEP 249's list of warnings, for example about a new session."""
 
     Warning = exceptions.Warning
     Error = exceptions.Error
@@ -81,17 +81,17 @@ class Connection:
     def rollback(self) -> None:
         """Raise NotSupportedError: the effect of a statement cannot be undone."""
         self._check_open()
-        message = "There are no transactions: every statement has its effect when it returns."
+        message = "JetSQL has no transactions: every statement takes effect when it returns."
         raise exceptions.NotSupportedError(ErrorReport("JETSQL.NOT_SUPPORTED", "0A000", message))
 
     def close(self) -> None:
-        """Close the session and end its statements; the engine and its jobs go on. May be repeated."""
+        """Close the session and end its statements, unless it is closed. The engine and its jobs continue to run."""
         if self._closed:
             return
         self._closed = True
         for cursor in list(self._cursors):
             cursor.close()
-        with suppress(JetSQLError, ReportedError):  # the engine closes an idle session after a while
+        with suppress(JetSQLError, ReportedError):  # the engine closes the session when it expires
             self._session.close()
 
     @property
@@ -107,9 +107,10 @@ class Connection:
             return self.run_in_session(lambda engine: engine.current_schema(), "SELECT")
 
     def run_in_session(self, work: Callable[[RemoteEngine], _T], text: str, engine: RemoteEngine | None = None) -> _T:
-        """Do the work in the session, and again in a new session if that is safe.
+        """Do the work in the session, and repeat it in a new session if the session is lost and this is safe.
 
-        engine: the connection to use while its session is that of this connection; otherwise the session itself.
+        text: the statement of the work.
+        engine: the HTTP connection to use; the default is that of the session.
         Raises JetSQLError and ReportedError.
         """
         self._check_open()
@@ -124,7 +125,7 @@ class Connection:
         return result
 
     def open_parallel(self) -> RemoteEngine:
-        """Return another connection to the session, for statements next to those that run."""
+        """Return another HTTP connection to the session, for statements that run in parallel."""
         self._check_open()
         return self._session.open_parallel()
 
@@ -135,7 +136,7 @@ class Connection:
     def _open(self) -> RemoteEngine:
         session = RemoteEngine(*self._address.endpoint())
         try:
-            session.current_schema()  # so that `connect` raises for a wrong address or token
+            session.current_schema()  # makes `connect` raise for a wrong address or token
             if self._address.schema is not None:
                 name = ".".join(_quoted(part) for part in _name_parts(self._address.schema))
                 list(session.run(f"USE {name}").rows)
@@ -145,20 +146,22 @@ class Connection:
         return session
 
     def _reconnect(self, lost: RemoteEngine, error: EngineError | ReportedError) -> RemoteEngine:
-        """Replace a lost session and return a connection to the new one; raise the error if that is not safe."""
+        """Replace a lost session, and return an HTTP connection to the new one. Raises the error if this is unsafe."""
         with self._lock:
             if self._session.session_id == lost.session_id:
                 if not self._is_stateless:
                     raise _session_lost(error) from error
                 self._session.abandon_response()
                 self._session = self._open()
-                message = "The engine was started anew, or the session idled for too long: this is a new session."
+                message = (
+                    "The session was lost, and a new session was opened: the engine restarted, or the session expired."
+                )
                 self.messages.append((exceptions.Warning, message))
                 _LOG.warning("%s", message)
             return self._session.open_parallel()
 
     def __del__(self) -> None:
-        # It was not closed: the engine closes an idle session after a while.
+        # Only the HTTP connection is closed; the engine closes the session when it expires.
         if hasattr(self, "_session"):
             self._session.abandon_response()
 
@@ -179,9 +182,10 @@ def _session_gone_before_start(error: EngineError | ReportedError) -> bool:
 
 
 def _session_lost(cause: EngineError | ReportedError) -> EngineError:
+    reason = cause.report.message if isinstance(cause, ReportedError) else cause.message
     message = (
-        "The session is gone, and with it its settings, temporary views and current schema; the statement was not "
-        f"begun. {cause.report.message if isinstance(cause, ReportedError) else cause.message}"
+        "The session was lost, with its settings, temporary views and current schema. The statement was not executed. "
+        f"{reason}"
     )
     return EngineError("SESSION_NOT_FOUND", message, hint="Connect again.")
 

@@ -1,7 +1,7 @@
-"""Cursors of PEP 249: statements and their rows.
+"""The cursors of PEP 249, which run statements and fetch their rows.
 
-Rows are transferred while they are fetched. Executing again, or closing the cursor, abandons the rows that were not
-fetched, and the engine ends their statement.
+Rows are transferred while they are fetched. Closing the cursor, or executing again, abandons the remaining rows, and
+the engine cancels their statement.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Row = tuple[Any, ...]
 _NO_ROWS: Final = "The statement has no rows."
 
 _MAX_VALUES: Final = 10_000
-"""Values of one statement: as many literals as Spark parses in about a second."""
+"""The limit of values in one statement. Spark parses as many literals in about a second."""
 
 _INSERT: Final = re.compile(
     r"(\s*INSERT\s+INTO\s[^?:'\"]*?\bVALUES\s*)\(\s*((?:\?|:\w+)(?:\s*,\s*(?:\?|:\w+))*)\s*\)\s*;?\s*", re.IGNORECASE
@@ -37,7 +37,7 @@ _INSERT: Final = re.compile(
 
 
 class _StatementCursor:
-    """The common part of both cursors: a running statement in the session of the connection."""
+    """The base class of the cursors: a running statement in the session of a connection."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -48,28 +48,28 @@ class _StatementCursor:
         self._closed = False
 
     def cancel(self) -> None:
-        """End what runs, from another thread; its `execute` or fetch raises OperationalError. May be repeated."""
+        """Cancel the running statement, from another thread; its `execute` or fetch raises OperationalError."""
         engine = self._engine
         with translate_errors():
             if engine is not None:
                 engine.cancel()
 
     def close(self) -> None:
-        """Abandon what was not fetched. May be repeated."""
+        """Close the cursor, and abandon the rows that were not fetched."""
         self._closed = True
         self._abandon_rows()
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
-        """Do nothing: sizes follow from the values."""
+        """Do nothing, because sizes follow from the values."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """Do nothing: values are never shortened."""
+        """Do nothing, because values are never truncated."""
 
     def _begin(self, operation: str) -> RemoteEngine:
         if self._closed:
             raise interface_error("The cursor is closed.")
         if not isinstance(operation, str):
-            raise interface_error(f"A statement is a text, not a {type(operation).__qualname__}.")
+            raise interface_error(f"A statement is a str, not a {type(operation).__qualname__}.")
         self._abandon_rows()
         self.description, self.rowcount = None, -1
         if self._engine is None:
@@ -77,7 +77,7 @@ class _StatementCursor:
         return self._engine
 
     def _switch_engine(self, engine: RemoteEngine) -> None:
-        if engine is not self._engine:  # in a new session
+        if engine is not self._engine:  # it belongs to a new session
             self._abandon_rows()
             self._engine = engine
 
@@ -86,13 +86,14 @@ class _StatementCursor:
             self._engine.abandon_response()
 
     def __del__(self) -> None:
-        self._abandon_rows()  # the cursor is unreachable: close its connection, which ends its statement
+        self._abandon_rows()  # cancels the statement, whose rows cannot be fetched any more
 
 
 class Cursor(_StatementCursor):
     """A cursor whose rows are tuples.
 
-    arraysize: rows of a `fetchmany`. rowcount: known when all rows are fetched; Spark does not count inserted rows.
+    `arraysize` is the default number of rows of `fetchmany`. `rowcount` is -1 until all rows are fetched, and after an
+    INSERT, because Spark does not count inserted rows.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -102,9 +103,10 @@ class Cursor(_StatementCursor):
         self._fetched = 0
 
     def execute(self, operation: str, parameters: Parameters | None = None) -> Cursor:
-        """Run one statement. parameters: for `?` a sequence, for `:name` a mapping.
+        """Run one statement.
 
-        Raises ProgrammingError and other subclasses of `Error`. Errors of computing rows are raised when they are
+        parameters: a sequence for `?`, a mapping for `:name`.
+        Raises ProgrammingError and other subclasses of `Error`. An error in computing a row is raised when the row is
         fetched.
         """
         engine = self._begin(operation)
@@ -115,7 +117,7 @@ class Cursor(_StatementCursor):
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Sequence[Parameters]) -> Cursor:
-        """Run a statement with each of the parameters; `INSERT ... VALUES (?, ...)` is run for many at a time."""
+        """Run a statement with each of the parameters. An `INSERT ... VALUES (?, ...)` inserts many rows at a time."""
         engine = self._begin(operation)
         self._rows = None
         with translate_errors(operation):
@@ -143,7 +145,7 @@ class Cursor(_StatementCursor):
         return self._count(rows, is_last=True)
 
     def fetch_arrow_table(self) -> NoReturn:
-        raise interface_error("The rows of this cursor are Python's.", "Use connection.arrow_cursor().")
+        raise interface_error("This cursor does not fetch Arrow data.", "Use connection.arrow_cursor().")
 
     fetch_record_batch = fetch_df = fetch_arrow_table
 
@@ -159,7 +161,7 @@ class Cursor(_StatementCursor):
         result = self.connection.run_in_session(run, text, engine)
         self.description = type_objects.description(result.columns)
         if self.description is None:
-            list(result.rows)  # to its end, where an error would stand
+            list(result.rows)  # read the response to its end, which may be an error
         else:
             self._rows, self._fetched = result.rows, 0
 
@@ -189,7 +191,7 @@ class Cursor(_StatementCursor):
 
 
 class ArrowCursor(_StatementCursor):
-    """A cursor whose rows are Arrow data: the rows of an `execute` are fetched once, in one of three ways."""
+    """A cursor whose rows are Arrow data. The rows of an `execute` can be fetched once, by any of the three methods."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
@@ -246,12 +248,12 @@ def _encode(parameters: Parameters | None) -> Any:
     if parameters is None:
         return None
     if isinstance(parameters, str | bytes) or not isinstance(parameters, Sequence | Mapping):
-        raise interface_error(f"Parameters come in a sequence or a mapping, not in a {type(parameters).__qualname__}.")
+        raise interface_error(f"Parameters are a sequence or a mapping, not a {type(parameters).__qualname__}.")
     return encode_parameters(parameters)
 
 
 def batch_statements(text: str, rows: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield statements with parameters that together do what `text` does with each row."""
+    """Yield statements with parameters that together have the effect of `text` with each row."""
     insert = _INSERT.fullmatch(text)
     if insert is None or len(rows) < 2:
         yield from ((text, row) for row in rows)
@@ -259,7 +261,7 @@ def batch_statements(text: str, rows: Sequence[Any]) -> Iterator[tuple[str, Any]
     markers = re.findall(r"\?|:\w+", insert[2])
     flat = [_positional(row, markers) for row in rows]
     if any(row is None for row in flat):
-        yield from ((text, row) for row in rows)  # one of them is wrong: Spark says how
+        yield from ((text, row) for row in rows)  # a row is wrong, and Spark reports how
         return
     yield from _combine(insert[1], [row for row in flat if row is not None], len(markers))
 
@@ -284,5 +286,5 @@ def _combine(head: str, rows: list[list[Any]], width: int) -> Iterator[tuple[str
 
 
 def _type_families(row: list[Any]) -> list[str]:
-    """Return the types of a row. Rows of one VALUES need the same: Spark turns numbers and texts into texts."""
+    """Return the types of a row. Rows of one VALUES need the same types: Spark casts numbers next to strings."""
     return [type_family(value) for value in row]

@@ -1,14 +1,14 @@
-"""The exceptions of PEP 249, and which of them an error is.
+"""The exceptions of PEP 249, and their choice by the SQLSTATE class of an error.
 
 Error                        condition, sqlstate, message, hint, line, column
- ├─ InterfaceError           this side is used wrongly: a closed cursor, rows that nobody asked for
+ ├─ InterfaceError           the DB-API is used wrongly, for example a closed cursor
  └─ DatabaseError
-     ├─ DataError            a value does not fit (SQLSTATE 22)
-     ├─ OperationalError     the engine, a job or a system it needs is not able to (08, 28, 40, 53-58)
-     ├─ IntegrityError       a constraint (23)
-     ├─ InternalError        a bug of JetSQL's or Spark's (XX)
-     ├─ ProgrammingError     the statement is wrong (42, and what it names is not there)
-     └─ NotSupportedError    (0A)
+     ├─ DataError            a value has the wrong type or range (SQLSTATE 22)
+     ├─ OperationalError     the engine, a job or an external system failed (08, 28, 40, 53-58)
+     ├─ IntegrityError       a constraint is violated (23)
+     ├─ InternalError        a bug in JetSQL or Spark (XX)
+     ├─ ProgrammingError     the statement is wrong, or an object does not exist (42, 07, 21, 26, 34, 3D, 3F)
+     └─ NotSupportedError    the statement is not supported (0A)
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jetsql.errors import ErrorReport, JetSQLError, ReportedError
 
 
 class Warning(Exception):  # PEP 249's name for it
-    """A message to the program, such as that the session was lost; see `Connection.messages`."""
+    """A warning in `Connection.messages`, for example about a lost session."""
 
 
 class Error(Exception):
@@ -100,7 +100,7 @@ def interface_error(message: str, hint: str = "") -> InterfaceError:
 
 @contextmanager
 def translate_errors(text: str = "") -> Iterator[None]:
-    """Raise errors of the block as exceptions of PEP 249. text: the statement, to compute the error's place."""
+    """Raise errors of the block as exceptions of PEP 249. text: the statement, for the line and column of an error."""
     try:
         yield
     except ReportedError as error:

@@ -1,4 +1,4 @@
-"""The type objects and constructors of PEP 249; a column's type code is the name of its type in Spark."""
+"""The type objects and constructors of PEP 249. The type code of a column is the name of its type in Spark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Description = tuple[str, str, None, None, int | None, int | None, None]
 
 
 class TypeObject:
-    """A type object equal to the names of its types, with or without precision: `NUMBER == 'decimal(10,2)'`."""
+    """A type object. It equals the names of its types, with or without a precision: `NUMBER == 'decimal(10,2)'`."""
 
     def __init__(self, name: str, *types: str) -> None:
         self._name = name
@@ -54,7 +54,7 @@ def TimeFromTicks(ticks: float) -> time:
 
 
 def TimestampFromTicks(ticks: float) -> datetime:
-    """Return a point in time, with the UTC offset of this machine."""
+    """Return the datetime of a Unix time, with the UTC offset of this machine."""
     return datetime.fromtimestamp(ticks).astimezone()
 
 

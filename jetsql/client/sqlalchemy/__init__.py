@@ -1,8 +1,8 @@
-"""SQLAlchemy's dialect, 1.4 and 2: `create_engine("jetsql:///?home=DIR")`, `"jetsql://:TOKEN@HOST:PORT/SCHEMA"`.
+"""The dialect for SQLAlchemy 1.4 and 2: `create_engine("jetsql:///?home=DIR")`, `"jetsql://:TOKEN@HOST:PORT/SCHEMA"`.
 
-Reflection uses statements (`SHOW TABLES`, `DESCRIBE ... AS JSON`) because Spark has no information schema. Statements
-take effect immediately; a rollback does nothing and is no error, because SQLAlchemy's pool does one whenever a
-connection is returned.
+Reflection uses statements (`SHOW TABLES`, `DESCRIBE ... AS JSON`), because Spark has no information schema. Statements
+take effect immediately. A rollback does nothing and is not an error, because SQLAlchemy's pool rolls back every
+connection that is returned to it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _T = TypeVar("_T")
 
 
 class _DateTime(types.DateTime):
-    """Values are those of the DB-API; literals distinguish timestamps with and without an offset."""
+    """A datetime as in the DB-API. Its literals are TIMESTAMP with an offset and TIMESTAMP_NTZ without one."""
 
     def literal_processor(self, dialect: Any) -> LiteralProcessor:
         def literal(value: datetime) -> str:
@@ -104,7 +104,10 @@ _COLSPECS: Final[Any] = {
 
 
 class JetSQLDialect(default.DefaultDialect):
-    """The dialect. Table options: `jetsql_using`, `jetsql_partitioned_by`, `jetsql_location`, `jetsql_properties`."""
+    """The dialect for JetSQL.
+
+    It has these options of tables: `jetsql_using`, `jetsql_partitioned_by`, `jetsql_location`, `jetsql_properties`.
+    """
 
     name = "jetsql"
     driver = "http"
@@ -114,7 +117,7 @@ class JetSQLDialect(default.DefaultDialect):
     preparer: type[compiler.IdentifierPreparer] = IdentifierPreparer
     statement_compiler = Compiler
     ddl_compiler = DDLCompiler
-    type_compiler = TypeCompiler  # SQLAlchemy 2 names it type_compiler_cls, and makes an object of it
+    type_compiler = TypeCompiler  # SQLAlchemy 2 uses type_compiler_cls, and sets this attribute to an instance
     type_compiler_cls = TypeCompiler
 
     max_identifier_length = 255
@@ -158,7 +161,7 @@ class JetSQLDialect(default.DefaultDialect):
         return getattr(e, "condition", "") in _CONNECTION_LOST
 
     def do_rollback(self, dbapi_connection: Any) -> None:
-        """Do nothing; a pool calls it for every connection that is returned."""
+        """Do nothing. A pool calls this for every connection that is returned to it."""
 
     def get_isolation_level(self, dbapi_connection: Any) -> Any:
         return "AUTOCOMMIT"
@@ -171,7 +174,7 @@ class JetSQLDialect(default.DefaultDialect):
 
     def set_isolation_level(self, dbapi_connection: Any, level: str) -> None:
         if level.replace("_", " ").upper() != "AUTOCOMMIT":
-            raise exc.ArgumentError(f"The isolation level {level!r} is not there: only AUTOCOMMIT.")
+            raise exc.ArgumentError(f"The isolation level {level!r} is not supported. Use AUTOCOMMIT.")
 
     def _get_server_version_info(self, connection: Any) -> tuple[int, ...]:
         version = str(connection.exec_driver_sql("SELECT version()").scalar())
@@ -201,7 +204,7 @@ class JetSQLDialect(default.DefaultDialect):
         return [name for name, temporary in self._list_names(connection, "VIEWS", schema, **kw) if temporary]
 
     def get_temp_table_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
-        """Return an empty list: Spark has temporary views only."""
+        """Return an empty list: Spark has temporary views, but no temporary tables."""
         return []
 
     def has_table(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> bool:
@@ -240,7 +243,7 @@ class JetSQLDialect(default.DefaultDialect):
         return {"constrained_columns": [], "name": None}
 
     def _no_constraints(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> list[Any]:
-        """Return an empty list: Spark's tables have none of these."""
+        """Return an empty list: Spark's tables have neither keys nor indexes nor constraints."""
         self._describe(connection, table_name, schema, **kw)
         return []
 
@@ -252,14 +255,15 @@ class JetSQLDialect(default.DefaultDialect):
     def has_sequence(self, connection: Any, sequence_name: str, schema: Any = None, **kw: Any) -> bool:
         return False
 
-    def _list_names(self, connection: Any, what: str, schema: str | None, **kw: Any) -> list[tuple[str, bool]]:
+    def _list_names(self, connection: Any, kind: str, schema: str | None, **kw: Any) -> list[tuple[str, bool]]:
+        """Return the names in a schema, and whether each is temporary. kind: TABLES or VIEWS."""
         in_schema = "" if schema is None else f" IN {self._quoted([schema])}"
 
         def load() -> list[tuple[str, bool]]:
-            return [(row[1], bool(row[2])) for row in connection.exec_driver_sql(f"SHOW {what}{in_schema}")]
+            return [(row[1], bool(row[2])) for row in connection.exec_driver_sql(f"SHOW {kind}{in_schema}")]
 
         try:
-            return _cached(kw, (what, schema), load)
+            return _cached(kw, (kind, schema), load)
         except exc.DBAPIError as error:
             if getattr(error.orig, "condition", "") in _NOT_FOUND:
                 return []
@@ -282,14 +286,14 @@ class JetSQLDialect(default.DefaultDialect):
             raise
 
     def _lengths(self, connection: Any, name: str, schema: str | None = None, **kw: Any) -> dict[str, Any]:
-        """Return the types of CHAR and VARCHAR columns, which the JSON calls strings."""
+        """Return the types of CHAR and VARCHAR columns by name; in the JSON description they are strings."""
         table = self._quoted([name] if schema is None else [schema, name])
 
         def load() -> dict[str, Any]:
             rows = connection.exec_driver_sql(f"DESCRIBE TABLE {table}")
-            found = ((row[0], re.fullmatch(r"(char|varchar)\((\d+)\)", row[1])) for row in rows)
+            matches = ((row[0], re.fullmatch(r"(char|varchar)\((\d+)\)", row[1])) for row in rows)
             kinds = {"char": types.CHAR, "varchar": types.VARCHAR}
-            return {column: kinds[length[1]](int(length[2])) for column, length in found if length}
+            return {column: kinds[match[1]](int(match[2])) for column, match in matches if match}
 
         return _cached(kw, ("LENGTHS", schema, name), load)
 
@@ -298,7 +302,10 @@ class JetSQLDialect(default.DefaultDialect):
 
 
 def _cached(options: dict[str, Any], key: tuple[str | None, ...], load: Callable[[], _T]) -> _T:
-    """Return a value from an inspector's cache; SQLAlchemy 1.4's own decorator cannot read our annotations."""
+    """Return a value from the cache of an inspector; load it if it is missing.
+
+    SQLAlchemy has a decorator for this, but that of version 1.4 cannot read annotations.
+    """
     cache = options.get("info_cache")
     if cache is None:
         return load()
@@ -311,7 +318,7 @@ def _cached(options: dict[str, Any], key: tuple[str | None, ...], load: Callable
 def _column(described: dict[str, Any]) -> dict[str, Any]:
     kind = type_from_json(described["type"])
     if isinstance(kind, types.NullType):
-        util.warn(f"The column {described['name']!r} has a type that is not known: {described['type']}")
+        util.warn(f"The column {described['name']!r} has an unknown type: {described['type']}")
     return {
         "name": described["name"],
         "type": kind,

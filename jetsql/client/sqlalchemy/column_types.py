@@ -1,4 +1,4 @@
-"""Spark's types in SQLAlchemy: types that SQLAlchemy does not have, and the types of described columns."""
+"""The types of Spark that SQLAlchemy does not have, and the conversion of types from Spark's JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TINYINT(types.Integer):
 
 
 class DOUBLE(types.Float):  # type: ignore[type-arg]
-    """A float of 64 bits, which SQLAlchemy 1.4 does not have."""
+    """A float with 64 bits, which SQLAlchemy 1.4 does not have."""
 
     __visit_name__ = "DOUBLE"
 
@@ -43,7 +43,7 @@ class TIMESTAMP_NTZ(types.DateTime):
 
 
 class VARIANT(types.TypeEngine):  # type: ignore[type-arg]
-    """A variant; values are read as the text of their JSON."""
+    """A VARIANT, whose values are read as the text of their JSON."""
 
     __visit_name__ = "VARIANT"
 
@@ -53,7 +53,7 @@ class VOID(types.NullType):
 
 
 class INTERVAL(type_api.NativeForEmulated, sqltypes._AbstractInterval):
-    """A timedelta. units: as Spark writes them; `YEAR TO MONTH` cannot be read, only cast to a text."""
+    """An interval, read as a timedelta; `YEAR TO MONTH` has to be cast to a string. units: as Spark writes them."""
 
     __visit_name__ = "INTERVAL"
 
@@ -103,7 +103,7 @@ class STRUCT(_Nested):
         self.fields = tuple((name, types.to_instance(kind)) for name, kind in fields)
 
     def adapt(self, cls: Any, **kw: Any) -> STRUCT:  # type: ignore[override]
-        """Copy the type; SQLAlchemy's own way omits positional arguments."""
+        """Copy the type. SQLAlchemy's own method would omit positional arguments."""
         return STRUCT(*self.fields)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy.sql import compiler
 
-# Reserved by the standard, as Spark has it with ANSI's keywords enforced; quoting them does no harm elsewhere.
+# The words that Spark reserves if `spark.sql.ansi.enforceReservedKeywords` is set. They are always quoted.
 _RESERVED: Final = set(
     """
     all and anti any array as asc at authorization between both by case cast check collate column commit constraint
@@ -59,7 +59,7 @@ class Compiler(compiler.SQLCompiler):
         return ""
 
     def render_literal_value(self, value: Any, type_: Any) -> str:
-        """Render a literal; in Spark's texts a backslash begins an escape."""
+        """Render a literal. In Spark's string literals a backslash begins an escape."""
         text = super().render_literal_value(value, type_)
         return text.replace("\\", "\\\\") if isinstance(value, str) else text
 
@@ -67,18 +67,18 @@ class Compiler(compiler.SQLCompiler):
 class DDLCompiler(compiler.DDLCompiler):
     def get_column_specification(self, column: Any, **kw: Any) -> str:
         kind = self.dialect.type_compiler.process(column.type, type_expression=column)
-        words = [self.preparer.format_column(column), kind]
+        clauses = [self.preparer.format_column(column), kind]
         if not column.nullable:
-            words.append("NOT NULL")
+            clauses.append("NOT NULL")
         default = self.get_column_default_string(column)
         if default is not None:
-            words.append(f"DEFAULT {default}")
+            clauses.append(f"DEFAULT {default}")
         if column.comment is not None:
-            words.append(f"COMMENT {self._text(column.comment)}")
-        return " ".join(words)
+            clauses.append(f"COMMENT {self._text(column.comment)}")
+        return " ".join(clauses)
 
     def create_table_constraints(self, table: Any, _include_foreign_key_constraints: Any = None, **kw: Any) -> str:
-        """Return nothing: Spark's tables have no keys and no checks."""
+        """Return an empty clause: Spark's tables have neither keys nor checks."""
         return ""
 
     def visit_column_check_constraint(self, constraint: Any, **kw: Any) -> str:
@@ -86,20 +86,20 @@ class DDLCompiler(compiler.DDLCompiler):
 
     def post_create_table(self, table: Any) -> str:
         options = table.dialect_options["jetsql"]
-        words = [f"\nUSING {options['using']}"]
+        clauses = [f"\nUSING {options['using']}"]
         if options["partitioned_by"]:
-            words.append(f"PARTITIONED BY ({', '.join(map(self.preparer.quote, options['partitioned_by']))})")
+            clauses.append(f"PARTITIONED BY ({', '.join(map(self.preparer.quote, options['partitioned_by']))})")
         if options["location"]:
-            words.append(f"LOCATION {self._text(options['location'])}")
+            clauses.append(f"LOCATION {self._text(options['location'])}")
         if table.comment is not None:
-            words.append(f"COMMENT {self._text(table.comment)}")
+            clauses.append(f"COMMENT {self._text(table.comment)}")
         if options["properties"]:
             pairs = [f"{self._text(key)} = {self._text(value)}" for key, value in options["properties"].items()]
-            words.append(f"TBLPROPERTIES ({', '.join(pairs)})")
-        return "\n".join(words)
+            clauses.append(f"TBLPROPERTIES ({', '.join(pairs)})")
+        return "\n".join(clauses)
 
     def visit_create_index(self, create: Any, *args: Any, **kw: Any) -> str:
-        """Do nothing: Spark has no indexes, and programs (pandas' to_sql) create them only for speed."""
+        """Return a statement without effect. Spark has no indexes; pandas' to_sql creates them only for speed."""
         return "SELECT 1 WHERE false"
 
     def visit_drop_index(self, drop: Any, **kw: Any) -> str:
@@ -128,7 +128,7 @@ class DDLCompiler(compiler.DDLCompiler):
 
 
 class TypeCompiler(compiler.GenericTypeCompiler):
-    """Map generic types to the Spark type that holds all their values."""
+    """A compiler that maps each generic type to the Spark type that has all its values."""
 
     def _string(self, type_: Any, **kw: Any) -> str:
         return "STRING" if type_.length is None else f"VARCHAR({type_.length})"

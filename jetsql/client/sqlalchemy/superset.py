@@ -1,7 +1,8 @@
-"""Support for Apache Superset: how charts truncate times, and how statements are parsed.
+"""Support for Apache Superset: the expressions with which charts truncate times, and a dialect for its parser.
 
-Superset parses every statement before sending it, and refuses what it cannot parse. Its only hook is the table of its
-dialects, to which ours is added when Superset loads this module (entry point `superset.db_engine_specs`).
+Superset parses every statement before it sends the statement, and refuses statements that it cannot parse. This module
+adds JetSQL's dialect to the table of Superset's dialects, for which Superset has no other hook. Superset loads this
+module through the entry point `superset.db_engine_specs`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _OUR_VERBS: Final = ("SUSPEND", "RESUME", "RESTART", "WAIT", "DESCRIBE", "DESC")
 
 
 class JetSQLParserDialect(Spark):
-    """Spark's SQL, where a statement that begins with one of JetSQL's verbs is passed on unchanged."""
+    """Spark's dialect, except that statements that begin with a verb of JetSQL are not parsed."""
 
     class Tokenizer(Spark.Tokenizer):
         KEYWORDS: ClassVar[dict[str, Any]] = {
@@ -29,7 +30,7 @@ class JetSQLParserDialect(Spark):
 
 
 class JetSQLEngineSpec(BaseEngineSpec):
-    """Superset's description of the database."""
+    """The description of JetSQL for Superset."""
 
     engine = "jetsql"
     engine_name = "JetSQL"
@@ -40,12 +41,12 @@ class JetSQLEngineSpec(BaseEngineSpec):
 
     @classmethod
     def fetch_data(cls, cursor: Any, limit: int | None = None) -> list[tuple[Any, ...]]:
-        """Return the rows, or none for a statement without rows, which a cursor refuses to fetch."""
+        """Return the rows of a query, and an empty list for another statement, for which a cursor would raise."""
         return super().fetch_data(cursor, limit) if cursor.description else []
 
     @classmethod
     def _extract_error_message(cls, ex: Exception) -> str:
-        """Return the whole error with condition, place and hint; Superset would use the message alone."""
+        """Return the error with its condition, position and hint; by default, Superset shows only the message."""
         return str(ex)
 
 

@@ -1,4 +1,4 @@
-"""Snapshots of real checkpoints: consistent while the job runs on, whole or not there, and good to start from."""
+"""Snapshots of real checkpoints: consistent while the job runs, complete or missing, and usable to start a job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files of a checkpoint are its state as of a batch: decided by names alone."""
+"""The choice of a checkpoint's files that are its state as of a batch, by their names alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CREATE OR REPLACE JOB on real checkpoints: state is kept where it can be, the old version comes back by itself."""
+"""CREATE OR REPLACE JOB on real checkpoints: state is kept if possible, and a failed update is rolled back."""
 
 from __future__ import annotations
 

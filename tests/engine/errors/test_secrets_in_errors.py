@@ -1,4 +1,4 @@
-"""A file that an option names as its secret is read, and never shown: not by the error that its content leads to."""
+"""Secrets in files: an option's file is read as its secret, and no error shows the content."""
 
 from __future__ import annotations
 

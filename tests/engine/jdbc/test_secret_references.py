@@ -1,4 +1,4 @@
-"""Options that name a secret instead of holding it, on a real database: where it is used, and where it is not seen."""
+"""Options that refer to a secret, with a real database: the secret is used and never shown."""
 
 from __future__ import annotations
 

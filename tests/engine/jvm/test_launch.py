@@ -1,4 +1,4 @@
-"""What Spark's JVM is launched with: settings in a private file, and nothing left of it. Without a JVM."""
+"""The launch of Spark's JVM: settings are passed in a private file, which is deleted. No JVM is started."""
 
 from __future__ import annotations
 

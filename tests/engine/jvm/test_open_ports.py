@@ -1,6 +1,6 @@
-"""Every socket that an engine or a cluster listens on, attacked as a stranger would: without token and secret.
+"""Every socket that an engine or a cluster listens on, attacked without the token and the secret.
 
-A socket that no list here knows fails the test; README's table of ports has the same rows.
+A socket that is missing in the lists here fails the test. README's table of ports has the same rows.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def test_a_secret_on_a_command_line_is_warned_of(tmp_path: Path) -> None:
     for value, warned in ((SECRET, True), ("secret:env:NAME", False)):
         refused = command(tmp_path, "-e", "SELECT 1", "--no-start", "--conf", f"spark.my.password={value}")
         assert refused.returncode == 3
-        assert ("can be read by every user" in refused.stderr) is warned
+        assert ("every user of this machine can read" in refused.stderr) is warned
         assert SECRET not in refused.stderr
 
 

@@ -1,6 +1,6 @@
-"""Bad luck: files damaged, deleted or unreadable, disks full, servers gone.
+"""Damaged, deleted and unreadable files, full disks and failed servers.
 
-Each stops the job with words that lead to the fix, and after the fix every row is there once.
+Each stops the job with a message that leads to the fix. After the fix, every row is in the table once.
 """
 
 from __future__ import annotations

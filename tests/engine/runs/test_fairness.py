@@ -1,4 +1,4 @@
-"""Many jobs on one engine: one whose batch has far more tasks than there are cores doesn't hold up the others."""
+"""Many jobs on one engine: a batch with many more tasks than cores does not delay the other jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who still holds a job's checkpoint."""
+"""The lease on the checkpoint of a job."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""From what Spark tells of a batch to a measure."""
+"""The conversion of Spark's progress of a batch to its metrics."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Random statements from several threads over real Spark jobs: whatever is said, every row comes out once.
+"""Random statements from several threads on real Spark jobs: every row arrives once.
 
-Two jobs stay, one that only copies and one with an aggregate; a third one is dropped and made again. The source grows
-meanwhile, new versions fail, and queries are stopped behind JetSQL's back.
+There are two lasting jobs, one that copies rows and one with an aggregate; a third is dropped and created again.
+Meanwhile the source grows, new versions fail, and queries are stopped without JetSQL.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables that a job reads next to its stream: what happens to them while the job runs."""
+"""Changes to tables that a job reads next to its stream, while the job runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stopping a run that can't be stopped, without Spark: it is not forgotten, and the next stop finds it."""
+"""A run that cannot be stopped, without Spark: it is kept, and the next stop finds it."""
 
 from __future__ import annotations
 

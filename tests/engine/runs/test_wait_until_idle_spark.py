@@ -1,4 +1,4 @@
-"""WAIT FOR JOB ... UNTIL IDLE on a job that looks for rows all the time: some trigger is under way when it is asked."""
+"""WAIT FOR JOB ... UNTIL IDLE on a job that polls its source all the time, so that a trigger is always running."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Spark Connect holds against silent connections, and a session's operations are its own."""
+"""Spark Connect: silent connections are closed, and a client cannot reach the operations of other sessions."""
 
 from __future__ import annotations
 

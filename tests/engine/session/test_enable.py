@@ -1,4 +1,4 @@
-"""`jetsql.enable` on a session in use: it learns the statements, and nothing of Spark changes for anybody."""
+"""`jetsql.enable` on a session in use: it adds the statements and changes nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark tells of an executor, as a member."""
+"""The conversion of Spark's executors to members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job keeps of the session that made it, what it refuses to depend on, and what its errors point at."""
+"""The session of a job: settings captured from the creating session, refused dependencies, and positions of errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The relations of the schema `jetsql` in Spark: live rows for every query, Spark's own answers about their columns."""
+"""The relations of the schema `jetsql` in Spark: every query reads current rows, and Spark describes their columns."""
 
 from __future__ import annotations
 

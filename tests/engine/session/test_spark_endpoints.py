@@ -1,4 +1,4 @@
-"""Spark Connect and Thrift with clients that come with PySpark; `make test-clients` tries those of others."""
+"""Spark Connect and Thrift with the clients of PySpark; `make test-clients` tries other clients."""
 
 import os
 import resource
@@ -75,7 +75,7 @@ def test_connections_without_the_token_lock_nobody_out(engine: ClientTestEngine)
         for name, program in (("beeline-crowded", "beeline.py"), ("connect-crowded", "spark_connect.py")):
             assert [step for step in try_client(Client(name, program), engine) if not step.ok] == []
         files, _ = psutil.Process(engine.pid).rlimit(psutil.RLIMIT_NOFILE)
-        assert files > 1024  # 256 statements at once need more
+        assert files > 1024  # 256 concurrent statements need more
 
 
 def command_lines(process: psutil.Process) -> list[str]:

@@ -1,4 +1,4 @@
-"""Spark's own statements through the engine: rows as Spark's tools show them, each statement run once."""
+"""Spark's own statements through the engine: rows as Spark's tools show them, each statement executed once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A SELECT over a stream: what a look shows, how it ends, and that nothing is left of it."""
+"""A SELECT over a stream: its rows, its end, and the removal of its files."""
 
 from __future__ import annotations
 

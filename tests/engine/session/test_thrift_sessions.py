@@ -1,4 +1,4 @@
-"""The Thrift endpoint closes connections that do not log in, and its handles cannot be guessed."""
+"""The Thrift endpoint: connections that do not log in are closed, and handles cannot be guessed."""
 
 from __future__ import annotations
 

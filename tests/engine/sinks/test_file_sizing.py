@@ -1,4 +1,4 @@
-"""How many files a batch becomes: a small one appears at once, a large one keeps every core busy."""
+"""The number of files of a batch: a small batch writes one file soon, a large batch uses every core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""File tables as sinks: exactly once, visible at once to everybody, and nobody else's rows harmed."""
+"""File tables as sinks: rows arrive exactly once and become visible together, and rows of other writers are kept."""
 
 from __future__ import annotations
 

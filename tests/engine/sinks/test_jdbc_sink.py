@@ -1,4 +1,4 @@
-"""JDBC tables as sinks, on a real PostgreSQL: what gets in, how often, what is refused, and what happens meanwhile."""
+"""JDBC tables as sinks, on a real PostgreSQL: committed rows, refusals and outages."""
 
 from __future__ import annotations
 
@@ -464,7 +464,7 @@ def test_a_table_that_was_made_anew_is_another_one(shop: Shop) -> None:
     assert "t does not exist any more" in shop.sql.error("WAIT FOR JOB j UNTIL IDLE").message
     make = f"CREATE TABLE t {shop.server.options(f'{shop.schema}.t')}"
     shop.sql(make)
-    # The catalogue tells tables apart by the second of their making.
+    # The catalog distinguishes tables by the second of their creation.
     for _ in range(1000):
         if created(shop.sql, "t") != before:
             break

@@ -1,4 +1,4 @@
-"""Beeline from PySpark's own jars: one process that runs a script, with a line before each step."""
+"""Beeline from PySpark's jars: one process that runs a script, with a line before each step."""
 
 import os
 import subprocess

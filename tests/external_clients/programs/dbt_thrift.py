@@ -1,4 +1,4 @@
-"""dbt-spark over Thrift: a model is built from a table while a job writes into it."""
+"""dbt-spark over Thrift: build a model from a table while a job writes into the table."""
 
 import os
 import subprocess

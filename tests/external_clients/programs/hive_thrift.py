@@ -1,4 +1,4 @@
-"""PyHive over Thrift, which dbt-spark and Superset's Hive dialect use too."""
+"""PyHive over Thrift, which dbt-spark and Superset's Hive dialect use as well."""
 
 import os
 

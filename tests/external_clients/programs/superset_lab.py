@@ -1,7 +1,7 @@
-"""Apache Superset without its web pages: SQL Lab's own execution of a statement, and a chart's query.
+"""Apache Superset without its web UI: the execution of a statement in SQL Lab, and the query of a chart.
 
-Superset keeps its own facts in a SQLite file here. It reaches the engine by `jetsql://`; with the argument `thrift`
-over that, as its Hive database.
+Superset stores its metadata in a SQLite file. It connects with `jetsql://`, or with the argument `thrift` as to a Hive
+database.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""A client of Spark Connect that waits for a job and says how that ended."""
+"""A Spark Connect client that waits for a job and prints the outcome."""
 
 import os
 
@@ -6,7 +6,7 @@ from pyspark.sql.connect.session import SparkSession
 
 address, token = os.environ["JETSQL_TEST_CONNECT"], os.environ["JETSQL_TEST_TOKEN"]
 session = SparkSession.builder.remote(f"{address}/;token={token}").create()
-# Else it would look for a server that is gone for ten minutes.
+# Otherwise it would retry to reach a stopped server for ten minutes.
 session.client.set_retry_policies([])
 session.sql("SELECT 1").collect()
 print("waiting", flush=True)

@@ -1,4 +1,4 @@
-"""How errors of a run are told: what happened and where, what is tried next and when, and what a person can do."""
+"""The reports about failed runs: the error and its position, the next attempt and its time, and the remedy."""
 
 from __future__ import annotations
 

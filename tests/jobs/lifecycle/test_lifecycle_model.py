@@ -1,7 +1,7 @@
-"""The life cycle in any order of what users, runs and engines do; see `one_life`.
+"""The life cycle under random sequences of actions of users, runs and engines; see `one_life`.
 
-The orders come from fixed seeds and not from hypothesis, which would spend most of the time on drawing moves that cost
-next to nothing to carry out. One that fails is made as short as it can be.
+The sequences come from fixed seeds and not from hypothesis, which would need most of the time to draw actions that take
+almost no time to execute. A failing sequence is shortened as far as possible.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The life cycle's table: every cell. `test_lifecycle_model` tries the whole against a small model."""
+"""The table of the life cycle, with every step. `test_lifecycle_model` compares the whole with a small model."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Members come and go: the pure policy and its cells of the life cycle. `test_members` has the same through a
-manager."""
+"""Members that join and leave: the scaling policy and its steps of the life cycle.
+
+`test_members` tests the same with a manager.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements that are cancelled in the middle: what they had begun is carried out, what not does not happen."""
+"""Statements that are cancelled while they run: actions that they have begun are completed, others do not happen."""
 
 import threading
 from collections.abc import Iterator

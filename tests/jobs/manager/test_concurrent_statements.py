@@ -1,4 +1,4 @@
-"""Statements that come at once: each is answered as if the other had come before it, or after."""
+"""Concurrent statements: the result of each fits a serial order."""
 
 from __future__ import annotations
 

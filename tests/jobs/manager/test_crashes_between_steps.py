@@ -1,6 +1,6 @@
-"""Killed with -9 before a step is stored, and after it and before what it says is done: each step that has a place.
+"""Crashes (kill -9) before and after each step is stored, and before its action is executed.
 
-The engine is in memory, so that each takes a second; `make faults` does the same with Spark.
+The engine is in memory, so that each crash takes a second; `make faults` does the same with Spark.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def test_what_was_stored_is_finished_and_what_was_not_has_not_happened(tmp_path:
             if w.wait_status(job.id, *AT_REST).status is Status.SUSPENDED:
                 w.sql("RESUME JOB j")
         assert w.manager.workers.wait_all(20.0)
-        w.make("last")  # behind it nothing is left of what was to be told
+        w.make("last")  # after it, no event is pending
     assert list(deaths.wrong()) == []
     assert store_faults(tmp_path / "jetsql.db", ()) == []
 

@@ -1,6 +1,6 @@
-"""Clients that are killed in the middle of their statements: the engine's jobs, and its threads, are none the worse.
+"""Clients that are killed while their statements run: the engine's jobs and threads are not affected.
 
-JETSQL_SEED: the seed that a failure has shown, to play its chances again.
+JETSQL_SEED: the seed of a failure, to repeat its random choices.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Stories of jobs over the engine's twin: from making to end, errors, stops, restarts of everything."""
+"""The manager with the in-memory engine: jobs from creation to end, errors, stops, and restarts of the engine."""
 
 from __future__ import annotations
 
@@ -371,7 +371,7 @@ def test_a_name_that_was_taken_just_before_a_death_is_taken_from_the_job_before(
     with world(tmp_path) as w:
         w.wait_status(newer.id, Status.RUNNING)
         assert w.manager.workers.wait_for_job(first, 20.0)
-        assert w.row("SUSPEND JOB j")["id"] == newer.id  # comes after what the worker had to tell
+        assert w.row("SUSPEND JOB j")["id"] == newer.id  # executed after the worker's events
         assert w.titles(first)[-2:] == ["expired", "cleaned up"]
 
 

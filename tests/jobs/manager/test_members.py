@@ -1,4 +1,4 @@
-"""Members come and go under a manager: what its jobs do, and what it says. `test_scaling_policy` has the policy."""
+"""Members that join and leave under a manager: its jobs and messages. `test_scaling_policy` tests the policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random statements from several threads over the engine's twin in memory, with runs that fail in between."""
+"""Random statements from several threads on the in-memory engine, with runs that fail in between."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_statements_at_the_same_time_report_statuses_that_their_jobs_had_meanwhi
         w.sql(written(STATEMENTS[0], "a"))
         told = storm(lambda text: play(w, text), w.store, scripts, 60.0)
         assert w.manager.workers.wait_all(20.0)
-        w.make("last")  # behind it nothing is left of what runs had to tell
+        w.make("last")  # after it, no event of a run is pending
         assert settled(w)
         assert faults(w.store, told) == []
         for job in w.store.live_jobs():

@@ -1,4 +1,4 @@
-"""Ended jobs are forgotten in time, files first, and nothing that anybody may still want goes with them."""
+"""The retention of ended jobs: they are deleted in time, files first, and files in use are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The writer thread of the jobs: operations and timers one after another."""
+"""The serial executor of the jobs: operations and timers are executed one after another."""
 
 from __future__ import annotations
 

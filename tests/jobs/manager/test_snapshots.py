@@ -1,4 +1,4 @@
-"""Snapshots as statements make, use and drop them, over the engine's twin in memory."""
+"""Snapshots that statements create, use and drop, with the in-memory engine."""
 
 from __future__ import annotations
 

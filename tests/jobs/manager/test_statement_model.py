@@ -1,7 +1,6 @@
-"""Any statements on several threads, with runs that fail and engines that end in the middle: every answer must be one
-that the statements could have got one after another.
+"""Random statements on several threads, with runs that fail and engines that end: all results must fit a serial order.
 
-JETSQL_PLAYS: how many plays (25 without it), each with its own chances; a long one is for the night.
+JETSQL_PLAYS: the number of plays (default 25), each with its own random choices; a high number is for a night.
 """
 
 from __future__ import annotations

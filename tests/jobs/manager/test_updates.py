@@ -1,4 +1,4 @@
-"""CREATE OR REPLACE JOB on a live job, over the engine's twin in memory."""
+"""CREATE OR REPLACE JOB on a live job, with the in-memory engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options: spellings, errors at their place, secrets; ids."""
+"""The options of jobs: spellings, errors with positions, secrets; the ids of jobs."""
 
 from __future__ import annotations
 

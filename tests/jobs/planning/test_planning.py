@@ -1,4 +1,4 @@
-"""What is decided from body and options: delivery, output mode, trigger, and what is refused with which rewrite."""
+"""The plan for a body and its options: delivery, output mode, trigger, and refusals with their hints."""
 
 from __future__ import annotations
 

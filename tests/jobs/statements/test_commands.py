@@ -1,4 +1,4 @@
-"""What the statements show and wait for, over the engine's twin."""
+"""The statements' results and waiting, with the in-memory engine."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def columns_of(text: str) -> tuple[object, ...]:
     return columns(statement)
 
 
-# --- looking jobs up -------------------------------------------------------------------------------------------------
+# --- lookup of jobs --------------------------------------------------------------------------------------------------
 
 
 def test_a_name_finds_the_live_job_else_the_newest_that_ended(w: World) -> None:

@@ -1,4 +1,4 @@
-"""What the jobs do at this moment: rates that hold every row of the last minute, and the door's words for it."""
+"""The current metrics of jobs: rates that count every row of the last minute, and the response of the HTTP endpoint."""
 
 from __future__ import annotations
 

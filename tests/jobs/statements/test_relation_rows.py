@@ -1,4 +1,4 @@
-"""The rows of the relations: typed as their columns say, the same facts that statements show, no secrets."""
+"""The rows of the relations: typed as their columns, the same values as in the statements, no secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare all that statements show of jobs, in lives of every kind, with golden files; the engine is in memory."""
+"""All that the statements show of jobs of every kind, compared with golden files. The engine is in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets in everything that shows a job: each place hides every secret, and nothing beside it."""
+"""Secrets in everything that shows a job: each report masks every secret, and nothing more."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def scraped(w: World) -> str:
     return prometheus_response(w.manager, sessions=0, statements=0).content.decode()
 
 
-# By place: how it is shown, how many secrets are hidden in it, and a fact that stands next to them.
+# By report: the statement, the number of masked secrets in it, and a value next to them.
 PLACES: dict[str, tuple[Callable[[World], str], int, str]] = {
     # The cause: its message and its hint hold two each.
     "SHOW JOBS": (shown("SHOW JOBS"), 4, "The user ann with"),

@@ -1,4 +1,4 @@
-"""When WAIT FOR JOB ... UNTIL IDLE ends: the rule alone, without a manager."""
+"""The end of WAIT FOR JOB ... UNTIL IDLE: the rule alone, without a manager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics: nothing is lost but detail, never more than so many, and a file that may be lost."""
+"""The metrics file: only detail is lost with time, its size is limited, and it may be deleted."""
 
 from __future__ import annotations
 

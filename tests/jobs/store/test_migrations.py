@@ -1,7 +1,7 @@
-"""Stores of older releases: opened by this one they are of its version, whenever the process dies on the way.
+"""Stores of older releases: this release migrates them, even after crashes of the migration.
 
-`fixtures/store_v1.sql` is what the first release wrote: a running, a suspended, a failed-and-suspended, a dropped and a
-completed job.
+`fixtures/store_v1.sql` was written by the first release: it has a running, a suspended, a failed and suspended, a
+dropped and a completed job.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def test_an_old_store_that_cannot_be_read_is_left_alone(path: Path, change: str,
 
 
 def test_an_error_on_the_way_undoes_everything(path: Path) -> None:
-    store_of(path, "CREATE TABLE snapshots (name TEXT)")  # somebody's own; version 1 has none
+    store_of(path, "CREATE TABLE snapshots (name TEXT)")  # not JetSQL's; version 1 has none
     with raises(EngineError, match="snapshots already exists"):
         Store(path)
     assert version(path) == "1"

@@ -1,4 +1,4 @@
-"""The store: what goes in comes out, also years later; what can't be read is left as it is."""
+"""The store: it returns stored values, also those of older releases, and leaves unreadable records unchanged."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Any order of what users, runs and engines do to one job, against a model of the checkpoints and of the sink.
+"""Random sequences of actions of users, runs and engines on a job, compared with a model of checkpoints and sink.
 
-The actions of the life cycle are carried out one after another, as the workers do; what they and the run have to tell
-lies in a mailbox until it is delivered, and users come at any time, with what they saw of the job a while ago.
+The actions of the life cycle are executed one after another, as by the workers. Their events and those of the run are
+in a mailbox until they are delivered. Users act at any time, on a state of the job that may be out of date.
 """
 
 from __future__ import annotations
@@ -70,23 +70,22 @@ def new_job(chosen: dict[str, str]) -> Job:
 
 @dataclass
 class Checkpoint:
-    """One of a job's checkpoints. made: no two have the same. text: of the version that it was made for. begin,
-    committed: newest committed batch when it was made, and now. planned: a batch after that is planned."""
+    """A checkpoint of a job."""
 
-    made: int
-    text: str
-    begin: int = -1
-    committed: int = -1
-    planned: bool = False
+    made: int  # unique among checkpoints
+    text: str  # of the version that it was made for
+    begin: int = -1  # the newest committed batch when it was made
+    committed: int = -1  # the newest committed batch
+    planned: bool = False  # the batch after that is planned
 
 
 @dataclass
 class RunModel:
-    """What the engine has: one run at most. told: whoever started it knows that it runs."""
+    """The state of the engine, which has at most one run."""
 
     run: int = 0
     alive: bool = False
-    told: bool = True
+    told: bool = True  # its start was reported
 
 
 MOVES: Final = (
@@ -99,7 +98,7 @@ MOVES: Final = (
     *(f"members: {what}" for what in ("one joins", "one leaves", "all leave", "settled")),
     *("copy: ", "told late: ", "delay is over: ", "newer job: "),
 )
-OF: Final = "version"  # an option that says which version a plan was made for
+OF: Final = "version"  # an option with the version that a plan was made for
 COMMON: Final = ("go on: 1", "go on: 2", "go on: 6", "user: look", "user: replace", "run: batch")
 OPENINGS: Final = {
     "new": (),
@@ -110,9 +109,7 @@ OPENINGS: Final = {
 
 
 class Life:
-    """checkpoints: those that there are, by number. sink: which checkpoint wrote each batch that is in it. folders: of
-    snapshots, with the batch and the text that belong to what was copied; snapshots: those in the store, by name.
-    beside: snapshots of the running job that are being copied. seen: the job as a statement looked it up."""
+    """The life of a job."""
 
     def __init__(
         self, trigger: str, attempts: int, opening: Sequence[str], scaling: bool = True, protection: bool = False
@@ -124,24 +121,24 @@ class Life:
             self.do(move)
 
     def submit(self, options: dict[str, str]) -> None:
-        self.job = self.seen = new_job(options)
+        self.job = self.seen = new_job(options)  # `seen` is the job as a statement read it
         self.queue: list[object] = []
         self.mail: list[Event] = []
         self.ends: list[Event] = []
         self.timers: list[RunId] = []
         self.engine = RunModel()
-        self.checkpoints: dict[int, Checkpoint] = {}
-        self.sink: dict[int, int] = {}
-        self.folders: dict[str, tuple[int, str]] = {}
-        self.snapshots: dict[str, Snapshot] = {}
-        self.beside: list[tuple[SnapshotRequest, Job]] = []
+        self.checkpoints: dict[int, Checkpoint] = {}  # by number
+        self.sink: dict[int, int] = {}  # the checkpoint that wrote each batch
+        self.folders: dict[str, tuple[int, str]] = {}  # of snapshots: the batch and the text of the copied version
+        self.snapshots: dict[str, Snapshot] = {}  # those in the store, by name
+        self.beside: list[tuple[SnapshotRequest, Job]] = []  # copies of the running job in progress
         self.now = 0.0
         self.count = 0
         self.closing = False
         self.take(Submit())
 
     def do(self, move: str) -> None:
-        """One of MOVES; what is not possible at the moment is nothing. Raises AssertionError."""
+        """Execute a move of MOVES; one that is not possible has no effect. Raises AssertionError."""
         match move.split(": "):
             case ["user", what]:
                 self.ask(what)
@@ -245,7 +242,7 @@ class Life:
                 self.take(AlterOptions(plan, self.seen.plan, ("restartAttempts",), resume="resume" in what))
 
     def snapshot(self, name: str, cancel: bool) -> None:
-        """CREATE OR REPLACE SNAPSHOT, or DROP JOB WITH SNAPSHOT, which takes over no name."""
+        """Run CREATE OR REPLACE SNAPSHOT, or DROP JOB WITH SNAPSHOT, which does not replace a snapshot."""
         there = self.snapshots.get(name)
         writing = [export.name for export, _ in self.beside] + (
             [self.job.snapshot_request.name] if self.job.snapshot_request else []
@@ -258,7 +255,7 @@ class Life:
             self.beside.append((export, taken.job))
 
     def copy(self) -> None:
-        """The engine copies the state of the running job; the next time it is told that it has."""
+        """Let the engine copy the state of the running job; with the next call, report that copy."""
         export, asked = self.beside[0]
         source = self.checkpoints.get(asked.version.checkpoint)
         if export.id in self.folders:
@@ -279,7 +276,7 @@ class Life:
         return bool(self.queue or self.mail or not self.engine.told)
 
     def go_on(self, steps: int) -> None:
-        """What is under way takes its course; when nothing is, a run's end is told, or a delay is over."""
+        """Continue the actions in progress. Without any, deliver the end of a run or the end of a delay."""
         if self.ends and not self.under_way():
             self.deliver_end()
         elif self.timers and not self.under_way():
@@ -357,7 +354,7 @@ class Life:
         return trial is not None and trial.made in self.sink.values()
 
     def finish_pending(self, source: Checkpoint, run: RunId, works: bool) -> bool:
-        """Before a state is copied, a planned batch is committed; whether that went well."""
+        """Commit a planned batch before a state is copied, and return whether that succeeded."""
         if source.planned and works:
             self.mail.append(self.commit(source, run))
         return works or not source.planned
@@ -392,7 +389,7 @@ class Life:
         self.take(self.mail.pop(0))
 
     def deliver_end(self) -> None:
-        """A run tells its end on a thread of its own, behind what it told before, but maybe behind its stop too."""
+        """Deliver the end of a run. A thread of its own reports it: after earlier events, maybe after the stop."""
         while self.mail:
             self.deliver()
         self.take(self.ends.pop(0))
@@ -406,13 +403,13 @@ class Life:
         return BatchCommitted(run, checkpoint.committed, self.now, 1, 1.0)
 
     def put(self, checkpoint: Checkpoint) -> None:
-        """Write the next batch into the sink, which knows those that the checkpoint has written before."""
+        """Write the next batch into the sink, which knows the batches that the checkpoint has written before."""
         checkpoint.planned = True
         wrote = self.sink.setdefault(checkpoint.committed + 1, checkpoint.made)
         assert wrote == checkpoint.made, "two versions wrote the same rows"
 
     def happen(self, what: str) -> None:
-        """Something happens in the run; a run that ends says so once."""
+        """Let an event happen in the run; a run that ends reports this once."""
         self.now += 1.0
         run, checkpoint = self.run, self.checkpoints[self.job.version.checkpoint]
         endings = {
@@ -444,7 +441,7 @@ class Life:
         self.come_back()
 
     def come_back(self) -> None:
-        """Runs and whatever was not stored are gone, the job's record is not."""
+        """Restart the engine: runs and unstored state are lost, the record of the job is not."""
         self.engine = RunModel(self.engine.run)
         self.queue, self.mail, self.ends, self.timers, self.beside = [], [], [], [], []
         self.folders = {id: self.folders[id] for id in self.folders if id in self.stored()}
@@ -455,7 +452,7 @@ class Life:
         return {snapshot.id for snapshot in self.snapshots.values()}
 
     def close(self, late: bool) -> None:
-        """The engine goes orderly: every action is carried out before."""
+        """Stop the engine gracefully, after all actions in progress."""
         self.timers = []
         self.closing = True
         stuck = any(isinstance(event, StopFailed) for event in self.mail)
@@ -485,7 +482,7 @@ class Life:
         self.snapshots_are_whole()
 
     def nothing_is_stuck(self) -> None:
-        """A job that is on its way somewhere has something under way that takes it there."""
+        """Check that a job in transition has an action in progress that ends the transition."""
         status = self.job.status
         under_way = self.under_way() or self.ends
         if status in (Status.STARTING, Status.COMPLETING, Status.SUSPENDED_EXPORTING_SNAPSHOT):

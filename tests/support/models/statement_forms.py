@@ -1,4 +1,4 @@
-"""The statements of the plays in `test_statement_model` in parts, as the model takes them."""
+"""The statements of `test_statement_model` in parts, as the model takes them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _READING: Final = ("jobs", "snapshots", "describe", "history")
 
 @dataclass(frozen=True)
 class Form:
-    """A statement in parts: `kind` is a key of _FORMS."""
+    """A statement in parts. `kind` is a key of _FORMS."""
 
     kind: str
     parts: Mapping[str, str | None]
@@ -44,7 +44,7 @@ class Form:
 
     @property
     def touches(self) -> frozenset[str]:
-        """Jobs and snapshots that it may change."""
+        """Return the jobs and snapshots that the statement may change."""
         if self.kind in _READING:
             return frozenset()
         names = {f"job {self['job']}", f"snapshot {self['snapshot']}", f"snapshot {self['of']}"}
@@ -52,7 +52,7 @@ class Form:
 
 
 def body_of(text: str, *, ends: bool) -> str:
-    """A job's body. ends: the job reads what is there and completes."""
+    """Return the body of a job. ends: the job reads the existing rows and completes."""
     return f"once: {text}" if ends else text
 
 

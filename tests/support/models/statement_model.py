@@ -1,6 +1,6 @@
-"""A sequential model of the statements: jobs that are at rest, and what each statement makes of them and is answered.
+"""A sequential model of the statements: the state of jobs, and the effect and the answer of each statement.
 
-`statement_judge` finds an order of statements that came at once which explains what they were answered.
+`statement_oracle` searches for a serial order of concurrent statements that explains their answers.
 """
 
 from __future__ import annotations
@@ -12,46 +12,44 @@ from typing import Final
 from tests.support.models.statement_forms import Form, body_of
 
 Row = tuple[str, ...]
-TOLD_LATER: Final = 10**9  # a tick behind all others: that a run has ended comes to be known in its own time
+TOLD_LATER: Final = 10**9  # a tick after all others, because the end of a run may be reported late
 
 
 @dataclass(frozen=True)
 class Answer:
-    """kind: told, refused, shown, unknown (the engine ended), or of a mishap: happened, nothing. what: the status, or
-    the condition of a refusal. job: an id, empty where there is none."""
+    """The answer to a statement, or the effect of a mishap."""
 
-    kind: str
-    what: str = ""
-    job: str = ""
-    words: str = ""
+    kind: str  # told, refused, shown, unknown (the engine ended); of a mishap: happened, nothing
+    what: str = ""  # the status, or the condition of a refusal
+    job: str = ""  # its id, or an empty string
+    words: str = ""  # the message
     rows: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True)
 class Item:
-    """A statement or mishap with its answer. begin, end: between which ticks it was."""
+    """A statement or mishap with its answer."""
 
     text: str
     answer: Answer
-    begin: int = 0
+    begin: int = 0  # a tick
     end: int = 0
 
     def unknown_after(self, tick: int) -> Item:
-        """Nobody heard what was answered after the engine's end; a mishap may not have been told before it."""
+        """Return the item with an unknown answer if it ended after the engine; a mishap may be reported later."""
         return self if self.end < tick else replace(self, answer=Answer("unknown"))
 
 
 @dataclass(frozen=True)
 class LiveJob:
-    """A job at rest, or the newest of a name that has ended. id: empty where nobody told it. attempts: as the option
-    gives them. again: it has completed, and can run again."""
+    """A job that is not in transition, or the newest job of a name that has ended."""
 
-    id: str
+    id: str  # empty if it was not reported
     status: str
     text: str = ""
-    attempts: str = ""
+    attempts: str = ""  # as in the option
     has_batch: bool = True
-    again: bool = False
+    again: bool = False  # it has completed, and can run again
 
     @property
     def ends(self) -> bool:
@@ -60,13 +58,12 @@ class LiveJob:
 
 @dataclass(frozen=True)
 class Seen:
-    """live: by name; ended: the newest of names that no live job has. snapshots: by name, the id of their job and the
-    table it reads. armed: the mishap that waits for the next start of a job."""
+    """The state of all jobs and snapshots."""
 
-    live: Mapping[str, LiveJob]
-    ended: Mapping[str, LiveJob]
-    snapshots: Mapping[str, tuple[str, str]]
-    armed: Mapping[str, str] = field(default_factory=dict)
+    live: Mapping[str, LiveJob]  # by name
+    ended: Mapping[str, LiveJob]  # the newest jobs of names without a live job
+    snapshots: Mapping[str, tuple[str, str]]  # by name: the id of the job, and the table that it reads
+    armed: Mapping[str, str] = field(default_factory=dict)  # by job: the mishap of its next start
 
     def newest(self, name: str) -> LiveJob | None:
         return self.live.get(name) or self.ended.get(name)
@@ -82,7 +79,7 @@ class Seen:
         return replace(self, snapshots={**self.snapshots, name: (job.id, source_of(job.text))})
 
     def fits(self, real: Seen) -> bool:
-        """Whether it can be what there really is."""
+        """Return whether the state agrees with the real one."""
         return (
             _same_jobs(self.live, real.live)
             and _same_jobs(self.ended, real.ended)
@@ -110,7 +107,7 @@ def _without(jobs: Mapping[str, LiveJob], name: str) -> dict[str, LiveJob]:
 
 
 def source_of(text: str) -> str:
-    """The table that a body reads."""
+    """Return the table that a body reads."""
     return text.rpartition(" ")[2]
 
 
@@ -126,7 +123,7 @@ def refused(condition: str) -> Answer:
 
 
 def after(state: Seen, form: Form, new_id: str) -> Outcome:
-    """What the statement makes of the state when nothing else happens, and its answer. new_id: of a job it makes."""
+    """Return the state after a statement without other events, and its answer. new_id: the id of a created job."""
     match form.kind:
         case "create" | "replace":
             return _create(state, form, new_id)
@@ -187,7 +184,7 @@ def _replace(state: Seen, name: str, text: str, live: LiveJob) -> Outcome:
 
 
 def _started(state: Seen, name: str, job: LiveJob, fault: str = "") -> Seen:
-    """A run of the job begins, after one that ended with a fault, if any."""
+    """Return the state after the start of a run, which ends with the armed fault, if any."""
     if fault == "HOPELESS" or (fault and job.attempts == "0"):
         return state.with_job(name, replace(job, status="SUSPENDED"))
     waiting = state.armed.get(name)

@@ -1,8 +1,7 @@
-"""Whether what statements were answered, and what is there afterwards, could have been in some order of them.
+"""Decide whether the answers of concurrent statements, and the state after them, fit a serial order of the statements.
 
-Of statements that came at once some order must explain all answers and the state in the end, one that keeps to what was
-answered before another began. Who was overtaken by another statement about the same job or snapshot may say so, and may
-tell of the status that the other one brought about.
+The order has to explain all answers and the final state, and a statement that ended before another began comes first. A
+statement that another statement on the same job or snapshot overtook may report this, or the status after the other.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _OVERTAKEN = (
 
 @dataclass(frozen=True)
 class _Promise:
-    """A job must have this status at some later moment: a statement that was overtaken told so."""
+    """A status that a job must have later, because a statement that was overtaken has reported it."""
 
     job: str
     status: str
@@ -42,18 +41,18 @@ class _Promise:
 
 @dataclass(frozen=True)
 class _Moment:
-    """doomed: jobs that are just made, and will fail before they have committed anything."""
+    """A point in the order."""
 
     state: Seen
     promises: tuple[_Promise, ...] = ()
-    doomed: frozenset[str] = frozenset()
+    doomed: frozenset[str] = frozenset()  # new jobs that will fail before their first commit
 
     def then(self, state: Seen, *promises: _Promise) -> _Moment:
         left = tuple(each for each in (*self.promises, *promises) if not each.kept(state))
         return replace(self, state=state, promises=left)
 
     def failures(self) -> Iterator[_Moment]:
-        """What is there when a doomed job has failed; one that another statement stopped meanwhile need not."""
+        """Yield the states after a doomed job has failed; a job that was stopped meanwhile need not fail."""
         for name in self.doomed:
             spared = replace(self, doomed=self.doomed - {name})
             job = self.state.live.get(name)
@@ -64,15 +63,16 @@ class _Moment:
 
 
 def explained(before: Seen, items: Sequence[Item], real: Seen) -> bool:
-    """Whether there is an order of the items that leads from one state to the other, with these answers."""
+    """Return whether an order of the items leads from one state to the other with these answers."""
     return _Round(items, real).goes_on(_Moment(before), frozenset(range(len(items))))
 
 
 class _Round:
-    """items: what came at once. near: for each, what the others that it met may have changed meanwhile."""
+    """The search for an order of concurrent items."""
 
     def __init__(self, items: Sequence[Item], real: Seen) -> None:
         self.items, self.real = items, real
+        # For each item, the objects that the items concurrent with it may have changed meanwhile.
         self.forms = [form_of(item.text) for item in items]
         self.near = [frozenset().union(*self._met(at)) for at in range(len(items))]
 
@@ -91,7 +91,7 @@ class _Round:
         return any(self.goes_on(then, left - {at}) for at in first for then in self._ways(now, at))
 
     def _ways(self, now: _Moment, at: int) -> Iterator[_Moment]:
-        """What can have become of an item at this place of the order, given its answer."""
+        """Yield the possible states after an item at this position of the order, given its answer."""
         item, form, state = self.items[at], self.forms[at], now.state
         answer, near = item.answer, self.near[at]
         then, expected = after(state, form, answer.job)
@@ -132,7 +132,7 @@ class _Round:
                 yield now.then(spared)
 
     def _doomed(self, now: _Moment, form: Form, answer: Answer) -> Iterator[_Moment]:
-        """A job that fails at once is there for a moment, in which another statement may see it."""
+        """Yield the states with a job that fails immediately, which another statement may see before."""
         spared, expected = after(replace(now.state, armed={}), form, answer.job)
         if expected.kind == "told" and form["job"] in spared.live:
             job = replace(spared.live[form["job"]], status="STARTING", has_batch=bool(form["of"]))
@@ -148,7 +148,7 @@ def _alike(answer: Answer, expected: Answer) -> bool:
 
 
 def _halves(state: Seen, form: Form) -> Iterator[Seen]:
-    """What an engine that ends in the middle of a statement may leave beside all and nothing."""
+    """Yield the partial effects of a statement whose engine ended meanwhile."""
     job = state.live.get(form["job"])
     if job is not None and form.kind == "drop" and form["snapshot"]:
         yield state.with_job(form["job"], replace(job, status="SUSPENDED"))

@@ -1,5 +1,6 @@
-"""Starts statements and mishaps on threads of their own, ends engines in the middle of them, and writes down who was
-answered what, and when: `statement_judge` tells whether that could have been.
+"""Run statements and mishaps on threads of their own, end engines meanwhile, and record each answer with its time.
+
+`statement_oracle` decides whether the answers are possible.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tests.support.models.statement_forms import body_of
 from tests.support.models.statement_model import TOLD_LATER, Answer, Item, LiveJob, Seen
 
 T = TypeVar("T")
-SECONDS: Final = 60.0  # whatever is not there by then hangs
+SECONDS: Final = 60.0  # the time limit of every wait
 FAULTS: Final = {"HEALING": HEALING, "HOPELESS": HOPELESS}
 COMPLETE: Final = "COMPLETE"
 _AT_REST: Final = (Status.RUNNING, Status.SUSPENDED, Status.FAILED, Status.COMPLETED)
@@ -34,13 +35,13 @@ _AT_REST: Final = (Status.RUNNING, Status.SUSPENDED, Status.FAILED, Status.COMPL
 
 @dataclass
 class Conductor:
-    """An engine on a store and a disk, which may be ended and come back. ticks: order what happens. waiting: set when a
-    statement has ended, or waits for what another one does."""
+    """An engine on a store and a disk, which can be ended and restarted."""
 
     folder: Path
     engine: DiskEngine = field(default_factory=DiskEngine)
-    ticks: Iterator[int] = field(default_factory=count)
+    ticks: Iterator[int] = field(default_factory=count)  # the order of events
     threads: local = field(default_factory=local)
+    # The events are set when a statement has ended, or waits for an effect of another one.
     waiting: WeakKeyDictionary[Future[Item], Event] = field(default_factory=WeakKeyDictionary)
     opened: int = 0
 
@@ -62,7 +63,7 @@ class Conductor:
         self.world = World(self.engine, manager, store)
 
     def _notice(self, owner: object, call: str) -> None:
-        """Notice when a statement comes to a call that may wait for what another statement does."""
+        """Notice when a statement reaches a call that may wait for another statement."""
         real = getattr(owner, call)
 
         def noticed(*args: Any) -> Any:
@@ -74,14 +75,15 @@ class Conductor:
         setattr(owner, call, noticed)
 
     def close(self) -> None:
-        """The engine ends in order; the next one finds what it left."""
+        """Stop the engine gracefully, and start the next one."""
         self.world.manager.close()
         self.world.store.close()
         self.engine = DiskEngine(disk=self.engine.disk, there=self.engine.there)
 
     def kill(self) -> Callable[[], None]:
-        """The engine ends at once: the next one finds store and disk as they are at this moment. What the dead one goes
-        on to do happens to a store and a disk that nobody sees; the caller has it stop that in the end.
+        """End the engine immediately: the next one finds the current store and disk.
+
+        The killed engine continues on copies that are never read; the caller stops it in the end.
         """
         dead, self.opened = self.world, self.opened + 1
         self.path = self.folder / f"jetsql-{self.opened}.db"
@@ -99,9 +101,10 @@ class Conductor:
     # --- a round -----------------------------------------------------------------------------------------------------
 
     def play(self, texts: Sequence[str], late: Sequence[str] = (), held: str = "", end: str = "") -> list[Item]:
-        """All texts at once, and those that come late when the first call that is held has begun (or all is over).
+        """Run all texts concurrently, the late ones after the held call has begun (or all others have ended).
 
-        held: a call of the engine. end: "close" or "kill", in the middle.
+        held: a call of the engine.
+        end: "close" or "kill", while the texts run.
         """
         with self._holding(held) as reached:
             playing = [self._begin(text) for text in texts]
@@ -125,7 +128,7 @@ class Conductor:
 
     @contextmanager
     def _holding(self, call: str) -> Iterator[Callable[[Sequence[Future[Item]]], None]]:
-        """Hold the first call of this name. A round in which nobody makes it goes on when all are answered."""
+        """Hold the first call of this name. Without such a call, the round continues when all texts are answered."""
         engine = self.engine
 
         def reached(playing: Sequence[Future[Item]]) -> None:
@@ -164,7 +167,7 @@ class Conductor:
         return saying
 
     def _mishap(self, world: World, text: str) -> Answer:
-        """Something happens to the run that a job has at this moment, if it has one."""
+        """Let an event happen to the current run of a job, if it has one."""
         fault, name = text.split()
         engine = world.engine
         assert isinstance(engine, DiskEngine)
@@ -181,7 +184,7 @@ class Conductor:
     # --- what is there -----------------------------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Wait until everything that is under way is done."""
+        """Wait until nothing is in progress."""
         manager = self.world.manager
         for _ in range(1000):
             before = [(view.job.id, view.job.status, view.job.run) for view in manager.registry.live()]
@@ -190,14 +193,14 @@ class Conductor:
                 assert after.job.status in _AT_REST, f"{after.job.name} does not come to rest: {after}"
             assert manager.workers.wait_all(SECONDS), "something is never done"
             for job in self.world.store.all_jobs()[-1:]:
-                manager.view_after_pending_events(job)  # and so is everything else that was told before
+                manager.view_after_pending_events(job)  # after all earlier events
             rest = [(view.job.id, view.job.status, view.job.run) for view in manager.registry.live()]
             if rest == before and manager.workers.is_idle():
                 return
         raise AssertionError("the jobs never come to rest")
 
     def seen(self) -> Seen:
-        """The jobs and snapshots that there are, as the store has them."""
+        """Return the jobs and snapshots in the store."""
         store = self.world.store
         ended = {job.name: job for job in store.ended_jobs()}
         live = store.live_jobs()

@@ -1,1 +1,1 @@
-"""Programs that tests run as processes of their own: to kill them, or because they bring a Spark session themselves."""
+"""Programs that tests run as processes of their own, to kill them or because they create a Spark session."""

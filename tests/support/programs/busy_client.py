@@ -1,4 +1,4 @@
-"""A client that runs statements about jobs until it is killed: URL, token and a seed are its arguments."""
+"""A client that runs statements about jobs until it is killed. Its arguments are URL, token and a seed."""
 
 import random
 import sys

@@ -1,7 +1,8 @@
-"""Jobs without Spark in a process that is to die at a place of `JETSQL_FAILPOINT`: HOME, then what is done there.
+"""Run jobs without Spark in a process that is to die at a fail point of `JETSQL_FAILPOINT`.
 
-A statement; it is not waited for where `&` stands in front. Or what the engine does: `batch`: jobs read tables once;
-`quiet`: runs write nothing by themselves; `complete`, `fail`: the job's run ends so.
+The arguments are HOME and then steps. A step is a statement, which is not waited for with `&` before it, or an event of
+the engine: `batch`: jobs read tables once; `quiet`: runs do not write by themselves; `complete`, `fail`: the job's run
+ends this way.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""The program `jetsql`, with engines that have no Spark: whole processes, in tenths of a second.
+"""The program `jetsql` with engines without Spark, which start in tenths of a second.
 
-JETSQL_TEST_LATE=FILE holds a start until the file is there, JETSQL_TEST_SLOW_START=FILE when the engine owns its home;
-JETSQL_TEST_SPARK_DIES=FILE: Spark ends when the file is there; JETSQL_TEST_BREAKS: the start fails by a mistake.
+JETSQL_TEST_LATE=FILE delays a start until the file exists, JETSQL_TEST_SLOW_START=FILE does so when the engine owns its
+home. JETSQL_TEST_SPARK_DIES=FILE: Spark ends when the file exists. JETSQL_TEST_BREAKS: the start fails unexpectedly.
 """
 
 import os

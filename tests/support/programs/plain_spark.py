@@ -1,8 +1,9 @@
-"""A PySpark program that never heard of JetSQL, run in one session before and after `jetsql.enable`.
+"""A PySpark program that does not use JetSQL, run in one session before and after `jetsql.enable`.
 
     python -m tests.support.programs.plain_spark HOME
 
-Prints, as JSON, what each statement gave before and after (rows, or the whole error), and what else must stay.
+It prints, as JSON, the result of each statement before and after (rows, or the whole error), and other values that must
+not change.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def outcome(spark: SparkSession, text: str) -> Any:
 
 
 def stable(found: Any) -> Any:
-    """Without expression ids and addresses, which differ from call to call."""
+    """Return a text without expression ids and addresses, which differ between calls."""
     return json.loads(re.sub(r"#\d+L?|@[0-9a-f]{6,}|plan_id=\d+", "#", json.dumps(found)))
 
 

@@ -1,8 +1,8 @@
-"""A PySpark program whose callback server runs before `jetsql.enable`: what a stranger is answered before and after.
+"""A PySpark program whose callback server runs before `jetsql.enable`: its answers to a stranger before and after.
 
     python -m tests.support.programs.used_callbacks HOME
 
-Prints JSON: the answers, and the error of `enable` while a streaming query runs.
+It prints, as JSON, the answers, and the error of `enable` while a streaming query runs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main(home: str) -> None:
         jetsql.enable(spark, home=home)
     except EngineError as error:
         report["refused"] = str(error)
-    batches.acquire()  # the query goes on
+    batches.acquire()  # the query continues
     query.stop()
     with jetsql.enable(spark, home=home):
         report["after"] = str(refuses_calls(gateway._callback_server.port))

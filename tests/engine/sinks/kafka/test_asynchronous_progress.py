@@ -1,5 +1,7 @@
-"""Jobs from topic to topic, at least once: Spark notes beside the batches how far they are. Against a broker of the
-tests' own, but for the first."""
+"""Jobs from topic to topic, at least once: Spark stores offsets and commits asynchronously.
+
+All tests but the first use a broker that the tests start.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What errors of Kafka's brokers and clients mean for a job, as people are told it: no broker is needed for that."""
+"""The mapping of errors of Kafka's brokers and clients to messages and retries, without a broker."""
 
 from __future__ import annotations
 

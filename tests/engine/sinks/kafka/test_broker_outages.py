@@ -1,4 +1,4 @@
-"""A broker that fails under running jobs: they say so, and nothing is lost or there twice when it is over."""
+"""A broker that fails under running jobs: they report it, and afterwards no row is lost or duplicated."""
 
 from __future__ import annotations
 

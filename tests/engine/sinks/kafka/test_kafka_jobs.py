@@ -1,4 +1,4 @@
-"""Kafka tables, against a broker of the tests' own."""
+"""Jobs with Kafka tables, with a broker that the tests start."""
 
 from __future__ import annotations
 

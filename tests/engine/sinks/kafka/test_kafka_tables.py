@@ -1,4 +1,4 @@
-"""Kafka tables under statements and values of all kinds: what works, and what is refused where."""
+"""Kafka tables in statements and with values of all types: supported and refused uses."""
 
 from __future__ import annotations
 

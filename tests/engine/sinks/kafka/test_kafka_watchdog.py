@@ -1,4 +1,4 @@
-"""What is told of runs that get nowhere, by a broker that is not there: no Spark is needed for that."""
+"""The report about a stalled run whose broker is unreachable, without Spark."""
 
 from __future__ import annotations
 

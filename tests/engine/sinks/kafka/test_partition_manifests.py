@@ -1,4 +1,4 @@
-"""A batch for Kafka that comes again: what of it is in, and when that can't be told. Tried without a broker."""
+"""A replayed batch for Kafka: the messages that are committed, and undecidable cases. No broker is started."""
 
 from __future__ import annotations
 

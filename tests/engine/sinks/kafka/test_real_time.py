@@ -1,4 +1,4 @@
-"""The trigger realTime, against a broker of the tests' own. Batches of 5 s, the least that Spark takes, are awaited."""
+"""The trigger realTime, with a broker that the tests start. The batches take 5 s, the minimum of Spark."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Topics as sinks, against a broker of the tests' own: what readers of what is committed get, how often, and what is
-refused."""
+"""Topics as sinks, with a broker that the tests start: the messages that read_committed readers get, and refusals."""
 
 from __future__ import annotations
 
