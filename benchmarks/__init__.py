@@ -10,6 +10,6 @@
     python -m benchmarks.faults        the crash matrix: kill -9 at every failpoint
 
 Each benchmark prints the compared variants, the machine, and a table. Except the crash matrix, no benchmark fails
-because of a figure: the user must know what else the machine was doing. Compared variants run interleaved, so that
+because of a figure: the user must know which other load the machine had. Compared variants run interleaved, so that
 other load affects both.
 """

@@ -47,7 +47,7 @@ class Query:
     columns: str
     """The columns of the sink."""
     keyed: bool = False
-    """Whether rows update rows with the same `user` in the sink."""
+    """True if rows update the rows with the same `user` in the sink."""
 
     @property
     def names(self) -> list[str]:
@@ -80,7 +80,7 @@ class Way:
     job: str | None = None
     """The OPTIONS of the job; None for a stream by hand."""
     settings: bool = False
-    """Whether a stream by hand has the client settings of a table USING kafka."""
+    """True if a stream by hand has the client settings of a table USING kafka."""
 
 
 EXACTLY_ONCE: Final = Way("job, exactly once", "'processingGuarantee' = 'exactlyOnce'")

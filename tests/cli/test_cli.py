@@ -132,7 +132,7 @@ USAGE: list[tuple[list[str], str]] = [
     (["run", "-", "-"], "only once"),
     (["run", "-e", "SELECT a", "latin.sql"], "Files and -e cannot be combined"),
     (["-e", "SELECT a", "--set", "novalue"], "--set: 'novalue' is not `key=value`"),
-    (["-e", "SELECT a", "--set", "1a=b"], "--set: '1a' is no name"),
+    (["-e", "SELECT a", "--set", "1a=b"], "--set: '1a' is not a valid name"),
     (["-e", "SELECT a", "--conf", "novalue"], "--conf: 'novalue' is not `key=value`"),
     (["-e", "SELECT a", "--conf", "sql.x=1"], "not a Spark setting"),
     (["-e", "SELECT a", "--home", ""], "--home is ''"),

@@ -250,7 +250,7 @@ def test_an_engine_that_ends_in_the_middle(engine: DoorEngine) -> None:
 
 
 def test_a_statement_that_an_engine_got_is_not_sent_again(connection: dbapi.Connection, engine: DoorEngine) -> None:
-    with raises(dbapi.OperationalError, match="Spark's process"):
+    with raises(dbapi.OperationalError, match="Spark's process has ended"):
         connection.cursor().execute("DIE")
     assert engine.statements.texts == ["DIE"]
 

@@ -46,8 +46,8 @@ BANNED_WORDS = {
     r"doors?": "endpoint, listener",
     r"letter box(es)?": "dead-letter table",
     r"vigils?": "watchdog",
-    r"looks?(?! up| ahead| behind)|looked(?! up)|looking(?! up)": "read, check, or streaming select",
-    r"whoever|whatever|somebody|nobody|anybody": "the actor's name",
+    r"looks?(?! up| ahead| behind| like)|looked(?! up)|looking(?! up)": "read, check, or streaming select",
+    r"whoever|somebody|nobody|anybody": "the actor's name",
     r"told|tells?|telling|hears?|heard": "report, return, show",
     r"anew|afresh": "again, new",
     r"beside": "next to, in parallel",
@@ -57,7 +57,7 @@ BANNED_WORDS = {
     r"lets? go|(comes?|came) about|(gets?|got) nowhere|(gives?|gave|given) up": "a plain verb",
     r"goes on|go on|went on|going on": "continue",
     r"stands?(?! for| by)": "is, is written",
-    r"else": "otherwise",
+    r"(?<!thing )else": "otherwise",
 }
 BANNED = re.compile("|".join(rf"(?P<w{n}>\b(?:{words})\b(?!-))" for n, words in enumerate(BANNED_WORDS)), re.IGNORECASE)
 CONTRACTION = re.compile(r"\b\w+n't\b|\b(?:it|that|there|what)'s\b", re.IGNORECASE)

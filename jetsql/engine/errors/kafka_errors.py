@@ -92,7 +92,7 @@ class _Explanation:
     hint: str = ""
     """The text with placeholders; empty for none."""
     retryable: bool = True
-    """Whether a retry can succeed without the user."""
+    """True if a retry can succeed without the user."""
 
 
 _PACKAGES: Final = (

@@ -62,7 +62,7 @@ class Dialect:
     table_exists_states: tuple[str, ...] = ()
     """The SQLSTATEs for a table that exists already."""
     can_upsert: bool = False
-    """Whether the database has INSERT ... ON CONFLICT."""
+    """True if the database has INSERT ... ON CONFLICT."""
     repeated_key_state: str = "-"
     """The SQLSTATE for an upsert that has a key twice."""
     no_unique_index_state: str = "-"

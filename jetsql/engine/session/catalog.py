@@ -33,9 +33,9 @@ class TableFacts:
     options: dict[str, str]
     """The table's OPTIONS, spelled as the user wrote them."""
     bucketed: bool
-    """Whether the table is CLUSTERED BY columns."""
+    """True if the table is CLUSTERED BY columns."""
     managed: bool
-    """Whether DROP TABLE deletes the rows."""
+    """True if DROP TABLE deletes the rows."""
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> TableFacts:

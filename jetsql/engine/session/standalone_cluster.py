@@ -165,7 +165,7 @@ class Daemon:
     folder: Path
     """The folder of its settings and of the temporary files of its executors."""
     settings: Mapping[str, str]
-    """Its Spark settings."""
+    """The Spark settings of the process."""
     web_host: str | None
     """The address of its web UI, which has no login; None for no web UI."""
 

@@ -150,7 +150,7 @@ class Analysis:
     sink: Sink
     session: CapturedSession
     modes: Mapping[OutputMode, str | None] = field(default_factory=dict, compare=False)
-    """For each output mode the reason why Spark cannot run the query in it, or None when it can (streaming only)."""
+    """The reason why Spark cannot run the query in an output mode, or None when it can (streaming only)."""
     has_aggregates: bool = False
     stateful: bool = False  # the query keeps state between batches (aggregates, joins of streams, duplicates)
     waits_for_watermark: bool = False  # rows are returned only after a watermark has passed them

@@ -20,7 +20,7 @@ def find_live_job(manager: Manager, name: str) -> JobView | None:
 
 
 def find_job(manager: Manager, name: Name) -> JobView:
-    """Return the live job with a name, or else the newest ended one; or the job with an id.
+    """Return the live job with a name, otherwise the newest ended one; or the job with an id.
 
     Raises StatementError JOB_NOT_FOUND at the name.
     """

@@ -55,7 +55,7 @@ class Action:
 
 @dataclass(frozen=True)
 class TopState:
-    """Everything that the screen shows."""
+    """The data that the screen shows."""
 
     jobs: tuple[TopJob, ...] = ()
     updated_at: str = ""  # the time of the last poll
