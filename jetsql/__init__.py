@@ -11,7 +11,8 @@
     with jetsql.connect(home="my-home") as connection:  # PEP 249, to an engine in a process of its own
         connection.cursor().execute("SHOW JOBS").fetchall()
 
-Importing it is cheap: PySpark and everything heavy is imported when an engine starts.
+Importing it is cheap: PySpark and everything heavy is imported when an engine starts. The distribution `jetsql-client`
+has only `connect`; the others raise EngineError ENGINE_NOT_INSTALLED there.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ __all__ = ["EmbeddedEngine", "EngineError", "JetSQLError", "StatementError", "__
 
 def __getattr__(name: str) -> Any:
     if name in ("EmbeddedEngine", "enable", "open"):
+        from jetsql.installation import engine_missing, has_engine
+
+        if not has_engine():
+            raise engine_missing("run an engine in this process")
         from jetsql.embedded import embedded_engine
 
         return getattr(embedded_engine, name)

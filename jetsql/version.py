@@ -1,3 +1,3 @@
-"""The version of JetSQL: pyproject.toml, `jetsql --version` and the versions stored with a job all read it here."""
+"""The version of JetSQL: what builds wheels, `jetsql --version` and the versions stored with a job read it here."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
