@@ -49,6 +49,9 @@ DROP TABLE numbers;
 """
 
 
+Ended = subprocess.CompletedProcess[str]
+
+
 class ReleaseError(Exception):
     """The release is not fit to be published; the message says why."""
 
@@ -206,15 +209,15 @@ class Environment:
     def install(self, *requirements: str) -> None:
         self.python("-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements)
 
-    def python(self, *arguments: str) -> str:
+    def python(self, *arguments: str) -> Ended:
         return run([str(self.folder / "bin" / "python"), *arguments])
 
     def size(self) -> int:
         """Return the bytes of all files."""
         return sum(file.lstat().st_size for file in self.folder.rglob("*") if file.is_file())
 
-    def jetsql(self, *arguments: str, code: int = 0, environ: Mapping[str, str] | None = None) -> str:
-        """Run the command line. Return standard output and error."""
+    def jetsql(self, *arguments: str, code: int = 0, environ: Mapping[str, str] | None = None) -> Ended:
+        """Run the command line."""
         own = {"JETSQL_CONFIG": os.devnull, "JETSQL_MASTER": "local[2]", "JETSQL_DRIVER_MEMORY": "1g"}
         return run([str(self.folder / "bin" / "jetsql"), *arguments], {**own, **(environ or {})}, code)
 
@@ -244,9 +247,9 @@ def try_installed(name: str, options: Iterable[str], from_folder: bool = False) 
 def smoke_test(whole: Environment, client: Environment, home: Path) -> None:
     """Run an engine, and a job on it with each command line. Raises ReleaseError."""
     for environment in (whole, client):
-        expect(environment.jetsql("--version"), f"jetsql {VERSION}\n")
+        expect(environment.jetsql("--version").stdout, f"jetsql {VERSION}\n")
     refused = client.jetsql("start", "--home", str(home), code=3)
-    expect("[JETSQL.ENGINE_NOT_INSTALLED]" in refused, True)
+    expect("[JETSQL.ENGINE_NOT_INSTALLED]" in refused.stderr, True)
     whole.jetsql("start", "--home", str(home))
     try:
         note = json.loads((home / "engine.json").read_text(encoding="utf-8"))
@@ -254,7 +257,7 @@ def smoke_test(whole: Environment, client: Environment, home: Path) -> None:
         for environment, environ in ((whole, {"JETSQL_HOME": str(home)}), (client, remote)):
             environment.jetsql("-e", _JOB, environ=environ)
             rows = environment.jetsql("--format", "csv", "-e", "SELECT n FROM evens ORDER BY n", environ=environ)
-            expect(rows, "n\n2\n4\n")
+            expect(rows.stdout, "n\n2\n4\n")
             environment.jetsql("-e", "DROP TABLE evens", environ=environ)
         program = f"""if True:
             import importlib.util, jetsql
@@ -262,7 +265,7 @@ def smoke_test(whole: Environment, client: Environment, home: Path) -> None:
             with jetsql.connect({note["url"]!r}, token={note["token"]!r}) as connection:
                 print(connection.cursor().execute("SELECT 1 + 1").fetchall())
         """
-        expect(client.python("-c", program), "[(2,)]\n")
+        expect(client.python("-c", program).stdout, "[(2,)]\n")
     finally:
         whole.jetsql("stop", "--home", str(home))
 
@@ -292,8 +295,8 @@ def _raise_loopback() -> None:
             fcntl.ioctl(any_socket, set_flags, struct.pack("16sh14x", b"lo", is_up))
 
 
-def run(command: list[str], environ: Mapping[str, str] | None = None, code: int = 0, show: bool = False) -> str:
-    """Run a program outside of the tree's package. Return what it wrote. Raises ReleaseError for another exit code."""
+def run(command: list[str], environ: Mapping[str, str] | None = None, code: int = 0, show: bool = False) -> Ended:
+    """Run a program, away from the tree's package unless its output is shown. Raises ReleaseError for another code."""
     environment = {**os.environ, **(environ or {})}
     if not show:
         environment.pop("PYTHONPATH", None)
@@ -303,13 +306,15 @@ def run(command: list[str], environ: Mapping[str, str] | None = None, code: int 
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=None if show else subprocess.PIPE,
-        stderr=None if show else subprocess.STDOUT,
+        stderr=None if show else subprocess.PIPE,
         text=True,
         check=False,
     )
     if ended.returncode != code:
-        raise ReleaseError(f"{' '.join(command)} ended with {ended.returncode}.\n{ended.stdout or ''}")
-    return ended.stdout or ""
+        raise ReleaseError(
+            f"{' '.join(command)} ended with {ended.returncode}.\n{ended.stdout or ''}{ended.stderr or ''}"
+        )
+    return ended
 
 
 def _step(name: str, act: Callable[[], None]) -> None:

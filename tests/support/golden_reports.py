@@ -19,6 +19,7 @@ from typing import TypeVar
 import pytest
 
 from jetsql.errors import JetSQLError
+from jetsql.version import VERSION
 from tests.support.paths import GOLDEN
 
 E = TypeVar("E", bound=Exception)
@@ -31,6 +32,7 @@ _MASKS = (
     (re.compile(r"\bbegun \d+\.\d s ago"), "begun S s ago"),
     (re.compile(r"(?<=failed; it is )[A-Z_]+(?=\.)"), "STATUS"),  # a run may have begun meanwhile
     (re.compile(r"\bprocess \d+"), "process PID"),
+    (re.compile(rf"(?<=JetSQL ){re.escape(VERSION)}\b"), "VERSION"),
 )
 
 
