@@ -19,7 +19,7 @@ help:
 	@echo "make test-all      make test, the slow tests, a search by the property tests, a mutation test, make test-clients,"
 	@echo "                   make faults (an hour and more)"
 	@echo "make test-fast     the tests that start neither Spark nor PostgreSQL"
-	@echo "make test-clients  SQLAlchemy's own suite, and other people's clients (the first time fetches some 1 GB)"
+	@echo "make test-clients  SQLAlchemy's own suite, jetsql-client, other people's clients (the first time fetches some 1 GB)"
 	@echo "make bench         the benchmarks"
 	@echo "make faults        jobs are killed at every named place, and every row is counted (a quarter of an hour)"
 	@echo "make release       build sdist and wheels in dist/, and try them with and without network; publishes nothing"

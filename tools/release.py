@@ -284,15 +284,19 @@ def _can_separate_network() -> bool:
 
 
 def _raise_loopback() -> None:
-    """Bring up the loopback interface, which is down in a new network namespace."""
+    """Bring up the loopback interface if it is down, as in a new network namespace of Linux."""
     import fcntl
     import socket
     import struct
 
-    set_flags, is_up = 0x8914, 1  # SIOCSIFFLAGS and IFF_UP of Linux
-    if sys.platform == "linux" and os.geteuid() == 0:
-        with socket.socket() as any_socket:
-            fcntl.ioctl(any_socket, set_flags, struct.pack("16sh14x", b"lo", is_up))
+    if sys.platform != "linux":
+        return
+    get_flags, set_flags, is_up = 0x8913, 0x8914, 1  # SIOCGIFFLAGS, SIOCSIFFLAGS and IFF_UP
+    with socket.socket() as any_socket:
+        answer = fcntl.ioctl(any_socket, get_flags, struct.pack("16sh14x", b"lo", 0))
+        [flags] = struct.unpack("16xh14x", answer)
+        if not flags & is_up:
+            fcntl.ioctl(any_socket, set_flags, struct.pack("16sh14x", b"lo", flags | is_up))
 
 
 def run(command: list[str], environ: Mapping[str, str] | None = None, code: int = 0, show: bool = False) -> Ended:
