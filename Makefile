@@ -9,7 +9,7 @@ FAST := -m "not spark and not slow" -n 3 --dist worksteal
 SPARK := -m "spark and not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 SLOW := -m slow -n 0 --durations=20
 
-.PHONY: help java demo demo-orders demo-scaling test test-all test-fast test-clients bench faults clean environment
+.PHONY: help java demo demo-orders demo-scaling test test-all test-fast test-clients bench faults release clean environment
 
 help:
 	@echo "make demo          jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
@@ -19,9 +19,10 @@ help:
 	@echo "make test-all      make test, the slow tests, a search by the property tests, a mutation test, make test-clients,"
 	@echo "                   make faults (an hour and more)"
 	@echo "make test-fast     the tests that start neither Spark nor PostgreSQL"
-	@echo "make test-clients  SQLAlchemy's own suite, and other people's clients (the first time fetches some 1 GB)"
+	@echo "make test-clients  SQLAlchemy's own suite, jetsql-client, other people's clients (the first time fetches some 1 GB)"
 	@echo "make bench         the benchmarks"
 	@echo "make faults        jobs are killed at every named place, and every row is counted (a quarter of an hour)"
+	@echo "make release       build sdist and wheels in dist/, and try them with and without network; publishes nothing"
 	@echo "make java          the jar of the Java classes, which every other target builds as well when they have changed"
 	@echo "make clean         remove everything that was made here"
 
@@ -80,6 +81,10 @@ faults:
 	@tools/prepare java postgresql
 	@-$(PYTHON) -m tools.class_archive
 	@$(PYTHON) -m benchmarks.faults
+
+release:
+	@tools/prepare java
+	@$(PYTHON) -m tools.release
 
 clean:
 	rm -rf .venv .venv.* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -12,6 +12,7 @@
         connection.cursor().execute("SHOW JOBS").fetchall()
 
 The import is cheap: PySpark and other large packages are imported when an engine starts.
+The distribution `jetsql-client` has only `connect`; the other functions raise EngineError ENGINE_NOT_INSTALLED there.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ __all__ = ["EmbeddedEngine", "EngineError", "JetSQLError", "StatementError", "__
 
 def __getattr__(name: str) -> Any:
     if name in ("EmbeddedEngine", "enable", "open"):
+        from jetsql.installation import engine_missing, has_engine
+
+        if not has_engine():
+            raise engine_missing("run an engine in this process")
         from jetsql.embedded import embedded_engine
 
         return getattr(embedded_engine, name)

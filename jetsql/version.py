@@ -1,3 +1,3 @@
-"""The version of JetSQL, which pyproject.toml, `jetsql --version` and the versions stored with a job read."""
+"""The version of JetSQL, which the builds, `jetsql --version` and the versions stored with a job read."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

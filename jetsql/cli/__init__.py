@@ -38,6 +38,7 @@ from jetsql.cli.job_commands import (
     suspend,
 )
 from jetsql.cli.log_command import logs
+from jetsql.cli.needs_engine import needs_engine
 from jetsql.cli.open_shell import open_shell
 from jetsql.cli.run_scripts import execute
 from jetsql.cli.submit import submit
@@ -148,6 +149,7 @@ def run(context: click.Context, /, files: tuple[str, ...], **params: Any) -> Non
 @HOME_OPTION
 @FORMAT_OPTION
 @click.pass_context
+@needs_engine("read the store of a home")
 def check(context: click.Context, /, **params: Any) -> None:
     """Check a home for damaged and missing files.
 

@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from jetsql.cli.flags import ExitCode, Flags, load_settings
+from jetsql.cli.needs_engine import needs_engine
 
 # Several masters, of which all but one are standby, are written as in Spark: spark://one:7077,two:7077.
 _MASTERS: Final = re.compile(r"spark://[^\s/,@]+:\d+(,[^\s/,@]+:\d+)*", re.ASCII)
@@ -60,6 +61,7 @@ _WEB_OPTION: Final = click.option(
 @_SECRET_OPTION
 @_WEB_OPTION
 @click.pass_context
+@needs_engine("run the master of a Spark cluster")
 def master(
     context: click.Context,
     /,
@@ -120,6 +122,7 @@ def master(
 @_SECRET_OPTION
 @_WEB_OPTION
 @click.pass_context
+@needs_engine("join a Spark cluster")
 def join(
     context: click.Context,
     /,

@@ -24,6 +24,7 @@ from jetsql.cli.flags import (
     load_settings,
     parse_flags,
 )
+from jetsql.cli.needs_engine import needs_engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -204,6 +205,7 @@ def _location(note: EngineNote, home: str) -> str:
 @click.option("--ready-fd", type=int, hidden=True)
 @click.option("--conf-fd", type=int, hidden=True)
 @click.pass_context
+@needs_engine("run an engine")
 def serve(
     context: click.Context, /, init: str | None, ready_fd: int | None, conf_fd: int | None, **params: Any
 ) -> None:

@@ -167,8 +167,12 @@ def _find_job(home: Path, job: str, console: Console, resources: ExitStack) -> _
 
 
 def _job_from_store(home: Path, job: str) -> _LoggedJob:
-    """Return the job from the store, which needs no engine. Raises ReportedError JOB_NOT_FOUND."""
+    """Return the job from the store, which needs no engine. Raises ReportedError JOB_NOT_FOUND, EngineError."""
     from jetsql.errors import ReportedError, StatementError
+    from jetsql.installation import engine_missing, has_engine
+
+    if not has_engine():
+        raise engine_missing("find a job in the store of a home")
     from jetsql.jobs.model.ids import canonical_id
     from jetsql.jobs.model.job import name_key
     from jetsql.jobs.store.store_file import StoreFile

@@ -25,6 +25,7 @@ from jetsql.home.discovery import API, EngineNote, read_note
 from jetsql.home.home_lock import make_home, not_usable, owner
 from jetsql.home.log_reader import LOG
 from jetsql.home.private_files import MODE, append_private
+from jetsql.installation import engine_missing, has_engine
 from jetsql.settings import Settings
 from jetsql.version import VERSION
 
@@ -105,8 +106,11 @@ def find_or_start_engine(settings: Settings, flags: Sequence[str] = (), conf: Se
 
     flags: flags of `jetsql serve` for an engine that has to be started.
     conf: Spark settings for it, as `key=value`.
-    Raises EngineError ENGINE_NOT_STARTED, HOME_IN_USE, HOME_NOT_USABLE, and the error with which the start failed.
+    Raises EngineError ENGINE_NOT_STARTED, ENGINE_NOT_INSTALLED, HOME_IN_USE, HOME_NOT_USABLE, and the error with which
+    the start failed.
     """
+    if not has_engine():
+        return _find_without_engine(settings.home)
     home = make_home(settings.home)
     engine = find_engine(home)
     if engine is not None:
@@ -122,6 +126,14 @@ def find_or_start_engine(settings: Settings, flags: Sequence[str] = (), conf: Se
         raise EngineError("ENGINE_NOT_STARTED", message, hint=f"See {home / LOG}.") from error
     except OSError as error:
         raise not_usable(home, error) from error
+
+
+def _find_without_engine(home: Path) -> RunningEngine:
+    """Return the engine of a home, where none can be started; its folder is not made. Raises EngineError."""
+    engine = find_engine(home) or _await_owner(home)
+    if engine is None:
+        raise engine_missing(f"start an engine, and none runs on {home}")
+    return engine
 
 
 def wait_for_engine(home: Path, seconds: float) -> RunningEngine | None:

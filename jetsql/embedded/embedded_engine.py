@@ -46,6 +46,7 @@ from jetsql.failpoints import check_armed
 from jetsql.home.discovery import token
 from jetsql.home.home_lock import HomeLock, check_location, make_home, not_usable
 from jetsql.home.storage import Storage, choose_storage, claim_storage, warn_if_open
+from jetsql.installation import check_versions
 from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
@@ -310,7 +311,8 @@ def open(
 
     home, master, conf: see `jetsql.settings.load`; settings: replaces these three. service: whether the engine has
     endpoints for other processes.
-    Raises EngineError HOME_IN_USE, HOME_NOT_USABLE, ENGINE_NOT_STARTED, STORE_DAMAGED, STORE_TOO_NEW.
+    Raises EngineError HOME_IN_USE, HOME_NOT_USABLE, ENGINE_NOT_STARTED, STORE_DAMAGED, STORE_TOO_NEW, and
+    ENGINE_NOT_INSTALLED for the modules of two versions.
     """
     settings = settings or load(home=home, master=master, conf=conf)
     if has_active_session():
@@ -363,6 +365,7 @@ def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> Embedd
 def _engine(settings: Settings, start: Starter, owns_spark: bool, service: bool = False) -> EmbeddedEngine:
     global _open_engine
     check_armed()
+    check_versions()
     home = make_home(settings.home)
     settings = replace(settings, home=home)
     with ExitStack() as undo:

@@ -17,6 +17,7 @@ from jetsql.cli.flags import ExitCode, Flags
 from jetsql.errors import EngineError
 from jetsql.output.console import Console
 from jetsql.settings import Settings
+from jetsql.version import VERSION
 from tests.support.paths import ROOT
 from tests.support.stub_engine import StubEngine
 
@@ -176,7 +177,7 @@ def test_commands_of_the_shell_are_refused_in_scripts_at_their_place(jetsql: Com
 
 
 def test_help_and_version(jetsql: CommandLine) -> None:
-    assert jetsql("--version").stdout == "jetsql 0.1.0\n"
+    assert jetsql("--version").stdout == f"jetsql {VERSION}\n"
     for arguments in (["--help"], ["run", "--help"], ["run", "-h"]):
         ended = jetsql(*arguments)
         assert ended.exit_code == ExitCode.SUCCESS

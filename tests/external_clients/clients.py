@@ -77,6 +77,7 @@ CLIENTS: Final = (
     Client("spark-connect", "spark_connect.py", ("pyspark-client>=4,<5",)),
     Client("adbc", "adbc_connect.py", ("adbc-driver-spark==0.3.*", "adbc-driver-manager", "pyarrow")),
     Client("pyhive", "hive_thrift.py", ("pyhive==0.7.*", *_SASL)),
+    Client("jetsql-client", "jetsql_client.py", ("./client[sqlalchemy]", "pexpect")),
     Client("pandas", "pandas_sqlalchemy.py", ("pandas", "sqlalchemy>=2", *_LIGHT), has_own_environment=True),
     Client(
         "jupysql",

@@ -20,13 +20,16 @@ class EnvironmentFailed(Exception):
 def python(name: str, packages: Sequence[str], seconds: float, own: bool = False) -> Path:
     """The Python of an environment with these packages. own: and with JetSQL, without what it depends on.
 
+    A package that begins with `./` is a folder of this tree: its environment is made again each time.
+
     Raises EnvironmentFailed.
     """
     folder = FOLDER / name
     stamp = folder / "packages"
     wanted = "\n".join((sys.version, *packages))
     found = folder / "bin" / "python"
-    if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
+    from_tree = any(package.startswith("./") for package in packages)
+    if from_tree or not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
         shutil.rmtree(folder, ignore_errors=True)
         _run([sys.executable, "-m", "venv", str(folder)], 120)
         _run([str(found), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages], seconds)
@@ -38,7 +41,7 @@ def python(name: str, packages: Sequence[str], seconds: float, own: bool = False
 
 def _run(command: Sequence[str], seconds: float) -> None:
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
         raise EnvironmentFailed(f"not installed within {seconds:g} s") from None
     if ended.returncode != 0:

@@ -19,18 +19,20 @@ from typing import TypeVar
 import pytest
 
 from jetsql.errors import JetSQLError
+from jetsql.version import VERSION
 from tests.support.paths import GOLDEN
 
 E = TypeVar("E", bound=Exception)
 FOLDER = GOLDEN / "reports"
 _MASKS = (
-    (re.compile(r"/[^\s:'\"]*/pytest-[^/]*/[^/]*/[^/\s]*?\d+(?=[/.: ,'\"]|$)"), "TMP"),
+    (re.compile(r"/[^\s:'\"]*/pytest-of-[^/]*/pytest-\d+/(?:popen-gw\d+/)?[^/\s]*?\d+(?=[/.: ,'\"]|$)"), "TMP"),
     (re.compile(r"\b[0-9a-f]{4}(?:-[0-9a-f]{4}){3}\b"), "ID"),
     (re.compile(r"\b20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?"), "TIME"),
     (re.compile(r"(?<=127\.0\.0\.1:)[1-9]\d*"), "PORT"),
     (re.compile(r"\bbegun \d+\.\d s ago"), "begun S s ago"),
     (re.compile(r"(?<=failed; it is )[A-Z_]+(?=\.)"), "STATUS"),  # a run may have begun meanwhile
     (re.compile(r"\bprocess \d+"), "process PID"),
+    (re.compile(rf"(?<=JetSQL ){re.escape(VERSION)}\b"), "VERSION"),
 )
 
 

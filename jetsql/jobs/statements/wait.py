@@ -82,7 +82,7 @@ class IdleGoal:
         """Return the goal for a job as it is when the statement begins.
 
         A batch has all rows that were available when its trigger began, unless sources are rate-limited or the batch
-        ends by the clock. Output that waits for a watermark comes a batch later, so a job with a watermark has to become idle.
+        ends by the clock. Output that waits for a watermark comes a batch later, so the goal of its job is to be idle.
         """
         analysis = view.job.plan.analysis
         endless = any(source.endless for source in analysis.sources)

@@ -1,0 +1,63 @@
+"""The tool that builds and checks a release, without building one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jetsql.version import VERSION
+from tests.support.paths import ROOT
+from tools import release
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [
+        ("# Changelog\n\n## Unreleased\n\n## [1.2.3] - 2026-11-23\n", True),
+        ("## [1.2.3]\n", False),
+        ("## 1.2.3 - 2026-11-23\n", False),
+        ("## [11.2.3] - 2026-11-23\n", False),
+        ("## [1.2.34] - 2026-11-23\n", False),
+        ("See ## [1.2.3] - 2026-11-23\n", False),
+    ],
+)
+def test_a_version_has_a_heading_with_its_date(text: str, has: bool) -> None:
+    assert release.changelog_has(text, "1.2.3") is has
+
+
+def test_the_changelog_names_this_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert release.changelog_has(text, VERSION)
+    assert text.index("\n## Unreleased\n") < text.index(f"\n## [{VERSION}]")
+
+
+def test_a_tree_that_is_not_one_of_a_release_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n", encoding="utf-8")
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    monkeypatch.setattr(release, "VERSION", "7.8.9")
+    heading, home, committed = release.tree_problems()
+    assert heading == "CHANGELOG.md has no heading '## [7.8.9] - YYYY-MM-DD'."
+    assert home.endswith("python -m tests.releases.recording r7_8.")
+    assert committed == "Not everything is committed (git status)."
+
+
+def test_files_that_differ_are_named() -> None:
+    release.compare("a.whl", ["a", "b"], {"b", "a"})
+    with pytest.raises(release.ReleaseError) as refused:
+        release.compare("a.whl", {"a", "c"}, {"a", "b"})
+    assert str(refused.value) == "a.whl lacks ['b'] and has ['c'] that it should not."
+
+
+def test_the_wheels_have_their_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = release.CLIENT.files()
+    assert {"jetsql/py.typed", "jetsql/grammar/jetsql.lark", "jetsql/cli/__init__.py"} <= client
+    assert not any(file.startswith(("jetsql/engine/", "jetsql/server/")) for file in client)
+    monkeypatch.setattr(release, "ROOT", release.ROOT / "client")
+    with pytest.raises(release.ReleaseError, match=r"jetsql-client: no file of jetsql matches py\.typed\."):
+        release.CLIENT.files()
+
+
+def test_the_wheels_are_named_as_pip_names_them() -> None:
+    assert release.WHOLE.wheel == f"jetsql-{VERSION}-py3-none-any.whl"
+    assert release.CLIENT.wheel == f"jetsql_client-{VERSION}-py3-none-any.whl"
