@@ -1,4 +1,4 @@
-"""Which distribution is installed: `jetsql`, or `jetsql-client`, which has the same packages without the engine.
+"""The installed distribution: `jetsql`, or `jetsql-client`, which has the same packages without the engine.
 
 Both install files into the package `jetsql`, as `pyspark` and `pyspark-client` do into `pyspark`.
 """

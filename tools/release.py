@@ -93,7 +93,7 @@ SDIST: Final = f"jetsql-{VERSION}.tar.gz"
 
 @click.command()
 @click.option("--offline", is_flag=True, hidden=True, help="Only step 5, in the network that there is.")
-@click.option("--unfinished", is_flag=True, help="Go on with a tree that step 1 refuses; the problems are printed.")
+@click.option("--unfinished", is_flag=True, help="Continue with a tree that step 1 refuses; its problems are printed.")
 def main(offline: bool, unfinished: bool) -> None:
     """Build and check the distributions of a release."""
     try:
@@ -120,7 +120,7 @@ def _release(unfinished: bool) -> None:
     _step("collecting wheels", collect_wheels)
     separate = _can_separate_network()
     if not separate:
-        click.echo("No network namespaces here: step 5 could use the network, and pip is told not to.")
+        click.echo("No network namespaces here: only an option of pip keeps step 5 off the network.")
     run([*(_IN_OWN_NETWORK if separate else ()), sys.executable, "-m", "tools.release", "--offline"], show=True)
     for file in sorted(DIST.iterdir()):
         click.echo(f"{file.relative_to(ROOT)}  {file.stat().st_size / 1024:.0f} KiB")
