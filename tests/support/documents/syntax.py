@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import tomllib
+from typing import Final
 
 from jetsql.errors import JetSQLError
 from jetsql.language import parse, split
 from jetsql.settings import READERS, GivenSetting, conf_of, read
 from jetsql.shell.settings.shell_settings import ShellSettings
 from tests.support.documents.blocks import Step, console_commands
+
+_VARIABLE: Final = re.compile(r"(?<!\$)\$\{\w+(?::-(?P<default>[^}]*))?\}")
 
 
 def check_syntax(step: Step) -> None:
@@ -36,8 +40,9 @@ def check_syntax(step: Step) -> None:
 
 def _check_sql(text: str) -> None:
     """Statements about jobs are parsed; whether another one is Spark's is known when it is run."""
+    filled = _VARIABLE.sub(lambda variable: variable["default"] or "0", text)
     try:
-        for fragment in split(text, strict=True):
+        for fragment in split(filled, strict=True):
             parse(fragment.text)
     except JetSQLError as error:
         raise ValueError(str(error)) from error
