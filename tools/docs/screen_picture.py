@@ -47,8 +47,8 @@ def draw(screen: pyte.Screen, title: str) -> str:
     width = screen.columns * _CELL_WIDTH + 2 * _MARGIN
     height = lines * _LINE_HEIGHT + 2 * _MARGIN + _BAR
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
-        f' role="img" aria-label="{escape(title)}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}"'
+        f' height="{height:g}" role="img" aria-label="{escape(title)}">',
         '<style>text { font: 14px ui-monospace, "DejaVu Sans Mono", Menlo, monospace; white-space: pre; }</style>',
         f'<rect width="{width:g}" height="{height:g}" rx="8" fill="{_BACKGROUND}"/>',
         *(f'<circle cx="{18 + 18 * n}" cy="15" r="5.5" fill="#5a6377"/>' for n in range(3)),
