@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 import railroad
-from lark import Token, Tree
+from lark import Tree
 from lark.load_grammar import load_grammar
 
 from jetsql.language.grammar import MARKS, SLOTS, grammar_text
@@ -42,9 +42,8 @@ svg.railroad-diagram g.non-terminal rect { fill: #fdf1d6; stroke: #b48a2c; strok
 
 def statement_rules() -> list[str]:
     """Return the names of the statements' rules in the grammar's order."""
-    return [
-        str(value.children[0].name) for value in _rules()["_statement"].iter_subtrees_topdown() if value.data == "value"
-    ]
+    symbols: list[Any] = [_tree(choice).children[0] for choice in _trees(_rules()["_statement"])]
+    return [str(symbol.name) for symbol in symbols]
 
 
 def keywords() -> set[str]:
@@ -67,8 +66,9 @@ def title(rule: str) -> str:
 
 
 @cache
-def _rules() -> dict[str, Tree[Token]]:
-    loaded, _ = load_grammar(grammar_text(), "jetsql.lark", [], False)
+def _rules() -> dict[str, Tree[Any]]:
+    load: Any = load_grammar  # has no types
+    loaded, _ = load(grammar_text(), "jetsql.lark", [], False)
     return {str(name): tree for name, _, tree, _ in loaded.rule_defs}
 
 
@@ -84,7 +84,7 @@ def _wrapped(drawing: Any) -> Any:
     return drawing if len(rows) == 1 else railroad.Stack(*(railroad.Sequence(*row) for row in rows))
 
 
-def _draw(tree: Tree[Token]) -> Any:
+def _draw(tree: Tree[Any]) -> Any:
     match tree.data:
         case "expansions":
             choices = [_draw(child) for child in _trees(tree)]
@@ -99,14 +99,14 @@ def _draw(tree: Tree[Token]) -> Any:
     raise ValueError(f"The grammar has something that no diagram is drawn for: {tree.data}.")
 
 
-def _parts(children: list[Tree[Token]]) -> list[Any]:
+def _parts(children: list[Tree[Any]]) -> list[Any]:
     """Draw a sequence; `x (COMMA x)*` is a loop."""
     parts: list[Any] = []
     for child in children:
         if child.data != "expr":
             parts.append(_draw(child))
             continue
-        separator, *_ = _trees(next(_tree(child).iter_subtrees_topdown()).children[0])
+        separator, *_ = _trees(_tree(_tree(child)))
         parts[-1] = railroad.OneOrMore(parts[-1], _draw(separator))
     return parts
 
@@ -124,9 +124,9 @@ def _symbol(symbol: Any) -> Any:
     return railroad.Terminal(name)
 
 
-def _trees(tree: Any) -> list[Tree[Token]]:
+def _trees(tree: Any) -> list[Tree[Any]]:
     return [child for child in tree.children if isinstance(child, Tree)]
 
 
-def _tree(tree: Tree[Token]) -> Tree[Token]:
+def _tree(tree: Tree[Any]) -> Tree[Any]:
     return _trees(tree)[0]
