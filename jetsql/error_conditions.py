@@ -177,7 +177,7 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "JOB_CHANGED": Condition(
         "55000",
-        "A view or table that the job uses was replaced, so its statement means something else now.",
+        "A view or table that the job uses was replaced, so its statement has another meaning now.",
         "Undo the change and `RESUME`, or accept it with `CREATE OR REPLACE JOB`.",
     ),
     "SIDE_TABLE_REPLACED": Condition(

@@ -32,7 +32,7 @@ def _usage(name: str, command: click.Command) -> str:
 
 
 def _help(command: click.Command) -> str:
-    """Return the help text; what click is told not to wrap, the examples, is a block."""
+    """Return the help text; the examples, which click does not wrap, are blocks."""
     return "\n".join(_paragraphs(inspect.cleandoc(command.help or "")))
 
 

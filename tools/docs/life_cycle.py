@@ -1,4 +1,4 @@
-"""How a job goes from status to status, computed from the table of its life cycle with a job in each status."""
+"""The changes of a job's status, computed from the table of its life cycle with a job in each status."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _jobs() -> Iterator[tuple[str, Job]]:
 
 
 Change = tuple[Status | None, Status]
-"""From and to; None: the job is new."""
+"""The status before and after; None before: the job is new."""
 
 
 def changes() -> dict[Change, set[str]]:

@@ -1,6 +1,6 @@
 """The life of a job as a picture: boxes for statuses, arrows for the changes that the life cycle's table has.
 
-Places are chosen here. Whatever the table has that is neither drawn nor left out by name is an error.
+Places are chosen here. A change in the table that is neither drawn nor left out by name is an error.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ path { stroke: #7a7f8c; stroke-width: 1.8; fill: none; marker-end: url(#head); }
 
 
 def picture() -> str:
-    """Return the picture as SVG. Raises ValueError if the table of the life cycle has something else."""
+    """Return the picture as SVG. Raises ValueError if the table of the life cycle has other changes."""
     _check(changes())
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}"'

@@ -46,7 +46,7 @@ def build(target: Path, source: Path = ROOT) -> None:
     named = set(navigation(source))
     written = {path.relative_to(source / "docs").as_posix() for path in source.glob("docs/**/*.md")}
     if named != written:
-        raise SiteError(f"Pages that the navigation names and nobody wrote, or the reverse: {sorted(named ^ written)}")
+        raise SiteError(f"Pages that are only in the navigation, or only in the folder: {sorted(named ^ written)}")
     with tempfile.TemporaryDirectory(prefix="jetsql-docs-") as name:
         folder = Path(name)
         shutil.copy(source / CONFIG, folder)
