@@ -50,16 +50,30 @@ def test_every_page_is_built_and_searched_without_a_server(built: Path) -> None:
     ("text", "complaint"),
     [
         ("[nowhere](nowhere.md)", "nowhere.md"),
-        ("[no anchor](reference/options.md#no-such-heading)", "no-such-heading"),
+        ("[no anchor](index.md#no-such-heading)", "no-such-heading"),
+        ("![no picture](assets/nothing.svg)", "assets/nothing.svg"),
     ],
 )
 def test_a_link_that_leads_nowhere_fails_the_build(tmp_path: Path, text: str, complaint: str) -> None:
-    shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    shutil.copy(ROOT / site.CONFIG, tmp_path)
-    with (tmp_path / "docs" / "index.md").open("a", encoding="utf-8") as page:
-        page.write(f"\n{text}\n")
+    small_site(tmp_path, f"# Home\n\n{text}\n")
     with pytest.raises(site.SiteError, match=complaint):
         site.build(tmp_path / "site", tmp_path)
+
+
+def test_a_page_that_the_navigation_does_not_name_fails_the_build(tmp_path: Path) -> None:
+    small_site(tmp_path, "# Home\n")
+    (tmp_path / "docs" / "lost.md").write_text("# Lost\n", encoding="utf-8")
+    with pytest.raises(site.SiteError, match=r"lost\.md"):
+        site.build(tmp_path / "site", tmp_path)
+
+
+def small_site(folder: Path, index: str) -> None:
+    """Write a site of one page with this project's configuration."""
+    config = (ROOT / site.CONFIG).read_text(encoding="utf-8")
+    small = re.sub(r"^nav = \[.*?^\]", 'nav = [{ "Home" = "index.md" }]', config, flags=re.MULTILINE | re.DOTALL)
+    (folder / site.CONFIG).write_text(small, encoding="utf-8")
+    shutil.copytree(ROOT / "docs" / "assets", folder / "docs" / "assets")
+    (folder / "docs" / "index.md").write_text(index, encoding="utf-8")
 
 
 def test_what_is_generated_is_up_to_date() -> None:

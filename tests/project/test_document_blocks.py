@@ -100,7 +100,6 @@ def story(
         story.replaced |= postgres_addresses(request.getfixturevalue("postgres"), tmp_path)
     shared_engine.clear()
     yield story
-    shared_engine.clear()
     if story.kafka is not None:
         clear_topics(story.kafka)
 

@@ -14,6 +14,8 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 CONFIG: Final = "zensical.toml"
+_NAMED: Final = re.compile(r"""\b(?:src|href)="([^"#?]+)""")
+_ELSEWHERE: Final = re.compile(r"[a-z]+:|//")
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -55,8 +57,22 @@ def build(target: Path, source: Path = ROOT) -> None:
         built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if built.returncode:
             raise SiteError(_COLOURS.sub("", f"{built.stdout}{built.stderr}"))
+        missing = _missing_files(folder / "build" / "site")
+        if missing:
+            raise SiteError(f"Files that pages show or link to, and that do not exist: {missing}")
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(folder / "build" / "site", target)
+
+
+def _missing_files(site: Path) -> list[str]:
+    """Return what pages name and the site does not have: Zensical checks links and no pictures."""
+    return sorted(
+        f"{page.relative_to(site)}: {name}"
+        for page in site.rglob("*.html")
+        if page.name != "404.html"  # its links begin at the site's root, wherever that is
+        for name in set(_NAMED.findall(page.read_text(encoding="utf-8")))
+        if not _ELSEWHERE.match(name) and not (page.parent / name).exists()
+    )
 
 
 if __name__ == "__main__":
