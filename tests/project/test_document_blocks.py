@@ -23,12 +23,15 @@ in the lines below. Pages write `my-home` and `/var/lib/jetsql` for the home of 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.documents.blocks import PageError, Step, read_page
+from tests.support.documents.blocks import PageError, Step, console_commands, read_page
+from tests.support.documents.output import differs
 from tests.support.documents.services import KAFKA, POSTGRES, clear_topics, postgres_addresses
 from tests.support.documents.story import SharedEngine, Story, environment
 from tests.support.documents.syntax import check_syntax
@@ -43,13 +46,17 @@ def steps_of(page: str) -> list[Step]:
     return read_page(PAGES[page], page)
 
 
-def run_pages() -> list[str]:
+GATE = ("README.md", "docs/index.md", "docs/tutorial/first-job.md", "docs/reference/statements.md")
+"""The pages that run before each change lands. The others are slow together: they run with the slow tests."""
+
+
+def run_pages() -> list[Any]:
     """Return the pages with a block to run. A page that cannot be read fails in a test of its own."""
-    found = []
+    found: list[Any] = []
     for page in PAGES:
         try:
             if any(step.is_run for step in steps_of(page)):
-                found.append(page)
+                found.append(pytest.param(page, marks=() if page in GATE else pytest.mark.slow))
         except PageError:
             continue
     return found
@@ -62,6 +69,46 @@ def test_syntax(page: str) -> None:
             check_syntax(step)
         except (ValueError, SyntaxError) as error:
             pytest.fail(f"{page}:{step.line}: {error}")
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed", "expected_difference"),
+    [
+        ("id | n\n---+--\n 1 | 2\n", "id    | n\n------+---\n1 | 2\n\n", False),
+        ("1 row in 0.4 s", "1 row in 12 ms", False),
+        ("660c-82e2-3cc9-c000 | RUNNING", "0001-0002-0003-000a | RUNNING", False),
+        ("first\n...\nlast", "first\nsecond\nthird\nlast", False),
+        ("Created. Delivery: …", "Created. Delivery: at least once.", False),
+        ("1 | 2", "1 | 3", True),
+        ("first\nlast", "first\nsecond\nlast", True),
+    ],
+)
+def test_comparison_of_output(expected: str, printed: str, expected_difference: bool) -> None:
+    assert differs(expected, printed) is expected_difference
+
+
+@pytest.mark.parametrize(
+    ("page", "complaint"),
+    [
+        ("```\nx\n```", "has one of the languages"),
+        ("```sql\nSELECT 1;", "does not end"),
+        ("<!-- outptu -->\n```text\nx\n```", "means nothing to the tests"),
+        ("<!-- not run: no -->\n```sql\nSELECT 1;\n```", "in some words"),
+        ("<!-- fails: 1 -->\n\ntext", "no block follows"),
+        ("<!-- output -->\n```text\nx\n```", "nothing that this could be the output of"),
+        ('```sql title="a.sql"\nSELECT 1;\n```', "no later block uses the file a.sql"),
+    ],
+)
+def test_pages_that_do_not_keep_to_the_convention(tmp_path: Path, page: str, complaint: str) -> None:
+    (tmp_path / "page.md").write_text(page, encoding="utf-8")
+    with pytest.raises(PageError, match=re.escape(complaint)):
+        read_page(tmp_path / "page.md", "page.md")
+
+
+def test_commands_of_a_console() -> None:
+    text = "$ first \\\n    --more\n$ second\nits output\n\n> not a command\n$ third\n"
+    commands = ["first \\\n    --more", "second", "third"]
+    assert console_commands(text) == list(zip(commands, ["", "its output\n\n> not a command\n", ""], strict=True))
 
 
 @pytest.fixture(scope="module")
