@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from jetsql.jobs.statements.system_tables import SYSTEM_TABLES
+from jetsql.settings import DESCRIPTIONS, READERS
 from tests.support.paths import ROOT
 from tools.docs import grammar, site
 from tools.docs.markdown import part_names
@@ -89,6 +91,12 @@ def test_what_is_generated_is_up_to_date() -> None:
 def test_every_generated_part_has_its_place() -> None:
     named = [name for path in ROOT.glob("docs/**/*.md") for name in part_names(path.read_text(encoding="utf-8"))]
     assert sorted(named) == sorted(PARTS)
+
+
+def test_everything_that_the_reference_lists_is_described() -> None:
+    assert list(DESCRIPTIONS) == list(READERS)
+    columns = [(table.name, column) for table in SYSTEM_TABLES for column in table.columns]
+    assert [(table, column.name) for table, column in columns if not column.comment] == []
 
 
 def test_every_rule_of_the_grammar_is_in_a_diagram() -> None:
