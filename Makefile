@@ -9,7 +9,7 @@ FAST := -m "not spark and not slow" -n 3 --dist worksteal
 SPARK := -m "spark and not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 SLOW := -m slow -n 0 --durations=20
 
-.PHONY: help java demo demo-orders demo-scaling test test-all test-fast test-clients bench faults release clean environment
+.PHONY: help java demo demo-orders demo-scaling docs test test-all test-fast test-clients bench faults release clean environment
 
 help:
 	@echo "make demo          jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
@@ -20,6 +20,7 @@ help:
 	@echo "                   make faults (an hour and more)"
 	@echo "make test-fast     the tests that start neither Spark nor PostgreSQL"
 	@echo "make test-clients  SQLAlchemy's own suite, jetsql-client, other people's clients (the first time fetches some 1 GB)"
+	@echo "make docs          the documentation site, in build/site"
 	@echo "make bench         the benchmarks"
 	@echo "make faults        jobs are killed at every named place, and every row is counted (a quarter of an hour)"
 	@echo "make release       build sdist and wheels in dist/, and try them with and without network; publishes nothing"
@@ -66,6 +67,11 @@ test-clients:
 		.venv.sqlalchemy14/bin/python -m pip install --quiet --disable-pip-version-check 'sqlalchemy<2' pytest; }
 	@$(PYTHON) -m tests.sqlalchemy_suite $(PYTHON) .venv.sqlalchemy14/bin/python
 	@$(PYTHON) -m tests.external_clients
+
+docs:
+	@tools/prepare
+	@$(PYTHON) -m tools.docs
+	@$(PYTHON) -m tools.docs.site build/site
 
 bench:
 	@tools/prepare java

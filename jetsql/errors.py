@@ -1,4 +1,4 @@
-"""The errors that JetSQL raises, and the table of their conditions.
+"""The errors that JetSQL raises; `jetsql.error_conditions` describes their conditions.
 
     JetSQLError                     a condition, its SQLSTATE, a message, a hint, a position in the text
      ├─ StatementError              the statement is at fault; nothing was changed
@@ -14,79 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-# Condition (without the prefix) -> SQLSTATE: the state of the most similar case in Spark or the SQL standard.
-SQLSTATES: Final[dict[str, str]] = {
-    "PARSE_SYNTAX_ERROR": "42601",
-    "UNSUPPORTED_BODY": "42601",
-    "INVALID_NAME": "42602",
-    "INVALID_OPTION_VALUE": "22023",
-    "DUPLICATE_OPTION": "42614",
-    "UNKNOWN_OPTION": "42616",
-    "OPTION_NOT_CHANGEABLE": "42616",
-    "TEMPORARY_OBJECT_IN_BODY": "42K0F",
-    "PARAMETER_IN_BODY": "42K0F",
-    "PARAMETER_NOT_READABLE": "07001",
-    "VARIABLE_NOT_SET": "42K0F",
-    "JOB_IN_BLOCK": "0A000",
-    "NOT_SUPPORTED": "0A000",
-    "VALUE_NOT_SHOWN": "0A000",
-    "STREAM_OUTSIDE_JOB": "0A000",
-    "STREAM_WITHOUT_LIMIT": "0A000",
-    "STREAM_LIMIT_TOO_HIGH": "54000",
-    "GUARANTEE_NOT_POSSIBLE": "0A000",
-    "SOURCE_NOT_REPLAYABLE": "0A000",
-    "NO_OUTPUT_MODE": "0A000",
-    "TRIGGER_NOT_POSSIBLE": "0A000",
-    "UNSUPPORTED_SINK": "0A000",
-    "UNSUPPORTED_QUERY": "0A000",
-    "RELATION_READ_ONLY": "42809",
-    "JOB_NOT_FOUND": "42704",
-    "SNAPSHOT_NOT_FOUND": "42704",
-    "JOB_ALREADY_EXISTS": "42710",
-    "SNAPSHOT_ALREADY_EXISTS": "42710",
-    "WRONG_STATUS": "55000",
-    "SINK_CHANGED": "55000",
-    "SOURCE_CHANGED": "55000",
-    "JOB_CHANGED": "55000",
-    "SIDE_TABLE_REPLACED": "55000",
-    "STATE_NOT_COMPATIBLE": "55000",
-    "SNAPSHOT_FAILED": "58030",
-    "UPDATE_FAILED": "58000",
-    "JOB_IN_USE": "55006",
-    "PENDING_BATCH_FAILED": "55000",
-    "FORMAT_NOT_READABLE": "58030",
-    "CHECKPOINT_DAMAGED": "58030",
-    "SECRET_NOT_READABLE": "42704",
-    "DISK_FULL": "53100",
-    "STORAGE_NOT_USABLE": "58030",
-    "MEMBER_LOST": "58000",
-    "DELIVERY_INTERRUPTED": "55000",
-    "EXTERNAL_SYSTEM_UNAVAILABLE": "08001",
-    "EXTERNAL_SYSTEM_ERROR": "58000",
-    "SINK_NOT_READY": "42501",
-    "SOURCE_NOT_READY": "42501",
-    "MESSAGE_NOT_READABLE": "22000",
-    "SINK_REFUSED_ROWS": "22000",
-    "DUPLICATE_KEY": "23505",
-    "JOB_FAILED": "58000",
-    "WAIT_TIMEOUT": "57014",
-    "STATEMENT_CANCELLED": "57014",
-    "STATEMENT_NOT_FOUND": "26000",
-    "SESSION_NOT_FOUND": "08003",
-    "OUTPUT_NOT_WRITABLE": "58030",
-    "REQUEST_NOT_READABLE": "08P01",
-    "NOT_AUTHORIZED": "28000",
-    "ENGINE_NOT_REACHABLE": "08001",
-    "CONNECTION_LOST": "08006",
-    "HOME_IN_USE": "55006",
-    "HOME_NOT_USABLE": "58030",
-    "STORE_DAMAGED": "58030",
-    "STORE_TOO_NEW": "58030",
-    "ENGINE_NOT_STARTED": "58000",
-    "ENGINE_NOT_INSTALLED": "58000",
-    "INVALID_SETTING": "22023",
-    "INTERNAL_ERROR": "XX000",
-}
+from jetsql.error_conditions import CONDITIONS
+
+SQLSTATES: Final = {name: condition.sqlstate for name, condition in CONDITIONS.items()}
 
 
 @dataclass(frozen=True)

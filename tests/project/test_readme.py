@@ -1,47 +1,31 @@
-"""The README agrees with the code: its tables of options, settings and exit codes are compared with the code's."""
+"""The README is short, and what it names is there."""
 
 import re
 
 import pytest
 
 from jetsql.cli.flags import ExitCode
-from jetsql.jobs.planning.options import OPTIONS
-from jetsql.settings import READERS
-from jetsql.shell.session.command_table import COMMANDS
-from jetsql.shell.settings.settings_file import DESCRIPTIONS, format_value
-from jetsql.shell.settings.shell_settings import ShellSettings
 from tests.support.paths import ROOT
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+MOST_LINES = 200
 
 
-def rows(heading: str) -> list[list[str]]:
-    """Return the cells of the table with this first header, without the two lines of its head."""
-    table = TEXT[TEXT.index(f"\n| {heading} |") :].strip().split("\n\n")[0]
-    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table.splitlines()[2:]]
+def test_it_is_short() -> None:
+    assert len(TEXT.splitlines()) <= MOST_LINES
 
 
-def test_options() -> None:
-    own = [[f"`{spec.name}`", spec.values, spec.default, spec.explanation] for spec in OPTIONS]
-    assert rows("option")[: len(own)] == own
+@pytest.mark.parametrize("name", re.findall(r"`?((?:examples|grammar|jetsql|java|tests|tools)/[\w./]*)`?", TEXT))
+def test_files_that_are_named_are_there(name: str) -> None:
+    assert (ROOT / name).exists()
 
 
-def test_settings() -> None:
-    named = [name for row in rows("setting") for name in re.findall(r"`(\w+)`", row[0])]
-    assert named == list(READERS)
-
-
-def test_commands_and_settings_of_the_shell() -> None:
-    named = [[f"{command.word} {command.usage}".strip(), command.summary] for command in COMMANDS]
-    assert [[cell.replace("\\|", "|").strip("`") for cell in row] for row in rows("command")] == named
-    settings = [[f"`{name}`", format_value(ShellSettings(), name), told] for name, told in DESCRIPTIONS.items()]
-    assert rows("`[shell]`") == settings
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)#]+)\)", TEXT))))
+def test_links_lead_somewhere(link: str) -> None:
+    assert (ROOT / link).exists()
 
 
 def test_exit_codes() -> None:
-    assert [int(row[0]) for row in rows("exit code")] == [int(code) for code in ExitCode]
-
-
-@pytest.mark.parametrize("name", re.findall(r"`((?:examples|grammar|jetsql|tests)/[\w./]+)`", TEXT))
-def test_files_that_are_named_are_there(name: str) -> None:
-    assert (ROOT / name).exists()
+    """The table of the reference is written by hand."""
+    page = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == [str(int(code)) for code in ExitCode]

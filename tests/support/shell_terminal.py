@@ -82,6 +82,11 @@ class ShellTerminal:
         return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
 
     @property
+    def terminal(self) -> pyte.Screen:
+        """Return the screen with its colours."""
+        return self._screen
+
+    @property
     def status_bar(self) -> str:
         """Return the last line of the screen."""
         return self._screen.display[-1].strip()

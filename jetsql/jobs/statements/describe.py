@@ -24,14 +24,18 @@ from jetsql.resultset import Cell, Column, Table, Value
 FACT_COLUMNS: Final = (Column("key"), Column("value"))
 TEXT_COLUMNS: Final = (Column("create_statement"),)
 HISTORY_COLUMNS: Final = (
-    Column("time", "timestamp"),
+    Column("time", "timestamp", "when it happened"),
     Column("event", comment="the event in a few words"),
     Column("from_status", comment="NULL in the job's first row"),
-    Column("to_status"),
+    Column("to_status", comment="the status after the event"),
     Column("run", "bigint", "the job's newest run at that time"),
     Column("message", comment="details and cause"),
 )
-JOB_HISTORY_COLUMNS: Final = (Column("job"), Column("job_id"), *HISTORY_COLUMNS)
+JOB_HISTORY_COLUMNS: Final = (
+    Column("job", comment="the name of the job"),
+    Column("job_id", comment="the id of the job"),
+    *HISTORY_COLUMNS,
+)
 
 Fact = tuple[str, str | None]
 

@@ -37,7 +37,11 @@ _OF_MEASURE: Final = (
     Column("lag", "map<string,bigint>", "by source: rows not read yet, if the source reports them"),
     Column("lag_seconds", "map<string,double>", "by source: approximate waiting time of the oldest row not read yet"),
 )
-METRICS_COLUMNS: Final = (Column("job"), Column("job_id"), *_OF_MEASURE)
+METRICS_COLUMNS: Final = (
+    Column("job", comment="the name of the job"),
+    Column("job_id", comment="the id of the job"),
+    *_OF_MEASURE,
+)
 
 
 def metrics_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:

@@ -36,15 +36,15 @@ SNAPSHOT_COLUMNS: Final = (
     Column("job", comment="the name of its job"),
     Column("job_id", comment="the id of its job, which can be deleted before its snapshots"),
     Column("batch", "bigint", "the newest committed batch in it"),
-    Column("size_bytes", "bigint"),
-    Column("created", "timestamp"),
-    Column("age_seconds", "bigint"),
+    Column("size_bytes", "bigint", "the size of its files"),
+    Column("created", "timestamp", "when it was created"),
+    Column("age_seconds", "bigint", "the time since then"),
     Column("statement", comment="the job's body when the snapshot was created, without secrets"),
 )
 
 MORE_JOB_COLUMNS: Final = (
     Column("last_error_condition", comment="the condition of last_error, for programs"),
-    Column("comment"),
+    Column("comment", comment="the COMMENT of the job"),
     Column("kind", comment="streaming or batch"),
     Column("sources", "array<string>", "the streams that it reads: tables, or formats for sources without a table"),
     Column("sink", comment="the table that it writes"),

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 MEMBER_COLUMNS: Final = (
     Column("id", comment="Spark's id of the executor, or driver"),
-    Column("host"),
-    Column("port", "bigint"),
+    Column("host", comment="the address of its process"),
+    Column("port", "bigint", "the port of its process"),
     Column("cores", "bigint", "the number of tasks that it runs in parallel; 0 for a driver that runs none"),
     Column("status", comment="ACTIVE, EXCLUDED (gets no tasks for now, because too many failed there) or GONE"),
     Column("is_driver", "boolean", "whether it is the engine's driver"),

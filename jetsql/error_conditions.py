@@ -1,0 +1,377 @@
+"""The conditions of JetSQL's errors: SQLSTATE, meaning and remedy of each, for errors and for the reference manual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The description of a condition, as the reference manual has it."""
+
+    sqlstate: str  # the state that Spark or the SQL standard gives to the nearest case
+    meaning: str
+    remedy: str
+
+
+CONDITIONS: Final[dict[str, Condition]] = {
+    "PARSE_SYNTAX_ERROR": Condition(
+        "42601",
+        "The text is not a statement: a word is missing, misplaced or misspelled.",
+        "Use one of the words that the message lists.",
+    ),
+    "UNSUPPORTED_BODY": Condition(
+        "42601",
+        "The text after `AS` in `CREATE JOB` is not a job.",
+        "Begin it with `INSERT INTO`, `INSERT OVERWRITE` or `SINK INTO`, with `WITH` before that if needed, "
+        "and end it with a query.",
+    ),
+    "INVALID_NAME": Condition(
+        "42602",
+        "The name of a job or snapshot is empty, too long or has more than one part.",
+        "Use one name without a schema; quote other characters than letters, digits and `_` with back quotes.",
+    ),
+    "INVALID_OPTION_VALUE": Condition(
+        "22023",
+        "An option has a value that it does not take.",
+        "The message lists the values.",
+    ),
+    "DUPLICATE_OPTION": Condition(
+        "42614",
+        "An option is given twice.",
+        "Delete one. Options are compared without case, `_` and `-`.",
+    ),
+    "UNKNOWN_OPTION": Condition(
+        "42616",
+        "There is no such option.",
+        "The message names the nearest one.",
+    ),
+    "OPTION_NOT_CHANGEABLE": Condition(
+        "42616",
+        "An option cannot change for an existing job, or a setting of Spark cannot be set for a job.",
+        "Create another job with it, or set it for the engine with `--conf`.",
+    ),
+    "TEMPORARY_OBJECT_IN_BODY": Condition(
+        "42K0F",
+        "A job uses a temporary view, function or variable, which ends with its session.",
+        "Create a view or function in the catalog instead.",
+    ),
+    "PARAMETER_IN_BODY": Condition(
+        "42K0F",
+        "A statement about jobs has a parameter marker (`?`, `:name`).",
+        "Write the value into the statement.",
+    ),
+    "PARAMETER_NOT_READABLE": Condition(
+        "07001",
+        "The values of a statement's parameters do not fit its markers, or have a type that Spark does not have.",
+        "Send one value for each marker; name the type with `Typed` where it is ambiguous.",
+    ),
+    "VARIABLE_NOT_SET": Condition(
+        "42K0F",
+        "A script uses a variable without a value.",
+        "Set it with `--set NAME=VALUE` or `JETSQL_VAR_NAME`, or write `${name:-default}`.",
+    ),
+    "JOB_IN_BLOCK": Condition(
+        "0A000",
+        "A statement about jobs is inside `BEGIN ... END`.",
+        "Write it outside of the block.",
+    ),
+    "NOT_SUPPORTED": Condition(
+        "0A000",
+        "The statement exists, but not for this kind of table, job or connection.",
+        "The message says what is possible instead.",
+    ),
+    "VALUE_NOT_SHOWN": Condition(
+        "0A000",
+        "A column of a result has a type or a value that a client cannot receive.",
+        "Cast the column to `STRING`.",
+    ),
+    "STREAM_OUTSIDE_JOB": Condition(
+        "0A000",
+        "An `INSERT` reads a stream outside of `CREATE JOB`.",
+        "Write `CREATE JOB name AS` before it.",
+    ),
+    "STREAM_WITHOUT_LIMIT": Condition(
+        "0A000",
+        "A `SELECT` over a stream has no `LIMIT`, and the client cannot receive a result without an end.",
+        "Add `LIMIT n`, or run it in the shell.",
+    ),
+    "STREAM_LIMIT_TOO_HIGH": Condition(
+        "54000",
+        "The `LIMIT` of a `SELECT` over a stream is too high for JDBC, where the engine holds the rows in memory.",
+        "Use a lower limit, or another client.",
+    ),
+    "GUARANTEE_NOT_POSSIBLE": Condition(
+        "0A000",
+        "`processingGuarantee` asks for more than source and sink support.",
+        "Leave the option out, or ask for less. `EXPLAIN CREATE JOB` shows the reason.",
+    ),
+    "SOURCE_NOT_REPLAYABLE": Condition(
+        "0A000",
+        "A source cannot read its rows again, so a restart would lose rows.",
+        "Accept that with `'processingGuarantee' = 'none'`, or use another source.",
+    ),
+    "NO_OUTPUT_MODE": Condition(
+        "0A000",
+        "The rows that the query produces cannot be written in this way: it changes rows that it has already "
+        "produced, or `outputMode` does not fit.",
+        "Add a window and a `WATERMARK`, or use `INSERT OVERWRITE` or `SINK INTO`. The message says which of "
+        "them fits.",
+    ),
+    "TRIGGER_NOT_POSSIBLE": Condition(
+        "0A000",
+        "The job cannot run with this trigger.",
+        "Leave `trigger` out, or change what the message names. A real-time job may wait for cores.",
+    ),
+    "UNSUPPORTED_SINK": Condition(
+        "0A000",
+        "The table cannot be written by a job, or not in this way.",
+        "The message names the tables or the verb that fit.",
+    ),
+    "UNSUPPORTED_QUERY": Condition(
+        "0A000",
+        "Spark cannot run the query over a stream, or another job conflicts with it.",
+        "The message says which part; most often a batch job or another table helps.",
+    ),
+    "RELATION_READ_ONLY": Condition(
+        "42809",
+        "A statement writes into a relation of the schema `jetsql`.",
+        "Copy its rows into a table: `CREATE TABLE ... AS SELECT`.",
+    ),
+    "JOB_NOT_FOUND": Condition(
+        "42704",
+        "There is no job with this name or id.",
+        "`SHOW ALL JOBS` lists the jobs. Use `IF EXISTS` where that is no error.",
+    ),
+    "SNAPSHOT_NOT_FOUND": Condition(
+        "42704",
+        "There is no snapshot with this name.",
+        "`SHOW SNAPSHOTS` lists the snapshots.",
+    ),
+    "JOB_ALREADY_EXISTS": Condition(
+        "42710",
+        "A job that has not ended has this name.",
+        "Use another name, `DROP JOB`, `IF NOT EXISTS` or `OR REPLACE`.",
+    ),
+    "SNAPSHOT_ALREADY_EXISTS": Condition(
+        "42710",
+        "A snapshot has this name.",
+        "Use another name, `DROP SNAPSHOT` or `OR REPLACE`.",
+    ),
+    "WRONG_STATUS": Condition(
+        "55000",
+        "The statement does not apply to a job in its present status, or another statement changed it in the meantime.",
+        "`SHOW JOBS` shows the status; the message says which statement applies.",
+    ),
+    "SINK_CHANGED": Condition(
+        "55000",
+        "The table that the job writes was dropped, replaced or changed, or it is ahead of the job's "
+        "checkpoint. Nothing was written.",
+        "Undo the change and `RESUME`, or drop the job and create it for the new table.",
+    ),
+    "SOURCE_CHANGED": Condition(
+        "55000",
+        "Something that the job reads was dropped, replaced or deleted: a table, a topic, files, messages.",
+        "Undo the change and `RESUME`. The message says how to skip what is gone.",
+    ),
+    "JOB_CHANGED": Condition(
+        "55000",
+        "A view or table that the job uses was replaced, so its statement has another meaning now.",
+        "Undo the change and `RESUME`, or accept it with `CREATE OR REPLACE JOB`.",
+    ),
+    "SIDE_TABLE_REPLACED": Condition(
+        "55000",
+        "A table that the job joins its stream with was replaced. The job restarts by itself.",
+        "Nothing.",
+    ),
+    "STATE_NOT_COMPATIBLE": Condition(
+        "55000",
+        "The job's state cannot be used by the new statement, or by a job from this snapshot.",
+        "Keep grouping keys, aggregates and sources as they were, or create a job without the state.",
+    ),
+    "SNAPSHOT_FAILED": Condition(
+        "58030",
+        "The snapshot could not be taken or copied. Nothing is left of it; the job is unchanged.",
+        "Remove the cause that the message names, and try again.",
+    ),
+    "UPDATE_FAILED": Condition(
+        "58000",
+        "The new version of a job failed before its first batch. The old version continues.",
+        "Correct the statement and run `CREATE OR REPLACE JOB` again.",
+    ),
+    "JOB_IN_USE": Condition(
+        "55006",
+        "Another engine runs the job.",
+        "Stop that engine, then `RESUME JOB`. One home belongs to one engine.",
+    ),
+    "PENDING_BATCH_FAILED": Condition(
+        "55000",
+        "The newest batch was planned and not committed, and it cannot be finished.",
+        "Remove the cause and `RESUME`. The message says when the job has to be created again.",
+    ),
+    "FORMAT_NOT_READABLE": Condition(
+        "58030",
+        "The job was made by a newer JetSQL, in a form that this one does not read.",
+        "Start the engine with that release or a later one.",
+    ),
+    "CHECKPOINT_DAMAGED": Condition(
+        "58030",
+        "A file of the job's checkpoint is missing, cut off or changed.",
+        "Restore the checkpoint from a backup made while no engine ran, or drop the job and create it again. "
+        "`jetsql check` shows what is damaged.",
+    ),
+    "SECRET_NOT_READABLE": Condition(
+        "42704",
+        "A `secret:file:` or `secret:env:` reference cannot be read on the engine.",
+        "Create the file, or set the variable, for the engine's process.",
+    ),
+    "DISK_FULL": Condition(
+        "53100",
+        "A disk is full. The job is restarted, then suspended.",
+        "Free space, then `RESUME JOB`.",
+    ),
+    "STORAGE_NOT_USABLE": Condition(
+        "58030",
+        "A folder or file system that the job needs cannot be read or written.",
+        "Restore the access that the message names, then `RESUME JOB`.",
+    ),
+    "MEMBER_LOST": Condition(
+        "58000",
+        "An executor was lost, and `autoScaling` is false.",
+        "`RESUME JOB`, or set `autoScaling`.",
+    ),
+    "DELIVERY_INTERRUPTED": Condition(
+        "55000",
+        "A batch was not written because another process changed what it needs. It is tried again.",
+        "Nothing.",
+    ),
+    "EXTERNAL_SYSTEM_UNAVAILABLE": Condition(
+        "08001",
+        "A Kafka broker or a database cannot be reached.",
+        "Check the address and the server. Jobs wait or retry meanwhile.",
+    ),
+    "EXTERNAL_SYSTEM_ERROR": Condition(
+        "58000",
+        "A Kafka broker or a database reported an error.",
+        "The message quotes it.",
+    ),
+    "SINK_NOT_READY": Condition(
+        "42501",
+        "The user may not write into the sink, or it lacks something: a permission, a unique index, a topic.",
+        "Grant or create what the message names.",
+    ),
+    "SOURCE_NOT_READY": Condition(
+        "42501",
+        "The user may not read the source, or it does not exist.",
+        "Grant or create what the message names.",
+    ),
+    "MESSAGE_NOT_READABLE": Condition(
+        "22000",
+        "A Kafka message does not fit the table's columns.",
+        "Correct the columns or the producer, or set `'on.error'` of the table.",
+    ),
+    "SINK_REFUSED_ROWS": Condition(
+        "22000",
+        "The sink refused rows: a constraint, a type, a key without a value, a message that is too large. "
+        "Nothing of the batch was written.",
+        "Change the query so that it does not produce such rows, or the sink so that it takes them.",
+    ),
+    "DUPLICATE_KEY": Condition(
+        "23505",
+        "Two rows of a batch have the same key, or the database already has a row with it.",
+        "Group the query by the key columns, or use `SINK INTO` and `'key.columns'`.",
+    ),
+    "JOB_FAILED": Condition(
+        "58000",
+        "The job failed: at its start, or when its restarts did not help.",
+        "The message has the cause. `SHOW JOB HISTORY` shows the attempts.",
+    ),
+    "WAIT_TIMEOUT": Condition(
+        "57014",
+        "`WAIT FOR JOB`, or a statement that waits for a job, waited longer than its timeout. What was "
+        "requested continues.",
+        "Wait again, with a longer `TIMEOUT`.",
+    ),
+    "STATEMENT_CANCELLED": Condition(
+        "57014",
+        "The statement was cancelled by its client.",
+        "Nothing.",
+    ),
+    "STATEMENT_NOT_FOUND": Condition(
+        "26000",
+        "There is no running statement with this id in this session.",
+        "It may have ended.",
+    ),
+    "SESSION_NOT_FOUND": Condition(
+        "08003",
+        "The session was closed, or the engine was restarted.",
+        "Connect again. Settings and temporary views of the session are gone, jobs are not.",
+    ),
+    "OUTPUT_NOT_WRITABLE": Condition(
+        "58030",
+        "The shell cannot write results to a file or command.",
+        "Choose another file with `.output`.",
+    ),
+    "REQUEST_NOT_READABLE": Condition(
+        "08P01",
+        "A request to the HTTP endpoint is not valid.",
+        "The message names the field. `GET /openapi.json` describes requests.",
+    ),
+    "NOT_AUTHORIZED": Condition(
+        "28000",
+        "The token is missing or wrong, or the engine is not known by this host name.",
+        "Send the token from `engine.token` in the home; add the name to `http_hosts`.",
+    ),
+    "ENGINE_NOT_REACHABLE": Condition(
+        "08001",
+        "No engine answers at this address or home.",
+        "Start it with `jetsql start`; `jetsql status` shows where it answers.",
+    ),
+    "CONNECTION_LOST": Condition(
+        "08006",
+        "The connection ended before the result was complete, so the outcome of the statement is unknown.",
+        "Connect again, and check with `SHOW JOBS` or a query whether it took effect.",
+    ),
+    "HOME_IN_USE": Condition(
+        "55006",
+        "Another engine owns the home.",
+        "Stop that engine, or use another folder.",
+    ),
+    "HOME_NOT_USABLE": Condition(
+        "58030",
+        "The home cannot be read or written, or belongs to another user.",
+        "Correct the permissions, or use another folder.",
+    ),
+    "STORE_DAMAGED": Condition(
+        "58030",
+        "The store (`jetsql.db`) cannot be read. It was not changed.",
+        "Restore it from a copy, or move it away to begin with an empty one.",
+    ),
+    "STORE_TOO_NEW": Condition(
+        "58030",
+        "The store was written by a newer JetSQL.",
+        "Install that release, or use another home.",
+    ),
+    "ENGINE_NOT_STARTED": Condition(
+        "58000",
+        "The engine could not start: no Java, an invalid master, a port in use, a missing secret.",
+        "The message has the cause; `engine.log` in the home has the details.",
+    ),
+    "ENGINE_NOT_INSTALLED": Condition(
+        "58000",
+        "The distribution `jetsql-client` has no engine, or both distributions are installed in different versions.",
+        "Install `jetsql` in an environment of its own, or give the URL of an engine that runs.",
+    ),
+    "INVALID_SETTING": Condition(
+        "22023",
+        "A setting has a value that it does not take, or does not exist.",
+        "The message names where it is set.",
+    ),
+    "INTERNAL_ERROR": Condition(
+        "XX000",
+        "An error that JetSQL does not expect.",
+        "Report it with the lines that `engine.log` has about it.",
+    ),
+}
+"""The descriptions of all conditions by their names, without the prefix `JETSQL.`."""

@@ -1,0 +1,105 @@
+"""The documentation: its site is whole and loads nothing from elsewhere; its generated parts are those of the code."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from jetsql.jobs.statements.system_tables import SYSTEM_TABLES
+from jetsql.settings import DESCRIPTIONS, READERS
+from tests.support.paths import ROOT
+from tools.docs import grammar, site
+from tools.docs.markdown import part_names
+from tools.docs.parts import PARTS, generated_files
+
+# What a page would load, as opposed to what it links to.
+LOADED = re.compile(
+    r"<(?:script|img|iframe|source|video|audio|embed|object)\b[^>]*?\b(?:src|srcset|data)\s*=\s*[\"']?((?:https?:)?//[^\"'\s>]+)"
+    r"|<link\b(?=[^>]*rel=[\"']?(?:stylesheet|preload|preconnect|icon|modulepreload))[^>]*?href=[\"']?((?:https?:)?//[^\"'\s>]+)"
+    r"|url\(\s*[\"']?((?:https?:)?//[^)\"']+)|@import\s+[\"']((?:https?:)?//[^\"']+)",
+    re.IGNORECASE,
+)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("docs") / "site"
+    site.build(folder)
+    return folder
+
+
+def test_no_page_loads_anything_from_elsewhere(built: Path) -> None:
+    files = [path for path in built.rglob("*") if path.suffix in (".html", ".css", ".svg")]
+    assert files
+    assert {path.name: found for path in files if (found := LOADED.findall(path.read_text(encoding="utf-8")))} == {}
+
+
+def test_every_page_is_built_and_searched_without_a_server(built: Path) -> None:
+    """The index as a script is for pages that are opened from a folder: browsers load no JSON there."""
+    pages = {path.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for path in ROOT.glob("docs/**/*.md")}
+    assert {page for page in pages if not (built / page).exists()} == set()
+    index = json.loads((built / "search.json").read_text(encoding="utf-8"))
+    assert pages <= {item["location"].partition("#")[0] for item in index["items"]}
+    assert (built / "search.js").read_text(encoding="utf-8").startswith("var __index")
+    assert "iframe-worker" in (built / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[nowhere](nowhere.md)", "nowhere.md"),
+        ("[no anchor](index.md#no-such-heading)", "no-such-heading"),
+        ("![no picture](assets/nothing.svg)", "assets/nothing.svg"),
+    ],
+)
+def test_a_link_that_leads_nowhere_fails_the_build(tmp_path: Path, text: str, complaint: str) -> None:
+    small_site(tmp_path, f"# Home\n\n{text}\n")
+    with pytest.raises(site.SiteError, match=complaint):
+        site.build(tmp_path / "site", tmp_path)
+
+
+def test_a_page_that_the_navigation_does_not_name_fails_the_build(tmp_path: Path) -> None:
+    small_site(tmp_path, "# Home\n")
+    (tmp_path / "docs" / "lost.md").write_text("# Lost\n", encoding="utf-8")
+    with pytest.raises(site.SiteError, match=r"lost\.md"):
+        site.build(tmp_path / "site", tmp_path)
+
+
+def small_site(folder: Path, index: str) -> None:
+    """Write a site of one page with this project's configuration."""
+    config = (ROOT / site.CONFIG).read_text(encoding="utf-8")
+    small = re.sub(r"^nav = \[.*?^\]", 'nav = [{ "Home" = "index.md" }]', config, flags=re.MULTILINE | re.DOTALL)
+    (folder / site.CONFIG).write_text(small, encoding="utf-8")
+    shutil.copytree(ROOT / "docs" / "assets", folder / "docs" / "assets")
+    (folder / "docs" / "index.md").write_text(index, encoding="utf-8")
+
+
+def test_what_is_generated_is_up_to_date() -> None:
+    """`python -m tools.docs` writes it."""
+    stale = [
+        path.relative_to(ROOT).as_posix()
+        for path, text in generated_files().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    assert stale == []
+
+
+def test_every_generated_part_has_its_place() -> None:
+    named = [name for path in ROOT.glob("docs/**/*.md") for name in part_names(path.read_text(encoding="utf-8"))]
+    assert sorted(named) == sorted(PARTS)
+
+
+def test_everything_that_the_reference_lists_is_described() -> None:
+    assert list(DESCRIPTIONS) == list(READERS)
+    columns = [(table.name, column) for table in SYSTEM_TABLES for column in table.columns]
+    assert [(table, column.name) for table, column in columns if not column.comment] == []
+
+
+def test_every_rule_of_the_grammar_is_in_a_diagram() -> None:
+    drawn = " ".join(grammar.diagram(rule) for rule in (*grammar.statement_rules(), "options"))
+    words = set(re.findall(r">([A-Z]+)<", drawn))
+    assert words == grammar.keywords()
