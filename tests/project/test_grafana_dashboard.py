@@ -1,0 +1,88 @@
+"""The Grafana dashboard of the documentation asks for metrics and labels that the engine exports."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.store.metrics import BatchMetrics
+from jetsql.server.prometheus import prometheus_response
+from tests.support.jobs_world import world
+from tests.support.paths import ROOT
+
+DASHBOARD: dict[str, Any] = json.loads((ROOT / "docs/how-to/grafana-dashboard.json").read_text(encoding="utf-8"))
+VARIABLES = {variable["name"]: variable for variable in DASHBOARD["templating"]["list"]}
+EXPRESSIONS = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+QUERIES = [variable["query"]["query"] for variable in VARIABLES.values() if variable["type"] == "query"]
+SCRAPE_LABELS = {"job", "instance"}
+"""The labels that Prometheus adds. It renames an exported label of the same name to `exported_job`."""
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    """The labels of each sample that an engine exports for a job with every measure, by the sample's name."""
+    folder: Path = tmp_path_factory.mktemp("world")
+    with world(folder) as w:
+        job_id = w.make()
+        run = w.engine.run_id(job_id)
+        measures = BatchMetrics(
+            run.run,
+            1,
+            time=100.0,
+            trigger_ms=500,
+            input_rows=20,
+            input_rows_per_second=40.0,
+            event_time_lag=1.5,
+            watermark=90.0,
+            state_rows=3,
+            state_bytes=4096,
+            lag={"orders (kafka)": 7},
+            lag_seconds={"orders (kafka)": 2.5},
+        )
+        w.engine.tell(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, metrics=measures))
+        w.sql("WAIT FOR JOB j UNTIL BATCH 1")
+        text = prometheus_response(w.manager, sessions=1, statements=1).content.decode()
+    labels: dict[str, set[str]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            names = {"exported_job" if name == "job" else name for name in sample.labels}
+            labels.setdefault(sample.name, set()).update(names | SCRAPE_LABELS)
+    return labels
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS + QUERIES)
+def test_metrics_and_labels_are_exported(expression: str, exported: dict[str, set[str]]) -> None:
+    selectors = re.findall(r"\b(jetsql_\w+)(?:\{([^}]*)\})?", expression)
+    assert selectors
+    for metric, matchers in selectors:
+        assert metric in exported
+        assert set(re.findall(r"(\w+)\s*[=!]", matchers)) <= exported[metric]
+
+
+def test_legends_name_labels(exported: dict[str, set[str]]) -> None:
+    for panel in DASHBOARD["panels"]:
+        for target in panel["targets"]:
+            [metric, *_] = re.findall(r"\bjetsql_\w+", target["expr"])
+            assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= exported[metric]
+
+
+def test_every_exported_metric_is_shown(exported: dict[str, set[str]]) -> None:
+    shown = set(re.findall(r"\bjetsql_\w+", " ".join(EXPRESSIONS)))
+    assert {name for name in exported if not name.endswith("_created")} == shown
+
+
+def test_variables_are_defined() -> None:
+    used = set(re.findall(r"\$\{?(\w+)", json.dumps([DASHBOARD["panels"], QUERIES])))
+    assert used - {"__rate_interval"} <= VARIABLES.keys()
+
+
+def test_panels_do_not_overlap() -> None:
+    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
+    places = [panel["gridPos"] for panel in DASHBOARD["panels"]]
+    cells = [(x, y) for p in places for x in range(p["x"], p["x"] + p["w"]) for y in range(p["y"], p["y"] + p["h"])]
+    assert len(set(cells)) == len(cells)
+    assert all(x < 24 for x, _ in cells)
