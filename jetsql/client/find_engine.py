@@ -71,12 +71,17 @@ def find_engine(home: Path, *, keep_connection: bool = False) -> RunningEngine |
             info = client.request("GET", "/v1/engine")
         except (EngineError, ReportedError):  # the engine was killed, and another program may use its port
             return None
-        if not isinstance(info, dict) or info.get("home") != str(home):
+        if not isinstance(info, dict) or not _is_same_folder(info.get("home"), home):
             return None
         if not keep_connection:
             return RunningEngine(note, info)
         closing.pop_all()
         return RunningEngine(note, info, client=client)
+
+
+def _is_same_folder(path: object, home: Path) -> bool:
+    """Return whether an engine's path is that of the home, also through symbolic links."""
+    return isinstance(path, str) and Path(path).resolve() == home.resolve()
 
 
 def _other_version(home: Path, note: EngineNote) -> EngineError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import subprocess
@@ -10,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -23,15 +25,17 @@ from jetsql.client.decoding import Struct
 from jetsql.client.engine_address import EngineAddress, parse_address
 from jetsql.client.parameter_encoding import Typed, encode_parameters
 from jetsql.errors import SQLSTATES, ErrorReport, StatementError
+from jetsql.home.discovery import EngineNote, write_note
 from jetsql.server.parameter_values import bind_parameters
+from jetsql.version import VERSION
 from tests.support.golden_reports import raises
 from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.server_engine import DoorEngine
+from tests.support.server_engine import ServedEngine
 
 
 @pytest.fixture
-def engine() -> DoorEngine:
-    return DoorEngine()
+def engine() -> ServedEngine:
+    return ServedEngine()
 
 
 @pytest.fixture
@@ -101,14 +105,14 @@ def test_cursors_of_one_connection_go_on_side_by_side(connection: dbapi.Connecti
     assert connection.schema == "sales"
 
 
-def test_executing_again_gives_up_the_rows(connection: dbapi.Connection, engine: DoorEngine) -> None:
+def test_executing_again_gives_up_the_rows(connection: dbapi.Connection, engine: ServedEngine) -> None:
     cursor = connection.cursor()
     cursor.execute("ENDLESS").fetchone()
     assert cursor.execute("COUNT 1").fetchall() == [(0,)]
     assert engine.ended.wait(30)
 
 
-def test_what_is_closed_says_so(connection: dbapi.Connection, engine: DoorEngine) -> None:
+def test_what_is_closed_says_so(connection: dbapi.Connection, engine: ServedEngine) -> None:
     closed, open_one = connection.cursor(), connection.cursor()
     closed.execute("COUNT 1")
     closed.close()
@@ -179,7 +183,7 @@ def dbapi_error(condition: str, sqlstate: str) -> Exception:
     return to_dbapi_error(ErrorReport(condition, sqlstate, "words"))
 
 
-def test_a_statement_is_cancelled_from_another_thread(connection: dbapi.Connection, engine: DoorEngine) -> None:
+def test_a_statement_is_cancelled_from_another_thread(connection: dbapi.Connection, engine: ServedEngine) -> None:
     cursor, failed = connection.cursor(), []
 
     def wait() -> None:
@@ -237,7 +241,7 @@ def test_a_lost_session_with_settings_is_told(
         assert told.value.hint == "Connect again."
 
 
-def test_an_engine_that_ends_in_the_middle(engine: DoorEngine) -> None:
+def test_an_engine_that_ends_in_the_middle(engine: ServedEngine) -> None:
     with run_server(engine) as server:
         connection = jetsql.connect(server.url, token=TOKEN)
         cursor = connection.cursor()
@@ -249,7 +253,7 @@ def test_an_engine_that_ends_in_the_middle(engine: DoorEngine) -> None:
     connection.close()
 
 
-def test_a_statement_that_an_engine_got_is_not_sent_again(connection: dbapi.Connection, engine: DoorEngine) -> None:
+def test_a_statement_that_an_engine_got_is_not_sent_again(connection: dbapi.Connection, engine: ServedEngine) -> None:
     with raises(dbapi.OperationalError, match="Spark's process has ended"):
         connection.cursor().execute("DIE")
     assert engine.statements.texts == ["DIE"]
@@ -260,6 +264,21 @@ def test_no_engine_and_a_wrong_token(server: RunningServer) -> None:
         jetsql.connect(server.url, token="wrong")
     with raises(dbapi.OperationalError, match="No engine answers"):
         jetsql.connect("http://127.0.0.1:9")
+
+
+def test_the_engine_of_a_home_is_found_through_a_symbolic_link(
+    server: RunningServer, engine: ServedEngine, tmp_path: Path
+) -> None:
+    home, link, other = tmp_path / "home", tmp_path / "link", tmp_path / "other"
+    link.symlink_to(home)
+    engine.home = str(home)
+    for folder in (home, other):
+        folder.mkdir()
+        write_note(folder, EngineNote(os.getpid(), server.url, TOKEN, VERSION, 0.0))
+    with jetsql.connect(home=link, start=False) as connection:
+        assert connection.cursor().execute("COUNT 2").fetchall() == [(0,), (1,)]
+    with raises(dbapi.OperationalError, match="No engine runs on"):
+        jetsql.connect(home=other, start=False)
 
 
 def test_the_engine_of_a_home_is_not_started_when_that_is_forbidden(tmp_path: Any) -> None:
@@ -509,7 +528,7 @@ def test_arrow_comes_over_the_wire(connection: dbapi.Connection) -> None:
         connection.cursor().execute("COUNT 1").fetch_df()
 
 
-def test_errors_of_arrow(connection: dbapi.Connection, engine: DoorEngine) -> None:
+def test_errors_of_arrow(connection: dbapi.Connection, engine: ServedEngine) -> None:
     cursor = connection.arrow_cursor()
     with raises(dbapi.ProgrammingError, match="There is no such job"):
         cursor.execute("FAIL job")
@@ -520,7 +539,7 @@ def test_errors_of_arrow(connection: dbapi.Connection, engine: DoorEngine) -> No
     assert engine.ended.wait(30)
 
 
-def test_the_end_of_an_engine_in_the_middle_of_arrow(engine: DoorEngine) -> None:
+def test_the_end_of_an_engine_in_the_middle_of_arrow(engine: ServedEngine) -> None:
     with run_server(engine) as server:
         connection = jetsql.connect(server.url, token=TOKEN)
         cursor = connection.arrow_cursor()

@@ -16,7 +16,7 @@ from jetsql.client.decoding import Struct
 from jetsql.client.engine_address import EngineAddress, parse_address
 from jetsql.client.sqlalchemy.column_types import type_from_json
 from tests.support.http_server import TOKEN, run_server
-from tests.support.server_engine import DoorEngine
+from tests.support.server_engine import ServedEngine
 
 registry.register("jetsql", "jetsql.client.sqlalchemy", "JetSQLDialect")
 DIALECT = dialect.JetSQLDialect()
@@ -169,7 +169,7 @@ def test_urls(url: str, expected: EngineAddress) -> None:
 
 
 def test_a_lost_session_is_a_lost_connection() -> None:
-    with run_server(DoorEngine()) as server:
+    with run_server(ServedEngine()) as server:
         url = server.url.replace("http://", f"jetsql://:{TOKEN}@")
         connection = DIALECT.import_dbapi().connect(url)
         cursor = connection.cursor()

@@ -26,17 +26,17 @@ def taken() -> Iterator[int]:
         yield int(listening.getsockname()[1])
 
 
-def test_free_doors_are_fine() -> None:
+def test_free_ports_are_accepted() -> None:
     endpoints.check_ports(ALL)
 
 
-@pytest.mark.parametrize("door", ["connect", "thrift"])
-def test_a_port_that_is_taken_names_the_setting(door: str, taken: int) -> None:
+@pytest.mark.parametrize("endpoint", ["connect", "thrift"])
+def test_a_port_that_is_taken_names_the_setting(endpoint: str, taken: int) -> None:
     with raises(EngineError) as told:
-        endpoints.check_ports(replace(ALL, **{f"{door}_port": taken}))  # type: ignore[arg-type]
+        endpoints.check_ports(replace(ALL, **{f"{endpoint}_port": taken}))  # type: ignore[arg-type]
     assert told.value.condition == "JETSQL.ENGINE_NOT_STARTED"
     assert f"127.0.0.1:{taken}: Address already in use." in told.value.message
-    assert f"Set {door}_port to a free port" in told.value.hint
+    assert f"Set {endpoint}_port to a free port" in told.value.hint
 
 
 def test_an_address_of_another_machine_names_the_setting() -> None:
@@ -44,7 +44,7 @@ def test_an_address_of_another_machine_names_the_setting() -> None:
         endpoints.check_ports(replace(ALL, thrift_host="192.0.2.1"))
 
 
-def test_doors_that_stay_closed_are_not_looked_at(taken: int) -> None:
+def test_ports_of_closed_endpoints_are_not_checked(taken: int) -> None:
     endpoints.check_ports(EndpointSettings(connect=False, connect_port=taken, thrift=False, thrift_port=taken))
 
 
@@ -68,7 +68,7 @@ def test_addresses_are_those_that_clients_can_use(host: str, connect: str, thrif
     assert (connect_address(host, 7), thrift_address(host, 7)) == (connect, thrift)
 
 
-def test_settings_of_the_doors(tmp_path: Path) -> None:
+def test_settings_of_the_endpoints(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text("connect = false\nthrift_port = 10000\n", encoding="utf-8")
     environ = {"JETSQL_CONFIG": str(file), "JETSQL_THRIFT": "true", "JETSQL_CONNECT_HOST": "0.0.0.0"}

@@ -28,7 +28,7 @@ from jetsql.settings import Settings
 from jetsql.version import VERSION
 from tests.support.http_server import TOKEN, RunningServer
 from tests.support.paths import ROOT
-from tests.support.server_engine import DoorEngine
+from tests.support.server_engine import ServedEngine
 
 PROGRAM = ROOT / "tests" / "support" / "programs" / "client_only.py"
 ENGINE_PACKAGES = (
@@ -180,8 +180,8 @@ print(json.dumps(missing))
 
 
 @pytest.fixture
-def engine() -> DoorEngine:
-    return DoorEngine()
+def engine() -> ServedEngine:
+    return ServedEngine()
 
 
 def test_the_db_api(run: Run, server: RunningServer) -> None:

@@ -25,18 +25,18 @@ from jetsql.home.discovery import proof
 from tests.conftest import until
 from tests.support.golden_reports import compare
 from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.server_engine import DoorEngine
+from tests.support.server_engine import ServedEngine
 
 
 @pytest.fixture
-def engine() -> DoorEngine:
-    return DoorEngine()
+def engine() -> ServedEngine:
+    return ServedEngine()
 
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[RunningServer]:
     """A server for requests that change nothing."""
-    with run_server(DoorEngine()) as server:
+    with run_server(ServedEngine()) as server:
         yield server
 
 
@@ -117,7 +117,7 @@ def test_a_session_that_is_gone(remote: RemoteEngine, server: RunningServer) -> 
     assert told.value.report.condition == "JETSQL.SESSION_NOT_FOUND"
 
 
-def test_idle_sessions_are_closed_and_used_ones_stay(engine: DoorEngine) -> None:
+def test_idle_sessions_are_closed_and_used_ones_stay(engine: ServedEngine) -> None:
     with run_server(engine, idle_seconds=2.0) as server:
         used, idle = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
         rows = used.run("ENDLESS").rows
@@ -132,7 +132,7 @@ def test_idle_sessions_are_closed_and_used_ones_stay(engine: DoorEngine) -> None
         assert engine.ended.wait(30)
 
 
-def test_too_many_sessions_are_refused(engine: DoorEngine) -> None:
+def test_too_many_sessions_are_refused(engine: ServedEngine) -> None:
     with run_server(engine, sessions_most=1) as server:
         first, second = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
         list(first.run("COUNT 1").rows)
@@ -143,7 +143,7 @@ def test_too_many_sessions_are_refused(engine: DoorEngine) -> None:
         second.close()
 
 
-def test_a_slow_reader_holds_the_rows_back(remote: RemoteEngine, engine: DoorEngine) -> None:
+def test_a_slow_reader_holds_the_rows_back(remote: RemoteEngine, engine: ServedEngine) -> None:
     rows = remote.run("ENDLESS").rows
     next(rows)
     before = -1
@@ -155,7 +155,7 @@ def test_a_slow_reader_holds_the_rows_back(remote: RemoteEngine, engine: DoorEng
     assert engine.ended.wait(30)
 
 
-def test_a_statement_can_be_cancelled(remote: RemoteEngine, engine: DoorEngine) -> None:
+def test_a_statement_can_be_cancelled(remote: RemoteEngine, engine: ServedEngine) -> None:
     failed: list[ReportedError] = []
 
     def wait() -> None:
@@ -171,7 +171,7 @@ def test_a_statement_can_be_cancelled(remote: RemoteEngine, engine: DoorEngine) 
     assert [told.report.condition for told in failed] == ["JETSQL.STATEMENT_CANCELLED"]
 
 
-def test_a_client_that_leaves_cancels_its_statement(server: RunningServer, engine: DoorEngine) -> None:
+def test_a_client_that_leaves_cancels_its_statement(server: RunningServer, engine: ServedEngine) -> None:
     connection = HTTPConnection(urlsplit(server.url).netloc, timeout=30)
     body = json.dumps({"statement": "WAIT"})
     connection.request("POST", "/v1/sql", body, {"Authorization": f"Bearer {TOKEN}"})
@@ -187,7 +187,7 @@ def test_cancelling_what_does_not_run(server: RunningServer) -> None:
 
 @contextmanager
 def waiting(
-    server: RunningServer, engine: DoorEngine, session: str | None, statement_id: str
+    server: RunningServer, engine: ServedEngine, session: str | None, statement_id: str
 ) -> Iterator[HTTPConnection]:
     """Run a statement that waits for its cancellation, and yield the connection whose response is to be read."""
     with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=30)) as connection:
@@ -202,7 +202,9 @@ def opened_session(server: RunningServer) -> str:
     return str(json.loads(request(server, "POST", "/v1/sessions").content)["session"])
 
 
-def test_a_statement_is_cancelled_by_a_client_that_knows_its_session(server: RunningServer, engine: DoorEngine) -> None:
+def test_a_statement_is_cancelled_by_a_client_that_knows_its_session(
+    server: RunningServer, engine: ServedEngine
+) -> None:
     mine, others = opened_session(server), opened_session(server)
     with waiting(server, engine, mine, "1") as connection:
         missing = request(server, "DELETE", f"/v1/sessions/{others}/statements/2")
@@ -214,7 +216,7 @@ def test_a_statement_is_cancelled_by_a_client_that_knows_its_session(server: Run
         assert b"STATEMENT_CANCELLED" in connection.getresponse().read()
 
 
-def test_ids_of_other_sessions_are_free_and_hidden(server: RunningServer, engine: DoorEngine) -> None:
+def test_ids_of_other_sessions_are_free_and_hidden(server: RunningServer, engine: ServedEngine) -> None:
     mine, others = opened_session(server), opened_session(server)
     with waiting(server, engine, mine, "1") as connection:
         again = json.dumps({"statement": "COUNT 1", "session": others, "id": "1"})
@@ -233,7 +235,7 @@ def test_a_statement_without_a_session_has_no_id_that_can_be_guessed(shared: Run
     assert "random UUID" in response.error["hint"]
 
 
-def test_a_statement_without_a_session_is_cancelled_by_its_id(server: RunningServer, engine: DoorEngine) -> None:
+def test_a_statement_without_a_session_is_cancelled_by_its_id(server: RunningServer, engine: ServedEngine) -> None:
     statement_id = str(uuid.uuid4())
     with waiting(server, engine, None, statement_id) as connection:
         assert request(server, "DELETE", f"/v1/sessions/None/statements/{statement_id}").status == 404
@@ -264,7 +266,7 @@ def test_loopback_has_several_names(shared: RunningServer, host: str) -> None:
     assert request(shared, "GET", "/v1/engine", Host=host).status == 200
 
 
-def test_health_needs_no_token(server: RunningServer, engine: DoorEngine) -> None:
+def test_health_needs_no_token(server: RunningServer, engine: ServedEngine) -> None:
     up = request(server, "GET", "/healthz", Authorization="")
     assert (up.status, json.loads(up.content)) == (200, {"status": "up"})
     engine.closed = True
@@ -363,16 +365,16 @@ def dying(answer: bytes) -> Iterator[str]:
     ids=["before the answer", "in the answer", "in an error"],
 )
 def test_a_connection_that_ends_is_lost_and_the_engine_may_have_done_what_was_asked(answer: bytes) -> None:
-    with dying(answer) as url, closing(HttpClient(url, TOKEN)) as door, pytest.raises(EngineError) as lost:
-        door.request("GET", "/v1/engine")
+    with dying(answer) as url, closing(HttpClient(url, TOKEN)) as client, pytest.raises(EngineError) as lost:
+        client.request("GET", "/v1/engine")
     assert lost.value.condition == "JETSQL.CONNECTION_LOST"
     assert not isinstance(lost.value, RequestNotSent)
 
 
 def test_a_connection_that_ends_in_the_rows_is_lost() -> None:
     answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\nff\r\n["
-    with dying(answer) as url, closing(HttpClient(url, TOKEN)) as door:
-        lines = door.stream_lines("/v1/sql", {})
+    with dying(answer) as url, closing(HttpClient(url, TOKEN)) as client:
+        lines = client.stream_lines("/v1/sql", {})
         assert next(lines) == b"{}\n"
         with pytest.raises(EngineError) as lost:
             list(lines)
@@ -491,7 +493,7 @@ def test_an_engine_that_tells_its_end_was_sent_something(remote: RemoteEngine) -
     assert not isinstance(told.value, RequestNotSent)
 
 
-def test_cancelling_when_the_engine_is_gone_is_fine(engine: DoorEngine) -> None:
+def test_cancelling_when_the_engine_is_gone_is_fine(engine: ServedEngine) -> None:
     with run_server(engine) as server:
         remote = RemoteEngine(server.url, TOKEN)
         rows = remote.run("ENDLESS").rows
@@ -502,7 +504,7 @@ def test_cancelling_when_the_engine_is_gone_is_fine(engine: DoorEngine) -> None:
         remote.run("COUNT 1")
 
 
-def test_an_engine_that_ends_in_the_middle_of_the_rows(engine: DoorEngine) -> None:
+def test_an_engine_that_ends_in_the_middle_of_the_rows(engine: ServedEngine) -> None:
     with run_server(engine) as server:
         remote = RemoteEngine(server.url, TOKEN)
         rows = remote.run("ENDLESS").rows

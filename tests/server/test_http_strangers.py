@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 
 from jetsql.server.auth import Access
 from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.server_engine import DoorEngine
+from tests.support.server_engine import ServedEngine
 
 AUTHORIZED = f"Authorization: Bearer {TOKEN}"
 BODY = '{"statement": "COUNT 1"}'
@@ -24,7 +24,7 @@ TWO = f"GET /v1/engine HTTP/1.1\r\nHost: localhost\r\n{AUTHORIZED}\r\nConnection
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RunningServer]:
-    with run_server(DoorEngine()) as server:
+    with run_server(ServedEngine()) as server:
         yield server
 
 

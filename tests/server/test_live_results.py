@@ -14,12 +14,12 @@ from jetsql.errors import EngineError, ReportedError
 from jetsql.live_rows import LiveMode
 from jetsql.server.statement_result import StatementResult
 from tests.support.http_server import TOKEN, RunningServer
-from tests.support.server_engine import DoorEngine
+from tests.support.server_engine import ServedEngine
 
 
 @pytest.fixture
-def engine() -> DoorEngine:
-    return DoorEngine()
+def engine() -> ServedEngine:
+    return ServedEngine()
 
 
 def test_batches_come_with_their_rows(remote: RemoteEngine) -> None:
@@ -63,7 +63,7 @@ def test_the_lines_of_a_live_answer(server: RunningServer) -> None:
     ]
 
 
-def test_a_slow_reader_holds_the_look_back(remote: RemoteEngine, engine: DoorEngine) -> None:
+def test_a_slow_reader_holds_the_look_back(remote: RemoteEngine, engine: ServedEngine) -> None:
     batches = remote.run("LOOK ENDLESS", live=True).batches
     next(next(batches).rows)
     before = -1
@@ -74,7 +74,7 @@ def test_a_slow_reader_holds_the_look_back(remote: RemoteEngine, engine: DoorEng
     assert engine.ended.wait(30)
 
 
-def test_leaving_ends_the_look_and_the_next_statement_runs(remote: RemoteEngine, engine: DoorEngine) -> None:
+def test_leaving_ends_the_look_and_the_next_statement_runs(remote: RemoteEngine, engine: ServedEngine) -> None:
     answer = remote.run("LOOK 1 ENDLESS", live=True)
     assert list(next(answer.batches).rows) == [(0,)]
     remote.abandon_response()
@@ -91,7 +91,7 @@ def test_an_engine_that_ends_in_the_middle_of_a_batch(remote: RemoteEngine, serv
             pass
 
 
-def test_a_session_that_is_closed_ends_its_looks(remote: RemoteEngine, engine: DoorEngine) -> None:
+def test_a_session_that_is_closed_ends_its_looks(remote: RemoteEngine, engine: ServedEngine) -> None:
     answer = remote.run("LOOK ENDLESS", live=True)
     other = remote.open_parallel()
     next(answer.rows)

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.server_engine import DoorEngine
+from tests.support.server_engine import ServedEngine
 
 DESCRIPTION = json.loads(resources.files("jetsql.server").joinpath("openapi.json").read_text(encoding="utf-8"))
 # A text may be a good request and no statement; and the token that a bad request was to lack is added to each.
@@ -25,7 +25,7 @@ SCHEMA = schemathesis.openapi.from_dict(DESCRIPTION)
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RunningServer]:
-    with run_server(DoorEngine(), sessions_most=100_000) as server:
+    with run_server(ServedEngine(), sessions_most=100_000) as server:
         yield server
 
 

@@ -17,7 +17,7 @@ from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
 from jetsql.settings import EndpointSettings
 from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.server_engine import DoorEngine
+from tests.support.server_engine import ServedEngine
 from tests.support.strangers import connect, half_open, is_closed
 
 NEVER = EndpointSettings(login_seconds=3600.0)
@@ -53,7 +53,10 @@ def post(statement: str, session: str = "") -> tuple[bytes, bytes]:
 
 
 def test_1500_half_open_connections_do_not_lock_out_a_client_at_the_same_address() -> None:
-    with run_server(DoorEngine(), settings=NEVER) as server, half_open(port_of(server), 1500, *BEGINNINGS) as strangers:
+    with (
+        run_server(ServedEngine(), settings=NEVER) as server,
+        half_open(port_of(server), 1500, *BEGINNINGS) as strangers,
+    ):
         assert counts(server) == [(0,), (1,)]
         surplus = strangers[: len(strangers) - NEVER.logins_most]
         assert all(is_closed(stranger) for stranger in surplus)
@@ -62,7 +65,7 @@ def test_1500_half_open_connections_do_not_lock_out_a_client_at_the_same_address
 
 @pytest.mark.parametrize("beginning", BEGINNINGS)
 def test_a_connection_without_the_token_is_closed(beginning: bytes) -> None:
-    with run_server(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as stranger:
+    with run_server(ServedEngine(), settings=SOON) as server, connect(port_of(server)) as stranger:
         stranger.sendall(beginning)
         assert is_closed(stranger)
 
@@ -70,7 +73,7 @@ def test_a_connection_without_the_token_is_closed(beginning: bytes) -> None:
 @pytest.mark.parametrize("drop", [b"x", b"1\r\nx\r\n", HEALTH])
 @pytest.mark.parametrize("beginning", BEGINNINGS)
 def test_bytes_that_trickle_do_not_keep_a_connection_open(beginning: bytes, drop: bytes) -> None:
-    with run_server(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as stranger:
+    with run_server(ServedEngine(), settings=SOON) as server, connect(port_of(server)) as stranger:
         stranger.sendall(beginning)
         assert trickles_until_closed(stranger, drop)
 
@@ -89,7 +92,7 @@ def trickles_until_closed(connection: socket.socket, drop: bytes) -> bool:
 
 
 def test_a_client_that_reads_no_responses_is_closed() -> None:
-    with run_server(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as stranger:
+    with run_server(ServedEngine(), settings=SOON) as server, connect(port_of(server)) as stranger:
         with pytest.raises(ConnectionError):
             while True:
                 stranger.sendall(HEALTH * 1000)
@@ -97,7 +100,7 @@ def test_a_client_that_reads_no_responses_is_closed() -> None:
 
 def test_a_connection_that_was_used_is_a_strangers_again() -> None:
     """A proxy may hand it to another client."""
-    with run_server(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as connection:
+    with run_server(ServedEngine(), settings=SOON) as server, connect(port_of(server)) as connection:
         head, body = post("NOTHING")
         connection.sendall(head + body)
         assert connection.recv(1)
@@ -106,7 +109,7 @@ def test_a_connection_that_was_used_is_a_strangers_again() -> None:
 
 
 def test_a_body_that_never_ends_is_given_up() -> None:
-    with run_server(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as connection:
+    with run_server(ServedEngine(), settings=SOON) as server, connect(port_of(server)) as connection:
         head, body = post("NOTHING")
         connection.sendall(head + body[:-1])
         assert is_closed(connection)
@@ -124,7 +127,7 @@ def wait_for_deadline(server: RunningServer, meanwhile: Callable[[], None] = lam
 
 
 def test_a_body_that_is_slow_with_the_token_arrives() -> None:
-    with run_server(DoorEngine(), settings=SOON) as server, connect(port_of(server)) as connection:
+    with run_server(ServedEngine(), settings=SOON) as server, connect(port_of(server)) as connection:
         body = json.dumps({"statement": "COUNT 1"}).encode()
         head = f"POST /v1/sql HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close\r\n"
         connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
@@ -135,7 +138,7 @@ def test_a_body_that_is_slow_with_the_token_arrives() -> None:
 
 
 def test_a_statement_that_takes_longer_than_the_deadline_goes_on() -> None:
-    engine = DoorEngine()
+    engine = ServedEngine()
     with run_server(engine, settings=EndpointSettings(login_seconds=0.3, logins_most=1)) as server:
         with closing(RemoteEngine(server.url, TOKEN)) as client:
             failed: list[str] = []
@@ -159,7 +162,7 @@ def test_a_statement_that_takes_longer_than_the_deadline_goes_on() -> None:
 
 def test_every_statement_thread_and_more_have_a_connection() -> None:
     """256 statements run at once, and the ones after them wait; none of them is refused."""
-    with run_server(DoorEngine(), settings=SOON) as server:
+    with run_server(ServedEngine(), settings=SOON) as server:
         clients = [HTTPConnection(urlsplit(server.url).netloc, timeout=60) for _ in range(600)]
         for client in clients:
             client.request("POST", "/v1/sql", json.dumps({"statement": "WAIT"}), {"Authorization": f"Bearer {TOKEN}"})
@@ -172,7 +175,7 @@ def test_every_statement_thread_and_more_have_a_connection() -> None:
 
 
 def test_a_request_above_the_limit_of_connections_gets_the_error_of_the_endpoint() -> None:
-    with run_server(DoorEngine(), settings=NEVER, connections_most=8) as server, ExitStack() as stack:
+    with run_server(ServedEngine(), settings=NEVER, connections_most=8) as server, ExitStack() as stack:
         for _ in range(7):
             client = stack.enter_context(closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)))
             client.request("POST", "/v1/sql", json.dumps({"statement": "WAIT"}), {"Authorization": f"Bearer {TOKEN}"})

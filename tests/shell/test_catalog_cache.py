@@ -23,19 +23,19 @@ from jetsql.shell.completion.completer import ShellCompleter
 from jetsql.shell.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableKey, TableName
 from jetsql.shell.session.engine_connection import EngineConnection
 from tests.support.http_server import TOKEN, run_server
-from tests.support.server_engine import DoorEngine, DoorSession
+from tests.support.server_engine import ServedEngine, ServedSession
 
 Row = tuple[Any, ...]
 
 
 @dataclass
-class CatalogEngine(DoorEngine):
+class CatalogEngine(ServedEngine):
     """An engine that knows some names. queries: those it received, in order."""
 
     queries: list[str] = field(default_factory=list)
     tables: list[str] = field(default_factory=lambda: ["orders", "Big Orders"])
 
-    def session(self) -> DoorSession:
+    def session(self) -> ServedSession:
         return CatalogSession(self)
 
     def run(self, text: str) -> StatementResult:
@@ -44,7 +44,7 @@ class CatalogEngine(DoorEngine):
         return result(columns, [("01", "totals", "RUNNING", None), ("00", "old", "FAILED", "broken")])
 
 
-class CatalogSession(DoorSession):
+class CatalogSession(ServedSession):
     engine: CatalogEngine
 
     def run(self, text: str, parameters: Any = None, live: Any = False) -> StatementResult:

@@ -181,9 +181,9 @@ def clean(shell: ShellTerminal) -> None:
 def assert_nothing_is_left(home: Path) -> None:
     found = find_engine(home)
     assert found is not None
-    door = HttpClient(found.note.url, found.note.token)
-    until(lambda: (about := door.request("GET", "/v1/engine"))["statements"] == 0 and about["sessions"] == 0)
-    door.close()
+    client = HttpClient(found.note.url, found.note.token)
+    until(lambda: (about := client.request("GET", "/v1/engine"))["statements"] == 0 and about["sessions"] == 0)
+    client.close()
     remote = RemoteEngine(found.note.url, found.note.token)
     assert list(remote.run("SELECT name FROM jetsql.jobs WHERE status <> 'FAILED'").rows) == []
     remote.close()

@@ -38,7 +38,7 @@ from jetsql.shell.top.top_state import (
 )
 from jetsql.shell.top.top_view import field_lines, render
 from tests.support.http_server import TOKEN, run_server
-from tests.support.server_engine import DoorEngine, DoorSession
+from tests.support.server_engine import ServedEngine, ServedSession
 from tests.support.terminal import columns
 
 ORDERS = TopJob(
@@ -383,8 +383,8 @@ def pulse(name: str, **changes: object) -> JobSample:
     return JobSample(replace(reading, **changes), 5.0, (0.0, 1.0))  # type: ignore[arg-type]
 
 
-def test_jobs_come_through_the_door_and_the_lost_engine_is_told() -> None:
-    engine, lost_engines = DoorEngine(jobs_now=[pulse("orders"), pulse("new", latest=None)]), list[RemoteEngine]()
+def test_jobs_come_over_http_and_a_lost_engine_is_reported() -> None:
+    engine, lost_engines = ServedEngine(jobs_now=[pulse("orders"), pulse("new", latest=None)]), list[RemoteEngine]()
     with run_server(engine) as server:
         remote = RemoteEngine(server.url, TOKEN)
         jobs = EngineJobSource(lambda: remote, lost_engines.append)
@@ -401,14 +401,14 @@ def test_jobs_come_through_the_door_and_the_lost_engine_is_told() -> None:
     remote.abandon_response()
 
 
-class DescribedEngine(DoorEngine):
+class DescribedEngine(ServedEngine):
     """An engine that answers DESCRIBE and SHOW JOB HISTORY."""
 
-    def session(self) -> DoorSession:
+    def session(self) -> ServedSession:
         return DescribedSession(self)
 
 
-class DescribedSession(DoorSession):
+class DescribedSession(ServedSession):
     def run(self, text: str, parameters: object = None, live: bool = False) -> StatementResult:
         if text.startswith("DESCRIBE"):
             return StatementResult(columns(key="string", value="string"), iter([("id", "1"), ("comment", None)]))

@@ -22,7 +22,7 @@ from tests.support.stub_engine import StubEngine, StubReport
 
 
 @dataclass
-class DoorSession:
+class ServedSession:
     """A session with these statements, in addition to those of `StubEngine`.
 
     USE NAME         sets the schema             SET, DECLARE, CACHE, CREATE   do nothing
@@ -30,7 +30,7 @@ class DoorSession:
     ARGS             returns the parameters      LOOK N ...                    returns live batches of N or ENDLESS rows
     """
 
-    engine: DoorEngine
+    engine: ServedEngine
     current: str = "default"
 
     def run(self, text: str, parameters: Any = None, live: bool = False) -> StatementResult:
@@ -109,7 +109,7 @@ def _taken(sink: io.BytesIO) -> bytes:
 
 
 @dataclass
-class DoorEngine:
+class ServedEngine:
     """An engine, and the events of its statements."""
 
     statements: StubEngine = field(default_factory=StubEngine)
@@ -119,9 +119,10 @@ class DoorEngine:
     fetched: int = 0  # rows of ENDLESS so far
     jobs_now: list[JobSample] = field(default_factory=list)
     closed: bool = False
+    home: str = "nowhere"
 
-    def session(self) -> DoorSession:
-        return DoorSession(self)
+    def session(self) -> ServedSession:
+        return ServedSession(self)
 
     def run(self, text: str) -> StatementResult:
         return StatementResult((Column("name"), Column("said")), iter([("j", text)]))
@@ -134,7 +135,7 @@ class DoorEngine:
         return tuple(self.jobs_now)
 
     def about(self) -> dict[str, Any]:
-        return {"version": "0", "home": "nowhere"}
+        return {"version": "0", "home": self.home}
 
     def without_secrets(self, text: str) -> str:
         return text

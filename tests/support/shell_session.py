@@ -21,13 +21,13 @@ from jetsql.shell.repl.loop import Shell
 from jetsql.shell.session.engine_connection import ShellStartupReporter
 from jetsql.shell.settings.shell_settings import ShellSettings
 from tests.support.http_server import TOKEN
-from tests.support.server_engine import DoorEngine
+from tests.support.server_engine import ServedEngine
 
 CTRL_C, CTRL_D, ENTER, ALT_ENTER, ESC, UP = "\x03", "\x04", "\r", "\x1b\r", "\x1b", "\x1b[A"
 
 
 @dataclass
-class ShellEngine(DoorEngine):
+class ShellEngine(ServedEngine):
     """An engine without Spark for the shell. jobs: name, status and last error, as SHOW ALL JOBS returns them."""
 
     jobs: list[tuple[str, str, str | None]] = field(default_factory=list)

@@ -23,7 +23,7 @@ from tests.support.strangers import half_open
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientTestEngine]:
     with ExitStack() as stack:
         with soft_limit_of_files(1024):  # what most systems start programs with
-            engine = stack.enter_context(run_engine(tmp_path_factory.mktemp("doors")))
+            engine = stack.enter_context(run_engine(tmp_path_factory.mktemp("endpoints")))
         yield engine
 
 
@@ -52,7 +52,7 @@ def test_clients_of_spark_speak_jetsql(engine: ClientTestEngine, name: str) -> N
 
 
 @pytest.mark.spark
-def test_status_tells_where_the_doors_are_and_nobody_sees_the_token(engine: ClientTestEngine) -> None:
+def test_status_shows_the_endpoints_without_the_token(engine: ClientTestEngine) -> None:
     shown = run_jetsql(engine.home, "status").stdout
     assert engine.connect in shown and engine.thrift in shown and engine.token not in shown
     commands = command_lines(psutil.Process(engine.pid))
