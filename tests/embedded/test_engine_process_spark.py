@@ -125,7 +125,7 @@ def test_the_log_tells_whose_messages_are_whose(jetsql: Cli) -> None:
     reader = LogReader(jetsql.home)
     whole = list(records(reader.lines()))
     reader.close()
-    assert any("jetsql.embedded.engine_process: The engine answers" in record.text and record.time for record in whole)
+    assert any("jetsql.embedded.engine_process: The engine is ready" in record.text and record.time for record in whole)
     assert (jetsql.home / "engine.log").stat().st_mode & 0o777 == 0o600
 
 

@@ -153,7 +153,7 @@ def lose_the_engine(shell: ShellTerminal, home: Path) -> None:
     shell.wait_for("Running ...")
     kill_engine(home)
     shown = shell.wait_for("The shell reconnects.")
-    assert "while this ran: WAIT FOR JOB evens UNTIL BATCH 1000000" in shown
+    assert "while this statement ran: WAIT FOR JOB evens UNTIL BATCH 1000000" in shown
     assert "Settings (SET), temporary views and variables of the old session are lost" in shown
     shell.wait_for("engine up · 1 running")
     clean(shell)

@@ -194,7 +194,7 @@ def test_a_file_that_never_ends_is_no_secret(sql: Sql, postgres: Postgres) -> No
     options = postgres.options("public.none", user="secret:file:/dev/zero")
     report = sql.error(f"CREATE TABLE other {options}")
     assert report.condition == "JETSQL.SECRET_NOT_READABLE"
-    assert "more than 64 KiB" in report.message
+    assert "larger than 64 KiB" in report.message
 
 
 # One list of names

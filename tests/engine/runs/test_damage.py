@@ -140,7 +140,7 @@ def test_a_damaged_checkpoint_is_refused_until_it_is_put_back(source: Sql) -> No
         assert source.status("j") == "SUSPENDED"
     title, words = last_event(source)
     assert (title, words.startswith("The run could not start: ")) == ("suspended by an error", True)
-    assert words.count("backup") == 1
+    assert words.count("from a backup") == 1
     source("RESUME JOB j")
     assert ids(source) == [1, 2, 3]
 

@@ -39,7 +39,7 @@ def numbers(kafka: Kafka, topic: str) -> Counter[int]:
 def test_rows_go_through_while_their_batch_lasts(sql: Sql, kafka: Kafka, topic: str, tables: str) -> None:
     send(kafka, topic, range(10))
     told = sql(f"CREATE JOB j {REAL_TIME} AS INSERT INTO out (value) SELECT value FROM STREAM t WHERE offset > 1")
-    assert "rows are written as they come" in told[0][3] and "at least once" in told[0][3]
+    assert "rows are written as they arrive" in told[0][3] and "at least once" in told[0][3]
     shown = dict(sql("DESCRIBE JOB j"))
     assert shown["delivery"].startswith("at least once") and "realTime" in shown["trigger"]
     send(kafka, topic, range(10, 20))

@@ -146,9 +146,9 @@ def test_rows_that_would_be_others_when_they_come_again(topics: Topics) -> None:
     insert = "INSERT INTO sink (key, value) SELECT /*+ REPARTITION(3) */ key, value FROM STREAM source"
     exactly = "OPTIONS ('processingGuarantee' = 'exactlyOnce')"
     refused = topics.sql.error(f"CREATE JOB j {exactly} AS {insert}")
-    assert refused.condition == "JETSQL.GUARANTEE_NOT_POSSIBLE" and "Repartition spreads" in refused.message
+    assert refused.condition == "JETSQL.GUARANTEE_NOT_POSSIBLE" and "Repartition distributes" in refused.message
     topics.sql(f"CREATE JOB j {QUICK} AS {insert}")
-    assert dict(topics.sql("DESCRIBE JOB j"))["delivery"].startswith("at least once: Repartition spreads")
+    assert dict(topics.sql("DESCRIBE JOB j"))["delivery"].startswith("at least once: Repartition distributes")
     uuids = "INSERT INTO sink (key, value) SELECT key, CAST(uuid() AS BINARY) FROM STREAM source"
     topics.sql(f"CREATE JOB each {exactly} AS {uuids}")
 
