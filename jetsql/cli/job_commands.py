@@ -36,7 +36,6 @@ _JOB_COLUMNS: Final = (
 _SNAPSHOT_COLUMNS: Final = ("created", "size_bytes", "job", "name", "batch")
 _FULL_SNAPSHOT_COLUMNS: Final = ("job_id", "age_seconds", "statement")
 _NAME_CHARS: Final = 24
-_RESTARTABLE: Final = ("RUNNING", "STARTING", "NOT_RUNNING")
 
 JOB_ARGUMENT: Final = click.argument("job", metavar="JOB")
 
@@ -236,10 +235,12 @@ def _restart_all(engine: RemoteEngine, console: Console, flags: Any) -> ExitCode
     """Restart every running job, also after the restart of another job failed."""
     from jetsql.cli.statement_commands import error_text
     from jetsql.errors import ReportedError
+    from jetsql.jobs.model.job import Status
 
+    restartable = (Status.RUNNING, Status.STARTING, Status.NOT_RUNNING)
     results, code = [], ExitCode.SUCCESS
     for job_id, status, name in select_columns(engine.run("SHOW JOBS"), ("id", "status", "name")).table:
-        if status not in _RESTARTABLE:
+        if status not in restartable:
             continue
         try:
             results.append(run_job_command(engine, console, _restart_command(job_id, name)))

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Shape = Callable[[Rows, Format], Rows]
 
-_IN_TRANSITION: Final = ("STARTING", "COMPLETING")  # NOT_RUNNING may last long, and the row has its reason
 _STOPPED_WAITING: Final = "Stopped waiting. The engine continues {}; `jetsql list-jobs` shows the status."
 
 
@@ -129,9 +128,12 @@ def _fetch(rows: Rows) -> FetchedRows:
 
 def _job_in_transition(fetched: FetchedRows) -> str | None:
     """Return the id of the job if it is in transition, otherwise None."""
+    from jetsql.jobs.model.job import Status
+
+    in_transition = (Status.STARTING, Status.COMPLETING)  # NOT_RUNNING may last long, and the row has its reason
     names = [column.name for column in fetched.columns]
     rows = [dict(zip(names, row, strict=True)) for row in fetched.table]
-    return next((str(row["id"]) for row in rows if row.get("status") in _IN_TRANSITION), None)
+    return next((str(row["id"]) for row in rows if row.get("status") in in_transition), None)
 
 
 def select_columns(rows: Rows, names: Iterable[str]) -> FetchedRows:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Final
 
 from jetsql.language.statement import Body
 
 
-class Status(Enum):
-    """The status of a job, by Hazelcast Jet's names."""
+class Status(StrEnum):
+    """The status of a job, by Hazelcast Jet's names. Equal to its text, as clients of an engine receive it."""
 
     NOT_RUNNING = "NOT_RUNNING"
     STARTING = "STARTING"

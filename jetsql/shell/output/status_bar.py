@@ -11,7 +11,7 @@ from typing import Any, Final
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from jetsql.errors import EngineError, ReportedError
-from jetsql.jobs.model.job import CANCELLED
+from jetsql.jobs.model.job import CANCELLED, Status
 from jetsql.shell.session.background_threads import FailureHandler, run_until_stopped
 from jetsql.shell.session.engine_connection import (
     BackgroundConnection,
@@ -52,13 +52,13 @@ def count_jobs(jobs: Iterable[Mapping[str, Any]]) -> JobCounts:
 
 def _classify_job(job: Mapping[str, Any]) -> str:
     status, error = job["status"], job["last_error"]
-    if status == "RUNNING":
+    if status == Status.RUNNING:
         return "running"
-    if status.startswith("SUSPENDED"):
+    if status in (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT):
         return "suspended_by_error" if error else "suspended"
-    if status == "FAILED":
+    if status == Status.FAILED:
         return "" if error is None or CANCELLED.message in error else "failed"
-    return "" if status == "COMPLETED" else "in_transition"
+    return "" if status == Status.COMPLETED else "in_transition"
 
 
 class JobPoller:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from jetsql.jobs.model.job import Status
+
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _THOUSANDS: Final = ("", "k", "M", "G", "T")
 _BYTES: Final = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -31,7 +33,7 @@ class TopJob:
 
     @property
     def has_ended(self) -> bool:
-        return self.status in ("FAILED", "COMPLETED")
+        return self.status in (Status.FAILED, Status.COMPLETED)
 
 
 def parse_job(metrics: Mapping[str, Any]) -> TopJob:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
+from jetsql.jobs.model.job import Status
 from jetsql.shell.top.top_jobs import TopJob
 
 
@@ -78,10 +79,18 @@ class TopState:
         return next((job for job in visible_jobs(self) if job.id == self.selected), None)
 
 
-_RANK: Final = {
+_RANK: Final[Mapping[str, int]] = {
     status: rank
     for rank, status in enumerate(
-        ("FAILED", "SUSPENDED", "SUSPENDED_EXPORTING_SNAPSHOT", "NOT_RUNNING", "COMPLETING", "STARTING", "RUNNING")
+        (
+            Status.FAILED,
+            Status.SUSPENDED,
+            Status.SUSPENDED_EXPORTING_SNAPSHOT,
+            Status.NOT_RUNNING,
+            Status.COMPLETING,
+            Status.STARTING,
+            Status.RUNNING,
+        )
     )
 }
 _KEYS: Final[Mapping[SortOrder, Callable[[TopJob], tuple[float, str]]]] = {

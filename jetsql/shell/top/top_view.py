@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from jetsql.jobs.model.job import Status
 from jetsql.output.terminal_text import pad, printable, truncate, width, wrap
 from jetsql.shell.output.screen import ScreenSize
 from jetsql.shell.top.top_jobs import TopJob, format_bytes, format_count, format_seconds, sparkline
@@ -27,8 +28,13 @@ STYLE: Final = {
     "question": "ansiyellow bold",
 }
 
-_STATUS_STYLE: Final = {"RUNNING": "good", "FAILED": "bad", "SUSPENDED": "bad", "COMPLETED": "quiet"}
-_STATUS_LABELS: Final = {"SUSPENDED_EXPORTING_SNAPSHOT": "EXPORTING"}
+_STATUS_STYLE: Final[Mapping[str, str]] = {
+    Status.RUNNING: "good",
+    Status.FAILED: "bad",
+    Status.SUSPENDED: "bad",
+    Status.COMPLETED: "quiet",
+}
+_STATUS_LABELS: Final[Mapping[str, str]] = {Status.SUSPENDED_EXPORTING_SNAPSHOT: "EXPORTING"}
 _SPARKLINE_SIZE: Final = 15
 _MAX_NAME: Final = 40
 _MIN_ERROR: Final = 16
@@ -65,7 +71,7 @@ class _Column:
 
 
 def _status_style(job: TopJob) -> str:
-    if job.status == "SUSPENDED" and not job.error:
+    if job.status == Status.SUSPENDED and not job.error:
         return "moving"
     return _STATUS_STYLE.get(job.status, "moving")
 
@@ -184,7 +190,7 @@ def _render_job(job: TopJob, columns: list[_Column], rest: int, room: int, selec
         text = pad(truncate(column.text(job), column.size), column.size, column.right_aligned)
         parts += [(column.style(job), text), ("", "  ")]
     if rest >= _MIN_ERROR:
-        parts.append(("bad" if job.status != "RUNNING" else "quiet", truncate(printable(job.error), rest)))
+        parts.append(("bad" if job.status != Status.RUNNING else "quiet", truncate(printable(job.error), rest)))
     used = sum(width(text) for _, text in parts)
     if selected:
         return [("selected", "".join(text for _, text in parts) + " " * (room - used))]
