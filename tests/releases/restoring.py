@@ -53,7 +53,8 @@ def restore_store(recorded: Path, home: Path, created: Mapping[str, int]) -> Non
     with closing(sqlite3.connect(store)) as connection:
         connection.executescript((recorded / "store.sql").read_text().replace(HOME, str(home)))
         for job, record in connection.execute("SELECT id, record FROM jobs").fetchall():
-            analysis = (facts := json.loads(record))["plan"]["analysis"]
+            facts = json.loads(record)
+            analysis = facts.get("version", facts)["plan"]["analysis"]  # 0.1 has no version in a job
             for table in (analysis["sink"], *analysis["sources"]):
                 _recreated(table, created)
             connection.execute("UPDATE jobs SET record = ? WHERE id = ?", (json.dumps(facts), job))
