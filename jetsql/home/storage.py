@@ -51,7 +51,7 @@ class Storage:
     @property
     def streaming_selects(self) -> str:
         """Return the folder for the checkpoints of streaming selects; it is emptied when the engine starts."""
-        return f"{self.root}/looks"
+        return f"{self.root}/streaming-selects"
 
     @property
     def warehouse(self) -> str:

@@ -187,4 +187,4 @@ def assert_nothing_is_left(home: Path) -> None:
     remote = RemoteEngine(found.note.url, found.note.token)
     assert list(remote.run("SELECT name FROM jetsql.jobs WHERE status <> 'FAILED'").rows) == []
     remote.close()
-    assert list((home / "looks").glob("*")) == []
+    assert list((home / "streaming-selects").glob("*")) == []

@@ -39,13 +39,13 @@ def stream(sql: Sql) -> Iterator[Sql]:
 @pytest.fixture
 def hurried(engine: EmbeddedEngine) -> Iterator[None]:
     """Give a streaming SELECT the time for its first batches only."""
-    streaming_selects.connect(engine.spark, str(engine.home / "looks"), 3.0)
+    streaming_selects.connect(engine.spark, str(engine.home / "streaming-selects"), 3.0)
     yield
-    streaming_selects.connect(engine.spark, str(engine.home / "looks"), 10.0)
+    streaming_selects.connect(engine.spark, str(engine.home / "streaming-selects"), 10.0)
 
 
 def left(engine: EmbeddedEngine) -> list[Path]:
-    return list((engine.home / "looks").glob("*"))
+    return list((engine.home / "streaming-selects").glob("*"))
 
 
 def live(sql: Sql, text: str) -> Live:
@@ -200,9 +200,9 @@ def queries(sql: Sql) -> list[str]:
 
 
 def test_what_a_killed_engine_left_goes_at_the_next_start(engine: EmbeddedEngine, hurried: None) -> None:
-    of_killed = engine.home / "looks" / "jetsql-look-1" / "offsets"
+    of_killed = engine.home / "streaming-selects" / "jetsql-select-1" / "offsets"
     os.makedirs(of_killed)
-    streaming_selects.connect(engine.spark, str(engine.home / "looks"), 3.0)
+    streaming_selects.connect(engine.spark, str(engine.home / "streaming-selects"), 3.0)
     assert left(engine) == []
 
 
