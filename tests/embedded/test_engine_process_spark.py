@@ -131,8 +131,15 @@ def test_the_log_tells_whose_messages_are_whose(jetsql: Cli) -> None:
 
 @pytest.mark.slow
 def test_an_engine_that_runs_out_of_memory_ends_and_is_started_again(jetsql: Cli) -> None:
+    jetsql(
+        "-e",
+        """
+        CREATE TABLE arriving (id BIGINT) USING json; CREATE TABLE arrived (id BIGINT) USING parquet;
+        CREATE JOB survives AS INSERT INTO arrived SELECT id FROM STREAM arriving
+        """,
+    )
     first = psutil.Process(jetsql.note.pid)
     jetsql("-e", "SELECT size(collect_list(repeat('x', 1000))) FROM range(10000000)", code=3)
     until(lambda: not first.is_running() or first.status() == psutil.STATUS_ZOMBIE)
-    assert {job["name"] for job in jetsql.rows("list-jobs")} == {"breaks"}
+    assert "survives" in {job["name"] for job in jetsql.rows("list-jobs")}
     assert "OutOfMemoryError" in (jetsql.home / "engine.log").read_text()
