@@ -105,12 +105,10 @@ def ensure_engine(
     would be ignored.
     """
     from jetsql.client import find_engine as engines
-    from jetsql.errors import EngineError
 
     engine = engines.find_engine(settings.home, keep_connection=keep_connection)
     if engine is None and flags.no_start:
-        message = f"No engine runs on {settings.home}."
-        raise EngineError("ENGINE_NOT_REACHABLE", message, hint="Start it with `jetsql start`.")
+        raise engines.no_engine(settings.home)
     if engine is None:
         with report_start(console):
             engine = engines.find_or_start_engine(settings, start_flags(settings, flags), flags.conf)

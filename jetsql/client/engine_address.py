@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from jetsql.errors import EngineError
 from jetsql.jobs.model.redaction import redact_url
 
 _OPTIONS: Final = ("home", "start", "token", "schema", "tls")
@@ -38,14 +37,13 @@ class EngineAddress:
         if self.url is not None:
             return self.url, self.token
         # A URL does not need these, and a client with a URL may not have their dependencies installed.
-        from jetsql.client.find_engine import find_engine, find_or_start_engine
+        from jetsql.client.find_engine import find_engine, find_or_start_engine, no_engine
         from jetsql.settings import load
 
         settings = load(home=self.home)
         engine = find_or_start_engine(settings) if self.start else find_engine(settings.home)
         if engine is None:
-            hint = "Start it with `jetsql start`."
-            raise EngineError("ENGINE_NOT_REACHABLE", f"No engine runs on {settings.home}.", hint=hint)
+            raise no_engine(settings.home)
         return engine.note.url, engine.note.token
 
 

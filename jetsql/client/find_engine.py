@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -91,6 +92,12 @@ def _other_version(home: Path, note: EngineNote) -> EngineError:
         f"version {API}.",
         hint=f"Use JetSQL {note.version}, or stop the engine with it and start it with JetSQL {VERSION}.",
     )
+
+
+def no_engine(home: Path) -> EngineError:
+    """Return the error for a home on which no engine runs."""
+    hint = f"Start it with `jetsql start --home {shlex.quote(str(home))}`."
+    return EngineError("ENGINE_NOT_REACHABLE", f"No engine runs on {home}.", hint=hint)
 
 
 def silent_engine_state(home: Path) -> str | None:
