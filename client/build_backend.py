@@ -22,7 +22,7 @@ ROOT: Final = CLIENT.parent
 
 
 class UnsupportedOperation(Exception):
-    """What PEP 517 calls the refusal of a source distribution."""
+    """The error by which PEP 517 lets a backend refuse to build a source distribution."""
 
 
 def copy_project(target: Path) -> None:

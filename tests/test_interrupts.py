@@ -11,7 +11,7 @@ STATUS = 130
 
 
 class Life:
-    """What was said and how the process was left, by a clock that the test turns."""
+    """A process with a clock that the test turns: its messages and exit codes."""
 
     def __init__(self) -> None:
         self.said: list[str] = []

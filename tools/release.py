@@ -184,11 +184,11 @@ def check_files() -> None:
     compare(SDIST, members & sources, sources)
 
 
-def compare(what: str, found: Collection[str], expected: Collection[str]) -> None:
+def compare(name: str, found: Collection[str], expected: Collection[str]) -> None:
     """Raise ReleaseError if two lists of files differ."""
     missing, surplus = sorted({*expected} - {*found}), sorted({*found} - {*expected})
     if missing or surplus:
-        raise ReleaseError(f"{what} lacks {missing or 'nothing'} and has {surplus or 'nothing'} that it should not.")
+        raise ReleaseError(f"{name} lacks {missing or 'nothing'} and has {surplus or 'nothing'} that it should not.")
 
 
 # --- trying ----------------------------------------------------------------------------------------------------------

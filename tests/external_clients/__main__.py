@@ -1,4 +1,4 @@
-"""Try the clients of other projects with an engine, and print the table of the README."""
+"""Try the clients of other projects with an engine, and print the table of docs/reference/clients.md."""
 
 from __future__ import annotations
 

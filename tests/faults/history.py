@@ -19,11 +19,11 @@ from tests.faults.rounds import CONTINUED, NEXT_TITLES, Round
 
 @dataclass(frozen=True)
 class Mark:
-    """How far a job's history was at a death. job: its id, empty when there was no such job."""
+    """The state of a job's history when its engine died."""
 
     place: str
     name: str
-    job: str
+    job: str  # the id; empty when there was no such job
     rows: int
     titles: tuple[str, ...]
 
@@ -64,12 +64,12 @@ def _mark(store: Store, place: FailPoint) -> Mark:
 
 
 def _first_after(store: Store, mark: Mark) -> str:
-    """The job that was not there at the death and was made after it."""
+    """Return the id of the job that was created after the death; empty for none."""
     return next((job.id for job in store.all_jobs() if job.name == mark.name), "")
 
 
 def store_faults(path: Path, standing: tuple[Kind, ...]) -> list[str]:
-    """What is wrong in the store after everything has ended well. standing: the jobs that are made once and stay."""
+    """Return the faults of the store after the last run. standing: the jobs that are made once and stay."""
     with closing(Store(path)) as store:
         jobs = store.all_jobs()
         found = [words for job in jobs for words in _history_faults(job, store.history(job.id))]

@@ -20,7 +20,7 @@ TOO = 1_000_000  # what the second job into the same table adds to its ids
 
 @dataclass(frozen=True)
 class Facts:
-    """What the expected rows follow from."""
+    """The facts from which the expected rows follow."""
 
     source: Source
     inserted: tuple[int, ...]  # ids that others put into the table `copy`

@@ -46,11 +46,11 @@ class Death:
 
 @dataclass
 class Outcome:
-    """What the matrix found. wrong: what no place alone is to blame for. losses: by job."""
+    """The findings of the matrix."""
 
     deaths: list[Death] = field(default_factory=list)
-    losses: dict[str, Loss] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)
+    losses: dict[str, Loss] = field(default_factory=dict)  # by job
+    wrong: list[str] = field(default_factory=list)  # faults that no single fail point caused
     wrong_at: dict[str, list[str]] = field(default_factory=dict)
     looks: int = 0
     polls: int = 0
@@ -59,7 +59,7 @@ class Outcome:
 
     @property
     def faults(self) -> list[str]:
-        """Everything that is not as it must be, in words; empty when all is well."""
+        """Return a description of each fault; empty without faults."""
         lossy = [f"{name}: {loss.words}" for name, loss in self.losses.items() if loss.words]
         at = [f"{place}: {words}" for place, found in self.wrong_at.items() for words in found]
         return [*lossy, *at, *self.wrong]

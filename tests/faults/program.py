@@ -93,7 +93,7 @@ class Start:
                 self.rows(f"RESUME JOB {name}")
 
     def _insert(self, number: int) -> None:
-        """What others put into a table beside the jobs."""
+        """Insert rows into a table, as programs other than the jobs do."""
         if "copy" in self.scenario.polled:
             self.rows(f"INSERT INTO copy VALUES ({number})")
 
@@ -106,7 +106,7 @@ class Start:
             self.rows(f"WAIT FOR JOB {kind.name} UNTIL {until} TIMEOUT 120")
 
     def _expected_rows(self) -> Iterator[tuple[str, int]]:
-        """How many rows the open session has to see; the engine's own session is told to look anew for it."""
+        """Yield the row count of each table that the open session has to see, after a REFRESH."""
         for table in self.scenario.polled:
             self.rows(f"REFRESH TABLE {table}")
             [[count]] = self.rows(f"SELECT {'sum(n)' if table == 'digits' else 'count(*)'} FROM {table}")

@@ -68,7 +68,7 @@ class Round:
 
     @property
     def waits(self) -> bool:
-        """Whether its last place is the writer's, at which everything stops that statements ask for."""
+        """Return whether the last fail point is in the store's writer, for which all statements wait."""
         return bool(self.places) and self.places[-1].startswith(("storing-", "stored-"))
 
 

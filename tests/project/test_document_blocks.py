@@ -1,4 +1,4 @@
-"""Every SQL, Python and shell block of README.md and of the pages in docs/ runs, so that what they show is true.
+"""Run every SQL, Python and shell block of README.md and of the pages in docs/, so that the pages stay true.
 
 A page is a story: its blocks run in their order against one engine that all pages share, a process of its own. Each
 page begins with an empty schema `default`. Blocks of these languages are run: `sql` (a script, one session a page),

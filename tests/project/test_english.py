@@ -72,7 +72,7 @@ MESSAGE = re.compile(r"[A-Z`'{].* .*[.?!]", re.DOTALL)
 PROPERTIES = frozenset(("property", "cached_property", "setter", "getter"))
 
 FOLDERS = sorted(
-    {path.parent for top in ("jetsql", "tools", "benchmarks") for path in (ROOT / top).rglob("*.py")}
+    {path.parent for top in ("jetsql", "client", "tools", "benchmarks") for path in (ROOT / top).rglob("*.py")}
 )  # one case for each package
 
 

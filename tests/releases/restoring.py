@@ -29,7 +29,7 @@ def restore_server(recorded: Path, server: Postgres) -> None:
 
 
 def restore_files(recorded: Path, home: Path) -> None:
-    """Everything but the store: without it the engine that makes the catalogue starts no job."""
+    """Restore everything but the store: without it, the engine that creates the catalogue starts no job."""
     for path in sorted(recorded.rglob("*")):
         if path.is_file() and path.parent != recorded:
             copied = home / path.relative_to(recorded)

@@ -62,7 +62,7 @@ def at(marked: str) -> tuple[Candidate, ...]:
 
 
 def texts(marked: str, *sorts: CandidateKind) -> list[str]:
-    """What is offered, of some sorts only where they are given, functions never without being asked for."""
+    """Return the candidates' texts: of the given kinds, or of all kinds except functions."""
     found = at(marked)
     return [each.text for each in found if (each.kind in sorts if sorts else each.kind is not CandidateKind.FUNCTION)]
 

@@ -48,7 +48,7 @@ def test_a_sitting(tmp_path: Path, home: Path) -> None:
 
 
 def begin(shell: ShellTerminal) -> None:
-    """What is typed while the engine starts is run when it is up."""
+    """Type while the engine starts; the shell runs it when the engine is up."""
     shell.wait_for("engine: starting the engine ...")
     shell.press("CREATE TABLE ticks USING rate OPTIONS (rowsPerSecond 5);\r")
     shell.wait_for("Waiting for the engine")

@@ -136,7 +136,7 @@ class Engine:
             self.sql(f"WAIT FOR JOB {job} UNTIL BATCH {batch}")
 
     def check_once(self, job: str, table: str) -> None:
-        """Every number is in the table that the job has read, and each once."""
+        """Check that every number that the job has read is in the table once."""
         self.sql(f"SUSPEND JOB {job}")
         [rows] = self.sql(f"SELECT count(*) AS n, count(DISTINCT value) AS once, max(value) AS last FROM {table}")
         assert rows["n"] == rows["once"] == rows["last"] + 1 == (self.batch(job) + 1) * ROWS
@@ -181,7 +181,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def engine(spark: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """It starts with no member there."""
+    """Yield an engine that starts without members."""
     made = Engine(tmp_path_factory.mktemp("home"), spark)
     made.start()
     try:
@@ -382,7 +382,7 @@ def test_real_time_mode_on_members(engine: Engine, kafka: Kafka) -> None:
 
 
 def _send(kafka: Kafka, topics: list[str], numbers: range) -> None:
-    """From the first to the second, and wait until they are there."""
+    """Send numbers to the first topic, and wait until they are in the second."""
     kafka.send(topics[0], [Message(None, str(n).encode(), partition=n % 2) for n in numbers])
     wait_until(lambda: set(numbers) <= set(_numbers(kafka, topics[1])), f"not all of {numbers} have come")
 

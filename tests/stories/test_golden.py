@@ -8,8 +8,6 @@ digits are replaced by `#`, with the same width, so that the columns of a table 
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,7 @@ from jetsql.output.diagnostics import Script
 from jetsql.output.render import Format
 from jetsql.script import prepare, run
 from tests.support.paths import GOLDEN
+from tests.support.transcript import Transcript
 
 pytestmark = pytest.mark.spark
 
@@ -31,24 +30,12 @@ CHANGING = re.compile(
 SIZES = re.compile(r"\([0-9]+ bytes\)")
 
 
-class Transcript:
-    """A result sink that records results and errors in their order."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def write_line(self, line: str) -> None:
-        self.lines.append(line)
+class GoldenTranscript(Transcript):
+    """A transcript with an empty line before each error, and without what changes from run to run."""
 
     def show_error(self, text: str) -> None:
-        self.lines += ["", *text.split("\n")]
-
-    @contextmanager
-    def report_if_slow(self, what: str) -> Iterator[None]:
-        yield
-
-    def flush(self) -> None:
-        """Everything is taken down at once."""
+        self.lines.append("")
+        super().show_error(text)
 
     def text(self) -> str:
         shown = "\n".join(self.lines).lstrip("\n") + "\n"
@@ -69,7 +56,7 @@ class OwnSession:
 
 @pytest.mark.parametrize("story", STORIES, ids=[story.stem for story in STORIES])
 def test_story(story: Path, engine: EmbeddedEngine, tmp_path: Path) -> None:
-    transcript = Transcript()
+    transcript = GoldenTranscript()
     script = Script(story.name, story.read_text(encoding="utf-8"))
     run(prepare([script], {"tmp": str(tmp_path)}), OwnSession(engine), transcript, Format.TABLE, keep_going=True)
     expected = story.with_suffix(".out")

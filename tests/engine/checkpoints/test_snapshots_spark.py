@@ -124,7 +124,7 @@ def test_a_snapshot_of_another_query_is_refused_before_anything_is_made(sql: Sql
 
 
 def take_over(sql: Sql, job: str, **owner: object) -> None:
-    """What another engine on the same home does when it starts the job."""
+    """Take over the job, as another engine on the same home does at its start."""
     lease = Path(sql.engine.home / "checkpoints" / job / "lease.json")
     ours = json.loads(lease.read_text())
     lease.write_text(json.dumps({**ours, "engine": "another", **owner}))

@@ -127,7 +127,7 @@ def test_a_url_that_is_a_secret_is_not_shown(sql: Sql, own_server: Postgres, tmp
 
 @pytest.fixture
 def servers() -> str:
-    """Where no broker is."""
+    """Return an address without a broker."""
     with socket.create_server(("127.0.0.1", 0)) as closed:
         return f"127.0.0.1:{closed.getsockname()[1]}"
 

@@ -1,6 +1,7 @@
-"""Every socket that an engine or a cluster listens on, attacked without the token and the secret.
+"""Attack every socket that an engine or a cluster listens on, without the token and the secret.
 
-A socket that is missing in the lists here fails the test. README's table of ports has the same rows.
+A socket that is missing in the lists here fails the test. The table of ports in docs/reference/security.md has the
+same rows.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def running(home: Path, *flags: str) -> Iterator[ClientTestEngine]:
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientTestEngine]:
-    """Every port open that a setting can open."""
+    """Return an engine with every port open that a setting can open."""
     conf = ("--conf", "spark.ui.enabled=true", "--conf", "spark.ui.port=0", "--conf", f"spark.my.password={SECRET}")
     with running(tmp_path_factory.mktemp("ports"), "--thrift", *conf) as engine:
         yield engine

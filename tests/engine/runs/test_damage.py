@@ -78,7 +78,7 @@ def ids(sql: Sql) -> list[int]:
 
 @contextmanager
 def set_aside(path: Path) -> Iterator[Path]:
-    """While this lasts a file or folder is gone from its place; then it is back, and nothing else is there."""
+    """Move a file or folder away during the context, and put it back afterwards in place of anything else."""
     aside = path.with_name(f"{path.name}.aside")
     path.rename(aside)
     try:
@@ -106,7 +106,7 @@ def gone(path: Path) -> None:
 
 
 def damages(folder: Path) -> list[tuple[Path, Callable[[Path], None], str]]:
-    """What is damaged, how, and which file or folder must be named."""
+    """Yield the file to damage, the damage, and the file or folder that the error must name."""
     spark = folder / "spark"
     offset, commit = newest(spark / "offsets"), newest(spark / "commits")
     return [
@@ -251,7 +251,7 @@ def test_a_full_disk_under_the_checkpoint(source: Sql) -> None:
 
 @contextmanager
 def largest_file(sql: Sql) -> Iterator[int]:
-    """While this lasts Spark can't write files beyond a size, which is given and fits all that it has already."""
+    """Limit the size of the files that Spark can write, and yield the limit. Existing files fit it."""
     pid = sql.engine.spark.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
     home = Path(sql.engine.home)
     most = max(path.stat().st_size for path in home.rglob("*") if path.is_file()) + 2_000_000
@@ -283,7 +283,7 @@ def test_a_table_that_has_no_room_for_a_batch(sql: Sql) -> None:
 
 @contextmanager
 def unwritable_sink(sql: Sql) -> Iterator[None]:
-    """While this lasts batches are planned and fail."""
+    """Let every batch fail after it was planned, during the context."""
     staging = location(sql, "sink") / ".jetsql"
     with set_aside(staging):
         staging.write_text("no folder")

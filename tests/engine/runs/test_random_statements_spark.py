@@ -208,7 +208,7 @@ def start_from(it: Storm, snapshot: Snapshot) -> str:
 
 
 def assert_goes_on_from(sql: Sql, source: Source, snapshot: Snapshot) -> None:
-    """What the job wrote after the snapshot's batch, the one that was started from it has written too."""
+    """Check that the job from the snapshot has also written the rows of the batches after it."""
     job = snapshot.job_name
     found = rows(sql, job, f"from_{snapshot.name}")
     if job == "gone":

@@ -106,7 +106,7 @@ def jobs_of(sequence: object) -> list[object]:
 
 
 def test_a_session_is_named_by_its_user_too(address: str) -> None:
-    """Its id alone does not lead into it; id and user together do, which README says."""
+    """A client needs the id and the user name, as docs/reference/security.md says; the id alone is not enough."""
     session = str(uuid.uuid4())
     with closing(opened(address, "ann", session)) as ann, closing(opened(address, "bob", session)) as bob:
         ann.execute_command(SQL("CREATE TEMPORARY VIEW mine AS SELECT 1").command(ann))

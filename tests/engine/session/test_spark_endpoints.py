@@ -36,7 +36,7 @@ def soft_limit_of_files(files: int) -> Iterator[None]:
 
 
 def steps(name: str) -> set[str]:
-    """What a client is asked to do, as far as it is said here by name."""
+    """Return the names of the steps that a client must try."""
     common = {"connect", "table", "create", "list", "relation", "deliver", "suspend_resume", "error", "drop"}
     own = {"spark-connect": {"cancel", "isolation", "stream"}, "jdbc": {"cancel", "isolation", "look"}}
     return common | {"wrong token"} | own.get(name, set())
@@ -79,7 +79,7 @@ def test_connections_without_the_token_lock_nobody_out(engine: ClientTestEngine)
 
 
 def command_lines(process: psutil.Process) -> list[str]:
-    """Of the process and all that it started; some of them live for a moment only."""
+    """Return the command lines of a process and of its descendants; some of these end at any moment."""
     found = []
     for each in (process, *process.children(recursive=True)):
         with suppress(psutil.NoSuchProcess):

@@ -108,7 +108,7 @@ def test_rows_that_nobody_begins_to_read_leave_nothing_behind_either(sql: Sql) -
 
 
 def rows_threads(threads: Any) -> int:
-    """How many of Spark's threads hand out rows."""
+    """Return the number of Spark's threads that hand out rows."""
     return sum(thread.getName() == "rows" for thread in threads.getAllStackTraces().keySet())
 
 

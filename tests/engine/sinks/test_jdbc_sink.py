@@ -475,7 +475,7 @@ def test_a_table_that_was_made_anew_is_another_one(shop: Shop) -> None:
 
 
 def created(sql: Sql, table: str) -> str:
-    """When a table was made, as the catalogue knows it."""
+    """Return the creation time of a table in the catalogue."""
     return str(next(row[1] for row in sql(f"DESCRIBE TABLE EXTENDED {table}") if row[0] == "Created Time"))
 
 

@@ -50,7 +50,7 @@ models:
 
 
 def run(text):
-    """In a session of its own: dbt makes tables anew, which a session that has read them before does not see."""
+    """Run a statement in a new session: a session that has read a table does not see that dbt recreated it."""
     with hive.connect(host, int(port), username="jetsql", password=token, auth="CUSTOM") as connection:
         with connection.cursor() as cursor:
             cursor.execute(text)

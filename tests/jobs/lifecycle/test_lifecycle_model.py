@@ -16,7 +16,7 @@ from tests.support.models.lifecycle_model import COMMON, MOVES, OPENINGS, Life
 
 @dataclass(frozen=True)
 class Course:
-    """How a life goes."""
+    """The course of a job's life."""
 
     trigger: str
     attempts: int
@@ -35,7 +35,7 @@ class Course:
         return None
 
     def shortest(self) -> Course:
-        """What is left of a course that fails when everything that need not be is left out."""
+        """Return the shortest course that still fails."""
         for at in reversed(range(len(self.moves))):
             shorter = replace(self, moves=self.moves[:at] + self.moves[at + 1 :])
             if shorter.failure() is not None:

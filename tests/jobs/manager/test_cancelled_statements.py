@@ -42,7 +42,7 @@ class Bench:
         assert told == ["JETSQL.STATEMENT_CANCELLED"]
 
     def value(self, text: str, column: str) -> object:
-        """Of the first row."""
+        """Return a column of the first row, or None without rows."""
         with closing(RemoteEngine(self.server.url, TOKEN)) as remote:
             result = remote.run(text)
             rows = [dict(zip((each.name for each in result.columns), row, strict=True)) for row in result.rows]

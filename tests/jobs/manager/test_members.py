@@ -18,7 +18,7 @@ from tests.support.jobs_world import QUICK, World, world
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[World]:
-    """With two members, 1 and 2."""
+    """Return a world with two members, 1 and 2."""
     with world(tmp_path, InMemoryEngine(there=frozenset("12"))) as made:
         yield made
 

@@ -77,7 +77,7 @@ def test_a_status_of_before_or_after_the_statement_is_seen(tmp_path: Path) -> No
 
 
 def settled(w: World) -> bool:
-    """Every live job comes to rest: it runs, or waits for a person."""
+    """Wait until every live job is stable: it runs, or waits for the user."""
     rest = (Status.RUNNING, Status.SUSPENDED, Status.FAILED, Status.COMPLETED)
     views = [
         w.manager.registry.wait(view, lambda now: now.job.status in rest, 20.0) for view in w.manager.registry.live()

@@ -119,7 +119,7 @@ def test_live_jobs_stay_however_old_they_are(tmp_path: Path) -> None:
 
 
 def pass_time(w: World, clock: Clock, seconds: float) -> None:
-    """What is due by then has been done when this returns."""
+    """Advance the clock and wait until everything due is done."""
     clock.ahead += seconds
     live = next(view.job for view in w.manager.registry.live() if view.job.name == "stays")
     for _ in range(2):  # timers come after the statement that finds them due

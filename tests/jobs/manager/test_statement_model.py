@@ -105,8 +105,9 @@ class Statements(RuleBasedStateMachine):
 
     @rule(member=st.sampled_from("1234"), several=several, held=st.sampled_from(HELD))
     def members_come_and_go(self, member: str, several: list[str], held: str) -> None:
-        """In the middle of statements, whose answers the model can not tell while jobs restart for it: so those are
-        not judged, and what must never be is looked for all the same. One member is always left.
+        """Let a member join or leave in the middle of statements. One member is always left.
+
+        The jobs restart for it, so the model does not predict the responses; the invariants are checked as always.
         """
         engine = self.conductor.engine
         change = engine.leave if member in engine.there else engine.join
@@ -158,7 +159,7 @@ class Statements(RuleBasedStateMachine):
 
 
 def faults(conductor: Conductor) -> list[str]:
-    """What must never be when all is at rest, in words."""
+    """Return the violated invariants of a stable state."""
     store, engine = conductor.world.store, conductor.engine
     live = store.live_jobs()
     disk, alive = engine.disk, engine.alive()

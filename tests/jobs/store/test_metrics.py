@@ -92,7 +92,7 @@ def test_a_clock_that_is_set_back_makes_no_more_of_them() -> None:
 
 
 class Held:
-    """What a file holds after the changes that it was told."""
+    """The content of a metrics file after its changes."""
 
     def __init__(self) -> None:
         self.rows: dict[tuple[int, int], BatchMetrics] = {}

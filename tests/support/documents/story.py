@@ -9,8 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -26,30 +25,11 @@ from tests.support.documents.blocks import Step, console_commands
 from tests.support.documents.output import differs
 from tests.support.kafka import Kafka
 from tests.support.paths import ROOT
+from tests.support.transcript import Transcript
 
 _STEP_SECONDS: Final = 120.0
 _MARK: Final = "\x1e"
 _ERROR: Final = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
-
-
-@dataclass
-class Sink:
-    """A result sink that keeps what `jetsql run` would print."""
-
-    lines: list[str] = field(default_factory=list)
-
-    def write_line(self, line: str) -> None:
-        self.lines.append(line)
-
-    def show_error(self, text: str) -> None:
-        self.lines += text.split("\n")
-
-    @contextmanager
-    def report_if_slow(self, what: str) -> Iterator[None]:
-        yield
-
-    def flush(self) -> None:
-        """Nothing is held back."""
 
 
 @dataclass
@@ -137,10 +117,10 @@ class Story:
     def _sql(self, step: Step, text: str) -> None:
         if self._session is None:
             self._session = self.engine.connect()
-        sink = Sink()
+        transcript = Transcript()
         script = Script(f"{self.page}:{step.line}", text)
-        outcome = run(prepare([script], {}), self._session, sink, Format.TABLE, keep_going=False)
-        self.printed = "\n".join(sink.lines) + "\n"
+        outcome = run(prepare([script], {}), self._session, transcript, Format.TABLE, keep_going=False)
+        self.printed = "\n".join(transcript.lines) + "\n"
         if step.fails is None:
             self._check(outcome is ScriptOutcome.SUCCEEDED, step, f"failed:\n{self.printed}")
         else:

@@ -1,4 +1,4 @@
-"""What can be said of a block without running it."""
+"""Check blocks without running them."""
 
 from __future__ import annotations
 

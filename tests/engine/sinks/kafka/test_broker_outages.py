@@ -52,7 +52,7 @@ class Topics:
         self.kafka.send(self.topic(name), [Message(value[:4], value) for value in values])
 
     def found(self, name: str) -> Counter[int]:
-        """What readers of what is committed get."""
+        """Return the messages that readers of committed messages get."""
         return Counter(int((message.value or b"").split(b",")[0]) for message in self.kafka.read(self.topic(name)))
 
     def error(self, job: str) -> str:

@@ -33,13 +33,13 @@ class Disk:
 
 @dataclass
 class Broker:
-    """What is noted there. asked: how often. under_way: what is being committed, and is in when its part is fenced."""
+    """A broker with the batches that its transactions have committed."""
 
     noted: dict[str, int] = field(default_factory=dict)
     kept: float = 600.0
     fenced: list[str] = field(default_factory=list)
-    under_way: dict[str, int] = field(default_factory=dict)
-    asked: int = 0
+    under_way: dict[str, int] = field(default_factory=dict)  # commits that fencing their part completes
+    asked: int = 0  # the number of requests
     server: str = "Kafka b:9092"
 
     def newest_batches(self, names: list[str]) -> dict[str, int]:

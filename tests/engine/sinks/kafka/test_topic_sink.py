@@ -42,7 +42,7 @@ class Topics:
         return sorted((message.value or b"").decode() for message in self.kafka.read(self.topic(name)))
 
     def groups(self, job_id: str) -> list[str]:
-        """What is noted of a job at the broker."""
+        """Return the consumer groups that the broker has for a job."""
         listed = self.kafka.admin.list_consumer_groups().result(30).valid
         return sorted(group.group_id for group in listed if group.group_id.startswith(f"jetsql-{job_id}-"))
 
