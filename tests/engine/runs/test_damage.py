@@ -20,6 +20,7 @@ from jetsql.engine.errors.run_failures import NOT_RETRYABLE
 from jetsql.engine.jvm.java_classes import java
 from jetsql.errors import SQLSTATES
 from tests.conftest import Sql, until
+from tests.support.home_files import read_files
 from tests.support.postgres import Postgres
 
 pytestmark = pytest.mark.spark
@@ -254,7 +255,7 @@ def largest_file(sql: Sql) -> Iterator[int]:
     """Limit the size of the files that Spark can write, and yield the limit. Existing files fit it."""
     pid = sql.engine.spark.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
     home = Path(sql.engine.home)
-    most = max(path.stat().st_size for path in home.rglob("*") if path.is_file()) + 2_000_000
+    most = max(len(content) for _, content in read_files(home)) + 2_000_000
     before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (most, before[1]))
     try:

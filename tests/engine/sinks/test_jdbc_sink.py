@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +15,7 @@ import pytest
 
 from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL
 from tests.conftest import Sql
+from tests.support.home_files import read_files
 from tests.support.postgres import PASSWORD, Postgres
 
 pytestmark = pytest.mark.spark
@@ -492,8 +492,8 @@ def test_passwords_are_nowhere_but_in_the_catalogue(shop: Shop) -> None:
     ]
     assert PASSWORD not in str(shown)
     # The catalogue keeps the options of its tables: that is where they are read from when a run starts.
-    files = [path for path in Path(shop.sql.engine.home).rglob("*") if path.is_file() and "metastore" not in path.parts]
-    assert [path for path in files if PASSWORD.encode() in path.read_bytes()] == []
+    files = [(path, text) for path, text in read_files(shop.sql.engine.home) if "metastore" not in path.parts]
+    assert files and [path for path, text in files if PASSWORD.encode() in text] == []
 
 
 # --- other databases -------------------------------------------------------------------------------------------------
