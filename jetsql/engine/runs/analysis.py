@@ -22,7 +22,8 @@ from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.engine.sinks.preflight import check_jdbc_table
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.job import Analysis, CapturedSession, Operator, OutputMode, Replay, Sink, SinkKind, Source
+from jetsql.jobs.model.job import Analysis, CapturedSession, Operator, OutputMode, Replay, Rewrite, Sink, SinkKind, Source
+from jetsql.jobs.planning.output_mode import MODES
 from jetsql.language import find_function, find_name
 from jetsql.language.statement import Body
 
@@ -46,6 +47,10 @@ class ResolvedBody:
     """The sources, the sink and the properties of the query."""
     query: Any
     """The resolved query to run, a LogicalPlan of Spark."""
+    batch_part: Any
+    """What runs over the rows of each batch of the query, a BatchPart of the Java module, or None."""
+    unchecked_by_spark: bool
+    """Whether Spark's check of the query has to be off at its start, because it refuses what the query may do."""
     static_locations: tuple[str, ...]
     """The locations of the tables that the query reads in addition to its streams."""
 
@@ -54,7 +59,9 @@ def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> 
     """Analyze a body in a session. Raises Spark's errors, and StatementError for a body that no job can run."""
     _check_database(body, spark)
     try:
-        plans = java(spark).sql.JobBody.analyze(spark._jsparkSession, body.spark_text)
+        plans = java(spark).sql.JobBody.analyze(
+            spark._jsparkSession, body.spark_text, ",".join(mode.value for mode in MODES[body.verb])
+        )
     except (PySparkException, Py4JError) as error:
         raise _explain_database_error(body, error) or error from None
     facts = json.loads(plans.facts())
@@ -63,7 +70,8 @@ def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> 
     sources = tuple(_source(entry) for entry in facts["sources"])
     _check_own_sink(body, facts, sources, sink)
     statics = tuple(table["location"] for table in facts["statics"])
-    return ResolvedBody(_analysis(facts, sources, sink, captured), plans.query(), statics)
+    analysis = _analysis(facts, sources, sink, captured)
+    return ResolvedBody(analysis, plans.query(), plans.batchPart(), bool(facts.get("unchecked_by_spark")), statics)
 
 
 def _check_database(body: Body, spark: SparkSession) -> None:
@@ -112,6 +120,8 @@ def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, ca
         stateful=bool(operators),
         waits_for_watermark=waits_for_watermark,
         operators=operators,
+        rewrites=tuple(Rewrite(each["name"], each["version"], each["meaning"]) for each in facts.get("rules", ())),
+        batch_part=facts.get("batch_part", ""),
         unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),
     )
 

@@ -60,8 +60,8 @@ class RealTimeRun(StreamingRun):
 
     def start(self) -> None:
         context, name = self._context, str(self._context.id)
-        query = self._java.stream.EarlyEndingSources.wrap(context.query, name)
-        self._context = replace(context, query=query)
+        query = self._java.stream.EarlyEndingSources.wrap(context.body.query, name)
+        self._context = replace(context, body=replace(context.body, query=query))
         self._flow = self._java.stream.RealTimeProgress.watch(
             context.session._jsparkSession, context.job.id, name, self
         )

@@ -157,7 +157,7 @@ class SparkEngine:
             self._watchdog.watch(run, job, context.report)
         try:
             if job.plan.trigger is Trigger.REAL_TIME:
-                check_real_time_query(session, context.query, self._count_held_cores())
+                check_real_time_query(session, context.body.query, self._count_held_cores())
             self._begin(run, job)
         except BaseException:
             self._watchdog.unwatch(RunId(job.id, job.run))
@@ -168,18 +168,15 @@ class SparkEngine:
         resolved = resolve_body(job.body, session, job.plan.analysis.session)
         _check_same_query(job, resolved)
         lease = JobLease(self._checkpoints, job)
-        checkpoint, statics = (
-            self._checkpoints.spark_checkpoint(job.id, job.version.checkpoint),
-            resolved.static_locations,
-        )
+        checkpoint = self._checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
+        if resolved.unchecked_by_spark:
+            session.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
         if is_topic_to_topic(job.plan.analysis):
             fill_offset_gap(self._files, checkpoint)
         progress = check_checkpoint(self._files, checkpoint, job)
         writer = self._writer(job, session, report)
         writer.recover()
-        return RunContext(
-            job, session, resolved.query, writer, checkpoint, report, self._pins, lease, statics, progress
-        )
+        return RunContext(job, session, resolved, writer, checkpoint, report, self._pins, lease, progress)
 
     def _begin(self, run: Run, job: Job) -> None:
         with self._lock:

@@ -27,6 +27,7 @@ from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.errors.remedies import GONE_HINT, RunPaths
 from jetsql.engine.errors.run_failures import cause_of, cause_of_throwable
 from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.runs.analysis import ResolvedBody
 from jetsql.engine.runs.lag import LagTracker
 from jetsql.engine.runs.progress import batch_committed, measure_batch, measure_batch_job, parse_timestamp
 from jetsql.engine.session.startup import is_stopped
@@ -62,8 +63,8 @@ class RunContext:
     """The job that is run."""
     session: SparkSession
     """The session of the run."""
-    query: Any
-    """The resolved query, a LogicalPlan of Spark."""
+    body: ResolvedBody
+    """The resolved query."""
     writer: SinkWriter
     """The sink."""
     checkpoint: str
@@ -74,8 +75,6 @@ class RunContext:
     """The batches of checkpoints that are being copied."""
     lease: JobLease
     """The lease that the run checks before each batch."""
-    static_locations: tuple[str, ...]
-    """The locations of the tables that the query reads in addition to its streams."""
     progress: Progress
     """The newest batches of the checkpoint before the run."""
 
@@ -90,9 +89,16 @@ class RunContext:
         return RunPaths(sink.system or sink.table, sink.location, self.checkpoint, str(temporary))
 
     def rows(self) -> DataFrame:
-        """Return the rows of the query in the format of the sink."""
-        rows = DataFrame(java(self.session).sql.Sessions.dataset(self.session._jsparkSession, self.query), self.session)
-        return encode_rows(rows, self.writer)
+        """Return the rows of the query, in the format of the sink unless `batch_rows` has to complete them."""
+        plan = java(self.session).sql.Sessions.dataset(self.session._jsparkSession, self.body.query)
+        rows = DataFrame(plan, self.session)
+        return rows if self.body.batch_part is not None else encode_rows(rows, self.writer)
+
+    def batch_rows(self, rows: DataFrame) -> DataFrame:
+        """Return a batch's rows for the sink. rows: those that `rows` returned for the batch"""
+        if self.body.batch_part is None:
+            return rows
+        return encode_rows(DataFrame(self.body.batch_part.apply(rows._jdf), rows.sparkSession), self.writer)
 
 
 class StreamingRun:
@@ -242,7 +248,7 @@ class StreamingRun:
         try:
             self._context.lease.check()
             self._check_files(batch)
-            self._written[batch] = writer.write(rows, batch)
+            self._written[batch] = writer.write(self._context.batch_rows(rows), batch)
             failpoint("sink-written", self._context.job.name)
         except BaseException as error:
             # If it passed through Java, the error would lose its condition, and Spark would search its whole text.
@@ -259,7 +265,7 @@ class StreamingRun:
         if query is None or session.conf.get("spark.sql.files.ignoreMissingFiles") == "true":
             return
         paths = json.loads(java(session).stream.Batches.missingFiles(query._jsq))
-        missing = [path for path in paths if path not in self._context.static_locations]
+        missing = [path for path in paths if path not in self._context.body.static_locations]
         if missing:
             count = f" ({len(missing)} files in all)" if len(missing) > 1 else ""
             raise StatementError(
@@ -345,7 +351,7 @@ def describe_kept_rows(progress: dict[str, Any]) -> str:
 def _end_event(context: RunContext, cause: Cause) -> RunFailed | RestartRequested:
     """Return the event for the end of a run. When a side table was replaced, the run restarts with its new rows."""
     missing = cause.condition == "FAILED_READ_FILE.FILE_NOT_EXIST" and any(
-        _is_within(cause.where, location) for location in context.static_locations
+        _is_within(cause.where, location) for location in context.body.static_locations
     )
     if missing or cause.condition == "JETSQL.SIDE_TABLE_REPLACED":
         return RestartRequested(context.id, cause.message)

@@ -129,6 +129,18 @@ class Operator:
 
 
 @dataclass(frozen=True)
+class Rewrite:
+    """A use of a rule that replaces operators of a query that Spark cannot run over streams."""
+
+    rule: str
+    version: int
+    meaning: str = field(default="", compare=False)  # a phrase
+
+    def __str__(self) -> str:
+        return f"{self.rule}, version {self.version}"
+
+
+@dataclass(frozen=True)
 class CapturedSession:
     """The part of a user's session that a job keeps, as a view does. Every run gets a new session with exactly this."""
 
@@ -155,13 +167,17 @@ class Analysis:
     stateful: bool = False  # the query keeps state between batches (aggregates, joins of streams, duplicates)
     waits_for_watermark: bool = False  # rows are returned only after a watermark has passed them
     operators: tuple[Operator, ...] = ()  # the stateful operators, in their order (streaming only)
+    rewrites: tuple[Rewrite, ...] = ()  # the rules that made operators of the query
+    batch_part: str = field(default="", compare=False)
+    """What runs as a batch query over the rows of each batch, a phrase; empty when the whole query is streamed."""
     unstable_partitioning: str = field(default="", compare=False)
     """The part of the query that can put rows into other partitions when a batch is repeated; empty for none."""
 
     @property
     def operator_texts(self) -> tuple[str, ...]:
-        """Return the operators as texts that can be shown."""
-        return tuple(f"state {n}: {operator}" for n, operator in enumerate(self.operators))
+        """Return the operators, and the rules that made them, as texts that can be shown."""
+        operators = (f"state {n}: {operator}" for n, operator in enumerate(self.operators))
+        return (*operators, *(f"rule {rewrite}" for rewrite in dict.fromkeys(self.rewrites)))
 
     @property
     def fingerprint(self) -> tuple[str, ...]:

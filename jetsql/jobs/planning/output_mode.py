@@ -13,11 +13,13 @@ from jetsql.jobs.model.job import Analysis, OutputMode, Trigger
 from jetsql.jobs.planning.options import Options
 from jetsql.language.statement import Verb
 
-_MODES: Final = {
+MODES: Final = {
     Verb.INSERT_INTO: (OutputMode.APPEND,),
     Verb.INSERT_OVERWRITE: (OutputMode.COMPLETE,),
     Verb.SINK_INTO: (OutputMode.APPEND, OutputMode.UPDATE),
 }
+
+"""The output modes in which each verb may write, the preferred one first."""
 
 _VERBS: Final = {
     OutputMode.APPEND: "Use INSERT INTO to add final rows.",
@@ -43,12 +45,12 @@ def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Span |
         return None
     if options.trigger is Trigger.REAL_TIME:
         return _in_real_time(analysis, requested, place)
-    if requested is not None and requested not in _MODES[verb]:
+    if requested is not None and requested not in MODES[verb]:
         message = f"{verb.value} cannot write in output mode '{requested.value}'."
         raise StatementError("NO_OUTPUT_MODE", message, place=place, hint=_VERBS[requested])
     if verb is Verb.INSERT_OVERWRITE:
         _check_overwrite(analysis, target)
-    candidates = _MODES[verb] if requested is None else (requested,)
+    candidates = MODES[verb] if requested is None else (requested,)
     for mode in candidates:
         if analysis.modes.get(mode) is None:
             return mode
@@ -79,9 +81,6 @@ def _check_overwrite(analysis: Analysis, target: Span | None) -> None:
     sink = analysis.sink
     if not analysis.has_aggregates:
         reason, hint = "the query has no aggregate, so there is no complete result", "Use INSERT INTO."
-    elif analysis.waits_for_watermark:
-        reason = "the query waits for a watermark, so each result has only the new rows"
-        hint = "Use INSERT INTO, or remove the WATERMARK."
     elif sink.partition_columns or not sink.replaces_whole_table:
         reason = f"{sink.table} is partitioned, and a partitioned table cannot be replaced as a whole"
         hint = "Write to a table without partitions, or use INSERT INTO with a WATERMARK and a window."

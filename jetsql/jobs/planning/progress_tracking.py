@@ -11,10 +11,11 @@ from jetsql.jobs.model.job import Analysis, Guarantee, Plan, SinkKind, Trigger
 
 
 def is_topic_to_topic(analysis: Analysis) -> bool:
-    """Return whether the job reads Kafka topics, writes a Kafka topic and keeps no state."""
+    """Return whether the job streams each row from Kafka topics into a Kafka topic and keeps no state."""
     return (
         analysis.streaming
         and not analysis.stateful
+        and not analysis.batch_part
         and analysis.sink.kind is SinkKind.KAFKA
         and all(source.format.casefold() == "kafka" for source in analysis.sources)
     )

@@ -8,13 +8,16 @@ import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.kafka.KafkaTable;
+import dev.jetsql.rewrites.BatchPart;
+import dev.jetsql.rewrites.RewrittenQuery;
+import dev.jetsql.rewrites.StreamingCheck;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.StringJoiner;
-import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
-import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -23,6 +26,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.VariableReference;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Distinct;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -38,6 +42,7 @@ import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
+import org.apache.spark.sql.catalyst.streaming.InternalOutputModes;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.types.DataType;
 import scala.Option;
@@ -53,41 +58,56 @@ public final class JobBody {
   private final Map<ExprId, Expression> definitions = new HashMap<>();
   private final Map<ExprId, Attribute> sourceColumns = new HashMap<>();
   private final LogicalPlan command;
-  private final LogicalPlan query;
+  private final LogicalPlan written;
+  private final RewrittenQuery rewritten;
 
-  private JobBody(LogicalPlan command) {
+  private JobBody(SparkSession session, LogicalPlan command, List<OutputMode> modes) {
     this.command = command;
-    this.query = readSink();
-    if (query != null) readQuery();
+    this.written = readSink();
+    this.rewritten = written == null ? null : RewrittenQuery.of(session, written, modes);
+    if (written != null) readQuery(session, modes);
   }
 
-  /** Resolves an INSERT in the session. Throws Spark's errors, with positions in `text`. */
-  public static JobBody analyze(SparkSession session, String text) {
+  /**
+   * Resolves an INSERT in the session. Throws Spark's errors, with positions in `text`.
+   *
+   * @param modes the output modes in which the statement may write, separated by commas; the first
+   *     possible one decides how the query is rewritten
+   */
+  public static JobBody analyze(SparkSession session, String text, String modes) {
     // The analyzer reads settings (time zone, ANSI mode) from the thread's active session.
     var active = org.apache.spark.sql.SparkSession.getActiveSession();
     org.apache.spark.sql.SparkSession.setActiveSession(session);
     try {
-      return JobContext.analyze(() -> resolve(session, text));
+      var outputModes = Arrays.stream(modes.split(",")).map(InternalOutputModes::apply).toList();
+      return JobContext.analyze(() -> resolve(session, text, outputModes));
     } finally {
       if (active.isDefined()) org.apache.spark.sql.SparkSession.setActiveSession(active.get());
       else org.apache.spark.sql.SparkSession.clearActiveSession();
     }
   }
 
-  private static JobBody resolve(SparkSession session, String text) {
+  private static JobBody resolve(SparkSession session, String text, List<OutputMode> modes) {
     var state = session.sessionState();
     try {
       var parsed = state.sqlParser().parsePlan(text);
       return new JobBody(
-          state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())));
+          session,
+          state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())),
+          modes);
     } catch (Exception e) {
       throw Exceptions.raise(e);
     }
   }
 
-  /** Returns the query of the INSERT, or null for any other command. */
+  /** Returns the query of the INSERT as Spark runs it, or null for any other command. */
   public LogicalPlan query() {
-    return query;
+    return rewritten == null ? null : rewritten.query();
+  }
+
+  /** Returns what runs over the rows of each batch of the query, or null. */
+  public BatchPart batchPart() {
+    return rewritten == null ? null : rewritten.batchPart();
   }
 
   /** Returns the facts as a JSON object. */
@@ -114,15 +134,14 @@ public final class JobBody {
     if (table.isDefined()) facts.set("sink", Tables.facts(table.get()));
   }
 
-  private void readQuery() {
-    facts.put("streaming", query.isStreaming());
-    facts.put("schema", typeText(query.schema()));
+  private void readQuery(SparkSession session, List<OutputMode> modes) {
+    facts.put("streaming", written.isStreaming());
+    facts.put("schema", typeText(written.schema()));
     var sources = facts.putArray("sources");
     var statics = facts.putArray("statics");
     var views = facts.putArray("temporary_views");
     var variables = facts.putArray("variables");
-    var nodes =
-        CollectionConverters.asJava(query.collectWithSubqueries(PartialFunctions.everything()));
+    var nodes = nodes(written);
     for (var node : nodes) {
       readLeaf(node, sources, statics);
       if (node instanceof View view && view.isTempView())
@@ -130,7 +149,11 @@ public final class JobBody {
       readExpressions(node, variables);
     }
     nodes.forEach(this::readMessageColumns);
-    if (query.isStreaming()) readStream(nodes);
+    if (written.isStreaming()) readStream(session, modes);
+  }
+
+  private static List<LogicalPlan> nodes(LogicalPlan plan) {
+    return CollectionConverters.asJava(plan.collectWithSubqueries(PartialFunctions.everything()));
   }
 
   /** Records the columns that are decoded from a Kafka message as columns of their source. */
@@ -202,23 +225,40 @@ public final class JobBody {
     for (var expression : expressions(node)) {
       for (var part :
           CollectionConverters.asJava(expression.collect(PartialFunctions.everything()))) {
-        if (part instanceof Alias alias) definitions.put(alias.exprId(), alias.child());
         if (part instanceof VariableReference variable) variables.add(variable.identifier().name());
+      }
+    }
+    readDefinitions(node);
+  }
+
+  private void readDefinitions(LogicalPlan node) {
+    for (var expression : expressions(node)) {
+      for (var part :
+          CollectionConverters.asJava(expression.collect(PartialFunctions.everything()))) {
+        if (part instanceof Alias alias) definitions.put(alias.exprId(), alias.child());
       }
     }
   }
 
-  private void readStream(List<LogicalPlan> nodes) {
-    var modes = facts.putObject("modes");
-    modes.put("append", unsupportedReason(OutputMode.Append()));
-    modes.put("update", unsupportedReason(OutputMode.Update()));
-    modes.put("complete", unsupportedReason(OutputMode.Complete()));
+  private void readStream(SparkSession session, List<OutputMode> requested) {
+    readModes(session, requested);
+    var rules = facts.putArray("rules");
+    for (var rule : rewritten.rules()) {
+      rules
+          .addObject()
+          .put("name", rule.name())
+          .put("version", rule.version())
+          .put("meaning", rule.meaning());
+    }
+    if (rewritten.batchPart() != null) facts.put("batch_part", rewritten.batchPart().meaning());
+    var nodes = nodes(rewritten.query());
+    for (var node : nodes) readDefinitions(node);
     var stateful = facts.putArray("stateful");
     facts.put("aggregates", false);
     facts.put("watermark", false);
     for (var node : nodes) {
       if (!node.isStreaming()) continue;
-      if (node instanceof Aggregate) facts.put("aggregates", true);
+      if (node instanceof Aggregate || node instanceof Distinct) facts.put("aggregates", true);
       if (node instanceof EventTimeWatermark) facts.put("watermark", true);
       if (keepsState(node)) stateful.add(describeOperator(node));
       else if (node instanceof Join) facts.put("joins", true);
@@ -253,12 +293,18 @@ public final class JobBody {
         .orElse(varying);
   }
 
-  private String unsupportedReason(OutputMode mode) {
-    try {
-      UnsupportedOperationChecker.checkForStreaming(query, mode);
-      return null;
-    } catch (Exception e) { // a Scala method declares no checked exception
-      return e instanceof AnalysisException analysis ? analysis.getSimpleMessage() : e.getMessage();
+  /** Records why an output mode is not possible; for a requested mode also by Spark's planner. */
+  private void readModes(SparkSession session, List<OutputMode> requested) {
+    var reasons = facts.putObject("modes");
+    var query = rewritten.query();
+    for (var mode : List.of(OutputMode.Append(), OutputMode.Update(), OutputMode.Complete())) {
+      var reason =
+          requested.contains(mode)
+              ? StreamingCheck.reason(session, query, mode)
+              : StreamingCheck.logicalReason(query, mode);
+      reasons.put(mode.toString().toLowerCase(Locale.ROOT), reason);
+      if (reason == null && StreamingCheck.mustBypass(query, mode))
+        facts.put("unchecked_by_spark", true);
     }
   }
 

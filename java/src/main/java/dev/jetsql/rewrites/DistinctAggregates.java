@@ -1,0 +1,96 @@
+package dev.jetsql.rewrites;
+
+import dev.jetsql.common.PartialFunctions;
+import dev.jetsql.common.Sequences;
+import java.util.function.Consumer;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.CreateStruct;
+import org.apache.spark.sql.catalyst.expressions.EvalMode;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.Size;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression$;
+import org.apache.spark.sql.catalyst.expressions.aggregate.CollectSet;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Complete$;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.types.DataTypes;
+import scala.Option;
+
+/** Replaces `count(DISTINCT x)` by the size of a set, and leaves DISTINCT out of min and max. */
+final class DistinctAggregates implements RewriteRule {
+  @Override
+  public String name() {
+    return "distinct aggregates";
+  }
+
+  @Override
+  public int version() {
+    return 1;
+  }
+
+  @Override
+  public LogicalPlan apply(LogicalPlan query, OutputMode mode, Consumer<String> meaning) {
+    return Plans.transformStreams(
+        query,
+        node ->
+            node instanceof Aggregate aggregate && isFirst(aggregate, mode)
+                ? rewrite(aggregate, meaning)
+                : node);
+  }
+
+  /** Returns whether Spark's streaming operators run the aggregate, and not the batch above it. */
+  private static boolean isFirst(Aggregate aggregate, OutputMode mode) {
+    return mode.equals(OutputMode.Append()) || !Plans.aggregatesStream(aggregate.child());
+  }
+
+  private static LogicalPlan rewrite(Aggregate aggregate, Consumer<String> meaning) {
+    return
+        aggregate.transformExpressions(
+            PartialFunctions.of(
+                DistinctAggregates::isRewritable,
+                node -> rewrite((AggregateExpression) node, meaning)));
+  }
+
+  private static boolean isRewritable(Expression node) {
+    if (!(node instanceof AggregateExpression aggregate) || !aggregate.isDistinct()) return false;
+    var function = aggregate.aggregateFunction();
+    return function instanceof Count
+        || function instanceof Min
+        || function instanceof Max
+        || function instanceof CollectSet;
+  }
+
+  private static Expression rewrite(AggregateExpression aggregate, Consumer<String> meaning) {
+    var function = aggregate.aggregateFunction();
+    if (!(function instanceof Count count)) {
+      return AggregateExpression$.MODULE$.apply(
+          function, Complete$.MODULE$, false, aggregate.filter());
+    }
+    var values = Plans.list(count.children());
+    meaning.accept(
+        "count(DISTINCT %s) is the size of a set; state: all distinct values of each group"
+            .formatted(Plans.texts(count.children())));
+    // A set ignores NULL, as count does. count(DISTINCT a, b) ignores rows with any NULL.
+    var filter = aggregate.filter();
+    Expression value = values.get(0);
+    if (values.size() > 1) {
+      value = CreateStruct.create(Sequences.of(values));
+      for (var each : values) {
+        var isPresent = new IsNotNull(each);
+        filter = Option.apply(filter.isEmpty() ? isPresent : new And(filter.get(), isPresent));
+      }
+    }
+    var set =
+        AggregateExpression$.MODULE$.apply(
+            new CollectSet(value), Complete$.MODULE$, false, filter);
+    return new Cast(
+        new Size(set, false), DataTypes.LongType, Option.empty(), EvalMode.ANSI());
+  }
+}

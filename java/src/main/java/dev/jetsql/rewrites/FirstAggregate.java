@@ -1,0 +1,47 @@
+package dev.jetsql.rewrites;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Splits a body of INSERT OVERWRITE: the stream runs to its first aggregate in complete mode, and
+ * what is above the aggregate runs as a batch query over its whole result.
+ */
+final class FirstAggregate {
+  private static final String MEANING =
+      "the stream runs to its first aggregate, and the rest of the query over the aggregate's whole"
+          + " result with each batch";
+
+  private FirstAggregate() {}
+
+  /** Returns the batch part of the body, or null if its aggregates do not allow it. */
+  static BatchPart split(LogicalPlan body) {
+    var lowest = new ArrayList<LogicalPlan>();
+    collect(body, lowest);
+    if (lowest.isEmpty() || countStreams(body) != lowest.stream().mapToInt(FirstAggregate::countStreams).sum()) return null;
+    var first = lowest.get(0);
+    if (!lowest.stream().allMatch(first::sameResult)) return null;
+    return new BatchPart(body, List.copyOf(lowest), MEANING);
+  }
+
+  /** Adds the aggregates of streams that have no aggregate of a stream below them. */
+  private static void collect(LogicalPlan node, List<LogicalPlan> lowest) {
+    if (node instanceof Aggregate aggregate
+        && node.isStreaming()
+        && !Plans.aggregatesStream(aggregate.child())) {
+      lowest.add(node);
+    } else {
+      node.children().foreach(child -> { collect(child, lowest); return null; });
+    }
+  }
+
+  private static int countStreams(LogicalPlan plan) {
+    return (int)
+        CollectionConverters.asJava(plan.collectLeaves()).stream()
+            .filter(LogicalPlan::isStreaming)
+            .count();
+  }
+}

@@ -1,0 +1,55 @@
+package dev.jetsql.rewrites;
+
+import java.util.List;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Finds bodies that compute each row of a stream with tables alone, by joins that Spark refuses over
+ * streams: ASOF JOIN and LATERAL. They run as a batch query over the rows of each batch.
+ */
+final class RowsInBatch {
+  private static final String MEANING = "the query runs over the rows of each batch";
+  private static final Set<String> ROW_BY_ROW =
+      Set.of("Project", "Filter", "SubqueryAlias", "View", "Generate", "EventTimeWatermark");
+  private static final Set<String> REFUSED = Set.of("AsOfJoin", "LateralJoin");
+  private static final Set<String> STREAM_ON_LEFT =
+      Set.of("INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI");
+  private static final Set<String> STREAM_ON_RIGHT = Set.of("INNER", "CROSS", "RIGHT OUTER");
+
+  private RowsInBatch() {}
+
+  /** Returns the batch part of such a body, or null. */
+  static BatchPart of(LogicalPlan body) {
+    var isRefused = false;
+    for (var node = body; ; node = streamingChild(node)) {
+      if (node == null) return null;
+      isRefused |= REFUSED.contains(kind(node));
+      if (node.children().isEmpty())
+        return isRefused ? new BatchPart(body, List.of(node), MEANING) : null;
+    }
+  }
+
+  private static String kind(LogicalPlan node) {
+    return node.getClass().getSimpleName();
+  }
+
+  /** Returns the child that is the stream, or null if the node needs more than one row of it. */
+  private static LogicalPlan streamingChild(LogicalPlan node) {
+    var streams =
+        CollectionConverters.asJava(node.children()).stream()
+            .filter(LogicalPlan::isStreaming)
+            .toList();
+    if (streams.size() != 1) return null;
+    var child = streams.get(0);
+    var isLeft = child == node.children().head();
+    if (node instanceof Join join) {
+      var types = isLeft ? STREAM_ON_LEFT : STREAM_ON_RIGHT;
+      return types.contains(join.joinType().sql()) ? child : null;
+    }
+    var isKept = ROW_BY_ROW.contains(kind(node)) || REFUSED.contains(kind(node)) && isLeft;
+    return isKept ? child : null;
+  }
+}
