@@ -157,6 +157,7 @@ class Analysis:
     operators: tuple[Operator, ...] = ()  # the stateful operators, in their order (streaming only)
     unstable_partitioning: str = field(default="", compare=False)
     """The part of the query that can put rows into other partitions when a batch is repeated; empty for none."""
+    tables_read_once: tuple[str, ...] = ()  # of a batch job: the tables that it could read as streams, qualified
 
     @property
     def operator_texts(self) -> tuple[str, ...]:
