@@ -248,8 +248,9 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "EXTERNAL_SYSTEM_UNAVAILABLE": Condition(
         "08001",
-        "A Kafka broker or a database cannot be reached.",
-        "Check the address and the server. Jobs wait or retry meanwhile.",
+        "A Kafka broker or a database cannot be reached, or the engine has no JDBC driver for the database.",
+        "Check the address and the server. Jobs wait or retry meanwhile. The hint says how to start the engine with "
+        "a missing driver.",
     ),
     "EXTERNAL_SYSTEM_ERROR": Condition(
         "58000",
