@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 class StartupReporter(Protocol):
     """A reporter of progress while an engine is found or started, such as `Console`."""
 
-    @property
-    def is_terminal(self) -> bool: ...
-
     def print_message(self, text: str) -> None: ...
 
     def report_if_slow(self, what: str, after: float) -> AbstractContextManager[None]: ...
@@ -133,10 +130,8 @@ def _warn_of_version(engine: RunningEngine, console: StartupReporter) -> None:
 
 
 def report_start(console: StartupReporter) -> AbstractContextManager[None]:
-    """Report that an engine is starting: immediately at a terminal, otherwise only if the start is slow."""
-    from jetsql.output.console import SLOW_SECONDS
-
-    return console.report_if_slow("starting the engine", 0.0 if console.is_terminal else SLOW_SECONDS)
+    """Report at a terminal that an engine is starting."""
+    return console.report_if_slow("starting the engine", 0.0)
 
 
 def start_flags(settings: Settings, flags: Flags) -> list[str]:

@@ -97,7 +97,7 @@ def stop(context: click.Context, /, timeout: float, **params: Any) -> None:
     home = local_settings(parse_flags(context, params)).home
     console = process_console()
     try:
-        with console.report_if_slow("stopping the engine", 0.5 if console.is_terminal else 2.0):
+        with console.report_if_slow("stopping the engine", 0.5):
             outcome = find_engine.stop_engine(home, timeout)
     except EngineError as error:
         console.print_message(str(error))
