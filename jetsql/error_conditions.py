@@ -341,8 +341,8 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "HOME_NOT_USABLE": Condition(
         "58030",
-        "The home cannot be read or written, or belongs to another user.",
-        "Correct the permissions, or use another folder.",
+        "The home does not exist, cannot be read or written, or belongs to another user.",
+        "Correct the name (`--home`) or the permissions, or use another folder.",
     ),
     "STORE_DAMAGED": Condition(
         "58030",
