@@ -248,8 +248,9 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "EXTERNAL_SYSTEM_UNAVAILABLE": Condition(
         "08001",
-        "A Kafka broker or a database cannot be reached.",
-        "Check the address and the server. Jobs wait or retry meanwhile.",
+        "A Kafka broker or a database cannot be reached, or the engine has no JDBC driver for the database.",
+        "Check the address and the server. Jobs wait or retry meanwhile. The hint says how to start the engine with "
+        "a missing driver.",
     ),
     "EXTERNAL_SYSTEM_ERROR": Condition(
         "58000",
@@ -340,8 +341,8 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "HOME_NOT_USABLE": Condition(
         "58030",
-        "The home cannot be read or written, or belongs to another user.",
-        "Correct the permissions, or use another folder.",
+        "The home does not exist, cannot be read or written, or belongs to another user.",
+        "Correct the name (`--home`) or the permissions, or use another folder.",
     ),
     "STORE_DAMAGED": Condition(
         "58030",

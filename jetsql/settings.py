@@ -110,8 +110,13 @@ def load(
     spark_conf = {**_file_conf(file, environ), **_environment_conf(environ), **conf_of(conf or {}, "--conf")}
     jobs = JobSettings(**{name: values.pop(name) for name in _names(JobSettings) if name in values})
     endpoints = EndpointSettings(**{name: values.pop(name) for name in _names(EndpointSettings) if name in values})
-    values.setdefault("home", platformdirs.user_data_path("jetsql", appauthor=False))
+    values.setdefault("home", default_home())
     return Settings(**values, spark_conf=spark_conf, jobs=jobs, endpoints=endpoints)
+
+
+def default_home() -> Path:
+    """Return the home that is used when no source names one."""
+    return platformdirs.user_data_path("jetsql", appauthor=False)
 
 
 def conf_of(conf: Mapping[str, object], origin: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from jetsql.cli.flags import Flags, load_settings
+from jetsql.installation import has_engine
 from jetsql.jobs.model.redaction import redact_url
 
 if TYPE_CHECKING:
@@ -19,21 +20,29 @@ if TYPE_CHECKING:
     from jetsql.settings import Settings
 
 
-class StartupReporter(Protocol):
+class MessagePrinter(Protocol):
+    """A printer of messages for the user."""
+
+    def print_message(self, text: str, /) -> None: ...
+
+
+class StartupReporter(MessagePrinter, Protocol):
     """A reporter of progress while an engine is found or started, such as `Console`."""
-
-    @property
-    def is_terminal(self) -> bool: ...
-
-    def print_message(self, text: str) -> None: ...
 
     def report_if_slow(self, what: str, after: float) -> AbstractContextManager[None]: ...
 
 
-def connect(settings: Settings, flags: Flags, console: StartupReporter, *, sessionless: bool = False) -> RemoteEngine:
+def connect(
+    settings: Settings,
+    flags: Flags,
+    console: StartupReporter,
+    *,
+    sessionless: bool = False,
+    only_existing_home: bool = False,
+) -> RemoteEngine:
     """Open a session on the engine of the home, or on the one at --url, which is never started.
 
-    sessionless: for independent statements, see `RemoteEngine`.
+    sessionless: for independent statements, see `RemoteEngine`. only_existing_home: see `ensure_engine`.
     Raises EngineError, and click.UsageError as `ensure_engine` and for flags that do not apply to a remote engine.
     """
     from jetsql.client.remote_engine import RemoteEngine
@@ -43,7 +52,7 @@ def connect(settings: Settings, flags: Flags, console: StartupReporter, *, sessi
         return RemoteEngine(
             url, os.environ.get("JETSQL_TOKEN", ""), with_traces=flags.show_traces, sessionless=sessionless
         )
-    engine = ensure_engine(settings, flags, console, keep_connection=True)
+    engine = ensure_engine(settings, flags, console, keep_connection=True, only_existing_home=only_existing_home)
     note = engine.note
     return RemoteEngine(
         note.url, note.token, with_traces=flags.show_traces, sessionless=sessionless, client=engine.client
@@ -96,11 +105,17 @@ def local_settings(flags: Flags) -> Settings:
 
 
 def ensure_engine(
-    settings: Settings, flags: Flags, console: StartupReporter, *, keep_connection: bool = False
+    settings: Settings,
+    flags: Flags,
+    console: StartupReporter,
+    *,
+    keep_connection: bool = False,
+    only_existing_home: bool = False,
 ) -> RunningEngine:
     """Return the engine of the home, started unless the flags forbid it.
 
-    keep_connection: see `find_engine.find_engine`.
+    keep_connection: see `find_engine.find_engine`. only_existing_home: raise EngineError HOME_NOT_USABLE instead of
+    creating a home, for commands about jobs that exist.
     Raises EngineError, and click.UsageError for --master or --conf if the engine was started without them, because they
     would be ignored.
     """
@@ -110,6 +125,7 @@ def ensure_engine(
     if engine is None and flags.no_start:
         raise engines.no_engine(settings.home)
     if engine is None:
+        check_home(settings, console, only_existing=only_existing_home)
         with report_start(console):
             engine = engines.find_or_start_engine(settings, start_flags(settings, flags), flags.conf)
     if not engine.was_started:
@@ -123,6 +139,23 @@ def ensure_engine(
     return engine
 
 
+def check_home(settings: Settings, console: MessagePrinter, *, only_existing: bool = False) -> None:
+    """Print a message if an engine would create the home, because its name may be misspelled.
+
+    The default home cannot be misspelled, and is created without a message.
+    Raises EngineError HOME_NOT_USABLE with `only_existing`.
+    """
+    from jetsql.home.home_lock import is_home, missing_home
+    from jetsql.settings import default_home
+
+    home = settings.home
+    if has_engine() and not is_home(home):
+        if only_existing:
+            raise missing_home(home)
+        if home != default_home():
+            console.print_message(f"Creating a new home: {home}")
+
+
 def _warn_of_version(engine: RunningEngine, console: StartupReporter) -> None:
     from jetsql.version import VERSION
 
@@ -133,10 +166,8 @@ def _warn_of_version(engine: RunningEngine, console: StartupReporter) -> None:
 
 
 def report_start(console: StartupReporter) -> AbstractContextManager[None]:
-    """Report that an engine is starting: immediately at a terminal, otherwise only if the start is slow."""
-    from jetsql.output.console import SLOW_SECONDS
-
-    return console.report_if_slow("starting the engine", 0.0 if console.is_terminal else SLOW_SECONDS)
+    """Report at a terminal that an engine is starting."""
+    return console.report_if_slow("starting the engine", 0.0)
 
 
 def start_flags(settings: Settings, flags: Flags) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from jetsql.cli.connect import ensure_engine, local_settings
+from jetsql.cli.connect import check_home, ensure_engine, local_settings
 from jetsql.cli.flags import (
     CONF_OPTION,
     FORMAT_OPTION,
@@ -97,7 +97,7 @@ def stop(context: click.Context, /, timeout: float, **params: Any) -> None:
     home = local_settings(parse_flags(context, params)).home
     console = process_console()
     try:
-        with console.report_if_slow("stopping the engine", 0.5 if console.is_terminal else 2.0):
+        with console.report_if_slow("stopping the engine", 0.5):
             outcome = find_engine.stop_engine(home, timeout)
     except EngineError as error:
         console.print_message(str(error))
@@ -167,8 +167,12 @@ def _down_fields(home: Path) -> dict[str, Any]:
     return {
         "status": state or "down",
         "home": str(home),
-        "message": _STATE_MESSAGES[state] if state else "No engine runs on this home.",
+        "message": _STATE_MESSAGES[state] if state else _down_message(home),
     }
+
+
+def _down_message(home: Path) -> str:
+    return "No engine runs on this home." if home.is_dir() else "The home does not exist."
 
 
 def _field_lines(fields: dict[str, Any], form: str | None) -> Iterator[str]:
@@ -220,7 +224,11 @@ def serve(
       jetsql serve --home /var/lib/jetsql --init /etc/jetsql/jobs.sql
     """
     settings = load_settings(parse_flags(context, {**params, "conf": (*params["conf"], *_read_confs(conf_fd))}))
-    context.exit(_run_engine(settings, _load_init(init), _StartupReport(settings.home, ready_fd)))
+    report = _StartupReport(settings.home, ready_fd)
+    run_init = _load_init(init)
+    if not report.in_background:  # the command that starts an engine in the background has the message
+        check_home(settings, report)
+    context.exit(_run_engine(settings, run_init, report))
 
 
 def _read_confs(descriptor: int | None) -> list[str]:
@@ -273,7 +281,7 @@ class _StartupReport:
     def __init__(self, home: Path, descriptor: int | None) -> None:
         self._home = home
         self._descriptor = descriptor
-        self._in_background = descriptor is not None
+        self.in_background = descriptor is not None
 
     def report_ready(self, note: EngineNote) -> None:
         self.print_message(f"The engine is ready: {_location(note, str(self._home))}.")
@@ -286,7 +294,7 @@ class _StartupReport:
         self._notify_parent({"error": asdict(error.report())})
 
     def print_message(self, message: str) -> None:
-        if not self._in_background:
+        if not self.in_background:
             from jetsql.output.terminal_text import printable_lines
 
             click.echo(printable_lines(message), err=True)

@@ -55,9 +55,13 @@ def logs(context: click.Context, /, job: str | None, follow: bool, limit: int | 
 
 
 def _print_log(home: Path, job: str | None, follow: bool, limit: int | None) -> ExitCode:
-    from jetsql.home.home_lock import not_usable
+    from jetsql.errors import ReportedError
+    from jetsql.home.home_lock import missing_home, not_usable
 
     def work(console: Console) -> None:
+        if not home.is_dir():
+            # Not as EngineError, since the command needs no engine: the exit code is that of a job that does not exist.
+            raise ReportedError(missing_home(home).report())
         try:
             with ExitStack() as open_things:
                 subject = None if job is None else _find_job(home, job, console, open_things)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jetsql.cli.connect import connect, report_start
+from jetsql.cli.connect import check_home, connect, report_start
 from jetsql.cli.flags import ExitCode, Flags, load_settings
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def _run_on_engine(
     interrupts = Interrupts(console.print_message, ExitCode.INTERRUPTED)
     interrupts.install()
     try:
-        engine = open_engine(settings, flags, console)
+        only_existing_home = bool(steps) and all(map(_needs_home, steps))
+        engine = open_engine(settings, flags, console, only_existing_home=only_existing_home)
         interrupts.install()
         return _run_and_close(engine, flags, steps, console, interrupts)
     except KeyboardInterrupt:
@@ -75,12 +76,26 @@ def _run_on_engine(
     return ExitCode.NO_ENGINE
 
 
-def open_engine(settings: Settings, flags: Flags, console: Console) -> StatementEngine:
-    """Return the engine of the home, or a new one in this process. Raises EngineError."""
+def _needs_home(step: PreparedStatement | Diagnostic) -> bool:
+    """Return whether a statement shows or changes only what exists, so that it is of no use in a new home."""
+    from jetsql.language import is_about_existing
+    from jetsql.output.diagnostics import Diagnostic
+
+    return isinstance(step, Diagnostic) or is_about_existing(step.filled.text)
+
+
+def open_engine(
+    settings: Settings, flags: Flags, console: Console, *, only_existing_home: bool = False
+) -> StatementEngine:
+    """Return the engine of the home, or a new one in this process. Raises EngineError.
+
+    only_existing_home: see `ensure_engine`.
+    """
     if not flags.embedded:
-        return connect(settings, flags, console)
+        return connect(settings, flags, console, only_existing_home=only_existing_home)
     import jetsql
 
+    check_home(settings, console, only_existing=only_existing_home)
     with report_start(console):
         return jetsql.open(settings=settings)
 

@@ -49,12 +49,19 @@ class JobCommand:
     wait_statement: Callable[[str], str] | None = None
 
 
-def run_with_engine(flags: Flags, work: Callable[[RemoteEngine, Console], ExitCode | None]) -> ExitCode:
-    """Connect to the engine of the home, do the work and return the exit code."""
+def run_with_engine(
+    flags: Flags, work: Callable[[RemoteEngine, Console], ExitCode | None], *, only_existing_home: bool = True
+) -> ExitCode:
+    """Connect to the engine of the home, do the work and return the exit code.
+
+    only_existing_home: see `ensure_engine`.
+    """
     settings = load_settings(flags)
 
     def connected(console: Console) -> ExitCode | None:
-        with closing(connect(settings, flags, console, sessionless=True)) as engine:
+        with closing(
+            connect(settings, flags, console, sessionless=True, only_existing_home=only_existing_home)
+        ) as engine:
             return work(engine, console)
 
     return run_and_report(connected)

@@ -62,7 +62,9 @@ def _submit_script(flags: Flags, script: Script, prefix: str, name: str) -> Exit
         process_console().show_error(str(step))
         return ExitCode.STATEMENT_FAILED
     body = replace(step, prefix=prefix)
-    return run_with_engine(flags, lambda engine, console: _create_job(engine, console, body, name, flags))
+    return run_with_engine(
+        flags, lambda engine, console: _create_job(engine, console, body, name, flags), only_existing_home=False
+    )
 
 
 def _single_statement(script: Script, steps: list[PreparedStatement | Diagnostic]) -> PreparedStatement | Diagnostic:

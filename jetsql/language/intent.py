@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
-from jetsql.language.tokens import Token
+from jetsql.language.tokens import Token, tokens
 from jetsql.language.with_clause import verb_after_with
 
 # The number of tokens that decide: EXPLAIN EXTENDED CREATE OR REPLACE JOB, and one more.
@@ -81,6 +81,12 @@ def is_ours(lead: Sequence[Token]) -> bool:
         return second == "INTO"
     is_object = second in ("JOB", "JOBS", "SNAPSHOT", "SNAPSHOTS")
     return is_object and (verb in SYNONYMS or _is_misspelled_verb(verb)) and len(lead) > 2
+
+
+def is_about_existing(text: str) -> bool:
+    """Return whether a statement, JetSQL's or Spark's, only shows what exists or controls a job that exists."""
+    first = next(tokens(text), None)
+    return first is not None and first.word in ("SHOW", "DESCRIBE", "DESC", *_ONLY_OURS)
 
 
 def begins_with_clause(lead: Sequence[Token]) -> bool:

@@ -20,7 +20,7 @@ from jetsql.output.result_sink import OutputClosed
 from jetsql.output.terminal_text import printable, printable_lines, truncate
 
 SLOW_SECONDS = 2.0
-"""The duration above which operations are reported, even without a terminal."""
+"""The duration above which operations are reported at a terminal."""
 
 NOTICEABLE_SECONDS = 0.3
 """The duration below which waits are not shown."""
@@ -87,7 +87,13 @@ class Console:
 
     @contextmanager
     def report_if_slow(self, what: str, after: float = SLOW_SECONDS) -> Iterator[None]:
-        """Report the operation `what` and its duration if it takes longer than `after` seconds."""
+        """Report the operation `what` and its duration at a terminal if it takes longer than `after` seconds.
+
+        A file or a pipe gets no progress: scripts compare standard error, or take every line of it for a problem.
+        """
+        if not self.is_terminal:
+            yield
+            return
         started = time.monotonic()
         reported = threading.Event()
 

@@ -29,7 +29,9 @@ class CommandLine:
         self.engines: list[tuple[StubEngine, Settings]] = []
         self.refusal: Exception | None = None
 
-    def open(self, settings: Settings, flags: Flags, console: Console) -> StubEngine:
+    def open(
+        self, settings: Settings, flags: Flags, console: Console, *, only_existing_home: bool = False
+    ) -> StubEngine:
         if self.refusal:
             raise self.refusal
         self.engines.append((StubEngine(), settings))
@@ -223,7 +225,7 @@ class Engine(StubEngine):
         super().close()
         (Path(os.environ["JETSQL_HOME"]) / "closed").touch()
 
-running.open_engine = lambda settings, flags, console: Engine()
+running.open_engine = lambda settings, flags, console, only_existing_home: Engine()
 sys.exit(cli.main())
 """
 

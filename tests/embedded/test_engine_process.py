@@ -80,8 +80,9 @@ class Bench:
 
 @pytest.fixture
 def jetsql(tmp_path: Path) -> Iterator[Bench]:
-    home = tmp_path / "home"
-    bench = Bench(home, {**os.environ, "JETSQL_HOME": str(home), "JETSQL_CONFIG": os.devnull})
+    home = tmp_path / "jetsql"  # the default home, which is created without a message
+    environ = {"JETSQL_HOME": str(home), "JETSQL_CONFIG": os.devnull, "XDG_DATA_HOME": str(tmp_path)}
+    bench = Bench(home, os.environ | environ)
     yield bench
     ended = bench("stop")
     for process in bench.processes:
@@ -96,8 +97,22 @@ def status(jetsql: Bench) -> str:
 
 
 def told(ended: "subprocess.CompletedProcess[str]") -> list[str]:
-    """Return the messages of a call, without those about slow operations."""
-    return [line for line in ended.stderr.splitlines() if not line.startswith("starting the engine")]
+    """Return the messages of a call."""
+    return ended.stderr.splitlines()
+
+
+@pytest.mark.parametrize("command", [["start"], ["-e", "CREATE SNAPSHOT s FOR JOB j"]], ids=" ".join)
+def test_a_new_home_is_reported_once(jetsql: Bench, tmp_path: Path, command: list[str]) -> None:
+    """Its name may be misspelled; that of the default home cannot be."""
+    home = tmp_path / "new"
+    message = f"Creating a new home: {home}"
+    try:
+        assert told(jetsql("--home", str(home), *command))[0] == message
+        assert message not in told(jetsql("--home", str(home), *command))
+    finally:
+        assert jetsql("stop", "--home", str(home)).stdout == "stopped\n"
+    assert message not in told(jetsql("--home", str(home), *command))
+    assert jetsql("stop", "--home", str(home)).stdout == "stopped\n"
 
 
 def test_start_stop_and_start(jetsql: Bench) -> None:

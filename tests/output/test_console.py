@@ -40,6 +40,10 @@ def console(out: io.StringIO, talk: io.StringIO) -> Console:
     return Console(out, talk, is_terminal=False, timer=ManualTimer)
 
 
+def at_terminal(out: io.StringIO, talk: io.StringIO) -> Console:
+    return Console(out, talk, is_terminal=True, timer=ManualTimer)
+
+
 class TerminalStream(io.StringIO):
     """A text stream that is a terminal."""
 
@@ -82,15 +86,22 @@ def test_what_is_waited_for_drives_no_terminal(timers: list[ManualTimer], monkey
 
 def test_what_is_quick_is_not_talked_about(timers: list[ManualTimer]) -> None:
     talk = io.StringIO()
-    with console(io.StringIO(), talk).report_if_slow("starting"):
+    with at_terminal(io.StringIO(), talk).report_if_slow("starting"):
         pass
     assert talk.getvalue() == ""
     assert timers[0].cancelled
 
 
+def test_progress_is_not_written_to_a_file(timers: list[ManualTimer]) -> None:
+    talk = io.StringIO()
+    with console(io.StringIO(), talk).report_if_slow("starting"):
+        assert not timers
+    assert talk.getvalue() == ""
+
+
 def test_what_takes_long_is_told_with_its_end(timers: list[ManualTimer]) -> None:
     out, talk = io.StringIO(), io.StringIO()
-    with console(out, talk).report_if_slow("starting"):
+    with at_terminal(out, talk).report_if_slow("starting"):
         timers[0].act()
         assert talk.getvalue() == "starting ...\n"
     assert talk.getvalue().split("\n")[1].startswith("starting: done after ")
@@ -99,7 +110,7 @@ def test_what_takes_long_is_told_with_its_end(timers: list[ManualTimer]) -> None
 
 def test_what_fails_after_long_leaves_the_last_word_to_its_error(timers: list[ManualTimer]) -> None:
     talk = io.StringIO()
-    with pytest.raises(ValueError, match="no"), console(io.StringIO(), talk).report_if_slow("starting"):
+    with pytest.raises(ValueError, match="no"), at_terminal(io.StringIO(), talk).report_if_slow("starting"):
         timers[0].act()
         raise ValueError("no")
     assert talk.getvalue() == "starting ...\n"

@@ -17,12 +17,14 @@ from typing import Any, Final
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL, Driver, find_driver
+from jetsql.engine.jdbc.jdbc_dialects import KNOWN_DRIVERS, POSTGRESQL, Driver, find_driver
 from jetsql.engine.jvm.java_classes import java, revealed
+from jetsql.engine.jvm.launch import restart_hint
 from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.errors import StatementError
 from jetsql.jobs.model.redaction import redact, redact_urls
 
+_SOME_PACKAGE: Final = "GROUP:ARTIFACT:VERSION"  # the form of a driver's Maven coordinates
 NO_DRIVER: Final = "DRIVER"  # used instead of a SQLSTATE
 
 # Prefixes of SQLSTATEs and their conditions; the first match applies. Other errors are retryable.
@@ -47,11 +49,6 @@ _MESSAGES: Final = {
     "EXTERNAL_SYSTEM_ERROR": "{server} reports an error: {message}",
 }
 _HINTS: Final = {"DUPLICATE_KEY": "To update existing rows, use SINK INTO a table with the option 'key.columns'."}
-
-_DRIVER_HINT: Final = (
-    f"Set its JDBC driver in the table's OPTIONS ('driver' = '{POSTGRESQL.class_name}'), and start the engine with "
-    f"--conf spark.jars.packages={POSTGRESQL.package} or the package of that database's driver."
-)
 
 # Defaults for a driver, which the table's OPTIONS override. An attempt to connect fails after 5 s.
 _CONNECTION_DEFAULTS: Final = {
@@ -176,7 +173,7 @@ class Database:
     def explain_error(self, error: JdbcError) -> StatementError:
         """Return the error to raise for a failed transaction."""
         if error.sqlstate == NO_DRIVER:
-            return self._driver_missing()
+            return driver_missing(error, self.server, self.driver)
         message = _MESSAGES[error.condition].format(server=self.server, message=to_sentence(error.message))
         hint = _HINTS.get(error.condition, "")
         return StatementError(error.condition, self.redact(message), hint=hint, where=self.server)
@@ -189,17 +186,6 @@ class Database:
     def redact(self, text: str) -> str:
         """Return a text without the secrets in the database's OPTIONS."""
         return redact(text, self._options)
-
-    def _driver_missing(self) -> StatementError:
-        driver = self.driver
-        package = driver.package if driver is not None and driver.package else "GROUP:ARTIFACT:VERSION"
-        name = self._options.get("driver", "the table's OPTIONS have no 'driver'")
-        return StatementError(
-            "EXTERNAL_SYSTEM_UNAVAILABLE",
-            f"{self.server} cannot be reached: its JDBC driver is not on the class path ({name}).",
-            hint=f"Start the engine with --conf spark.jars.packages={package}",
-            where=self.server,
-        )
 
     def _read_values(self, text: str) -> Any:
         result = json.loads(text)
@@ -218,14 +204,38 @@ def describe_server(url: str) -> str:
     return redact_urls(f"{name} {address.partition('?')[0].partition(';')[0].lstrip('/').rpartition('@')[2]}").strip()
 
 
+def driver_missing(failure: JdbcError, server: str = "", driver: Driver | None = None) -> StatementError:
+    """Return the error to raise when the JVM has no JDBC driver for a database.
+
+    failure: an error with the state NO_DRIVER. server, driver: the database's, if they are known.
+    """
+    subject = server or "a database that the statement needs"
+    class_name = "" if " " in failure.message else failure.message  # the message of a ClassNotFoundException
+    driver = driver or next((each for each in KNOWN_DRIVERS if each.class_name == class_name), None)
+    # Java finds a driver that Spark downloaded only by its class.
+    option = "" if class_name else "Set the option 'driver' of the table to the class of its JDBC driver. "
+    problem = (
+        f"the class {class_name} is not on its class path"
+        if class_name
+        else "the table has no option 'driver', and no driver on the class path accepts its URL"
+    )
+    return StatementError(
+        "EXTERNAL_SYSTEM_UNAVAILABLE",
+        f"The engine has no JDBC driver for {subject}: {problem}.",
+        hint=option + restart_hint(driver.package if driver is not None and driver.package else _SOME_PACKAGE),
+        where=server,
+    )
+
+
 def explain_read_error(failure: JdbcError) -> StatementError:
     """Return the error to raise when a database that a query reads fails. Sinks raise more specific errors."""
+    if failure.sqlstate == NO_DRIVER:
+        return driver_missing(failure)
     unavailable = failure.condition == "EXTERNAL_SYSTEM_UNAVAILABLE"
     problem = "cannot be reached" if unavailable else "reports an error"
     return StatementError(
         failure.condition if unavailable else "EXTERNAL_SYSTEM_ERROR",
         f"A database that the statement needs {problem}: {redact_urls(to_sentence(failure.message))}",
-        hint=_DRIVER_HINT if failure.sqlstate == NO_DRIVER else "",
     )
 
 

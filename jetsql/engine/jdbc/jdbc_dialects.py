@@ -38,13 +38,13 @@ class Driver:
 POSTGRESQL: Final = Driver("postgresql", "PostgreSQL", "org.postgresql.Driver", "org.postgresql:postgresql:42.7.7")
 DERBY: Final = Driver("derby", "Derby", "org.apache.derby.iapi.jdbc.AutoloadedDriver")
 
-_DRIVERS: Final = (POSTGRESQL, DERBY)
+KNOWN_DRIVERS: Final = (POSTGRESQL, DERBY)
 
 
 def find_driver(url: str) -> Driver | None:
     """Return the driver for a JDBC URL, or None for a database that JetSQL does not know."""
     scheme = url.strip().lower().removeprefix("jdbc:").partition(":")[0]
-    return next((driver for driver in _DRIVERS if driver.scheme == scheme), None)
+    return next((driver for driver in KNOWN_DRIVERS if driver.scheme == scheme), None)
 
 
 @dataclass(frozen=True)

@@ -26,15 +26,18 @@ from pyspark.java_gateway import launch_gateway
 
 from jetsql.engine.jvm.environment import set_variable
 from jetsql.errors import EngineError
+from jetsql.home.discovery import read_note
 from jetsql.home.log_reader import LOG
 from jetsql.home.private_files import append_private, write_private
 
 LOOPBACK: Final = "127.0.0.1"
 _ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
+_PACKAGES: Final = "spark.jars.packages"
 _PROPERTIES: Final = "spark.properties"
 _TEMPORARY: Final = "tmp"
 _SOCKET_NAME: Final = len("/.00000000-0000-0000-0000-000000000000.sock")
 _MAX_SOCKET_PATH: Final = 103  # bytes on macOS; Linux has 4 more
+_home: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ def launch_jvm(start: SparkStart, confs: Mapping[str, str]) -> Any:
     Raises EngineError HOME_NOT_USABLE, EngineError INVALID_SETTING for arguments in the environment that would replace
     the settings, and PySpark's and the system's errors when the JVM does not start.
     """
+    global _home
+    _home = start.home
     context: Any = pyspark.SparkContext
     _renew_temporary_folder(start.temporary)
     if context._gateway is None:
@@ -80,6 +85,20 @@ def launch_jvm(start: SparkStart, confs: Mapping[str, str]) -> Any:
         utils = getattr(context._jvm.org.apache.spark.util, "Utils$")
         getattr(utils, "MODULE$").clearLocalRootDirs()  # the previous engine of this process had another home
     return context._gateway
+
+
+def restart_hint(package: str) -> str:
+    """Return, as a sentence, how to start the engine of this process again with a package of Maven.
+
+    package: its coordinates; several are separated by commas.
+    """
+    note = None if _home is None else read_note(_home)
+    if _home is None or note is None or note.pid != os.getpid():  # the engine is inside another program
+        return f"Start Spark with the setting {_PACKAGES}={package}."
+    others = note.conf.get(_PACKAGES)
+    at_home = f"--home {shlex.quote(str(_home))}"
+    conf = f"{_PACKAGES}={f'{others},{package}' if others else package}"
+    return f"Run `jetsql stop {at_home}`, then `jetsql start {at_home} --conf {conf}`."
 
 
 def _launch(start: SparkStart, confs: Mapping[str, str]) -> Any:

@@ -28,6 +28,7 @@ from jetsql.language import find_function, find_name
 from jetsql.language.statement import Body
 
 _FILE_FORMATS = frozenset({"parquet", "orc", "json", "csv", "avro", "text"})
+_STREAMABLE = _FILE_FORMATS | {"kafka"}
 _SOURCE_FORMATS = {
     "RateStreamTable": "rate",
     "RatePerMicroBatchTable": "rate-micro-batch",
@@ -123,7 +124,14 @@ def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, ca
         rewrites=tuple(Rewrite(each["name"], each["version"], each["meaning"]) for each in facts.get("rules", ())),
         batch_part=facts.get("batch_part", ""),
         unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),
+        tables_read_once=() if facts["streaming"] else _streamable_tables(facts),
     )
+
+
+def _streamable_tables(facts: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names of the tables that the query reads as they are, and that a job could read as streams."""
+    tables = (entry for entry in facts["read_once"] if entry["provider"].lower() in _STREAMABLE)
+    return tuple(dict.fromkeys(entry["table"] for entry in tables))
 
 
 def _describe_unstable_partitioning(facts: dict[str, Any], sources: tuple[Source, ...], stateful: bool) -> str:

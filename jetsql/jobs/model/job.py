@@ -172,6 +172,7 @@ class Analysis:
     """What runs as a batch query over the rows of each batch, a phrase; empty when the whole query is streamed."""
     unstable_partitioning: str = field(default="", compare=False)
     """The part of the query that can put rows into other partitions when a batch is repeated; empty for none."""
+    tables_read_once: tuple[str, ...] = ()  # of a batch job: the tables that it could read as streams, qualified
 
     @property
     def operator_texts(self) -> tuple[str, ...]:

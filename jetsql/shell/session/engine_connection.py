@@ -47,8 +47,6 @@ class ShellStartupReporter:
     start_engine: start an engine if none runs.
     """
 
-    is_terminal = True
-
     def __init__(self, connection: EngineConnection, start_engine: bool = True) -> None:
         self._connection = connection
         self.start_engine = start_engine

@@ -13,7 +13,6 @@ from uuid import UUID
 
 import pytest
 
-from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL
 from tests.conftest import Sql
 from tests.support.home_files import read_files
 from tests.support.postgres import PASSWORD, Postgres
@@ -375,7 +374,11 @@ def test_a_missing_driver_is_named_with_where_to_get_it(shop: Shop) -> None:
     options = "url 'jdbc:other:x', driver 'org.other.Driver', dbtable 't'"
     error = shop.sql.error(f"CREATE TABLE t USING jdbc OPTIONS ({options})")
     assert error.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
-    assert f"--conf spark.jars.packages={POSTGRESQL.package}" in words(error)
+    problem = "the class org.other.Driver is not on its class path"
+    assert f"The engine has no JDBC driver for a database that the statement needs: {problem}." in words(error)
+    assert "Start Spark with the setting spark.jars.packages=GROUP:ARTIFACT:VERSION." in words(error)
+    error = shop.sql.error("CREATE TABLE t (id INT) USING jdbc OPTIONS (url 'jdbc:other:x', dbtable 't')")
+    assert "Set the option 'driver' of the table to the class of its JDBC driver." in words(error)
 
 
 def test_columns_that_changed_in_the_database(shop: Shop) -> None:

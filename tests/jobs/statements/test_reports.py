@@ -11,6 +11,7 @@ import pytest
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Cause, OutputMode, Status
 from jetsql.language import parse
+from tests.conftest import until
 from tests.support.golden_reports import compare
 from tests.support.in_memory_engine import InMemoryEngine, analysis
 from tests.support.jobs_world import World, world
@@ -187,6 +188,31 @@ def test_the_answer_to_a_statement_without_a_job(w: World, text: str) -> None:
 def test_the_answer_to_a_statement_about_a_job(w: World, text: str) -> None:
     w.sql(MAKE)
     compare(shown(w, text))
+
+
+@pytest.mark.parametrize(
+    ("tables", "query"),
+    [
+        (("spark_catalog.default.src",), "SELECT * FROM src"),
+        (("spark_catalog.default.src",), "SELECT * FROM a_view"),
+        (("spark_catalog.default.src", "spark_catalog.other.dim"), "SELECT * FROM `src` JOIN other.Dim USING (id)"),
+        ((), "SELECT * FROM a_jdbc_table"),
+    ],
+    ids=["one table", "a view", "two tables", "no streams"],
+)
+def test_a_batch_job_says_that_it_reads_its_tables_only_once(
+    tmp_path: Path, tables: tuple[str, ...], query: str
+) -> None:
+    batch = analysis(streaming=False, sources=(), modes={}, tables_read_once=tables)
+    with world(tmp_path, InMemoryEngine(analysis=batch, quiet=True)) as w:
+        text = f"CREATE JOB j AS INSERT INTO out {query}"
+        compare(shown(w, f"EXPLAIN {text}"))
+        creating = w.in_background(text)
+        until(lambda: bool(w.engine.runs))
+        w.engine.complete(job_id(w))
+        [row] = creating.result(20).rows
+        compare([str(row[3])])
+        assert all(table in str(row[3]) for table in tables if table in query)
 
 
 def test_what_is_explained_of_an_aggregate(tmp_path: Path) -> None:

@@ -139,11 +139,14 @@ public final class JobBody {
     facts.put("schema", typeText(written.schema()));
     var sources = facts.putArray("sources");
     var statics = facts.putArray("statics");
+    var readOnce = facts.putArray("read_once");
     var views = facts.putArray("temporary_views");
     var variables = facts.putArray("variables");
     var nodes = nodes(written);
     for (var node : nodes) {
       readLeaf(node, sources, statics);
+      if (node instanceof LogicalRelation relation && relation.catalogTable().isDefined())
+        readOnce.add(Tables.facts(relation.catalogTable().get()));
       if (node instanceof View view && view.isTempView())
         views.add(view.desc().identifier().unquotedString());
       readExpressions(node, variables);
