@@ -22,7 +22,17 @@ from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.engine.sinks.preflight import check_jdbc_table
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.job import Analysis, CapturedSession, Operator, OutputMode, Replay, Rewrite, Sink, SinkKind, Source
+from jetsql.jobs.model.job import (
+    Analysis,
+    CapturedSession,
+    Operator,
+    OutputMode,
+    Replay,
+    Rewrite,
+    Sink,
+    SinkKind,
+    Source,
+)
 from jetsql.jobs.planning.output_mode import MODES
 from jetsql.language import find_function, find_name
 from jetsql.language.statement import Body
@@ -121,7 +131,8 @@ def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, ca
         stateful=bool(operators),
         waits_for_watermark=waits_for_watermark,
         operators=operators,
-        rewrites=tuple(Rewrite(each["name"], each["version"], each["meaning"]) for each in facts.get("rules", ())),
+        rewrites=tuple(Rewrite(**each) for each in facts.get("rules", ())),
+        kept_state=tuple(facts.get("kept_state", ())),
         batch_part=facts.get("batch_part", ""),
         unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),
         tables_read_once=() if facts["streaming"] else _streamable_tables(facts),

@@ -135,6 +135,7 @@ class Rewrite:
     rule: str
     version: int
     meaning: str = field(default="", compare=False)  # a phrase
+    caution: str = field(default="", compare=False)  # how the result can differ from a batch query's, a sentence
 
     def __str__(self) -> str:
         return f"{self.rule}, version {self.version}"
@@ -170,6 +171,8 @@ class Analysis:
     rewrites: tuple[Rewrite, ...] = ()  # the rules that made operators of the query
     batch_part: str = field(default="", compare=False)
     """What runs as a batch query over the rows of each batch, a phrase; empty when the whole query is streamed."""
+    kept_state: tuple[str, ...] = field(default=(), compare=False)
+    """The state that no watermark removes, as phrases."""
     unstable_partitioning: str = field(default="", compare=False)
     """The part of the query that can put rows into other partitions when a batch is repeated; empty for none."""
     tables_read_once: tuple[str, ...] = ()  # of a batch job: the tables that it could read as streams, qualified

@@ -12,9 +12,10 @@ from jetsql.jobs.model.redaction import redact, redact_urls
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.options import Options, parse_options
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
-from jetsql.jobs.statements.create import describe_single_read, initial_snapshot
+from jetsql.jobs.statements.create import initial_snapshot
 from jetsql.jobs.statements.create_checks import make_statement_plan
 from jetsql.jobs.statements.lookup import find_live_job
+from jetsql.jobs.statements.notes import describe_notes
 from jetsql.jobs.statements.replace import update_message
 from jetsql.language.statement import CreateJob, ExplainCreateJob
 from jetsql.resultset import Column, Table
@@ -29,8 +30,7 @@ def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession)
     plan = make_statement_plan(manager, create, options, session)
     spark = manager.engine.explain(create.body, plan, session, statement.formatted)
     start = tuple(_start_lines(manager, create, options, plan))
-    note = describe_single_read(create.body, plan)
-    notes = (f"Note:        {note}",) if note else ()
+    notes = (f"Note:        {note}" for note in describe_notes(create.body, plan))
     text = "\n".join((*decisions(plan), *notes, *start, "", spark.rstrip()))
     return Table(PLAN_COLUMNS, ((redact(text, plan.options),),))
 

@@ -2,7 +2,6 @@ package dev.jetsql.rewrites;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
-import java.util.function.Consumer;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.CreateStruct;
@@ -36,12 +35,12 @@ final class DistinctAggregates implements RewriteRule {
   }
 
   @Override
-  public LogicalPlan apply(LogicalPlan query, OutputMode mode, Consumer<String> meaning) {
+  public LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
     return Plans.transformStreams(
         query,
         node ->
             node instanceof Aggregate aggregate && isFirst(aggregate, mode)
-                ? rewrite(aggregate, meaning)
+                ? rewrite(aggregate, uses)
                 : node);
   }
 
@@ -50,12 +49,12 @@ final class DistinctAggregates implements RewriteRule {
     return mode.equals(OutputMode.Append()) || !Plans.aggregatesStream(aggregate.child());
   }
 
-  private static LogicalPlan rewrite(Aggregate aggregate, Consumer<String> meaning) {
+  private static LogicalPlan rewrite(Aggregate aggregate, Uses uses) {
     return
         aggregate.transformExpressions(
             PartialFunctions.of(
                 DistinctAggregates::isRewritable,
-                node -> rewrite((AggregateExpression) node, meaning)));
+                node -> rewrite((AggregateExpression) node, uses)));
   }
 
   private static boolean isRewritable(Expression node) {
@@ -67,14 +66,14 @@ final class DistinctAggregates implements RewriteRule {
         || function instanceof CollectSet;
   }
 
-  private static Expression rewrite(AggregateExpression aggregate, Consumer<String> meaning) {
+  private static Expression rewrite(AggregateExpression aggregate, Uses uses) {
     var function = aggregate.aggregateFunction();
     if (!(function instanceof Count count)) {
       return AggregateExpression$.MODULE$.apply(
           function, Complete$.MODULE$, false, aggregate.filter());
     }
     var values = Plans.list(count.children());
-    meaning.accept(
+    uses.add(
         "count(DISTINCT %s) is the size of a set; state: all distinct values of each group"
             .formatted(Plans.texts(count.children())));
     // A set ignores NULL, as count does. count(DISTINCT a, b) ignores rows with any NULL.

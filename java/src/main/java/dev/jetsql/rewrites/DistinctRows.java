@@ -1,6 +1,5 @@
 package dev.jetsql.rewrites;
 
-import java.util.function.Consumer;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
 import org.apache.spark.sql.catalyst.plans.logical.Distinct;
@@ -26,7 +25,7 @@ final class DistinctRows implements RewriteRule {
   }
 
   @Override
-  public LogicalPlan apply(LogicalPlan query, OutputMode mode, Consumer<String> meaning) {
+  public LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
     return Plans.transformStreams(
         query,
         node -> {
@@ -37,7 +36,7 @@ final class DistinctRows implements RewriteRule {
             return new Aggregate(
                 Sequences.of(Plans.list(child.output()).stream().map(each -> (org.apache.spark.sql.catalyst.expressions.Expression) each).toList()), Sequences.of(columns), child, Option.empty());
           }
-          meaning.accept("DISTINCT keeps the first of equal rows; state: every distinct row");
+          uses.add("DISTINCT keeps the first of equal rows; state: every distinct row");
           return new Deduplicate(child.output(), child, Option.empty());
         });
   }

@@ -2,15 +2,24 @@ package dev.jetsql.rewrites;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -52,5 +61,69 @@ final class Plans {
 
   static String texts(Seq<? extends Expression> expressions) {
     return list(expressions).stream().map(Plans::text).collect(Collectors.joining(", "));
+  }
+
+  /**
+   * Gives each read of a table columns of its own. A WITH that is read twice has the same columns in
+   * both places, and Spark would lose the state of aggregates of streams over them.
+   */
+  static LogicalPlan withSeparateReads(LogicalPlan plan) {
+    return transformStreams(plan, Plans::separateChildren);
+  }
+
+  private static LogicalPlan separateChildren(LogicalPlan node) {
+    var seen = new HashSet<ExprId>();
+    var children = new ArrayList<LogicalPlan>();
+    for (var child : list(node.children())) {
+      var read = readColumns(child);
+      children.add(Collections.disjoint(seen, read) ? child : withNewReads(child));
+      seen.addAll(read);
+    }
+    return children.equals(list(node.children()))
+        ? node
+        : node.withNewChildren(Sequences.of(children));
+  }
+
+  private static Set<ExprId> readColumns(LogicalPlan plan) {
+    return list(plan.collectLeaves()).stream()
+        .flatMap(leaf -> list(leaf.output()).stream())
+        .map(Attribute::exprId)
+        .collect(Collectors.toSet());
+  }
+
+  /** Returns the plan under its columns' ids, over columns with new ids. */
+  private static LogicalPlan withNewReads(LogicalPlan plan) {
+    var copy = withNewIds(plan);
+    var columns = new ArrayList<NamedExpression>();
+    for (int i = 0; i < plan.output().size(); i++) {
+      columns.add(renamed(copy.output().apply(i), plan.output().apply(i)));
+    }
+    return new Project(Sequences.of(columns), copy);
+  }
+
+  private static LogicalPlan withNewIds(LogicalPlan plan) {
+    var ids = new HashMap<ExprId, ExprId>();
+    return plan.transformAllExpressions(
+        PartialFunctions.<Expression, Expression>of(
+            node -> node instanceof AttributeReference || node instanceof Alias,
+            node -> {
+              var id =
+                  ids.computeIfAbsent(
+                      ((NamedExpression) node).exprId(),
+                      each -> NamedExpression$.MODULE$.newExprId());
+              return node instanceof AttributeReference column
+                  ? column.withExprId(id)
+                  : withId((Alias) node, id);
+            }));
+  }
+
+  private static Alias withId(Alias alias, ExprId id) {
+    return new Alias(
+        alias.child(),
+        alias.name(),
+        id,
+        alias.qualifier(),
+        alias.explicitMetadata(),
+        alias.nonInheritableMetadataKeys());
   }
 }

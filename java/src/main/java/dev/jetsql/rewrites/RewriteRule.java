@@ -1,6 +1,5 @@
 package dev.jetsql.rewrites;
 
-import java.util.function.Consumer;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.streaming.OutputMode;
 
@@ -22,7 +21,23 @@ interface RewriteRule {
    * Returns the rewritten query, or the same instance.
    *
    * @param mode the output mode in which the query is to run
-   * @param meaning receives a phrase for each operator that the rule has made
+   * @param uses receives each operator that the rule makes
    */
-  LogicalPlan apply(LogicalPlan query, OutputMode mode, Consumer<String> meaning);
+  LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses);
+
+  /** Receives the operators that a rule makes, in words. */
+  interface Uses {
+    /**
+     * Adds an operator.
+     *
+     * @param meaning a phrase
+     * @param caution how its result can differ from that of a batch query, a sentence; empty if it
+     *     cannot
+     */
+    void add(String meaning, String caution);
+
+    default void add(String meaning) {
+      add(meaning, "");
+    }
+  }
 }

@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
 import org.apache.spark.sql.catalyst.analysis.EliminateView$;
 import org.apache.spark.sql.catalyst.optimizer.ColumnPruning$;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.streaming.OutputMode;
@@ -26,14 +27,17 @@ public record RewrittenQuery(LogicalPlan query, BatchPart batchPart, List<Applie
       List.of(new WindowBounds(), new TopRows(), new DistinctRows(), new DistinctAggregates());
 
   /** The use of a rule in a query, in words. */
-  public record AppliedRule(String name, int version, String meaning) {}
+  public record AppliedRule(String name, int version, String meaning, String caution) {}
 
   /** Returns the query for the first of the output modes in which it can run. */
   public static RewrittenQuery of(
       SparkSession session, LogicalPlan query, List<OutputMode> modes) {
     var asWritten = new RewrittenQuery(query, null, List.of());
-    if (!query.isStreaming() || asWritten.runs(session, modes)) return asWritten;
+    if (!query.isStreaming() || !readsStreamTwice(query) && asWritten.runs(session, modes))
+      return asWritten;
     var prepared = prepare(query);
+    var separated = new RewrittenQuery(prepared, null, List.of());
+    if (separated.runs(session, modes)) return separated;
     var rowsInBatch = RowsInBatch.of(prepared);
     if (rowsInBatch != null) return new RewrittenQuery(rowsInBatch.stream(), rowsInBatch, List.of());
     for (var mode : modes) {
@@ -47,11 +51,22 @@ public record RewrittenQuery(LogicalPlan query, BatchPart batchPart, List<Applie
     return modes.stream().anyMatch(mode -> StreamingCheck.reason(session, query, mode) == null);
   }
 
+  /** Returns whether a WITH over a stream is read more than once. */
+  private static boolean readsStreamTwice(LogicalPlan query) {
+    var reads = new ArrayList<Long>();
+    query.foreach(
+        node -> {
+          if (node instanceof CTERelationRef read && read.isStreaming()) reads.add(read.cteId());
+          return null;
+        });
+    return reads.stream().distinct().count() < reads.size();
+  }
+
   /** Removes what only the analyzer needs, and columns that nobody reads, which would be state. */
   private static LogicalPlan prepare(LogicalPlan query) {
     var inlined = new InlineCTE(true, false, false).apply(query);
     var plain = EliminateView$.MODULE$.apply(EliminateSubqueryAliases$.MODULE$.apply(inlined));
-    return ColumnPruning$.MODULE$.apply(plain);
+    return ColumnPruning$.MODULE$.apply(Plans.withSeparateReads(plain));
   }
 
   private static RewrittenQuery rewrite(LogicalPlan query, OutputMode mode) {
@@ -62,10 +77,11 @@ public record RewrittenQuery(LogicalPlan query, BatchPart batchPart, List<Applie
           rule.apply(
               plan,
               mode,
-              meaning -> rules.add(new AppliedRule(rule.name(), rule.version(), meaning)));
+              (meaning, caution) ->
+                  rules.add(new AppliedRule(rule.name(), rule.version(), meaning, caution)));
     }
     if (!mode.equals(OutputMode.Complete()) || StreamingCheck.logicalReason(plan, mode) == null) return new RewrittenQuery(plan, null, rules);
-    var batchPart = FirstAggregate.split(plan);
+    var batchPart = FirstAggregates.split(plan);
     return batchPart == null
         ? new RewrittenQuery(plan, null, rules)
         : new RewrittenQuery(batchPart.stream(), batchPart, rules);

@@ -1,6 +1,5 @@
 package dev.jetsql.rewrites;
 
-import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -28,7 +27,7 @@ final class RowsInBatch {
       if (node == null) return null;
       isRefused |= REFUSED.contains(kind(node));
       if (node.children().isEmpty())
-        return isRefused ? new BatchPart(body, List.of(node), MEANING) : null;
+        return isRefused ? BatchPart.above(node, body, MEANING) : null;
     }
   }
 

@@ -3,7 +3,6 @@ package dev.jetsql.rewrites;
 import dev.jetsql.common.Sequences;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
@@ -55,16 +54,16 @@ final class TopRows implements RewriteRule {
   }
 
   @Override
-  public LogicalPlan apply(LogicalPlan query, OutputMode mode, Consumer<String> meaning) {
+  public LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
     return Plans.transformStreams(
-        query, node -> node instanceof Filter filter ? rewrite(filter, mode, meaning) : node);
+        query, node -> node instanceof Filter filter ? rewrite(filter, mode, uses) : node);
   }
 
-  private static LogicalPlan rewrite(Filter filter, OutputMode mode, Consumer<String> meaning) {
+  private static LogicalPlan rewrite(Filter filter, OutputMode mode, Uses uses) {
     for (var condition : conjuncts(filter.condition())) {
       var bound = RankBound.of(condition);
       if (bound == null) continue;
-      var below = replaceWindow(filter.child(), bound, mode, meaning);
+      var below = replaceWindow(filter.child(), bound, mode, uses);
       if (below != null) return new Filter(filter.condition(), below);
     }
     return filter;
@@ -110,8 +109,8 @@ final class TopRows implements RewriteRule {
 
   /** Returns the plan with the window of the rank replaced, or null if there is none. */
   private static LogicalPlan replaceWindow(
-      LogicalPlan node, RankBound bound, OutputMode mode, Consumer<String> meaning) {
-    if (node instanceof Window window) return replace(window, bound, mode, meaning);
+      LogicalPlan node, RankBound bound, OutputMode mode, Uses uses) {
+    if (node instanceof Window window) return replace(window, bound, mode, uses);
     if (!(node instanceof Project project)) return null;
     var below = bound;
     for (var item : Plans.list(project.projectList())) {
@@ -119,12 +118,12 @@ final class TopRows implements RewriteRule {
       if (!(alias.child() instanceof Attribute renamed)) return null;
       below = bound.withRank(renamed);
     }
-    var child = replaceWindow(project.child(), below, mode, meaning);
+    var child = replaceWindow(project.child(), below, mode, uses);
     return child == null ? null : new Project(project.projectList(), child);
   }
 
   private static LogicalPlan replace(
-      Window window, RankBound bound, OutputMode mode, Consumer<String> meaning) {
+      Window window, RankBound bound, OutputMode mode, Uses uses) {
     if (window.windowExpressions().size() != 1) return null;
     if (!(window.windowExpressions().head() instanceof Alias rank)
         || !rank.exprId().equals(bound.rank().exprId())
@@ -138,12 +137,14 @@ final class TopRows implements RewriteRule {
     if (!appends && Plans.aggregatesStream(window.child())) return null;
     var shown = function.sql() + " <= " + bound.limit();
     if (appends && bound.limit() == 1 && isFirstByWatermark(window) && function.isRowNumber()) {
-      meaning.accept(
+      uses.add(
           "%s keeps the first row that arrives for each (%s) within the watermark's delay"
-              .formatted(shown, Plans.texts(window.partitionSpec())));
+              .formatted(shown, Plans.texts(window.partitionSpec())),
+          "The job keeps the first row that arrives for each key, and forgets the key once the"
+              + " watermark has passed the row.");
       return firstRows(window, rank);
     }
-    meaning.accept(
+    uses.add(
         "%s is kept as the top %d of each (%s); state: %s for each key"
             .formatted(
                 shown,

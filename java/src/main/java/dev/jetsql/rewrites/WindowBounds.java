@@ -5,7 +5,6 @@ import dev.jetsql.common.Sequences;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.Consumer;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -42,7 +41,7 @@ final class WindowBounds implements RewriteRule {
   }
 
   @Override
-  public LogicalPlan apply(LogicalPlan query, OutputMode mode, Consumer<String> meaning) {
+  public LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
     if (!mode.equals(OutputMode.Append())) return query;
     var marks = new HashMap<ExprId, Metadata>();
     var marked =
@@ -53,7 +52,7 @@ final class WindowBounds implements RewriteRule {
               return mark(prepared, marks);
             });
     if (marks.values().stream().anyMatch(each -> each.contains(Plans.WATERMARK)))
-      meaning.accept("groups by window.end are closed by the watermark");
+      uses.add("groups by window.end are closed by the watermark");
     return marks.isEmpty() ? query : marked;
   }
 

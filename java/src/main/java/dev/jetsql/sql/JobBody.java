@@ -9,6 +9,7 @@ import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.rewrites.BatchPart;
+import dev.jetsql.rewrites.KeptState;
 import dev.jetsql.rewrites.RewrittenQuery;
 import dev.jetsql.rewrites.StreamingCheck;
 import java.util.Arrays;
@@ -249,9 +250,10 @@ public final class JobBody {
     for (var rule : rewritten.rules()) {
       rules
           .addObject()
-          .put("name", rule.name())
+          .put("rule", rule.name())
           .put("version", rule.version())
-          .put("meaning", rule.meaning());
+          .put("meaning", rule.meaning())
+          .put("caution", rule.caution());
     }
     if (rewritten.batchPart() != null) facts.put("batch_part", rewritten.batchPart().meaning());
     var nodes = nodes(rewritten.query());
@@ -296,19 +298,31 @@ public final class JobBody {
         .orElse(varying);
   }
 
-  /** Records why an output mode is not possible; for a requested mode also by Spark's planner. */
+  /**
+   * Records why an output mode is not possible, for a requested mode also by Spark's planner, and the
+   * state that is kept for ever in the first possible mode.
+   */
   private void readModes(SparkSession session, List<OutputMode> requested) {
     var reasons = facts.putObject("modes");
     var query = rewritten.query();
+    var kept = facts.putArray("kept_state");
     for (var mode : List.of(OutputMode.Append(), OutputMode.Update(), OutputMode.Complete())) {
       var reason =
           requested.contains(mode)
               ? StreamingCheck.reason(session, query, mode)
               : StreamingCheck.logicalReason(query, mode);
-      reasons.put(mode.toString().toLowerCase(Locale.ROOT), reason);
+      reasons.put(nameOf(mode), reason);
       if (reason == null && StreamingCheck.mustBypass(query, mode))
         facts.put("unchecked_by_spark", true);
     }
+    requested.stream()
+        .filter(mode -> reasons.get(nameOf(mode)).isNull())
+        .findFirst()
+        .ifPresent(mode -> KeptState.describe(session, query, mode).forEach(kept::add));
+  }
+
+  private static String nameOf(OutputMode mode) {
+    return mode.toString().toLowerCase(Locale.ROOT);
   }
 
   private static boolean keepsState(LogicalPlan node) {

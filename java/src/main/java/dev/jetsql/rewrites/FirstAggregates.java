@@ -7,32 +7,32 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Splits a body of INSERT OVERWRITE: the stream runs to its first aggregate in complete mode, and
- * what is above the aggregate runs as a batch query over its whole result.
+ * Splits a body of INSERT OVERWRITE: the stream runs to its first aggregates in complete mode, and
+ * what is above them runs as a batch query over their whole result.
  */
-final class FirstAggregate {
+final class FirstAggregates {
   private static final String MEANING =
       "the stream runs to its first aggregate, and the rest of the query over the aggregate's whole"
           + " result with each batch";
 
-  private FirstAggregate() {}
+  private FirstAggregates() {}
 
   /** Returns the batch part of the body, or null if its aggregates do not allow it. */
   static BatchPart split(LogicalPlan body) {
-    var lowest = new ArrayList<LogicalPlan>();
+    var lowest = new ArrayList<Aggregate>();
     collect(body, lowest);
-    if (lowest.isEmpty() || countStreams(body) != lowest.stream().mapToInt(FirstAggregate::countStreams).sum()) return null;
-    var first = lowest.get(0);
-    if (!lowest.stream().allMatch(first::sameResult)) return null;
-    return new BatchPart(body, List.copyOf(lowest), MEANING);
+    if (lowest.isEmpty() || countStreams(body) != lowest.stream().mapToInt(FirstAggregates::countStreams).sum()) return null;
+    return lowest.size() == 1
+        ? BatchPart.above(lowest.get(0), body, MEANING)
+        : AggregateUnion.of(lowest).batchPart(body);
   }
 
   /** Adds the aggregates of streams that have no aggregate of a stream below them. */
-  private static void collect(LogicalPlan node, List<LogicalPlan> lowest) {
+  private static void collect(LogicalPlan node, List<Aggregate> lowest) {
     if (node instanceof Aggregate aggregate
         && node.isStreaming()
         && !Plans.aggregatesStream(aggregate.child())) {
-      lowest.add(node);
+      lowest.add(aggregate);
     } else {
       node.children().foreach(child -> { collect(child, lowest); return null; });
     }

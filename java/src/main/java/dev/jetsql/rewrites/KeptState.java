@@ -1,0 +1,99 @@
+package dev.jetsql.rewrites;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreSaveExec;
+import org.apache.spark.sql.execution.streaming.operators.stateful.StreamingDeduplicateExec;
+import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec;
+import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper;
+import org.apache.spark.sql.streaming.OutputMode;
+import scala.Option;
+import scala.collection.immutable.Seq;
+
+/** Finds the state of a streaming query that no watermark removes. */
+public final class KeptState {
+  private final OutputMode mode;
+  private final List<String> kept = new ArrayList<>();
+  private final Map<ExprId, Expression> definitions = new HashMap<>();
+
+  private KeptState(OutputMode mode) {
+    this.mode = mode;
+  }
+
+  /** Returns a phrase for each operator whose state grows for ever in the output mode. */
+  public static List<String> describe(SparkSession session, LogicalPlan query, OutputMode mode) {
+    var plan = StreamingCheck.physicalPlan(session, query, mode);
+    var found = new KeptState(mode);
+    found.readDefinitions(plan);
+    found.collect(plan);
+    return found.kept;
+  }
+
+  private void readDefinitions(SparkPlan node) {
+    for (var expression : Plans.list(node.expressions())) {
+      if (expression instanceof Alias alias) definitions.put(alias.exprId(), alias.child());
+    }
+    Plans.list(node.children()).forEach(this::readDefinitions);
+  }
+
+  private void collect(SparkPlan node) {
+    if (node instanceof StateStoreSaveExec save) {
+      if (!save.keyExpressions().isEmpty()
+          && (mode.equals(OutputMode.Complete()) || !hasWatermark(save.keyExpressions()))) {
+        kept.add("each group by " + names(save.keyExpressions()));
+      }
+    } else if (node instanceof StreamingDeduplicateExec duplicates) {
+      if (!hasWatermark(duplicates.keyExpressions()))
+        kept.add("each distinct value of " + names(duplicates.keyExpressions()));
+    } else if (node instanceof StreamingSymmetricHashJoinExec join) {
+      describe(join);
+    }
+    Plans.list(node.children()).forEach(this::collect);
+  }
+
+  private static boolean hasWatermark(Seq<Attribute> keys) {
+    return Plans.list(keys).stream().anyMatch(key -> key.metadata().contains(Plans.WATERMARK));
+  }
+
+  private void describe(StreamingSymmetricHashJoinExec join) {
+    var anyTime = Option.<Object>apply(0L);
+    var removed =
+        StreamingSymmetricHashJoinHelper.getStateWatermarkPredicates(
+            join.left().output(),
+            join.right().output(),
+            join.leftKeys(),
+            join.rightKeys(),
+            join.condition().full(),
+            anyTime,
+            anyTime,
+            false);
+    if (removed.left().isDefined() && removed.right().isDefined()) return;
+    var side =
+        removed.left().isEmpty() && removed.right().isEmpty()
+            ? "both sides"
+            : removed.left().isEmpty() ? "the left side" : "the right side";
+    Seq<Expression> keys = join.leftKeys();
+    kept.add("all rows of %s of the join on %s".formatted(side, Plans.texts(keys)));
+  }
+
+  /** Returns the columns' names; for columns that the optimizer has named, their expressions. */
+  private String names(Seq<Attribute> columns) {
+    return Plans.list(columns).stream()
+        .map(
+            column ->
+                column.name().startsWith("_groupingexpression")
+                    ? Plans.text(definitions.getOrDefault(column.exprId(), column))
+                    : column.name())
+        .collect(Collectors.joining(", "));
+  }
+}
