@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -96,19 +94,10 @@ class RunContext:
         rows = DataFrame(plan, self.session)
         return rows if self.body.batch_part is not None else encode_rows(rows, self.writer)
 
-    @contextmanager
-    def batch_rows(self, rows: DataFrame) -> Iterator[DataFrame]:
-        """Give a batch's rows for the sink. rows: those that `rows` returned for the batch"""
+    def batch_rows(self, rows: DataFrame) -> DataFrame:
+        """Return a batch's rows for the sink. rows: those that `rows` returned for the batch"""
         part = self.body.batch_part
-        if part is None:
-            yield rows
-            return
-        if part.readsRowsAgain():  # a second read would update the state a second time
-            rows.persist()
-        try:
-            yield encode_rows(DataFrame(part.apply(rows._jdf), rows.sparkSession), self.writer)
-        finally:
-            rows.unpersist()
+        return rows if part is None else encode_rows(DataFrame(part.apply(rows._jdf), rows.sparkSession), self.writer)
 
 
 class StreamingRun:
@@ -258,8 +247,7 @@ class StreamingRun:
         try:
             self._context.lease.check()
             self._check_files(batch)
-            with self._context.batch_rows(rows) as finished:
-                self._written[batch] = writer.write(finished, batch)
+            self._written[batch] = writer.write(self._context.batch_rows(rows), batch)
             failpoint("sink-written", self._context.job.name)
         except BaseException as error:
             # If it passed through Java, the error would lose its condition, and Spark would search its whole text.

@@ -50,11 +50,9 @@ final class DistinctAggregates implements RewriteRule {
   }
 
   private static LogicalPlan rewrite(Aggregate aggregate, Uses uses) {
-    return
-        aggregate.transformExpressions(
-            PartialFunctions.of(
-                DistinctAggregates::isRewritable,
-                node -> rewrite((AggregateExpression) node, uses)));
+    return aggregate.transformExpressions(
+        PartialFunctions.of(
+            DistinctAggregates::isRewritable, node -> rewrite((AggregateExpression) node, uses)));
   }
 
   private static boolean isRewritable(Expression node) {
@@ -87,9 +85,7 @@ final class DistinctAggregates implements RewriteRule {
       }
     }
     var set =
-        AggregateExpression$.MODULE$.apply(
-            new CollectSet(value), Complete$.MODULE$, false, filter);
-    return new Cast(
-        new Size(set, false), DataTypes.LongType, Option.empty(), EvalMode.ANSI());
+        AggregateExpression$.MODULE$.apply(new CollectSet(value), Complete$.MODULE$, false, filter);
+    return new Cast(new Size(set, false), DataTypes.LongType, Option.empty(), EvalMode.ANSI());
   }
 }

@@ -64,8 +64,8 @@ final class Plans {
   }
 
   /**
-   * Gives each read of a table columns of its own. A WITH that is read twice has the same columns in
-   * both places, and Spark would lose the state of aggregates of streams over them.
+   * Gives each read of a table columns of its own. A WITH that is read twice has the same columns
+   * in both places, and Spark would lose the state of aggregates of streams over them.
    */
   static LogicalPlan withSeparateReads(LogicalPlan plan) {
     return transformStreams(plan, Plans::separateChildren);

@@ -30,8 +30,7 @@ public record RewrittenQuery(LogicalPlan query, BatchPart batchPart, List<Applie
   public record AppliedRule(String name, int version, String meaning, String caution) {}
 
   /** Returns the query for the first of the output modes in which it can run. */
-  public static RewrittenQuery of(
-      SparkSession session, LogicalPlan query, List<OutputMode> modes) {
+  public static RewrittenQuery of(SparkSession session, LogicalPlan query, List<OutputMode> modes) {
     var asWritten = new RewrittenQuery(query, null, List.of());
     if (!query.isStreaming() || !readsStreamTwice(query) && asWritten.runs(session, modes))
       return asWritten;
@@ -39,7 +38,8 @@ public record RewrittenQuery(LogicalPlan query, BatchPart batchPart, List<Applie
     var separated = new RewrittenQuery(prepared, null, List.of());
     if (separated.runs(session, modes)) return separated;
     var rowsInBatch = RowsInBatch.of(prepared);
-    if (rowsInBatch != null) return new RewrittenQuery(rowsInBatch.stream(), rowsInBatch, List.of());
+    if (rowsInBatch != null)
+      return new RewrittenQuery(rowsInBatch.stream(), rowsInBatch, List.of());
     for (var mode : modes) {
       var rewritten = rewrite(prepared, mode);
       if (rewritten.runs(session, List.of(mode))) return rewritten;
@@ -80,8 +80,9 @@ public record RewrittenQuery(LogicalPlan query, BatchPart batchPart, List<Applie
               (meaning, caution) ->
                   rules.add(new AppliedRule(rule.name(), rule.version(), meaning, caution)));
     }
-    if (!mode.equals(OutputMode.Complete()) || StreamingCheck.logicalReason(plan, mode) == null) return new RewrittenQuery(plan, null, rules);
-    var batchPart = FirstAggregates.split(plan);
+    if (!mode.equals(OutputMode.Complete()) || StreamingCheck.logicalReason(plan, mode) == null)
+      return new RewrittenQuery(plan, null, rules);
+    var batchPart = FirstAggregate.split(plan);
     return batchPart == null
         ? new RewrittenQuery(plan, null, rules)
         : new RewrittenQuery(batchPart.stream(), batchPart, rules);

@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Finds bodies that compute each row of a stream with tables alone, by joins that Spark refuses over
- * streams: ASOF JOIN and LATERAL. They run as a batch query over the rows of each batch.
+ * Finds bodies that compute each row of a stream with tables alone, by joins that Spark refuses
+ * over streams: ASOF JOIN and LATERAL. They run as a batch query over the rows of each batch.
  */
 final class RowsInBatch {
   private static final String MEANING = "the query runs over the rows of each batch";
@@ -26,8 +26,7 @@ final class RowsInBatch {
     for (var node = body; ; node = streamingChild(node)) {
       if (node == null) return null;
       isRefused |= REFUSED.contains(kind(node));
-      if (node.children().isEmpty())
-        return isRefused ? BatchPart.above(node, body, MEANING) : null;
+      if (node.children().isEmpty()) return isRefused ? new BatchPart(body, node, MEANING) : null;
     }
   }
 

@@ -6,9 +6,9 @@ import java.util.UUID;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata;
@@ -40,8 +40,8 @@ public final class StreamingCheck {
   }
 
   /**
-   * Returns whether Spark's check of the analyzed plan has to be off for the query: it refuses joins
-   * below the aggregate of complete mode, which Spark's operators run correctly.
+   * Returns whether Spark's check of the analyzed plan has to be off for the query: it refuses
+   * joins below the aggregate of complete mode, which Spark's operators run correctly.
    */
   public static boolean mustBypass(LogicalPlan query, OutputMode mode) {
     return sparkReason(query, mode) != null && isCompleteAboveJoins(query, mode);
@@ -61,8 +61,9 @@ public final class StreamingCheck {
   }
 
   /**
-   * Returns whether the query is one aggregate in complete mode over joins that Spark runs in append
-   * mode. Other operators of streams above the aggregate would get its whole result with each batch.
+   * Returns whether the query is one aggregate in complete mode over joins that Spark runs in
+   * append mode. Other operators of streams above the aggregate would get its whole result with
+   * each batch.
    */
   private static boolean isCompleteAboveJoins(LogicalPlan query, OutputMode mode) {
     if (!mode.equals(OutputMode.Complete())) return false;
@@ -70,13 +71,16 @@ public final class StreamingCheck {
     if (aggregate == null || !aggregate.child().exists(StreamingCheck::joinsStreams)) return false;
     if (sparkReason(aggregate.child(), OutputMode.Append()) != null) return false;
     var rows = new LocalRelation(aggregate.child().output(), Sequences.of(), true, Option.empty());
-    var above = query.transformDown(
-        PartialFunctions.<LogicalPlan, LogicalPlan>of(
-            node -> node == aggregate, node -> aggregate.withNewChildren(Sequences.of(rows))));
+    var above =
+        query.transformDown(
+            PartialFunctions.<LogicalPlan, LogicalPlan>of(
+                node -> node == aggregate, node -> aggregate.withNewChildren(Sequences.of(rows))));
     return sparkReason(above, mode) == null;
   }
 
-  /** Returns the only aggregate of a stream, if nothing below it aggregates and all is on its path. */
+  /**
+   * Returns the only aggregate of a stream, if nothing below it aggregates and all is on its path.
+   */
   private static Aggregate onlyAggregate(LogicalPlan query) {
     var node = query;
     while (!(node instanceof Aggregate)) {
@@ -128,8 +132,8 @@ public final class StreamingCheck {
   private static String unclosedGroups(SparkPlan plan) {
     var save = plan.find(StreamingCheck::isUnclosed);
     if (save.isEmpty()) return null;
-    return "The watermark does not close the groups of the aggregate: none of its grouping columns is"
-        + " a window over a column with a WATERMARK, or that column.";
+    return "The watermark does not close the groups of the aggregate: none of its grouping columns"
+        + " is a window over a column with a WATERMARK, or that column.";
   }
 
   private static boolean isUnclosed(SparkPlan node) {

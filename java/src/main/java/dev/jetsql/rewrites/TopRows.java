@@ -16,11 +16,9 @@ import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Inline;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
-import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Complete$;
@@ -29,9 +27,9 @@ import org.apache.spark.sql.catalyst.plans.logical.DeduplicateWithinWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.types.IntegralType;
 import scala.Option;
 
@@ -122,8 +120,7 @@ final class TopRows implements RewriteRule {
     return child == null ? null : new Project(project.projectList(), child);
   }
 
-  private static LogicalPlan replace(
-      Window window, RankBound bound, OutputMode mode, Uses uses) {
+  private static LogicalPlan replace(Window window, RankBound bound, OutputMode mode, Uses uses) {
     if (window.windowExpressions().size() != 1) return null;
     if (!(window.windowExpressions().head() instanceof Alias rank)
         || !rank.exprId().equals(bound.rank().exprId())
@@ -157,9 +154,13 @@ final class TopRows implements RewriteRule {
   private static boolean isFirstByWatermark(Window window) {
     if (window.orderSpec().size() != 1 || window.partitionSpec().isEmpty()) return false;
     var by = window.orderSpec().head();
-    var hasAttributes = Plans.list(window.partitionSpec()).stream().allMatch(Attribute.class::isInstance);
+    var hasAttributes =
+        Plans.list(window.partitionSpec()).stream().allMatch(Attribute.class::isInstance);
     var hasTime = Plans.list(window.partitionSpec()).stream().anyMatch(TopRows::hasWatermark);
-    return by.direction() == Ascending$.MODULE$ && hasWatermark(by.child()) && hasAttributes && !hasTime;
+    return by.direction() == Ascending$.MODULE$
+        && hasWatermark(by.child())
+        && hasAttributes
+        && !hasTime;
   }
 
   private static boolean hasWatermark(Expression expression) {
@@ -174,25 +175,27 @@ final class TopRows implements RewriteRule {
     return new Project(Sequences.of(columns), rows);
   }
 
-  private static LogicalPlan topRows(
-      Window window, Alias rank, RankFunction function, int limit) {
-    var keys = Plans.list(window.partitionSpec()).stream()
-        .filter(AttributeReference.class::isInstance)
-        .map(AttributeReference.class::cast)
-        .toList();
+  private static LogicalPlan topRows(Window window, Alias rank, RankFunction function, int limit) {
+    var keys =
+        Plans.list(window.partitionSpec()).stream()
+            .filter(AttributeReference.class::isInstance)
+            .map(AttributeReference.class::cast)
+            .toList();
     var keyIds = keys.stream().map(Attribute::exprId).toList();
     var columns = Plans.list(window.child().output());
     var values = columns.stream().filter(each -> !keyIds.contains(each.exprId())).toList();
     var orderBy = Plans.list(window.orderSpec());
     var aggregate = new TopRowsAggregate(values, orderBy, function, limit);
-    var top = Plans.alias(
-        AggregateExpression$.MODULE$.apply(aggregate, Complete$.MODULE$, false, Option.empty()),
-        "top",
-        NamedExpression$.MODULE$.newExprId());
+    var top =
+        Plans.alias(
+            AggregateExpression$.MODULE$.apply(aggregate, Complete$.MODULE$, false, Option.empty()),
+            "top",
+            NamedExpression$.MODULE$.newExprId());
     var grouped = new ArrayList<NamedExpression>(keys);
     grouped.add(top);
-    var groups = new Aggregate(
-        window.partitionSpec(), Sequences.of(grouped), window.child(), Option.empty());
+    var groups =
+        new Aggregate(
+            window.partitionSpec(), Sequences.of(grouped), window.child(), Option.empty());
     return explode(groups, top.toAttribute(), columns, values, rank, aggregate);
   }
 
@@ -208,14 +211,22 @@ final class TopRows implements RewriteRule {
     var outputs = new ArrayList<Attribute>();
     for (int i = 0; i < values.size(); i++) {
       var value = values.get(i);
-      outputs.add(new AttributeReference(
-          value.name(), value.dataType(), fields[i].nullable(), value.metadata(), value.exprId(), value.qualifier()));
+      outputs.add(
+          new AttributeReference(
+              value.name(),
+              value.dataType(),
+              fields[i].nullable(),
+              value.metadata(),
+              value.exprId(),
+              value.qualifier()));
     }
     var last = fields[fields.length - 1];
-    outputs.add(new AttributeReference(
-        rank.name(), last.dataType(), false, rank.metadata(), rank.exprId(), rank.qualifier()));
-    var rows = new Generate(
-        new Inline(top), Sequences.of(), false, Option.empty(), Sequences.of(outputs), groups);
+    outputs.add(
+        new AttributeReference(
+            rank.name(), last.dataType(), false, rank.metadata(), rank.exprId(), rank.qualifier()));
+    var rows =
+        new Generate(
+            new Inline(top), Sequences.of(), false, Option.empty(), Sequences.of(outputs), groups);
     var all = new ArrayList<NamedExpression>(columns);
     all.add(outputs.get(outputs.size() - 1));
     return new Project(Sequences.of(all), rows);

@@ -128,8 +128,7 @@ final class TopRowsAggregate extends TypedImperativeAggregate<TopRowsBuffer>
             values[i] = row.isNullAt(i) ? null : row.get(i, types[i]);
           }
           values[valueCount] = rank;
-          rows.add(
-              new org.apache.spark.sql.catalyst.expressions.GenericInternalRow(values));
+          rows.add(new org.apache.spark.sql.catalyst.expressions.GenericInternalRow(values));
         });
     return new GenericArrayData(rows.toArray());
   }
@@ -152,8 +151,7 @@ final class TopRowsAggregate extends TypedImperativeAggregate<TopRowsBuffer>
         var key = sortKeys.get(i);
         keys.add(sortOrder(new BoundReference(valueCount + i, type, true), key));
       }
-      order =
-          GenerateOrdering$.MODULE$.generate(Sequences.of(keys));
+      order = GenerateOrdering$.MODULE$.generate(Sequences.of(keys));
     }
     return order;
   }
@@ -180,11 +178,9 @@ final class TopRowsAggregate extends TypedImperativeAggregate<TopRowsBuffer>
     var fields = new StructField[valueCount + 1];
     for (int i = 0; i < valueCount; i++) {
       var value = expressions.get(i);
-      fields[i] =
-          new StructField("c" + i, value.dataType(), value.nullable(), Metadata.empty());
+      fields[i] = new StructField("c" + i, value.dataType(), value.nullable(), Metadata.empty());
     }
-    fields[valueCount] =
-        new StructField("rank", DataTypes.IntegerType, false, Metadata.empty());
+    fields[valueCount] = new StructField("rank", DataTypes.IntegerType, false, Metadata.empty());
     return new StructType(fields);
   }
 
@@ -250,8 +246,7 @@ final class TopRowsAggregate extends TypedImperativeAggregate<TopRowsBuffer>
       keys.add(text.apply(expressions.get(valueCount + i)) + " " + sortKeys.get(i).sql());
     }
     return "top_rows(struct(%s) WHERE %s <= %d ORDER BY %s)"
-        .formatted(
-            String.join(", ", values), function.sql(), limit, String.join(", ", keys));
+        .formatted(String.join(", ", values), function.sql(), limit, String.join(", ", keys));
   }
 
   // Spark compares and copies nodes as Scala's products: each constructor argument is an element.

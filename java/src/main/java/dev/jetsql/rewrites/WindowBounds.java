@@ -15,8 +15,8 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 import scala.Option;
@@ -48,7 +48,8 @@ final class WindowBounds implements RewriteRule {
         Plans.transformStreams(
             query,
             node -> {
-              var prepared = node instanceof Aggregate aggregate ? withNamedKeys(aggregate, marks) : node;
+              var prepared =
+                  node instanceof Aggregate aggregate ? withNamedKeys(aggregate, marks) : node;
               return mark(prepared, marks);
             });
     if (marks.values().stream().anyMatch(each -> each.contains(Plans.WATERMARK)))
@@ -56,7 +57,9 @@ final class WindowBounds implements RewriteRule {
     return marks.isEmpty() ? query : marked;
   }
 
-  /** Moves grouping expressions such as `window.end` into a projection, where they can be marked. */
+  /**
+   * Moves grouping expressions such as `window.end` into a projection, where they can be marked.
+   */
   private static LogicalPlan withNamedKeys(Aggregate aggregate, Map<ExprId, Metadata> marks) {
     var names = new ArrayList<Alias>();
     for (var key : Plans.list(aggregate.groupingExpressions())) {
@@ -91,10 +94,9 @@ final class WindowBounds implements RewriteRule {
   }
 
   private static LogicalPlan mark(LogicalPlan node, Map<ExprId, Metadata> marks) {
-    return
-        node.transformExpressions(
-            PartialFunctions.<Expression, Expression>of(
-                each -> isMarkable(each, marks), each -> mark(each, marks)));
+    return node.transformExpressions(
+        PartialFunctions.<Expression, Expression>of(
+            each -> isMarkable(each, marks), each -> mark(each, marks)));
   }
 
   private static boolean isMarkable(Expression node, Map<ExprId, Metadata> marks) {

@@ -36,6 +36,7 @@ import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
 import org.apache.spark.sql.catalyst.plans.logical.View;
+import org.apache.spark.sql.catalyst.streaming.InternalOutputModes;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -43,7 +44,6 @@ import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
-import org.apache.spark.sql.catalyst.streaming.InternalOutputModes;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.types.DataType;
 import scala.Option;
@@ -299,8 +299,8 @@ public final class JobBody {
   }
 
   /**
-   * Records why an output mode is not possible, for a requested mode also by Spark's planner, and the
-   * state that is kept for ever in the first possible mode.
+   * Records why an output mode is not possible, for a requested mode also by Spark's planner, and
+   * the state that is kept for ever in the first possible mode.
    */
   private void readModes(SparkSession session, List<OutputMode> requested) {
     var reasons = facts.putObject("modes");

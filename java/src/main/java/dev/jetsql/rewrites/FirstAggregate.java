@@ -7,24 +7,22 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Splits a body of INSERT OVERWRITE: the stream runs to its first aggregates in complete mode, and
- * what is above them runs as a batch query over their whole result.
+ * Splits a body of INSERT OVERWRITE: the stream runs to its first aggregate in complete mode, and
+ * what is above it runs as a batch query over its whole result.
  */
-final class FirstAggregates {
+final class FirstAggregate {
   private static final String MEANING =
       "the stream runs to its first aggregate, and the rest of the query over the aggregate's whole"
           + " result with each batch";
 
-  private FirstAggregates() {}
+  private FirstAggregate() {}
 
   /** Returns the batch part of the body, or null if its aggregates do not allow it. */
   static BatchPart split(LogicalPlan body) {
     var lowest = new ArrayList<Aggregate>();
     collect(body, lowest);
-    if (lowest.isEmpty() || countStreams(body) != lowest.stream().mapToInt(FirstAggregates::countStreams).sum()) return null;
-    return lowest.size() == 1
-        ? BatchPart.above(lowest.get(0), body, MEANING)
-        : AggregateUnion.of(lowest).batchPart(body);
+    if (lowest.size() != 1 || countStreams(body) != countStreams(lowest.get(0))) return null;
+    return new BatchPart(body, lowest.get(0), MEANING);
   }
 
   /** Adds the aggregates of streams that have no aggregate of a stream below them. */
@@ -34,7 +32,12 @@ final class FirstAggregates {
         && !Plans.aggregatesStream(aggregate.child())) {
       lowest.add(aggregate);
     } else {
-      node.children().foreach(child -> { collect(child, lowest); return null; });
+      node.children()
+          .foreach(
+              child -> {
+                collect(child, lowest);
+                return null;
+              });
     }
   }
 
