@@ -121,13 +121,13 @@ def check_location(home: Path) -> None:
 
 def moved_error(home: Path) -> EngineError | None:
     """Return the error for a home that was copied or moved, or None."""
-    note = home / "engine.place"
-    before = note.read_text().strip() if note.exists() else str(home.resolve())
-    if before == str(home.resolve()):
+    note, path = home / "engine.place", str(home.resolve())
+    before = note.read_text().strip() if note.exists() else path
+    if before == path:
         return None
     return EngineError(
         "HOME_NOT_USABLE",
-        f"The folder {home} was copied or moved from {before}, but its catalogue has the old paths.",
+        f"The folder {path} was copied or moved from {before}, but its catalogue has the old paths.",
         hint="Move it back, or use a new folder (--home) and create tables and jobs again.",
     )
 

@@ -91,6 +91,17 @@ def test_a_home_that_was_copied_or_moved_is_refused(tmp_path: Path) -> None:
     check_location(original)
 
 
+def test_the_error_names_the_folder_to_which_a_home_was_moved(tmp_path: Path) -> None:
+    original, moved = tmp_path / "original", tmp_path / "moved"
+    original.mkdir()
+    check_location(original)
+    original.rename(moved)
+    original.symlink_to(moved)
+    with raises(EngineError) as refused:
+        check_location(original)
+    assert f"{moved} was copied or moved from {original}," in refused.value.message
+
+
 def test_the_end_of_an_engine_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lease = HomeLock(tmp_path, service=True)
     asked = []

@@ -1,11 +1,15 @@
-"""The Grafana dashboard of the documentation asks for metrics and labels that the engine exports."""
+"""The Grafana dashboard follows Grafana's schema, and queries metrics and labels that the engine exports."""
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
 from prometheus_client.parser import text_string_to_metric_families
 
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
@@ -20,6 +24,8 @@ EXPRESSIONS = [target["expr"] for panel in DASHBOARD["panels"] for target in pan
 QUERIES = [variable["query"]["query"] for variable in VARIABLES.values() if variable["type"] == "query"]
 SCRAPE_LABELS = {"job", "instance"}
 """The labels that Prometheus adds. It renames an exported label of the same name to `exported_job`."""
+
+_MISSING = object()
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +84,32 @@ def test_every_exported_metric_is_shown(exported: dict[str, set[str]]) -> None:
 def test_variables_are_defined() -> None:
     used = set(re.findall(r"\$\{?(\w+)", json.dumps([DASHBOARD["panels"], QUERIES])))
     assert used - {"__rate_interval"} <= VARIABLES.keys()
+
+
+def test_fields_are_those_of_grafanas_schema() -> None:
+    """The SDK is generated from Grafana's schema. It leaves out fields that it does not know."""
+    register_default_plugins()
+    assert _unknown_fields(DASHBOARD) == []
+    panel = next(panel for panel in DASHBOARD["panels"] if panel["type"] == "timeseries")
+    wrong_panel = {**panel, "options": {**panel["options"], "legends": True}}
+    assert _unknown_fields({**DASHBOARD, "panels": [wrong_panel], "titel": ""}) == ["panels.0.options.legends", "titel"]
+
+
+def _unknown_fields(dashboard: dict[str, Any]) -> list[str]:
+    """Return the paths of the fields that the SDK changes or leaves out."""
+    encoded = json.loads(JSONEncoder().encode(Dashboard.from_json(dashboard)))
+    return sorted(path.removeprefix(".") for path in _differences(dashboard, encoded, ""))
+
+
+def _differences(written: Any, encoded: Any, path: str) -> Iterator[str]:
+    if isinstance(written, dict) and isinstance(encoded, dict):
+        for name, value in written.items():
+            yield from _differences(value, encoded.get(name, _MISSING), f"{path}.{name}")
+    elif isinstance(written, list) and isinstance(encoded, list) and len(written) == len(encoded):
+        for number, (value, other) in enumerate(zip(written, encoded, strict=True)):
+            yield from _differences(value, other, f"{path}.{number}")
+    elif written != encoded:
+        yield path
 
 
 def test_panels_do_not_overlap() -> None:
