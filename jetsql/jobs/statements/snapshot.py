@@ -163,6 +163,6 @@ def find_snapshot(manager: Manager, name: str, place: Span | None) -> Snapshot:
     if snapshot is not None:
         return snapshot
     names = {name_key(each.name): each.name for each in manager.store.snapshots()}
-    close = get_close_matches(name_key(name), names, n=1)
+    close = get_close_matches(name_key(name), names)
     hint = f"Did you mean {names[close[0]]}?" if close else "SHOW SNAPSHOTS lists the snapshots."
     raise StatementError("SNAPSHOT_NOT_FOUND", f"There is no snapshot '{name}'.", place=place, hint=hint)
