@@ -99,9 +99,11 @@ def await_snapshot(manager: Manager, job: Job, pending: PendingSnapshot, name: N
         return pending.outcome is not None and now.job.snapshot_request != job.snapshot_request
 
     after = manager.registry.wait(JobView(job), finished, _NO_TIMEOUT_SECONDS)
-    if isinstance(pending.outcome, Snapshot):
-        return SnapshotResult(pending.outcome, after)
-    raise _failure(after.job, name, pending.outcome or "")
+    outcome = pending.outcome
+    assert outcome is not None, "the outcome is set before the wait ends"
+    if isinstance(outcome, Snapshot):
+        return SnapshotResult(outcome, after)
+    raise _failure(after.job, name, outcome)
 
 
 def _write_from_running_job(manager: Manager, job: Job, request: SnapshotRequest, name: Name) -> Snapshot:
