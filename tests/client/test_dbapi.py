@@ -21,11 +21,13 @@ import jetsql
 from jetsql.client import dbapi
 from jetsql.client.dbapi.cursor import batch_statements
 from jetsql.client.dbapi.exceptions import to_dbapi_error
+from jetsql.client.dbapi.type_objects import description
 from jetsql.client.decoding import Struct
 from jetsql.client.engine_address import EngineAddress, parse_address
 from jetsql.client.parameter_encoding import Typed, encode_parameters
 from jetsql.errors import SQLSTATES, ErrorReport, StatementError
 from jetsql.home.discovery import EngineNote, write_note
+from jetsql.resultset import Column
 from jetsql.server.parameter_values import bind_parameters
 from jetsql.version import VERSION
 from tests.support.golden_reports import raises
@@ -75,6 +77,14 @@ def test_columns_are_described(connection: dbapi.Connection) -> None:
     assert cursor.description is None
     with raises(dbapi.InterfaceError, match="no rows"):
         cursor.fetchall()
+
+
+def test_a_decimal_is_described_with_its_digits() -> None:
+    columns = (Column("price", "decimal(10,2)"), Column("day", "date"))
+    assert description(columns) == [
+        ("price", "decimal(10,2)", None, None, 10, 2, None),
+        ("day", "date", None, None, None, None, None),
+    ]
 
 
 @pytest.mark.parametrize(
