@@ -15,7 +15,8 @@ from mutmut.mutation.file_mutation import Mutation, create_mutations
 
 PACKAGES: Final = ("jobs", "language", "client", "server", "embedded", "check")
 _CASELESS: Final = frozenset(
-    {"accept", "authorization", "connection", "content-type", "cache-control", "host", "localhost", "retry-after"}
+    "accept authorization connection content-length content-type localhost retry-after transfer-encoding"
+    " www-authenticate".split()
 )
 EXPLAINED: Final = Path(__file__).with_name("explained.toml")
 
