@@ -164,7 +164,7 @@ def _from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Itera
         if name in ("spark", SHELL):
             continue
         if name not in READERS and name not in RENAMED:
-            near = get_close_matches(name, [*READERS, "spark", SHELL], n=1)
+            near = get_close_matches(name, [*READERS, "spark", SHELL])
             hint = f"Did you mean {near[0]}?" if near else f"Settings: {', '.join(READERS)}, and Spark's settings."
             raise refusal(f"{path}: there is no setting {name!r}.", hint)
         yield GivenSetting(name, _resolve_path(path, value) if name in _PATHS else value, f"{name} in {path}")

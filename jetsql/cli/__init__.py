@@ -54,7 +54,7 @@ class CommandGroup(click.Group):
         if args and self.get_command(ctx, args[0]) is None and (args[0].endswith(".sql") or os.path.exists(args[0])):
             raise click.UsageError(f"{args[0]!r} is a file, not a command. Run it with: jetsql run {args[0]}", ctx)
         if args and self.get_command(ctx, args[0]) is None:
-            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            near = get_close_matches(args[0], self.list_commands(ctx))
             hint = f"Did you mean {near[0]}?" if near else f"The commands are: {', '.join(self.list_commands(ctx))}."
             raise click.UsageError(f"There is no command {args[0]!r}. {hint}", ctx)
         return super().resolve_command(ctx, args)

@@ -37,6 +37,7 @@ _CLAUSES: Final = frozenset({"PARTITION", "BY", "REPLACE"})
 _LOCATION: Final = "Create a table with that LOCATION and write INSERT OVERWRITE table ..."
 _VERBS: Final = {verb.value: verb for verb in Verb}
 _INSERT: Final = "INSERT"
+_NO_TOKEN: Final = Token(Kind.SYMBOL, "", 0, 0)
 _BREAK: Final = re.compile(r"[\r\n]")
 # Spark's own pattern of a substitution, but without `$` inside, so that the search is linear.
 _SUBSTITUTION: Final = re.compile(r"\$\{[^\s$][^\s}$]*\}")
@@ -53,8 +54,8 @@ def read_body(text: str, start: int) -> Body:
     last = _read_table(found, table)
     _refuse_variants(found, [index for index in top_level(found) if index > last])
     _refuse_parameters(found)
-    _refuse_substitution(text, start, found[-1].stop)
     stop = found[-1].stop
+    _refuse_substitution(text, start, stop)
     return Body(
         verb=verb,
         text=text[start:stop],
@@ -97,41 +98,41 @@ def _read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
     first = found[at].word
     if first not in ("INSERT", "SINK"):
         raise _not_an_insert(found, at)
-    verb = _VERBS.get(f"{first} {_word(found, at + 1)}")
+    verb = _VERBS.get(f"{first} {_token(found, at + 1).word}")
     if verb is None:
         wanted = "INTO" if first == "SINK" else "INTO or OVERWRITE"
         raise _unsupported(f"Expected {wanted} after {first}, {_found(found, at + 1)}.", _place(found, at + 1))
     table = at + 2
-    if _word(found, table) == "TABLE" and _names_table(found, table + 1):
+    if _token(found, table).word == "TABLE" and _names_table(found, table + 1):
         table += 1
     return verb, table
 
 
 def _names_table(found: Sequence[Token], index: int) -> bool:
     """Return whether the word TABLE before `index` is the keyword; otherwise it is the name of the table."""
-    return index < len(found) and (
-        found[index].kind is Kind.QUOTED or (bool(found[index].word) and found[index].word not in _QUERY | _CLAUSES)
-    )
+    token = _token(found, index)
+    return token.kind is Kind.QUOTED or (bool(token.word) and token.word not in _QUERY | _CLAUSES)
 
 
 def _read_table(found: Sequence[Token], table: int) -> int:
     """Return the index of the last token of the table's name, which begins at `table`."""
-    if _word(found, table) in ("DIRECTORY", "LOCAL") and _writes_directory(found, table):
+    if _token(found, table).word in ("DIRECTORY", "LOCAL") and _writes_directory(found, table):
         raise _unsupported("A job cannot write to a directory, only to a table.", found[table].place, _LOCATION)
-    if table >= len(found) or found[table].kind not in (Kind.WORD, Kind.QUOTED):
+    if _token(found, table).kind not in (Kind.WORD, Kind.QUOTED):
         raise _unsupported(f"Expected a table, {_found(found, table)}.", _place(found, table))
     last = table
-    if found[table].word == "IDENTIFIER" and _sign(found, table + 1) == "(":
+    if found[table].word == "IDENTIFIER" and _token(found, table + 1).text == "(":
         return _closing(found, table + 1)
-    while _sign(found, last + 1) == "." and last + 2 < len(found):
+    while _token(found, last + 1).text == "." and last + 2 < len(found):
         last += 2
     return last
 
 
 def _writes_directory(found: Sequence[Token], table: int) -> bool:
+    following = _token(found, table + 1)
     if found[table].word == "LOCAL":
-        return _word(found, table + 1) == "DIRECTORY"
-    return table + 1 < len(found) and (found[table + 1].kind is Kind.STRING or found[table + 1].word == "USING")
+        return following.word == "DIRECTORY"
+    return following.kind is Kind.STRING or following.word == "USING"
 
 
 def _closing(found: Sequence[Token], opening: int) -> int:
@@ -156,7 +157,7 @@ def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
     elif token.word in ("SELECT", "VALUES", "TABLE"):
         message = "A query alone is not a job: its rows need a table."
         hint = f"Write INSERT INTO table {token.word} ..."
-    elif close := get_close_matches(token.word, ("INSERT", "SINK", "WITH"), n=1, cutoff=0.7):
+    elif close := get_close_matches(token.word, ("INSERT", "SINK", "WITH")):
         hint = f"Did you mean {close[0]}?"
     return _unsupported(message, token.place, hint)
 
@@ -165,7 +166,7 @@ def _refuse_variants(found: Sequence[Token], rest: Sequence[int]) -> None:
     """Refuse INSERT ... REPLACE WHERE and a second INSERT. rest: the indexes of the tokens after the table."""
     query = next((at for at, index in enumerate(rest) if _begins_query(found, index)), len(rest))
     for index in rest[:query]:
-        if found[index].word == "REPLACE" and _word(found, index + 1) in ("WHERE", "USING", "ON"):
+        if found[index].word == "REPLACE" and _token(found, index + 1).word in ("WHERE", "USING", "ON"):
             kind = f"INSERT INTO ... REPLACE {found[index + 1].word}"
             raise _unsupported(f"{kind} is not supported in a job.", found[index].place, "Use INSERT OVERWRITE.")
     for index in rest:
@@ -174,12 +175,14 @@ def _refuse_variants(found: Sequence[Token], rest: Sequence[int]) -> None:
 
 
 def _begins_query(found: Sequence[Token], index: int) -> bool:
-    options = found[index].word == "WITH" and _sign(found, index + 1) == "("  # INSERT INTO t WITH ('key' = 'value')
+    options = (
+        found[index].word == "WITH" and _token(found, index + 1).text == "("
+    )  # INSERT INTO t WITH ('key' = 'value')
     return found[index].word in _QUERY and not options
 
 
 def _is_insert(found: Sequence[Token], index: int) -> bool:
-    return found[index].word in ("INSERT", "SINK") and _word(found, index + 1) in ("INTO", "OVERWRITE")
+    return found[index].word in ("INSERT", "SINK") and _token(found, index + 1).word in ("INTO", "OVERWRITE")
 
 
 def _several(second: Token) -> StatementError:
@@ -192,13 +195,13 @@ def _refuse_parameters(found: Sequence[Token]) -> None:
     for index, token in enumerate(found):
         if token.text == "?" and token.kind is Kind.SYMBOL:
             raise _parameter("A parameter marker", token.place)
-        if token.text == ":" and index + 1 < len(found) and _is_marker(found, index):
+        if token.text == ":" and _is_marker(found, index):
             raise _parameter("A parameter marker", Span(token.start, found[index + 1].stop))
 
 
 def _is_marker(found: Sequence[Token], index: int) -> bool:
     """Return whether the colon at `index` begins a parameter, not a path (`a:b`) or a field's type (STRUCT<a: INT>)."""
-    if found[index + 1].kind not in (Kind.WORD, Kind.QUOTED):
+    if _token(found, index + 1).kind not in (Kind.WORD, Kind.QUOTED):
         return False
     before = found[index - 1]
     if before.stop == found[index].start and before.kind in _OPERANDS:
@@ -258,12 +261,9 @@ def _parameter(kind: str, place: Span) -> StatementError:
     )
 
 
-def _word(found: Sequence[Token], index: int) -> str:
-    return found[index].word if index < len(found) else ""
-
-
-def _sign(found: Sequence[Token], index: int) -> str:
-    return found[index].text if index < len(found) and found[index].kind is Kind.SYMBOL else ""
+def _token(found: Sequence[Token], index: int) -> Token:
+    """Return the token at the index, or a token without text after the last one."""
+    return found[index] if index < len(found) else _NO_TOKEN
 
 
 def _place(found: Sequence[Token], index: int) -> Span:

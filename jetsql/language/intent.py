@@ -129,7 +129,7 @@ def _describes_table(rest: Sequence[Token]) -> bool:
 
 
 def _is_misspelled_verb(word: str) -> bool:
-    return bool(word) and word not in _SPARK_VERBS and bool(get_close_matches(word, _VERBS, n=1, cutoff=0.75))
+    return bool(word) and word not in _SPARK_VERBS and bool(get_close_matches(word, _VERBS, cutoff=0.75))
 
 
 def _is_similar(word: str, *objects: str) -> bool:

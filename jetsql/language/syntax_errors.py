@@ -108,7 +108,7 @@ def _did_you_mean(token: Token, expected: frozenset[str]) -> str:
     synonym = SYNONYMS.get(token.word, "")
     if synonym.split(" ")[0] in keywords:
         return f"Did you mean {synonym}?"
-    close = get_close_matches(token.word, sorted(keywords), n=1) if token.word else []
+    close = get_close_matches(token.word, sorted(keywords))
     return f"Did you mean {close[0]}?" if close else ""
 
 
@@ -131,11 +131,14 @@ def _taken_as_name(error: UnexpectedToken, expected: frozenset[str]) -> str:
 
 def _last_name(error: UnexpectedToken) -> str:
     """Return the name that the parser read last, as written, or '' if it read something other than a name last."""
+    from lark import Token as LarkToken
+    from lark import Tree
+
     stack = error.state.value_stack
     last: Any = stack[-1] if stack else None
-    while getattr(last, "children", None):
+    while isinstance(last, Tree) and last.children:
         last = last.children[-1]
-    return str(last) if getattr(last, "type", "") in NAMES else ""
+    return str(last) if isinstance(last, LarkToken) and last.type in NAMES else ""
 
 
 def _misnamed(

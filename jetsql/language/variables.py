@@ -100,6 +100,6 @@ def _value(reference: re.Match[str], variables: Mapping[str, str]) -> str:
         return variables[name]
     if default is not None:
         return str(default)
-    close = get_close_matches(name, sorted(variables), n=1)
+    close = get_close_matches(name, sorted(variables))
     hint = f"Did you mean ${{{close[0]}}}?" if close else f"Set it, or write a default: ${{{name}:-default}}."
     raise StatementError("VARIABLE_NOT_SET", f"The variable {name} has no value.", place=place, hint=hint)

@@ -118,7 +118,6 @@ class _Connection(H11Protocol):
         self._pending = pending
         self._seconds = seconds
         self._deadline: asyncio.TimerHandle | None = None
-        self._admitted = False
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application, or refuse the request if the limit of connections is reached."""

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from jetsql import cli
 from jetsql.check import check_checkpoint
 from jetsql.check import check_home as module
-from jetsql.check.check_home import check
+from jetsql.check.check_home import HomeReport, check
 from jetsql.check.findings import Finding, Severity
 from jetsql.check.findings_report import report_lines
 from jetsql.check.log_files import json_lines, missing
@@ -29,10 +29,12 @@ from jetsql.jobs.model.job import SnapshotRequest, Status
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.store_file import VERSION
 from tests.support.check_homes import ID, Home, write
+from tests.support.golden_reports import compare
 from tests.support.hypothesis_profiles import examples
 from tests.support.paths import FIXTURES
 
 OTHER = "0002-0000-0000-0001"
+MIN_FREE_BYTES = module.MIN_FREE_BYTES
 V1 = FIXTURES / "store_v1.sql"
 
 
@@ -47,13 +49,26 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MIN_FREE_BYTES", 0)
 
 
+def checked(home: Home) -> HomeReport:
+    """Check a home, and compare the findings with the next ones in the golden file of this test."""
+    report = check(home.path)
+    compare([line for each in report.findings for line in (f"{each.severity.value}: {each.message}", *_parts(each))])
+    return report
+
+
+def _parts(finding: Finding) -> Iterator[str]:
+    yield f"where: {finding.where}"
+    if finding.remedy:
+        yield f"do: {finding.remedy}"
+
+
 def found(home: Home) -> list[tuple[str, str]]:
     """Return severity and description of each finding."""
-    return [(finding.severity.value, finding.message) for finding in check(home.path).findings]
+    return [(finding.severity.value, finding.message) for finding in checked(home).findings]
 
 
 def the_one(home: Home) -> Finding:
-    [finding] = check(home.path).findings
+    [finding] = checked(home).findings
     return finding
 
 
@@ -132,6 +147,8 @@ def test_old_batches_are_deleted_and_lists_of_files_compacted_by_spark(home: Hom
         for version in range(1, 6):
             (folder / f"{version}_id-{version - 1}-{part}.changelog").unlink()
     assert found(home) == []
+    write(spark / "sources" / "0" / "3.compact", "v1\n{")
+    assert the_one(home).where == str(spark / "sources" / "0" / "3.compact")
 
 
 def test_a_batch_under_way_is_worth_a_note(home: Home) -> None:
@@ -206,7 +223,7 @@ DAMAGES: list[tuple[Damage, str]] = [
 def test_a_damaged_checkpoint_is_named_with_the_way_out(home: Home, damage: Damage, what: str) -> None:
     job = home.job(stateful=True)
     damage(home.checkpoint(home.spark(job), stateful=True))
-    report = check(home.path)
+    report = checked(home)
     assert f"The checkpoint of job orders is damaged: {what}." in [finding.message for finding in report.findings]
     assert not report.is_well
     for finding in report.findings:
@@ -219,7 +236,7 @@ def test_a_damaged_snapshot_too(home: Home, damage: Damage, what: str) -> None:
     job = home.job(status=Status.COMPLETED, has_files=False, stateful=True)
     snapshot = home.snapshot(job)
     damage(home.checkpoint(home.path / "snapshots" / snapshot.id, stateful=True))
-    findings = check(home.path).findings
+    findings = checked(home).findings
     assert f"The checkpoint of snapshot before is damaged: {what}." in [finding.message for finding in findings]
     assert "DROP SNAPSHOT `before`" in findings[0].remedy
 
@@ -253,7 +270,14 @@ def test_a_file_that_is_no_batch_is_not_mistaken_for_one(home: Home) -> None:
         write(spark / name, "whatever")
     assert found(home) == []
     write(spark / "commits" / "99999999999999", "v1\n{}")
-    assert check(home.path).findings[0].message.endswith("commits/3 to 99999999999998 are missing.")
+    assert checked(home).findings[0].message.endswith("commits/3 to 99999999999998 are missing.")
+
+
+def test_a_snapshot_before_the_first_batch_has_no_state(home: Home) -> None:
+    job = home.job(status=Status.COMPLETED, has_files=False, stateful=True)
+    snapshot = home.snapshot(job, batch=None)
+    home.checkpoint(home.path / "snapshots" / snapshot.id, batches=0)
+    assert found(home) == []
 
 
 def test_a_snapshot_without_its_folder(home: Home) -> None:
@@ -322,7 +346,7 @@ def test_rows_staged_by_nobody(home: Home) -> None:
         (home.warehouse / place / OTHER).mkdir(parents=True)
     (home.warehouse / "orders" / ".jetsql" / job.id).mkdir()
     (home.warehouse / "orders" / ".jetsql" / f"{job.id}-0").mkdir()  # its dead letters
-    findings = check(home.path).findings
+    findings = checked(home).findings
     assert {(finding.severity, finding.message) for finding in findings} == {
         (Severity.WARNING, "These staged rows belong to a deleted job; they are in no table.")
     }
@@ -428,7 +452,7 @@ def test_a_newer_store(home: Home) -> None:
 def test_an_older_store_is_read_and_left_as_it_is(home: Home) -> None:
     execute(home.path / "jetsql.db", V1.read_text(encoding="utf-8"))
     before = (home.path / "jetsql.db").read_bytes()
-    report = check(home.path)
+    report = checked(home)
     assert (report.jobs, report.findings[-1].severity) == (5, Severity.NOTE)
     assert f"version 1; the engine's next start migrates it to version {VERSION}" in report.findings[-1].message
     assert (home.path / "jetsql.db").read_bytes() == before
@@ -436,7 +460,7 @@ def test_an_older_store_is_read_and_left_as_it_is(home: Home) -> None:
 
 def test_a_home_that_was_moved(home: Home) -> None:
     (home.path / "engine.place").write_text("/elsewhere\n")
-    assert "was copied or moved from /elsewhere" in check(home.path).findings[0].message
+    assert "was copied or moved from /elsewhere" in checked(home).findings[0].message
 
 
 def test_a_folder_that_an_engine_cannot_write(home: Home) -> None:
@@ -450,7 +474,16 @@ def test_a_folder_that_an_engine_cannot_write(home: Home) -> None:
 def test_a_disk_that_is_nearly_full(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     home.checkpoint(home.spark(home.job()))
     monkeypatch.setattr(module, "MIN_FREE_BYTES", 1 << 80)
-    assert the_one(home).severity is Severity.WARNING and "The disk is nearly full" in the_one(home).message
+    finding = check(home.path).findings[0]
+    assert finding.severity is Severity.WARNING and "The disk is nearly full" in finding.message
+
+
+@pytest.mark.parametrize(("free", "severities"), [(500 * 2**20, []), (500 * 2**20 - 1, ["warning"])])
+def test_a_disk_needs_500_mib(home: Home, monkeypatch: pytest.MonkeyPatch, free: int, severities: list[str]) -> None:
+    home.checkpoint(home.spark(home.job()))
+    monkeypatch.setattr(module, "MIN_FREE_BYTES", MIN_FREE_BYTES)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(2**40, 2**40 - free, free))
+    assert [severity for severity, _ in found(home)] == severities
 
 
 def test_beside_a_running_engine(home: Home) -> None:

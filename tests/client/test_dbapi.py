@@ -21,11 +21,13 @@ import jetsql
 from jetsql.client import dbapi
 from jetsql.client.dbapi.cursor import batch_statements
 from jetsql.client.dbapi.exceptions import to_dbapi_error
+from jetsql.client.dbapi.type_objects import description
 from jetsql.client.decoding import Struct
 from jetsql.client.engine_address import EngineAddress, parse_address
 from jetsql.client.parameter_encoding import Typed, encode_parameters
 from jetsql.errors import SQLSTATES, ErrorReport, StatementError
 from jetsql.home.discovery import EngineNote, write_note
+from jetsql.resultset import Column
 from jetsql.server.parameter_values import bind_parameters
 from jetsql.version import VERSION
 from tests.support.golden_reports import raises
@@ -75,6 +77,14 @@ def test_columns_are_described(connection: dbapi.Connection) -> None:
     assert cursor.description is None
     with raises(dbapi.InterfaceError, match="no rows"):
         cursor.fetchall()
+
+
+def test_a_decimal_is_described_with_its_digits() -> None:
+    columns = (Column("price", "decimal(10,2)"), Column("day", "date"))
+    assert description(columns) == [
+        ("price", "decimal(10,2)", None, None, 10, 2, None),
+        ("day", "date", None, None, None, None, None),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -384,6 +394,7 @@ ENCODED = [
     (float("-inf"), {"type": "double", "value": "-Infinity"}),
     (Decimal("1.10"), {"type": "decimal(3,2)", "value": "1.10"}),
     (Decimal("-0.05"), {"type": "decimal(2,2)", "value": "-0.05"}),
+    (Decimal("0"), {"type": "decimal(1,0)", "value": "0"}),
     (Decimal("1E+3"), {"type": "decimal(4,0)", "value": "1000"}),
     (b"\0\xff", {"type": "binary", "value": "AP8="}),
     (date(1, 1, 1), {"type": "date", "value": "0001-01-01"}),
@@ -393,6 +404,8 @@ ENCODED = [
     (timedelta(days=-1), {"type": "interval day to second", "value": "-1 00:00:00"}),
     (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
     ([1, None], [1, None]),
+    ([1, Decimal("1.5")], [1, {"type": "decimal(2,1)", "value": "1.5"}]),
+    ([1, 2.5, Decimal("1")], [1, {"type": "double", "value": "2.5"}, {"type": "decimal(1,0)", "value": "1"}]),
     ({"a": 1}, {"type": "map", "value": [["a", 1]]}),
     ((1, "x"), {"type": "struct", "value": [["col1", 1], ["col2", "x"]]}),
     (Point(1, 2), {"type": "struct", "value": [["x", 1], ["y", 2]]}),
@@ -453,6 +466,11 @@ def test_a_whole_number_has_the_smallest_type_that_holds_it(value: int, kind: st
         ([1, 2, 3], "3 parameters, but the statement has 2 markers"),
         ([Typed([1], "array<int>")], "A list cannot be given another type"),
         ([Typed("1", "array<int>")], "only array, map or struct"),
+        ([Typed("1", "map<int,int>")], "only array, map or struct"),
+        ([Typed("1", "struct<a:int>")], "only array, map or struct"),
+        ([[1, None, True]], "several types: bool, int"),
+        ([["x", Decimal(1)]], "several types"),
+        ([["x", 1.5]], "several types"),
     ],
 )
 def test_parameters_that_are_none(connection: dbapi.Connection, parameters: Any, words: str) -> None:
@@ -522,6 +540,7 @@ def test_arrow_comes_over_the_wire(connection: dbapi.Connection) -> None:
     assert (table.num_rows, table.column("n").to_pylist()[-1], cursor.description[0][1]) == (1000, 999, "int")
     assert list(cursor.execute("COUNT 2").fetch_df()["n"]) == [0, 1]
     assert sum(batch.num_rows for batch in cursor.execute("COUNT 3").fetch_record_batch()) == 3
+    assert cursor.execute("ARGS ?", ["a"]).fetch_arrow_table().num_rows == 1
     with raises(dbapi.InterfaceError, match="fetched once"):
         cursor.fetch_arrow_table()
     with raises(dbapi.InterfaceError, match="arrow_cursor"):

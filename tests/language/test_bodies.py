@@ -94,6 +94,11 @@ def test_on_one_line_the_with_moves_by_what_is_missing() -> None:
         ("TABLE `table`", "`table`"),
         ("IDENTIFIER('a' || 'b')", "IDENTIFIER('a' || 'b')"),
         ("identifier", "identifier"),
+        ("IDENTIFIER('a' || lower('B'))", "IDENTIFIER('a' || lower('B'))"),
+        ("IDENTIFIER('a'", "IDENTIFIER('a' SELECT 1"),
+        ("directory", "directory"),
+        ("local", "local"),
+        ("insert", "insert"),
         ("parquet.`/tmp/x`", "parquet.`/tmp/x`"),
     ],
 )
@@ -113,6 +118,7 @@ def test_the_target_is_the_tables_name(table: str, target: str) -> None:
         "SELECT f(x => 1), transform(a, x -> x + 1) FROM s",
         "SELECT 'a?', \":b\", `c?d`, '$ {e}', '{f}', '$5' FROM s -- ? :g ${h}",
         "SELECT /* ${a} */ 1 /* ? */",
+        "SELECT v:a, 1 AS b FROM s WHERE c >:",
         "SELECT '''' || '${' || \"}\"",
     ],
 )
@@ -142,6 +148,10 @@ def test_parameters_and_substitutions_are_refused_at_their_token(query: str, at:
         parse(text)
     assert caught.value.condition == "JETSQL.PARAMETER_IN_BODY"
     assert caught.value.place == Span(text.index(at, 30), text.index(at, 30) + len(at))
+
+
+def test_a_substitution_does_not_reach_into_the_comment_after_the_body() -> None:
+    assert body("CREATE JOB j AS INSERT INTO t SELECT '${a'--}").text == "INSERT INTO t SELECT '${a'"
 
 
 def test_a_second_insert_is_refused_but_a_column_of_that_name_is_not() -> None:

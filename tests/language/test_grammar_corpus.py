@@ -124,6 +124,17 @@ def test_what_is_said_of_the_beginnings_of_accepted_statements(file: str) -> Non
             )
 
 
+@pytest.mark.parametrize("file", accepted_files())
+def test_what_is_said_of_accepted_statements_without_a_word_and_with_another(file: str) -> None:
+    text = max(accepted(file), key=len)
+    changed = [
+        text[: token.start] + word + text[token.stop :]
+        for token in list(tokens(text))[:16]
+        for word in ("", "JOBB", "'x'")
+    ]
+    compare([f"{each}: {' | '.join(outcome(each))}" for each in changed])
+
+
 def outcome(text: str) -> list[str]:
     try:
         return [type(parse(text)).__name__]

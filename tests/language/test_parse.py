@@ -125,6 +125,8 @@ SHOW
 DROP
 EXPLAIN
 CREATE x y z
+SHOW SNAPS
+SHOW JOBSJOB
 {{ job }}
 \N{SNOWMAN}
 """.strip("\n").split("\n")
@@ -244,6 +246,8 @@ def test_explain_holds_the_statement_it_explains() -> None:
         ('"a""b\'\'"', "a\"b''"),
         (r"'\n\t\\\u00e9\101'", "\n\t\\é" + "A"),
         (r"'\U0001F600'", "\N{GRINNING FACE}"),
+        (r"'\uD7FF\uE000\U0010FFFF'", "\ud7ff\ue000\U0010ffff"),
+        (r"'\ud800\uDFFF\U00110000'", r"\ud800\uDFFF\U00110000"),
         (r"'\%\_\x'", r"\%\_x"),
         (r"r'\n'", r"\n"),
         ("$$a'b$$", "a'b"),

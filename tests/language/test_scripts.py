@@ -79,6 +79,7 @@ def test_fragments_know_where_they_are() -> None:
     script = "-- x\n  SELECT 1;  /* y\n */ SELECT\n2;\n\n\tSELECT 3"
     assert [(one.line, one.column) for one in split(script)] == [(2, 2), (3, 4), (6, 1)]
     assert all(script[one.start :].startswith(one.text) for one in split(script))
+    assert [(one.line, one.column) for one in split("\nSELECT 1;\nSELECT 2")] == [(2, 0), (3, 0)]
 
 
 @pytest.mark.parametrize(

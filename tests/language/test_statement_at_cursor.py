@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,6 +57,35 @@ def seen_anew(text: str, cursor: int) -> Any:
     at_cursor("~~", 2, command_end)
     position_at(at_cursor("~ ~ ~", 5))
     return seen(text, cursor)
+
+
+@pytest.mark.parametrize("quote", ["'", '"', "`", "r'", "R'", 'R"'])
+def test_an_open_quote_ends_at_its_own_kind(quote: str) -> None:
+    text = f"SELECT {quote}ab{quote[-1]} c"
+    found = at_cursor(text, text.index("b"))
+    assert (found.half and found.half.text, found.closed, found.silent) == (f"{quote}a", False, False)
+    assert [token.text for token in found.behind] == ["c"]
+    assert at_cursor(text, text.index("b") + 1).closed
+
+
+@pytest.mark.parametrize(("text", "silent"), [("SELECT a|b", True), ("SELECT a|_", True), ("SELECT a|.b", False)])
+def test_nothing_is_completed_within_a_word(text: str, silent: bool) -> None:
+    assert at_cursor(text.replace("|", ""), text.index("|")).silent is silent
+
+
+def test_a_key_costs_no_scan_of_the_whole_text() -> None:
+    """The function that finds commands is called at the beginning of each statement that is scanned."""
+    calls: list[int] = []
+
+    def count(text: str, start: int) -> int:
+        calls.append(start)
+        return start
+
+    text = "SELECT 1;\n" * 400
+    for key in ("S", "SE", "SEL"):
+        calls.clear()
+        at_cursor(text + key, len(text) + len(key), count)
+    assert 0 < len(calls) < 100
 
 
 @settings(max_examples=examples(60))

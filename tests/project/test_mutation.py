@@ -6,12 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import coverage
 import pytest
 
 from tests.support.paths import ROOT
 from tools.mutation import worker
 from tools.mutation.__main__ import FLOOR, GOAL, Judged, Outcome, report
 from tools.mutation.mutants import File, Identity, Mutant, explained, stale
+from tools.mutation.reach import Reach
 
 SOURCE = """
 class Shop:
@@ -73,6 +75,37 @@ def test_the_words_of_messages_are_not_mutated(source: Path) -> None:
     assert not [
         each for each in mutants(source) if "closed until eight" not in each.text and "print(None)" not in each.text
     ]
+
+
+def test_the_case_of_a_header_is_not_mutated(tmp_path: Path) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text('def headers():\n    return {"Accept": "Bread"}\n', encoding="utf-8")
+    changed = {each.identity.after for each in mutants(path)}
+    assert changed == {
+        f"return {{{pair}}}"
+        for pair in ('"XXAcceptXX": "Bread"', *(f'"Accept": "{word}"' for word in ("XXBreadXX", "bread", "BREAD")))
+    }
+
+
+def test_a_default_is_tested_by_what_runs_the_function(source: Path) -> None:
+    [mutant] = [each for each in mutants(source) if "begin: int = 9" in each.text]
+    body = SOURCE.splitlines().index("    if hour < begin:") + 1
+    assert body in mutant.lines
+
+
+def test_the_tests_of_the_mirrored_folder_come_first(tmp_path: Path) -> None:
+    database = coverage.CoverageData(basename=str(tmp_path / "coverage.1"))
+    for test in ("tests/a/test_x.py::f", "tests/b/test_y.py::g", "tests/a/test_x.py::h"):
+        database.set_context(test)
+        database.add_lines({str(tmp_path / "jetsql/a/m.py"): [1]})
+    database.write()
+    record = {
+        "seconds": {"tests/a/test_x.py::f": 3, "tests/b/test_y.py::g": 1, "tests/a/test_x.py::h": 2},
+        "failed": [],
+    }
+    (tmp_path / "seconds.1").write_text(json.dumps(record), encoding="utf-8")
+    found = Reach(tmp_path, tmp_path).tests("jetsql/a/m.py", [1])
+    assert found == ["tests/a/test_x.py::h", "tests/a/test_x.py::f", "tests/b/test_y.py::g"]
 
 
 # --- explained mutants -----------------------------------------------------------------------------------------------

@@ -108,6 +108,16 @@ def test_sessions_keep_their_schema(server: RunningServer) -> None:
     assert len(server.http_server.sessions) == 0
 
 
+def test_who_opened_a_session_closes_it(server: RunningServer) -> None:
+    first = RemoteEngine(server.url, TOKEN)
+    list(first.run("COUNT 1").rows)
+    with closing(RemoteEngine(server.url, TOKEN, session=first.session_id)) as second:
+        list(second.run("COUNT 1").rows)
+    assert len(server.http_server.sessions) == 1
+    first.close()
+    assert len(server.http_server.sessions) == 0
+
+
 def test_a_session_that_is_gone(remote: RemoteEngine, server: RunningServer) -> None:
     list(remote.run("COUNT 1").rows)
     for session in list(server.http_server.sessions._sessions):
@@ -430,6 +440,11 @@ REQUESTS: list[tuple[str, str, dict[str, Any] | None, dict[str, str]]] = [
     ("GET", "/v1/engine", None, {"Host": "evil.example"}),
     ("GET", "/nowhere", None, {}),
     ("GET", "/v1/sql", None, {}),
+    ("GET", "/v1/jobs", None, {}),
+    ("GET", "/v1/jobs?all=true", None, {}),
+    ("GET", "/v1/jobs?all=1", None, {}),
+    ("GET", "/v1/jobs?all=true&some=1", None, {}),
+    ("GET", "/v1/metrics", None, {}),
     ("DELETE", "/v1/sessions/none", None, {}),
     ("DELETE", "/v1/sessions/none/statements/none", None, {}),
     ("DELETE", "/v1/statements/none", None, {}),

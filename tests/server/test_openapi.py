@@ -60,5 +60,7 @@ def test_the_description_names_every_path(server: RunningServer) -> None:
 def test_it_is_served(server: RunningServer) -> None:
     connection = HTTPConnection(urlsplit(server.url).netloc, timeout=30)
     connection.request("GET", "/openapi.json", headers={"Authorization": f"Bearer {TOKEN}"})
-    assert json.loads(connection.getresponse().read()) == DESCRIPTION
+    response = connection.getresponse()
+    assert json.loads(response.read()) == DESCRIPTION
+    assert response.headers["content-type"] == "application/json"
     connection.close()

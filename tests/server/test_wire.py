@@ -21,6 +21,12 @@ def test_each_line_holds_about_64_kib_of_rows() -> None:
     assert all(64 * 1024 <= len(piece) < 66 * 1024 for piece in pieces[:-1])
 
 
+def test_a_value_is_written_as_its_type_says() -> None:
+    columns = (Column("float", "float"), Column("double", "double"), Column("variant", "variant"))
+    written = list(lines(StatementResult(columns, iter([(0.1, 0.1, "x"), (0.10000000149011612, 1e300, None)]))))
+    assert b"".join(written[1:-1]).decode() == '{"rows":[[0.1,0.1,"x"],[0.1,1e+300,null]]}\n'
+
+
 def test_a_reader_that_leaves_closes_the_live_batches() -> None:
     closed = []
 

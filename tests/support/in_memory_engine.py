@@ -48,7 +48,7 @@ GATE_SECONDS = 20.0  # a test that forgets to open its gate fails instead of han
 
 
 class Session:
-    """A session that is never read."""
+    """A session without contents: it only has to arrive."""
 
 
 def source(name: str = "spark_catalog.default.src", **changes: object) -> Source:
@@ -125,6 +125,7 @@ class InMemoryEngine:
 
     def analyse(self, body: Body, session: UserSession) -> Analysis:
         self._pass("analyse")
+        assert isinstance(session, Session)
         return self.analysis
 
     def check_conf(self, name: str, value: str) -> None:
@@ -143,6 +144,7 @@ class InMemoryEngine:
             raise self.no_real_time
 
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
+        assert isinstance(session, Session)
         return f"== {'Formatted ' if formatted else ''}Physical Plan ==\n{self.scan}"
 
     def start(self, job: Job, report: Report) -> None:

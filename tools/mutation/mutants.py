@@ -14,6 +14,10 @@ import libcst
 from mutmut.mutation.file_mutation import Mutation, create_mutations
 
 PACKAGES: Final = ("jobs", "language", "client", "server", "embedded", "check")
+_CASELESS: Final = frozenset(
+    "accept authorization connection content-length content-type localhost retry-after transfer-encoding"
+    " www-authenticate".split()
+)
 EXPLAINED: Final = Path(__file__).with_name("explained.toml")
 
 
@@ -40,7 +44,7 @@ class Mutant:
     function: str
     """The qualified name of the top-level function, or of the method, around the change."""
     lines: range
-    """The lines of the changed statement; for a compound statement, those of its header."""
+    """The lines of the changed statement; those of its header for a compound statement, except for a function."""
     text: str
     """The text of the whole file with the change."""
     diff: str
@@ -55,7 +59,9 @@ class File:
         self.text = path.read_text(encoding="utf-8")
         self._statements = list(_statements(ast.parse(self.text)))
         self._module, mutations, _, _ = create_mutations(self.name, self.text)
-        self._mutations = [each for each in mutations if _is_in_function(each) and not _is_prose(each)]
+        self._mutations = [
+            each for each in mutations if _is_in_function(each) and not _is_prose(each) and not _is_same_name(each)
+        ]
 
     @property
     def module(self) -> str:
@@ -94,7 +100,7 @@ class _Statement:
     lines: range
     """All lines."""
     header: range
-    """The lines before the body; all lines without a body."""
+    """The lines before the body; all lines of a function, whose header runs only at the import, or without a body."""
     function: str
     """The qualified name of the top-level function or of the method around the statement."""
 
@@ -117,7 +123,7 @@ def _statement(node: ast.stmt | ast.ExceptHandler | ast.match_case, first: int, 
     last = node.body[-1] if isinstance(node, ast.match_case) else node
     lines = range(first, (last.end_lineno or first) + 1)
     body = getattr(node, "body", None) or getattr(node, "cases", None)
-    if not body:
+    if not body or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return _Statement(lines, lines, function)
     inner = body[0].pattern.lineno if isinstance(node, ast.Match) else body[0].lineno
     return _Statement(lines, range(first, max(inner, first + 1)), function)
@@ -152,6 +158,17 @@ def _is_prose(mutation: Mutation) -> bool:
     node = mutation.original_node
     return isinstance(node, libcst.SimpleString) and (
         " " in str(node.evaluated_value) or node.evaluated_value == "utf-8"
+    )
+
+
+def _is_same_name(mutation: Mutation) -> bool:
+    """Return whether a mutation changes only the case of a name that HTTP and DNS compare without case."""
+    old, new = mutation.original_node, mutation.mutated_node
+    return (
+        isinstance(old, libcst.SimpleString)
+        and isinstance(new, libcst.SimpleString)
+        and str(old.evaluated_value).lower() == str(new.evaluated_value).lower()
+        and str(old.evaluated_value).lower() in _CASELESS
     )
 
 

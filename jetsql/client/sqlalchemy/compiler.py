@@ -66,7 +66,7 @@ class Compiler(compiler.SQLCompiler):
 
 class DDLCompiler(compiler.DDLCompiler):
     def get_column_specification(self, column: Any, **kw: Any) -> str:
-        kind = self.dialect.type_compiler.process(column.type, type_expression=column)
+        kind = self.dialect.type_compiler.process(column.type)
         clauses = [self.preparer.format_column(column), kind]
         if not column.nullable:
             clauses.append("NOT NULL")

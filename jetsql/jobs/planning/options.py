@@ -288,7 +288,7 @@ def _find_spec(text: OptionText) -> OptionSpec | None:
 
 
 def _unknown(text: OptionText) -> StatementError:
-    close = get_close_matches(folded(text.key), _BY_KEY, n=1)
+    close = get_close_matches(folded(text.key), _BY_KEY)
     hint = f"Did you mean '{_BY_KEY[close[0]].name}'?" if close else f"Options: {_names()}, and 'spark.*' settings."
     return StatementError("UNKNOWN_OPTION", f"There is no option '{text.key}'.", place=text.key_place, hint=hint)
 
@@ -311,6 +311,6 @@ def _value(spec: OptionSpec, text: OptionText) -> Value:
 
 def _value_hint(spec: OptionSpec, value: str) -> str:
     by_folded = {folded(word): word for word in spec.words}
-    close = get_close_matches(folded(value), by_folded, n=1)
+    close = get_close_matches(folded(value), by_folded)
     valid = f"Valid values: {spec.values}."
     return f"Did you mean '{by_folded[close[0]]}'? {valid}" if close else valid

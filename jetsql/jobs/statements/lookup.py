@@ -49,7 +49,7 @@ def _by_id(manager: Manager, name: Name) -> JobView:
 
 def _not_found(manager: Manager, name: Name) -> StatementError:
     names = {name_key(view.job.name): view.job.name for view in manager.registry.live()}
-    close = get_close_matches(name_key(name.text), names, n=1)
+    close = get_close_matches(name_key(name.text), names)
     hint = f"Did you mean {names[close[0]]}?" if close else "SHOW ALL JOBS lists the jobs."
     return StatementError("JOB_NOT_FOUND", f"There is no job named {name}.", place=name.place, hint=hint)
 

@@ -99,9 +99,11 @@ def await_snapshot(manager: Manager, job: Job, pending: PendingSnapshot, name: N
         return pending.outcome is not None and now.job.snapshot_request != job.snapshot_request
 
     after = manager.registry.wait(JobView(job), finished, _NO_TIMEOUT_SECONDS)
-    if isinstance(pending.outcome, Snapshot):
-        return SnapshotResult(pending.outcome, after)
-    raise _failure(after.job, name, pending.outcome or "")
+    outcome = pending.outcome
+    assert outcome is not None, "the outcome is set before the wait ends"
+    if isinstance(outcome, Snapshot):
+        return SnapshotResult(outcome, after)
+    raise _failure(after.job, name, outcome)
 
 
 def _write_from_running_job(manager: Manager, job: Job, request: SnapshotRequest, name: Name) -> Snapshot:
@@ -163,6 +165,6 @@ def find_snapshot(manager: Manager, name: str, place: Span | None) -> Snapshot:
     if snapshot is not None:
         return snapshot
     names = {name_key(each.name): each.name for each in manager.store.snapshots()}
-    close = get_close_matches(name_key(name), names, n=1)
+    close = get_close_matches(name_key(name), names)
     hint = f"Did you mean {names[close[0]]}?" if close else "SHOW SNAPSHOTS lists the snapshots."
     raise StatementError("SNAPSHOT_NOT_FOUND", f"There is no snapshot '{name}'.", place=place, hint=hint)

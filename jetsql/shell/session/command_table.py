@@ -206,7 +206,7 @@ def suggest_command(word: str) -> str:
     known = _FOREIGN_COMMANDS.get(word.lower())
     if known is not None:
         return f"Enter {known}"
-    near = get_close_matches("." + word.lower().lstrip(".\\"), [command.word for command in COMMANDS], n=1)
+    near = get_close_matches("." + word.lower().lstrip(".\\"), [command.word for command in COMMANDS])
     return f"Did you mean {near[0]}?" if near else ".help lists the commands."
 
 

@@ -35,7 +35,7 @@ class Favourites:
     def load(self, name: str) -> str:
         """Return a saved statement. Raises ValueError if there is none of this name, OSError."""
         if not _NAME.fullmatch(name) or not self._file(name).exists():
-            near = get_close_matches(name, self.names(), n=1)
+            near = get_close_matches(name, self.names())
             advice = f"Did you mean {near[0]}?" if near else ".favourites lists them."
             raise ValueError(f"There is no favourite {name!r}. {advice}")
         try:

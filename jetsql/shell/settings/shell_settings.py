@@ -63,7 +63,7 @@ def load_shell_settings(environ: Mapping[str, str] = os.environ) -> ShellSetting
 def parse_shell_value(name: str, value: object, origin: str) -> Any:
     """Parse the value of a shell setting. Raises EngineError INVALID_SETTING."""
     if name not in SHELL_PARSERS:
-        near = get_close_matches(name, SHELL_PARSERS, n=1)
+        near = get_close_matches(name, SHELL_PARSERS)
         hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(SHELL_PARSERS)}."
         raise refusal(f"{origin}: the shell has no setting {name!r}.", hint)
     return read(GivenSetting(name, value, origin), SHELL_PARSERS)

@@ -72,6 +72,24 @@ def test_what_can_not_be_carried_over_is_refused_with_the_job_untouched(w: World
     assert w.job(job_id).status is Status.RUNNING and w.job(job_id).version.checkpoint == 0
 
 
+def test_a_table_that_each_batch_replaces_may_have_moved(w: World) -> None:
+    modes = {OutputMode.COMPLETE: None}
+    counts = analysis(operators=(COUNT,), stateful=True, has_aggregates=True, modes=modes)
+    w.engine.analysis = counts
+    job_id = str(w.sql("CREATE JOB j AS INSERT OVERWRITE out SELECT count(*) FROM STREAM src").rows[0][0])
+    w.engine.analysis = replace(counts, sink=sink(location="file:/tables/out-7"))
+    assert "Updated" in str(
+        w.said("CREATE OR REPLACE JOB j AS INSERT OVERWRITE out SELECT count(1) FROM STREAM src")[1]
+    )
+    assert w.job(job_id).plan.analysis.sink.location == sink().location
+    w.engine.analysis = replace(counts, sink=sink(location="file:/tables/out-8", created=2))
+    w.sql("CREATE OR REPLACE JOB j AS INSERT OVERWRITE out SELECT count(2) FROM STREAM src")
+    assert w.job(job_id).plan.analysis.sink.location == "file:/tables/out-8"
+    w.engine.analysis = replace(counts, sink=sink("other", location="file:/tables/other-2", created=2))
+    w.sql("CREATE OR REPLACE JOB j AS INSERT OVERWRITE other SELECT count(2) FROM STREAM src")
+    assert w.job(job_id).plan.analysis.sink.location == "file:/tables/other-2"
+
+
 def test_explain_gives_the_verdict_and_does_nothing(w: World) -> None:
     w.make()
     assert "Update:      possible: the job continues after" in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])

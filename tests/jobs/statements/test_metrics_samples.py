@@ -47,6 +47,8 @@ def test_rows_that_came_within_a_moment_count_in_that_moment() -> None:
     shown = rates([batch(990.0, 0), batch(990.001, 100)], NOW)
     assert [index for index, rate in enumerate(shown) if rate] == [RATES - 5]
     assert rows_of(shown) == pytest.approx(100)
+    assert rates([batch(NOW - 0.001, 0), batch(NOW, 100)], NOW)[-2:] == (0.0, 100 / RATE_SECONDS)
+    assert rates([batch(NOW - 60, 0), batch(NOW - 59.999, 100)], NOW)[:2] == (100 / RATE_SECONDS, 0.0)
 
 
 def test_a_measure_of_several_batches_stands_for_its_span() -> None:
@@ -73,6 +75,8 @@ def test_a_job_is_told_with_its_newest_batch(jobs: World) -> None:
     time = jobs.manager.clock() - 1.0
     measure = BatchMetrics(1, 7, time, input_rows=10, trigger_ms=250, state_rows=3, state_bytes=99, lag={"src": 5})
     jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 7, time, 10, 10.0, metrics=measure))
+    [running] = sample_jobs(jobs.manager)
+    assert as_object([running])["jobs"][0]["rows_per_second"] == 10.0
     jobs.sql("SUSPEND JOB orders")
     [pulse] = sample_jobs(jobs.manager)
     told = json.loads(json.dumps(as_object([pulse])))["jobs"][0]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import Cause, OutputMode, Status
+from jetsql.jobs.model.job import Analysis, Cause, Operator, OutputMode, Replay, SinkKind, Status
 from jetsql.language import parse
 from tests.conftest import until
-from tests.support.golden_reports import compare
-from tests.support.in_memory_engine import InMemoryEngine, analysis
-from tests.support.jobs_world import World, world
+from tests.support.golden_reports import compare, report
+from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.jobs_world import QUICK, World, world
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 MAKE = f"CREATE JOB j AS {BODY}"
@@ -228,3 +229,98 @@ def test_what_is_explained_of_an_aggregate(tmp_path: Path) -> None:
                     compare(shown(w, f"{statement} AS {verb} out SELECT count(*) FROM STREAM src"))
                 except StatementError as error:
                     compare([str(error)])
+
+
+COUNTS = analysis(
+    has_aggregates=True,
+    stateful=True,
+    operators=(Operator("Aggregate", "source0.a: int; count(1): bigint"),),
+    modes={OutputMode.APPEND: "no watermark", OutputMode.UPDATE: None, OutputMode.COMPLETE: None},
+)
+LIVE = analysis(
+    sources=(source("events", format="kafka", location="broker:9092/events", has_dead_letters=True),),
+    sink=sink("db.topic", kind=SinkKind.KAFKA, provider="kafka", system="Kafka broker:9092", has_batch_numbers=True),
+)
+JDBC = sink("db.public.t", kind=SinkKind.JDBC, provider="jdbc", system="PostgreSQL at db:5432", key_columns=("id",))
+INSERT = "INSERT INTO out SELECT a FROM STREAM src"
+ALL_OPTIONS = (
+    "'snapshotIntervalMillis' = '500', 'restartAttempts' = '7', 'suspendOnFailure' = 'false', 'autoScaling' = 'false',"
+    " 'splitBrainProtectionEnabled' = 'true', 'metricsEnabled' = 'false', 'storeMetricsAfterJobCompletion' = 'true',"
+    " 'processingGuarantee' = 'atLeastOnce', 'spark.sql.shuffle.partitions' = '4'"
+)
+KINDS: dict[str, tuple[Analysis, str, str]] = {
+    "plain": (analysis(), "", INSERT),
+    "batch": (analysis(streaming=False, sources=(), modes={}), "", INSERT),
+    "all options": (analysis(), ALL_OPTIONS, INSERT),
+    "available now": (analysis(), "'trigger' = 'availableNow'", INSERT),
+    "no guarantee": (analysis(), "'processingGuarantee' = 'none'", INSERT),
+    "counts": (replace(COUNTS, waits_for_watermark=True), "'outputMode' = 'update'", INSERT),
+    "overwritten": (COUNTS, "", "INSERT OVERWRITE out SELECT count(*) FROM STREAM src"),
+    "keyed": (replace(COUNTS, sink=JDBC), "", "SINK INTO out SELECT id, count(*) FROM STREAM src GROUP BY id"),
+    "without keys": (replace(COUNTS, sink=replace(JDBC, key_columns=())), "'outputMode' = 'update'", INSERT),
+    "one transaction is not possible": (analysis(sink=replace(JDBC, transactional=False)), "", INSERT),
+    "kafka": (LIVE, "", INSERT),
+    "real time": (LIVE, "'trigger' = 'realTime'", INSERT),
+    "sources": (
+        analysis(
+            sources=(
+                source("rate", replay=Replay.BY_CLOCK, endless=True),
+                source("socket", replay=Replay.NO),
+                source("files", rate_limited=True),
+            ),
+            unstable_partitioning="rand()",
+        ),
+        "",
+        INSERT,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_shown_of_each_kind_of_job(tmp_path: Path, kind: str) -> None:
+    of, options, body = KINDS[kind]
+    text = f"JOB j {f'OPTIONS ({options}) ' if options else ''}AS {body}"
+    settings = replace(QUICK, create_wait_seconds=QUICK.create_wait_seconds if of.streaming else 2.0)
+    with world(tmp_path, InMemoryEngine(analysis=of, scan="the plan of Spark"), settings) as w:
+        for explained in ("EXPLAIN CREATE", "EXPLAIN FORMATTED CREATE"):
+            compare(outcome(w, f"{explained} {text}"))
+        compare(outcome(w, f"CREATE {text}"))
+        if w.sql("SHOW JOBS").rows:
+            job = job_id(w)
+            w.wait_run(job, 1)
+            views = ("SHOW JOBS", "SHOW JOB HISTORY {job}", "DESCRIBE JOB EXTENDED {job}", "SHOW CREATE JOB {job}")
+            for view in (*views, "EXPLAIN CREATE OR REPLACE " + text.replace("SELECT", "SELECT 1,")):
+                compare(outcome(w, view.format(job=f"'{job}'")))
+            for other in (COUNTS, analysis(sources=(source("other"),)), analysis(sink=sink("another"))):
+                w.engine.analysis = other
+                compare(outcome(w, f"EXPLAIN CREATE OR REPLACE {text}"))
+            w.engine.analysis = of
+            compare(outcome(w, "CREATE OR REPLACE " + text.replace("SELECT", "SELECT 1,")))
+
+
+def outcome(w: World, text: str) -> list[str]:
+    """Return the rows of a statement as lines, or its error."""
+    try:
+        return shown(w, text)
+    except StatementError as error:
+        return [text, *report(error)]
+
+
+def test_what_is_told_of_a_job_that_has_committed_nothing(tmp_path: Path) -> None:
+    engine = InMemoryEngine(quiet=True)
+    with world(tmp_path, engine, settings=replace(QUICK, create_wait_seconds=0.0)) as w:
+        w.sql(MAKE)
+        w.wait_run(job_id(w), 1)
+        for view in (*VIEWS, "WAIT FOR JOB j UNTIL BATCH 5 TIMEOUT 0 SECONDS", "CREATE SNAPSHOT s FOR JOB j"):
+            compare(outcome(w, view.format(job=f"'{job_id(w)}'")))
+
+
+def test_how_old_a_snapshot_is(tmp_path: Path) -> None:
+    now = [1000.0]
+    with world(tmp_path, clock=lambda: now[0]) as w:
+        w.sql(MAKE)
+        w.sql("CREATE SNAPSHOT s FOR JOB j")
+        now[0] = 1090.5
+        assert w.row("SHOW SNAPSHOTS")["age_seconds"] == 90
+        now[0] = 900.0
+        assert w.row("SHOW SNAPSHOTS")["age_seconds"] == 0

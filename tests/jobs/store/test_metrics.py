@@ -18,6 +18,7 @@ from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.statements.job_metrics import job_metrics
 from jetsql.jobs.store.metrics import LEVELS, BatchMetrics, Changes, Level, Metrics, Series, Totals
 from jetsql.jobs.store.metrics_file import MetricsFile
+from tests.support.golden_reports import compare
 from tests.support.jobs_world import World, world
 
 JOB = "0001-0000-0000-0001"
@@ -166,6 +167,14 @@ FULL = measure(
     state_bytes=2**40,
     lag={"a.b": 7},
 )
+
+
+def test_the_columns_of_the_file_stay_what_they_are(path: Path) -> None:
+    _, file = opened(path)
+    file.close()
+    with closing(sqlite3.connect(path)) as connection:
+        columns = connection.execute("PRAGMA table_info(measures)").fetchall()
+    compare([f"{name} {kind}{' NOT NULL' if required else ''}" for _, name, kind, required, _, _ in columns])
 
 
 def test_what_was_written_is_there_again(path: Path) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import Analysis, Cause, Job, Operator, OutputMode, Snapshot, Status, Version
+from jetsql.jobs.model.job import Analysis, Cause, Job, Operator, OutputMode, Snapshot, SnapshotRequest, Status, Version
 from jetsql.jobs.model.serialization import MalformedRecord, decode, encode
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
@@ -287,6 +287,11 @@ JOBS = st.builds(
 @settings(suppress_health_check=[HealthCheck.too_slow])
 def test_records_come_back_as_they_were(job: Job) -> None:
     assert decode(Job, encode(job)) == job
+
+
+def test_a_record_is_written_without_blanks() -> None:
+    snapshot_request = SnapshotRequest("1", "größe", None, True)
+    assert encode(snapshot_request) == '{"id":"1","name":"größe","replaces":null,"then_cancel":true}'
 
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.text()
