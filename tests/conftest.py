@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -47,6 +47,30 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["XDG_CONFIG_HOME"] = folder.name
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = seed()
+
+
+# The modules with Spark that take longest, mostly because they start engines of their own, the longest first. They run
+# before the others, so that no worker has one of them left when the other workers have finished.
+LONG_MODULES: Final = (
+    "engine/jvm/test_open_ports.py",
+    "project/test_java_module.py",
+    "engine/session/test_spark_endpoints.py",
+    "embedded/test_engine_process_spark.py",
+    "stories/test_crashes.py",
+    "engine/errors/test_secrets_in_errors.py",
+    "shell/test_shell_spark.py",
+    "engine/sinks/test_jdbc_sink.py",
+    "engine/sinks/kafka/test_kafka_jobs.py",
+    "engine/sinks/test_file_tables.py",
+    "engine/session/test_enable.py",
+    "project/test_document_blocks.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Move the long modules to the front, in their order; the other tests keep theirs."""
+    ranks = {Path(__file__).parent / name: rank for rank, name in enumerate(LONG_MODULES)}
+    items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
 
 
 def pytest_report_header() -> str:

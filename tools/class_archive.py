@@ -22,11 +22,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL
+from tools.java.packages import SHORT_LIVED
 
 _ROOT: Final = Path(__file__).parents[1]
 ARCHIVE: Final = Path(sys.prefix) / f"spark-{version('pyspark')}.jsa"
-# Engines of tests run too briefly for the optimizing compiler, and have too little garbage for a parallel collector.
-SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _DEADLINE_SECONDS: Final = 300.0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LONG_MODULES
 from tests.support.paths import ROOT
 
 
@@ -31,6 +32,10 @@ def test_lint() -> None:
 
 def test_formatting() -> None:
     check(sys.executable, "-m", "ruff", "format", "--check", ".")
+
+
+def test_the_modules_that_run_first_exist() -> None:
+    assert [name for name in LONG_MODULES if not (ROOT / "tests" / name).exists()] == []
 
 
 def test_every_package_is_shipped() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 
 import psutil
 
 _SECONDS = 10.0
+_SILENCE = 2.0
+_MOST = 65536
 _NEEDS_SECRET = b"Expected SaslMessage"
 # Py4J: call `apply` of the first object that Python has handed to Java, with a text that is a statement.
 _CALL = b"c\np0\napply\nsSHOW JOBS\ne\n"
@@ -51,6 +54,15 @@ def unix_sockets(process: psutil.Process) -> set[str]:
     return paths
 
 
+def kinds(listeners: Iterable[Listener]) -> list[str]:
+    """Return the kind of each listener. All are asked at once, because most leave questions that are not theirs open.
+
+    That silence takes `_SILENCE` seconds for each question.
+    """
+    with ThreadPoolExecutor(16) as threads:
+        return list(threads.map(kind, listeners))
+
+
 def kind(listener: Listener) -> str:
     """Return the kind of the listener and its refusal of a stranger, or "unknown"."""
     http = ask(listener.port, b"GET /jobs/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -77,7 +89,7 @@ def call_rpc(port: int) -> bytes:
     """Return the answer of a port of Spark's network library to a request without authentication."""
     body = b"hello"
     message = b"\x03" + struct.pack(">qi", 1, len(body)) + body
-    return ask(port, struct.pack(">q", 8 + len(message)) + message, most=4096)
+    return ask(port, struct.pack(">q", 8 + len(message)) + message, until=_NEEDS_SECRET)
 
 
 def call_java(port: int) -> bytes:
@@ -95,12 +107,12 @@ def refuses_calls(port: int) -> bool:
     return call_first_proxy(port) == b"" and ask(port, _WRONG_TOKEN + _CALL) == _REFUSED
 
 
-def ask(port: int, words: bytes, most: int = 65536) -> bytes:
-    """Return the bytes that arrive until the other side closes, is silent, or has sent enough."""
+def ask(port: int, words: bytes, until: bytes | None = None) -> bytes:
+    """Return the bytes that arrive until the other side closes, is silent, or has sent certain bytes."""
     answer = b""
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=_SECONDS) as connection:
-        connection.settimeout(2.0)
+        connection.settimeout(_SILENCE)
         connection.sendall(words)
-        while len(answer) < most and (piece := connection.recv(4096)):
+        while len(answer) < _MOST and (until is None or until not in answer) and (piece := connection.recv(4096)):
             answer += piece
     return answer

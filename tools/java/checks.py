@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.java.jar import MAIN, class_path, javac, sources
-from tools.java.packages import ROOT, BuildError, fetch, program
+from tools.java.packages import ROOT, SHORT_LIVED, BuildError, connector_uris, fetch, program
 
 TESTS: Final = ROOT / "java" / "src" / "test"
 # The last versions that run on Java 17.
@@ -33,9 +33,18 @@ def _exports() -> list[str]:
 
 def formatting(*options: str) -> None:
     """Run google-java-format over all sources. Raises BuildError when it fails or reports unformatted files."""
-    jars = os.pathsep.join(map(str, fetch(_FORMAT)))
+    jars = os.pathsep.join(map(str, _fetch_tool(_FORMAT)))
     files = [str(file) for folder in (MAIN, TESTS) for file in sources(folder)]
-    command = [program("java"), *_exports(), "-cp", jars, "com.google.googlejavaformat.java.Main", *options, *files]
+    command = [
+        program("java"),
+        *SHORT_LIVED,
+        *_exports(),
+        "-cp",
+        jars,
+        "com.google.googlejavaformat.java.Main",
+        *options,
+        *files,
+    ]
     ended = subprocess.run(command, capture_output=True, text=True)
     if ended.returncode:
         output = f"{ended.stdout}{ended.stderr}"
@@ -47,22 +56,26 @@ def check_formatting() -> None:
     formatting("--dry-run", "--set-exit-if-changed")
 
 
+def _fetch_tool(uri: str) -> list[Path]:
+    """Return the jars of a tool. The first call fetches all tools and the connector, with one start of Java."""
+    fetch(*connector_uris(), _FORMAT, _ERROR_PRONE, _JUNIT)
+    return fetch(uri)
+
+
 def compile_with_error_prone(folder: Path) -> list[str]:
     """Compile the sources and their tests into a folder with Error Prone, and return the class path of the tests.
 
+    One call of javac compiles both; the build of the jar proves that the sources do without the tests.
     Raises BuildError for any warning.
     """
-    classes, tests = folder / "main", folder / "test"
-    provided = class_path()
-    javac(sources(), provided, classes, _error_prone())
-    with_tests = [str(classes), str(MAIN / "resources"), *map(str, fetch(_JUNIT)), *provided]
-    javac(sources(TESTS), with_tests, tests, _error_prone())
-    return [str(tests), *with_tests]
+    used = [str(MAIN / "resources"), *map(str, _fetch_tool(_JUNIT)), *class_path()]
+    javac([*sources(), *sources(TESTS)], used, folder, _error_prone())
+    return [str(folder), *used]
 
 
 def _error_prone() -> Sequence[str]:
-    processors = os.pathsep.join(map(str, fetch(_ERROR_PRONE)))
-    compiler = [f"-J{option}" for option in _exports()]
+    processors = os.pathsep.join(map(str, _fetch_tool(_ERROR_PRONE)))
+    compiler = [f"-J{option}" for option in (*SHORT_LIVED, *_exports())]
     policy = ("-XDcompilePolicy=simple", "--should-stop=ifError=FLOW", "-XDaddTypeAnnotationsToSymbol=true")
     return (*compiler, *policy, "-processorpath", processors, " ".join(_ERROR_PRONE_OPTIONS))
 
@@ -74,7 +87,7 @@ def run_tests(class_path: Sequence[str]) -> str:
     """
     launcher = ("org.junit.platform.console.ConsoleLauncher", "execute", "--scan-class-path", class_path[0])
     options = ("--fail-if-no-tests", "--details=tree", "--disable-banner", "--disable-ansi-colors")
-    command = [program("java"), "-cp", os.pathsep.join(class_path), *launcher, *options]
+    command = [program("java"), *SHORT_LIVED, "-cp", os.pathsep.join(class_path), *launcher, *options]
     ended = subprocess.run(command, capture_output=True, text=True)
     if ended.returncode:
         raise BuildError(f"{ended.stdout}{ended.stderr}")

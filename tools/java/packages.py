@@ -15,6 +15,13 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[2]
 _RESOLVE: Final = Path(__file__).with_name("Resolve.java")
 _CONNECTOR: Final = ROOT / "java/src/main/resources/dev/jetsql/kafka/connector.properties"
+SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Java options of tools and of engines in tests, which run for seconds.
+
+They run too briefly for the optimizing compiler, and have too little garbage for a parallel collector.
+"""
+
+_fetched: dict[str, list[Path]] = {}  # the jars of each URI
 
 
 class BuildError(Exception):
@@ -42,14 +49,29 @@ def spark_jars() -> str:
 
 def connector() -> list[Path]:
     """Return the jars of Spark's Kafka connector and Avro module, which JetSQL downloads at their first use."""
+    return fetch(*connector_uris())
+
+
+def connector_uris() -> list[str]:
+    """Return the URIs of the connector's packages, for `fetch`."""
     lines = _CONNECTOR.read_text(encoding="utf-8").splitlines()
-    return fetch(*(line.partition("=")[2] for line in lines if line.startswith(("connector", "tokens", "avro"))))
+    return [line.partition("=")[2] for line in lines if line.startswith(("connector", "tokens", "avro"))]
 
 
 def fetch(*uris: str) -> list[Path]:
-    """Download packages (`ivy://GROUP:NAME:VERSION`) with their dependencies and return the jars. Raises BuildError."""
-    command = [program("java"), "-cp", spark_jars(), str(_RESOLVE), *uris]
-    ended = subprocess.run(command, capture_output=True, text=True)
-    if ended.returncode:
-        raise BuildError(f"Spark's resolver cannot download {', '.join(uris)}:\n{ended.stderr}")
-    return [Path(line) for line in ended.stdout.splitlines()]
+    """Download packages (`ivy://GROUP:NAME:VERSION`) with their dependencies and return the jars. Raises BuildError.
+
+    Each download starts Java, so the results are kept for later calls in this process.
+    """
+    missing = [uri for uri in uris if uri not in _fetched]
+    if missing:
+        command = [program("java"), *SHORT_LIVED, "-cp", spark_jars(), str(_RESOLVE), *missing]
+        ended = subprocess.run(command, capture_output=True, text=True)
+        if ended.returncode:
+            raise BuildError(f"Spark's resolver cannot download {', '.join(missing)}:\n{ended.stderr}")
+        jars: dict[str, list[Path]] = {uri: [] for uri in missing}
+        for line in ended.stdout.splitlines():
+            uri, _, jar = line.partition("\t")
+            jars[uri].append(Path(jar))
+        _fetched.update(jars)
+    return [jar for uri in uris for jar in _fetched[uri]]

@@ -24,7 +24,7 @@ import pytest
 from jetsql.home.private_files import is_open_to_others
 from tests.external_clients.engine import ROOT, ClientTestEngine
 from tests.external_clients.engine import run_jetsql as command
-from tests.support.ports import kind, listeners, unix_sockets
+from tests.support.ports import kinds, listeners, unix_sockets
 from tools.cluster import Cluster, cluster
 
 pytestmark = pytest.mark.spark
@@ -78,7 +78,8 @@ def inventory(process: psutil.Process, engine: ClientTestEngine) -> dict[str, in
     known = {port_of(engine.connect): "Spark Connect: UNAUTHENTICATED"}  # by the test of it
     found = list(listeners(process))
     assert {each.address for each in found} == {"127.0.0.1"}
-    return dict(Counter(known.get(each.port) or kind(each) for each in found))
+    asked = [each for each in found if each.port not in known]
+    return dict(Counter([*(known[each.port] for each in found if each.port in known), *kinds(asked)]))
 
 
 def test_every_socket_of_an_engine_is_known_and_refuses_strangers(engine: ClientTestEngine) -> None:
@@ -100,7 +101,8 @@ def test_spark_connect_refuses_strangers(engine: ClientTestEngine) -> None:
 
 
 def test_the_web_ui_of_spark_takes_the_token_as_password(engine: ClientTestEngine) -> None:
-    [port] = [each.port for each in listeners(psutil.Process(engine.pid)) if kind(each) == "Spark web UI: 401"]
+    found = list(listeners(psutil.Process(engine.pid)))
+    [port] = [each.port for each, name in zip(found, kinds(found), strict=True) if name == "Spark web UI: 401"]
     login = base64.b64encode(f"anybody:{engine.token}".encode()).decode()
     assert page(port, f"Basic {login}") == 200
     assert page(port, f"Bearer {engine.token}") == 200
