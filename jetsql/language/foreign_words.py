@@ -37,7 +37,7 @@ def refuse_foreign_words(found: Sequence[Token]) -> None:
                 "For processing time, leave out FOR SYSTEM_TIME AS OF: each batch reads the table as it is then."
                 " A join as of an event time is not supported.",
             )
-        if word == "MATCH_RECOGNIZE" and following == "(" and _symbol_or_word(found, at + 2) in _MATCH_CLAUSES:
+        if word == "MATCH_RECOGNIZE" and following == "(" and _is_match(found, at + 2):
             raise _refused(token, "MATCH_RECOGNIZE is not supported.", "")
     _refuse_emit(found)
 
@@ -70,6 +70,11 @@ def _is_window(found: Sequence[Token], at: int) -> bool:
 def _window(name: Token) -> StatementError:
     message = f"The table function {name.word} of Flink is not supported."
     return _refused(name, message, _WINDOWS.get(name.word, "Spark has no window of this kind."))
+
+
+def _is_match(found: Sequence[Token], at: int) -> bool:
+    """Return whether a clause begins at `at`; a list of column names has a comma or parenthesis after the word."""
+    return _symbol_or_word(found, at) in _MATCH_CLAUSES and _symbol_or_word(found, at + 1) not in (",", ")")
 
 
 def _is_of_column(found: Sequence[Token], at: int) -> bool:

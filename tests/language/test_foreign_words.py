@@ -48,6 +48,7 @@ def test_a_foreign_clause_is_refused_at_its_place(query: str, word: str, hint: s
         "SELECT * FROM TABLE(tumble(1, 2))",
         "SELECT tumble(ts), descriptor(x) FROM s",
         "SELECT * FROM s match_recognize (a, b)",
+        "SELECT * FROM s match_recognize (all)",
         "SELECT * FROM d FOR SYSTEM_TIME AS OF '2026-01-01'",
     ],
 )
