@@ -19,6 +19,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from jetsql.errors import Span, StatementError
+from jetsql.language.foreign_words import refuse_foreign_words
 from jetsql.language.statement import Body, Verb
 from jetsql.language.syntax_errors import second_statement, shown, unclosed
 from jetsql.language.tokens import Kind, Token, scan, tokens
@@ -53,6 +54,7 @@ def read_body(text: str, start: int) -> Body:
     verb, table = _read_verb(found, at)
     last = _read_table(found, table)
     _refuse_variants(found, [index for index in top_level(found) if index > last])
+    refuse_foreign_words(found)
     _refuse_parameters(found)
     stop = found[-1].stop
     _refuse_substitution(text, start, stop)

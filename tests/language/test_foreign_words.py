@@ -1,0 +1,56 @@
+"""Spellings of Flink and ksqlDB in a body: each error points at the clause and names Spark's spelling."""
+
+from __future__ import annotations
+
+import pytest
+
+from jetsql.errors import StatementError
+from jetsql.language.insert import read_body
+from tests.support.golden_reports import raises
+
+
+@pytest.mark.parametrize(
+    ("query", "word", "hint"),
+    [
+        ("SELECT * FROM TABLE(TUMBLE(TABLE b, DESCRIPTOR(ts), INTERVAL '10' SECOND))", "TUMBLE", "window(ts"),
+        (
+            "SELECT * FROM TABLE(HOP(TABLE b, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '10' SECOND))",
+            "HOP",
+            "size first",
+        ),
+        (
+            "SELECT * FROM TABLE(SESSION(TABLE b PARTITION BY k, DESCRIPTOR(ts), INTERVAL '1' HOUR))",
+            "SESSION",
+            "session_window",
+        ),
+        ("SELECT * FROM TABLE(CUMULATE(TABLE b, DESCRIPTOR(ts), x, y))", "CUMULATE", "no window of this kind"),
+        ("SELECT * FROM b JOIN d FOR SYSTEM_TIME AS OF b.p ON b.k = d.k", "FOR", "leave out FOR SYSTEM_TIME"),
+        ("SELECT * FROM b EMIT CHANGES", "EMIT", "SINK INTO"),
+        ("SELECT * FROM b EMIT FINAL", "EMIT", "INSERT INTO"),
+        ("SELECT * FROM b MATCH_RECOGNIZE (PARTITION BY k)", "MATCH_RECOGNIZE", ""),
+    ],
+)
+def test_a_foreign_clause_is_refused_at_its_place(query: str, word: str, hint: str) -> None:
+    text = f"INSERT INTO t {query}"
+    with raises(StatementError) as refused:
+        read_body(text, 0)
+    error = refused.value
+    assert error.condition.endswith("UNSUPPORTED_QUERY")
+    assert error.place is not None
+    assert text[error.place.start : error.place.stop] == word
+    assert hint in (error.hint or "")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM emit changes",
+        "SELECT * FROM TABLE(tumble(1, 2))",
+        "SELECT tumble(ts), descriptor(x) FROM s",
+        "SELECT * FROM s match_recognize (a, b)",
+        "SELECT * FROM s match_recognize (all)",
+        "SELECT * FROM d FOR SYSTEM_TIME AS OF '2026-01-01'",
+    ],
+)
+def test_names_that_spark_accepts_are_kept(query: str) -> None:
+    assert read_body(f"INSERT INTO t {query}", 0).text.endswith(query)
