@@ -170,7 +170,7 @@ class _Generator:
             )
 
     def _channels(self) -> list[tuple[str, str]]:
-        """Return names and URLs, the first half of which are other channels. Nine of ten of these have a `channel_id`."""
+        """Return names and URLs. In the second half are the hot ones, which have no `channel_id`."""
         words = self._words(3 * _CHANNELS, 5)
         ids = self._random.permutation(_CHANNELS).tolist()
         with_id = (self._draw(10, _CHANNELS) > 0).tolist()
