@@ -7,6 +7,7 @@ has one correct result: no two events have the same time, and no two bids of an 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -231,5 +232,20 @@ def _unique_prices(auctions: Numbers, prices: Numbers) -> Numbers:
 
 
 def _closing_events() -> Iterator[str]:
-    for event_type, name in enumerate(("person", "auction", "bid")):
-        yield f'{{"event_type":{event_type},"{name}":{{"dateTime":"{_CLOSING_TIME}"}}}}'
+    # No value is NULL: Spark applies the conditions of a query on other columns before the watermark.
+    values: tuple[dict[str, object], ...] = (
+        {"id": 0, "name": "", "emailAddress": "", "creditCard": "", "city": "", "state": ""},
+        {
+            "id": 0,
+            "itemName": "",
+            "description": "",
+            "initialBid": 1,
+            "reserve": 1,
+            "expires": _CLOSING_TIME,
+            "seller": 0,
+            "category": _FIRST_CATEGORY,
+        },
+        {"auction": 0, "bidder": 0, "price": 1, "channel": "", "url": ""},
+    )
+    for event_type, (name, fields) in enumerate(zip(("person", "auction", "bid"), values, strict=True)):
+        yield json.dumps({"event_type": event_type, name: {**fields, "dateTime": _CLOSING_TIME, "extra": ""}})
