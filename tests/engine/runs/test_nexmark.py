@@ -13,16 +13,18 @@ from jetsql.embedded.embedded_engine import EmbeddedEngine
 from tests.conftest import Sql
 
 pytestmark = pytest.mark.spark
+PROJECTIONS = frozenset(("q0", "q1", "q2", "q21", "q22"))
+"""The queries without state, tables and functions. The others need the same parts of a job, and more."""
 
 
 class Started:
-    """The jobs of all queries over one set of events, which run in parallel."""
+    """The jobs of queries over one set of events, which run in parallel."""
 
-    def __init__(self, workload: Workload) -> None:
+    def __init__(self, workload: Workload, names: list[str]) -> None:
         self.workload = workload
         self.refusals: dict[str, Exception] = {}
         """The error of each query that did not become a job. Its own test raises it."""
-        for name in NAMES:
+        for name in names:
             workload.create_sink(load(name))
             try:
                 workload.start(load(name))
@@ -35,19 +37,23 @@ def started(
     request: pytest.FixtureRequest, engine: EmbeddedEngine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Started]:
     files = tmp_path_factory.mktemp("nexmark") / "events"
-    Events(5000, seed=request.param, rate=50, files=4).write(files)
+    Events(5000, seed=request.param, rate=50, files=3).write(files)
+    here = [item for item in request.session.items if item.path == request.path and isinstance(item, pytest.Function)]
+    selected = {item.callspec.params["name"] for item in here}
     sql = Sql(engine)
     workload = Workload(sql, files, files_in_batch=2)
     try:
         workload.create()
-        yield Started(workload)
+        yield Started(workload, [name for name in NAMES if name in selected])
     finally:
         for row in sql("SHOW JOBS"):
             sql(f"DROP JOB '{row[0]}'")
         workload.drop()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in PROJECTIONS else ()) for name in NAMES]
+)
 def test_a_query_writes_the_rows_of_batch(name: str, started: Started) -> None:
     if name in started.refusals:
         raise started.refusals[name]
