@@ -44,10 +44,6 @@ REWRITES = {
     "q18": Rewrite(
         f"SELECT max_by({_BID}, dateTime) AS best FROM bid GROUP BY bidder, auction", "SELECT best.* FROM result"
     ),
-    "q19": Rewrite(
-        f"SELECT max_by({_BID}, price, 10) AS best FROM bid GROUP BY auction",
-        "SELECT bid.*, position + 1 AS rank_number FROM result LATERAL VIEW posexplode(best) AS position, bid",
-    ),
 }
 
 
