@@ -90,6 +90,7 @@ bench:
 	@$(PYTHON) -m benchmarks.commands
 	@$(PYTHON) -m benchmarks.lifecycle
 	@$(PYTHON) -m benchmarks.overhead
+	@$(PYTHON) -m benchmarks.nexmark
 	@$(PYTHON) -m benchmarks.scaling
 	@$(PYTHON) -m benchmarks.completion
 	@$(PYTHON) -m benchmarks.kafka

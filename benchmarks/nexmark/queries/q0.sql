@@ -1,0 +1,3 @@
+-- Pass every bid through.
+INSERT INTO q0
+SELECT auction, bidder, price, dateTime, extra FROM bid
