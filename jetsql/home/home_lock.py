@@ -114,22 +114,20 @@ def check_location(home: Path) -> None:
         except OSError as error:
             raise not_usable(home, error) from error
         return
-    moved = moved_error(home)
-    if moved is not None:
-        raise moved
+    original = original_place(home)
+    if original is not None:
+        raise EngineError(
+            "HOME_NOT_USABLE",
+            f"The folder {home} was copied or moved from {original}, but its catalogue has the old paths.",
+            hint="Move it back, or use a new folder (--home) and create tables and jobs again.",
+        )
 
 
-def moved_error(home: Path) -> EngineError | None:
-    """Return the error for a home that was copied or moved, or None."""
+def original_place(home: Path) -> Path | None:
+    """Return the path from which a home was copied or moved; None for a home in its place. Raises OSError."""
     note = home / "engine.place"
-    before = note.read_text().strip() if note.exists() else str(home.resolve())
-    if before == str(home.resolve()):
-        return None
-    return EngineError(
-        "HOME_NOT_USABLE",
-        f"The folder {home} was copied or moved from {before}, but its catalogue has the old paths.",
-        hint="Move it back, or use a new folder (--home) and create tables and jobs again.",
-    )
+    original = Path(note.read_text().strip()) if note.exists() else home.resolve()
+    return None if original == home.resolve() else original
 
 
 def not_usable(home: Path, error: OSError) -> EngineError:
