@@ -370,12 +370,15 @@ def _choose_topic_sink(context: SinkContext) -> SinkWriter:
 def _check_same_query(job: Job, resolved: ResolvedBody) -> None:
     """Raise StatementError JOB_CHANGED when the job's text now resolves to a query that does not fit its state."""
     changes = describe_replacements(job.plan.analysis, resolved.analysis) if job.version.first_trigger_done else ()
+    undo = (
+        "" if job.plan.analysis.fingerprint == resolved.analysis.fingerprint else "Undo the change and RESUME JOB, or "
+    )
     if changes:
         raise StatementError(
             "JOB_CHANGED",
             f"A view or table of the job was changed, so its query is another one now. {' '.join(changes)}",
-            hint="Undo the change and RESUME JOB, or accept it with CREATE OR REPLACE JOB, which checks whether the"
-            " state can be kept.",
+            hint=f"{undo}{'accept' if undo else 'Accept'} it with CREATE OR REPLACE JOB, which checks whether the state"
+            " can be kept.",
         )
 
 
