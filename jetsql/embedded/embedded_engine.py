@@ -51,7 +51,8 @@ from jetsql.installation import check_versions
 from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
-from jetsql.jobs.statements import dispatch, system_tables, table_users
+from jetsql.jobs.manager.table_users import refuse_change
+from jetsql.jobs.statements import dispatch, system_tables
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
@@ -109,7 +110,7 @@ class EmbeddedEngine:
             describe,
             self._execute,
             lambda name: system_tables.rows(self._manager, name),
-            lambda *change: table_users.refuse_change(self._manager, *change),
+            lambda *change: refuse_change(self._manager.registry, *change),
         )
         relation_views.install(spark, system_tables.SYSTEM_TABLES)
         streaming_selects.connect(spark, storage.streaming_selects, settings.streaming_select_seconds)

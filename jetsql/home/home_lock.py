@@ -10,7 +10,6 @@ import json
 import os
 import time
 from pathlib import Path
-from shlex import quote
 from typing import Final
 
 from jetsql.errors import EngineError
@@ -91,15 +90,6 @@ def make_home(home: Path) -> Path:
 def is_home(home: Path) -> bool:
     """Return whether a folder is a home: its first engine has created the store."""
     return (home / "jetsql.db").exists()
-
-
-def missing_home(home: Path) -> EngineError:
-    """Return the error for a folder that is no home, for commands that do not create one."""
-    return EngineError(
-        "HOME_NOT_USABLE",
-        f"There is no home {home}.",
-        hint=f"Check --home and JETSQL_HOME. `jetsql start --home {quote(str(home))}` creates a new home.",
-    )
 
 
 def check_location(home: Path) -> None:

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture
 def shop(sql: Sql) -> Sql:
     sql("CREATE TABLE orders (id INT, name STRING) USING parquet")
-    sql("CREATE TABLE `my orders` (id INT) USING parquet")
+    sql("CREATE TABLE `2019_sales` (id INT) USING parquet")
     sql("CREATE TEMPORARY VIEW recent AS SELECT 1 AS id")
     return sql
 
@@ -21,7 +21,7 @@ def test_names_that_are_misspelled(shop: Sql) -> None:
     schema = shop.value("SELECT current_schema()")
     for text, hint in {
         "SELECT * FROM ordres": "Did you mean orders?",
-        "SELECT * FROM `my_orders`": "Did you mean `my orders`?",
+        "SELECT * FROM 2019_salse": "Did you mean `2019_sales`?",
         "SELECT * FROM recentt": "Did you mean recent?",
         "INSERT INTO ORDER VALUES (1, 'a')": "Did you mean orders?",
         f"SELECT * FROM {schema}.ordres": f"Did you mean {schema}.orders?",

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.manager.job_registry import JobRegistry
 from jetsql.jobs.model.job import Job, Status, name_key, quoted_name
 
 _CATALOG: Final = "spark_catalog"
 _NOT_RUNNING: Final = (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT)
 
 
-def refuse_change(manager: Manager, action: str, schema: str, table: str | None) -> str:
+def refuse_change(registry: JobRegistry, action: str, schema: str, table: str | None) -> str:
     """Return why a table cannot be changed, with a hint; empty if no running job uses it.
 
     action: the verb of the statement. table: None for all tables of the schema.
     """
-    jobs = [view.job for view in manager.registry.live() if view.job.status not in _NOT_RUNNING]
+    jobs = [view.job for view in registry.live() if view.job.status not in _NOT_RUNNING]
     uses = [(job, use) for job in sorted(jobs, key=lambda job: job.id) for use in _uses(job, schema, table)]
     if not uses:
         return ""

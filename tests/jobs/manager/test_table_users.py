@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.jobs.statements.table_users import refuse_change
+from jetsql.jobs.manager.table_users import refuse_change
 from tests.conftest import until
 from tests.support.golden_reports import compare
 from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
@@ -27,21 +27,21 @@ def test_a_table_that_running_jobs_use(w: World) -> None:
     w.engine.analysis = analysis(sources=(source("spark_catalog.default.out"),), sink=sink("spark_catalog.shop.more"))
     w.sql(MAKE.format("`the second`"))
     for schema, table in (("default", "SRC"), ("Default", "out"), ("shop", "more"), ("shop", None), ("default", None)):
-        compare([refuse_change(w.manager, "drop", schema, table)])
-    assert refuse_change(w.manager, "rename", "default", "src").startswith("Cannot rename default.src: ")
+        compare([refuse_change(w.manager.registry, "drop", schema, table)])
+    assert refuse_change(w.manager.registry, "rename", "default", "src").startswith("Cannot rename default.src: ")
     for schema, table in (("default", "other"), ("shop", "out"), ("sho", None), ("default.src", None), ("s", "src")):
-        assert refuse_change(w.manager, "drop", schema, table) == ""
+        assert refuse_change(w.manager.registry, "drop", schema, table) == ""
 
 
 def test_a_table_of_jobs_that_do_not_run(w: World) -> None:
     w.sql(MAKE.format("j"))
-    assert refuse_change(w.manager, "drop", "default", "src")
+    assert refuse_change(w.manager.registry, "drop", "default", "src")
     w.sql("SUSPEND JOB j")
-    assert refuse_change(w.manager, "drop", "default", "src") == ""
+    assert refuse_change(w.manager.registry, "drop", "default", "src") == ""
     w.sql("RESUME JOB j")
-    assert refuse_change(w.manager, "drop", "default", "out")
+    assert refuse_change(w.manager.registry, "drop", "default", "out")
     w.sql("DROP JOB j")
-    assert refuse_change(w.manager, "drop", "default", "out") == ""
+    assert refuse_change(w.manager.registry, "drop", "default", "out") == ""
 
 
 def test_a_table_that_a_batch_job_reads(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_table_that_a_batch_job_reads(tmp_path: Path) -> None:
     with world(tmp_path, InMemoryEngine(analysis=batch, quiet=True)) as w:
         creating = w.in_background("CREATE JOB j AS INSERT INTO out SELECT * FROM src")
         until(lambda: bool(w.engine.runs))
-        assert refuse_change(w.manager, "drop", "default", "src")
+        assert refuse_change(w.manager.registry, "drop", "default", "src")
         w.engine.complete(str(w.row("SHOW JOBS")["id"]))
         creating.result(20)
-        assert refuse_change(w.manager, "drop", "default", "src") == ""
+        assert refuse_change(w.manager.registry, "drop", "default", "src") == ""
