@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from jetsql.jobs.manager.table_users import refuse_change
-from tests.conftest import until
 from tests.support.golden_reports import compare
 from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
 from tests.support.jobs_world import World, world
@@ -47,9 +46,8 @@ def test_a_table_of_jobs_that_do_not_run(w: World) -> None:
 def test_a_table_that_a_batch_job_reads(tmp_path: Path) -> None:
     batch = analysis(streaming=False, sources=(), modes={}, tables_read_once=("spark_catalog.default.src",))
     with world(tmp_path, InMemoryEngine(analysis=batch, quiet=True)) as w:
-        creating = w.in_background("CREATE JOB j AS INSERT INTO out SELECT * FROM src")
-        until(lambda: bool(w.engine.runs))
+        creating, job = w.begin("CREATE JOB j AS INSERT INTO out SELECT * FROM src")
         assert refuse_change(w.manager.registry, "drop", "default", "src")
-        w.engine.complete(str(w.row("SHOW JOBS")["id"]))
+        w.engine.complete(job.id)
         creating.result(20)
         assert refuse_change(w.manager.registry, "drop", "default", "src") == ""

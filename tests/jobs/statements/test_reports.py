@@ -11,7 +11,6 @@ import pytest
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Cause, OutputMode, Status
 from jetsql.language import parse
-from tests.conftest import until
 from tests.support.golden_reports import compare
 from tests.support.in_memory_engine import InMemoryEngine, analysis
 from tests.support.jobs_world import World, world
@@ -207,9 +206,8 @@ def test_a_batch_job_says_that_it_reads_its_tables_only_once(
     with world(tmp_path, InMemoryEngine(analysis=batch, quiet=True)) as w:
         text = f"CREATE JOB j AS INSERT INTO out {query}"
         compare(shown(w, f"EXPLAIN {text}"))
-        creating = w.in_background(text)
-        until(lambda: bool(w.engine.runs))
-        w.engine.complete(job_id(w))
+        creating, job = w.begin(text)
+        w.engine.complete(job.id)
         [row] = creating.result(20).rows
         compare([str(row[3])])
         assert all(table in str(row[3]) for table in tables if table in query)
