@@ -165,6 +165,7 @@ class SparkEngine:
 
     def _open_run(self, job: Job, session: SparkSession, report: Report) -> RunContext:
         """Return the context of a new run, after its checkpoint was checked and its sink recovered."""
+        self._catalog.check_sink_exists(job.plan.analysis.sink)
         resolved = resolve_body(job.body, session, job.plan.analysis.session)
         _check_same_query(job, resolved)
         lease = JobLease(self._checkpoints, job)

@@ -284,12 +284,18 @@ def test_a_table_that_a_running_job_uses_is_not_dropped(source: Sql) -> None:
     source("DROP VIEW sink")
     source("SUSPEND JOB `j`")
     source("DROP TABLE src")
-    source("CREATE TABLE src (id INT) USING parquet")
+    source("CREATE TABLE src (id INT) USING json")
     source("INSERT INTO src VALUES (7)")
     source(f"CREATE OR REPLACE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
     source("RESUME JOB j")
     source("WAIT FOR JOB j UNTIL IDLE")
     assert (7,) in source("SELECT id FROM sink")
+    source("SUSPEND JOB j")
+    source("DROP TABLE sink")
+    assert (
+        f"[JETSQL.SINK_CHANGED] The job's table spark_catalog.{schema}.sink does"
+        in source.error("RESUME JOB j").message
+    )
 
 
 def drop_from_outside(source: Sql, table: str) -> None:
