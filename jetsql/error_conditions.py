@@ -170,6 +170,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "checkpoint. Nothing was written.",
         "Undo the change and `RESUME`, or drop the job and create it for the new table.",
     ),
+    "TABLE_IN_USE": Condition(
+        "55006",
+        "A running job reads or writes the table that the statement would drop or rename.",
+        "Drop or suspend the jobs that the message names.",
+    ),
     "SOURCE_CHANGED": Condition(
         "55000",
         "Something that the job reads was dropped, replaced or deleted: a table, a topic, files, messages.",

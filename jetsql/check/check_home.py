@@ -16,9 +16,10 @@ from typing import Final
 
 from jetsql.check.check_checkpoint import Checkpoint, check_checkpoint, newest_commit
 from jetsql.check.findings import Finding, Severity
-from jetsql.check.staged_rows import check_manifests, check_staging, check_table, local_path
+from jetsql.check.places import Places
+from jetsql.check.staged_rows import check_manifests, check_staging, check_table
 from jetsql.errors import EngineError
-from jetsql.home.home_lock import moved_error, owner
+from jetsql.home.home_lock import original_place, owner
 from jetsql.home.storage import storage_of
 from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.model.job import Guarantee, Job, Snapshot, checkpoint_name, quoted_name
@@ -71,8 +72,9 @@ def _examine(home: Path, running: bool) -> HomeReport:
         storage = storage_of(home)
     except EngineError as error:
         return HomeReport(home, (_error_finding(error, home),))
-    root = local_path(storage.root)
-    findings = [*_guarded(_home_findings(home, root))]
+    places = Places(home.absolute(), original_place(home))
+    root = places.local_path(storage.root)
+    findings = [*_guarded(_home_findings(home, root, places))]
     file = StoreFile(home / "jetsql.db")
     try:
         contents = file.contents()
@@ -81,7 +83,9 @@ def _examine(home: Path, running: bool) -> HomeReport:
     if contents is None:
         return HomeReport(home, (*findings, *_guarded(_no_store_findings(home, root))))
     findings += _store_findings(contents, file.path)
-    findings += _remote_storage_findings(storage.root) if root is None else _files_findings(contents, root, running)
+    findings += (
+        _remote_storage_findings(storage.root) if root is None else _files_findings(contents, root, running, places)
+    )
     unchecked_storage = storage.root if root is None else ""
     return HomeReport(home, tuple(findings), len(contents.jobs), len(contents.snapshots), unchecked_storage)
 
@@ -94,14 +98,14 @@ def _remote_storage_findings(root: str) -> Iterator[Finding]:
     yield Finding(Severity.NOTE, message, root, remedy)
 
 
-def _files_findings(contents: StoreContents, root: Path, running: bool) -> Iterator[Finding]:
+def _files_findings(contents: StoreContents, root: Path, running: bool, places: Places) -> Iterator[Finding]:
     """Check the files of jobs and snapshots. root: the folder of checkpoints, snapshots and warehouse."""
     for job in contents.jobs:
-        yield from _guarded(_job_findings(job, root))
+        yield from _guarded(_job_findings(job, root, places))
     for snapshot in contents.snapshots:
         yield from _guarded(check_checkpoint(_snapshot_checkpoint(snapshot, root)))
     yield from _guarded(_leftover_findings(contents, root, running))
-    yield from _guarded(check_staging(contents.jobs, root / "warehouse"))
+    yield from _guarded(check_staging(contents.jobs, root / "warehouse", places))
 
 
 def _guarded(findings: Iterator[Finding]) -> Iterator[Finding]:
@@ -117,11 +121,12 @@ def _unreadable(error: OSError) -> Finding:
     return Finding(Severity.ERROR, f"Cannot read this: {error.strerror}.", str(error.filename), remedy)
 
 
-def _home_findings(home: Path, root: Path | None) -> Iterator[Finding]:
+def _home_findings(home: Path, root: Path | None, places: Places) -> Iterator[Finding]:
     """Check the home folder. root: the folder of the checkpoints; None when only Spark can reach it."""
-    error = moved_error(home)
-    if error is not None:
-        yield _error_finding(error, home)
+    if places.original is not None:
+        message = f"This is a copy of {places.original}. An engine can use it only there."
+        remedy = f"To restore this backup, copy it to {places.original}. Nothing to do to keep it."
+        yield Finding(Severity.NOTE, message, str(home), remedy)
     for folder in dict.fromkeys((home, root or home)):
         yield from _space_findings(folder, shutil.disk_usage(folder).free)
     yield from _permission_findings(home, root or home)
@@ -165,17 +170,17 @@ def _store_findings(contents: StoreContents, path: Path) -> Iterator[Finding]:
         yield Finding(Severity.NOTE, message, str(path))
 
 
-def _job_findings(job: Job, root: Path) -> Iterator[Finding]:
+def _job_findings(job: Job, root: Path, places: Places) -> Iterator[Finding]:
     if not (job.is_live or can_run_again(job)):
         return
-    yield from check_table(job)
+    yield from check_table(job, places)
     folder = root / "checkpoints" / job.id
     spark = folder / checkpoint_name(job.version.checkpoint)
     if not job.plan.analysis.streaming or job.plan.guarantee is Guarantee.NONE:
         return  # it starts from scratch
     if job.version.first_trigger_done:
         yield from check_checkpoint(_job_checkpoint(job, spark))
-    yield from check_manifests(job, folder / "manifests", newest_commit(spark))
+    yield from check_manifests(job, folder / "manifests", newest_commit(spark), places)
 
 
 def _job_checkpoint(job: Job, folder: Path) -> Checkpoint:

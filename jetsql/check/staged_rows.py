@@ -9,25 +9,18 @@ from typing import Final
 
 from jetsql.check.findings import Finding, Severity
 from jetsql.check.log_files import json_object
+from jetsql.check.places import Places
 from jetsql.jobs.model.job import Job, SinkKind, quoted_name
 
 STAGING: Final = ".jetsql"
 
 
-def local_path(location: str) -> Path | None:
-    """Return a location of the catalogue as a local path; None for other file systems."""
-    scheme, colon, path = location.partition(":")
-    if not colon or "/" in scheme:
-        return Path(location)
-    return Path("/" + path.lstrip("/")) if scheme == "file" else None
-
-
-def check_manifests(job: Job, folder: Path, committed: int | None) -> Iterator[Finding]:
+def check_manifests(job: Job, folder: Path, committed: int | None, places: Places) -> Iterator[Finding]:
     """Check that committed batches are completely in the table. committed: the newest committed batch."""
     for path in sorted(folder.glob("*.json")):
         try:
             manifest = json_object(path)
-            waiting = _unmoved_files(manifest)
+            waiting = _unmoved_files(manifest, places)
             batch = int(str(manifest["batch"]))
         except FileNotFoundError:
             continue  # a running job deletes old ones
@@ -46,32 +39,34 @@ def check_manifests(job: Job, folder: Path, committed: int | None) -> Iterator[F
             yield Finding(Severity.ERROR, message, str(waiting[0].parent), remedy)
 
 
-def _unmoved_files(manifest: dict[str, object]) -> list[Path]:
+def _unmoved_files(manifest: dict[str, object], places: Places) -> list[Path]:
     """Return the files that are not moved. Raises KeyError, TypeError, AttributeError for a malformed manifest."""
-    staging, moves = local_path(str(manifest["staging"])), manifest["moves"]
+    staging, moves = places.local_path(str(manifest["staging"])), manifest["moves"]
     if not isinstance(moves, list):
         raise TypeError("its moves are not a list")
     sources = [str(move["source"]) for move in moves]
     return [staging / source for source in sources if (staging / source).exists()] if staging else []
 
 
-def check_table(job: Job) -> Iterator[Finding]:
+def check_table(job: Job, places: Places) -> Iterator[Finding]:
     """Check that the folder of a live job's table exists. The folder of an overwritten table changes."""
     sink, plan = job.plan.analysis.sink, job.plan
-    folder = local_path(sink.location) if sink.kind is SinkKind.FILES and not plan.overwrite else None
+    folder = places.local_path(sink.location) if sink.kind is SinkKind.FILES and not plan.overwrite else None
     if folder is not None and not folder.is_dir():
         message = f"The folder of the table {sink.table}, which job {job.name} writes, is missing."
         remedy = f"Restore the folder, or DROP JOB {quoted_name(job.name)} and create table and job again."
         yield Finding(Severity.ERROR, message, str(folder), remedy)
 
 
-def check_staging(jobs: Iterable[Job], warehouse: Path) -> Iterator[Finding]:
+def check_staging(jobs: Iterable[Job], warehouse: Path, places: Places) -> Iterator[Finding]:
     """Check for staged rows that no job will move. jobs: all jobs of the store."""
     known = {job.id for job in jobs if job.has_files}
     tables = {
-        local_path(job.plan.analysis.sink.location) for job in jobs if job.plan.analysis.sink.kind is SinkKind.FILES
+        places.local_path(job.plan.analysis.sink.location)
+        for job in jobs
+        if job.plan.analysis.sink.kind is SinkKind.FILES
     }
-    staging = {table / STAGING for table in tables if table is not None}
+    staging = {table / STAGING for table in tables if table is not None and places.is_checked(table)}
     staging |= {*warehouse.glob(f"*/{STAGING}"), *warehouse.glob(f"*/*/{STAGING}")}
     for folder in sorted(path for root in staging if root.is_dir() for path in root.iterdir()):
         if folder.is_dir() and _owner(folder.name) not in known:

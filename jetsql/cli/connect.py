@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
@@ -15,8 +16,11 @@ from jetsql.installation import has_engine
 from jetsql.jobs.model.redaction import redact_url
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from jetsql.client.find_engine import RunningEngine
     from jetsql.client.remote_engine import RemoteEngine
+    from jetsql.errors import EngineError
     from jetsql.settings import Settings
 
 
@@ -145,7 +149,7 @@ def check_home(settings: Settings, console: MessagePrinter, *, only_existing: bo
     The default home cannot be misspelled, and is created without a message.
     Raises EngineError HOME_NOT_USABLE with `only_existing`.
     """
-    from jetsql.home.home_lock import is_home, missing_home
+    from jetsql.home.home_lock import is_home
     from jetsql.settings import default_home
 
     home = settings.home
@@ -154,6 +158,14 @@ def check_home(settings: Settings, console: MessagePrinter, *, only_existing: bo
             raise missing_home(home)
         if home != default_home():
             console.print_message(f"Creating a new home: {home}")
+
+
+def missing_home(home: Path) -> EngineError:
+    """Return the error for a folder that is no home, for commands that do not create one."""
+    from jetsql.errors import EngineError
+
+    create = f" `jetsql start --home {shlex.quote(str(home))}` creates a new home." if has_engine() else ""
+    return EngineError("HOME_NOT_USABLE", f"There is no home {home}.", hint=f"Check --home and JETSQL_HOME.{create}")
 
 
 def _warn_of_version(engine: RunningEngine, console: StartupReporter) -> None:

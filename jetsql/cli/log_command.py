@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from jetsql.cli.connect import local_settings
+from jetsql.cli.connect import local_settings, missing_home
 from jetsql.cli.flags import HOME_OPTION, ExitCode, add_options, parse_flags
 from jetsql.cli.statement_commands import run_and_report, select_columns
 
@@ -56,7 +56,7 @@ def logs(context: click.Context, /, job: str | None, follow: bool, limit: int | 
 
 def _print_log(home: Path, job: str | None, follow: bool, limit: int | None) -> ExitCode:
     from jetsql.errors import ReportedError
-    from jetsql.home.home_lock import missing_home, not_usable
+    from jetsql.home.home_lock import not_usable
 
     def work(console: Console) -> None:
         if not home.is_dir():

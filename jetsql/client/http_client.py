@@ -23,6 +23,8 @@ from jetsql.jobs.model.redaction import redact_url
 RESPONSE_SECONDS: Final = 10.0
 """The time limit of a request that needs no Spark."""
 
+_CHECK_ENGINE: Final = "Run `jetsql status` on the engine's machine: it shows whether the engine runs, and its address."
+
 # The engine closes a connection after five idle seconds. The client would not know whether the engine had run a request
 # that was sent at the same time.
 _KEEP_ALIVE_SECONDS: Final = 3.0
@@ -202,10 +204,10 @@ def _check_error(url: str, status: int) -> RequestNotSent:
 def _connection_error(url: str, condition: str, error: BaseException) -> EngineError:
     if condition == "ENGINE_NOT_REACHABLE":
         message = f"No engine answers at {url}: {_reason(error)}."
-        return RequestNotSent(condition, message, hint="Check whether it is running.")
+        return RequestNotSent(condition, message, hint=_CHECK_ENGINE)
     if isinstance(error, NotConnected):  # see `auto_open`
         message = f"The connection to the engine at {url} ended before the request was sent."
-        return RequestNotSent("ENGINE_NOT_REACHABLE", message, hint="Check whether it is running.")
+        return RequestNotSent("ENGINE_NOT_REACHABLE", message, hint=_CHECK_ENGINE)
     if isinstance(error, TimeoutError):
         return EngineError(condition, f"The engine at {url} did not answer in time.")
     return EngineError(

@@ -29,6 +29,7 @@ from jetsql.engine.jvm.launch import SparkStart
 from jetsql.engine.runs.spark_engine import EngineSettings, SparkEngine
 from jetsql.engine.session import extension, relation_views, streaming_selects
 from jetsql.engine.session import spark_statements as statements
+from jetsql.engine.session.spark_hints import hints_for
 from jetsql.engine.session.startup import (
     Session,
     has_active_session,
@@ -50,6 +51,7 @@ from jetsql.installation import check_versions
 from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
+from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.statements import dispatch, system_tables
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
 from jetsql.jobs.store.job_store import Store
@@ -104,7 +106,11 @@ class EmbeddedEngine:
         if settings.kafka:
             load_kafka_connector(spark)
         self._running = extension.connect(
-            spark, describe, self._execute, lambda name: system_tables.rows(self._manager, name)
+            spark,
+            describe,
+            self._execute,
+            lambda name: system_tables.rows(self._manager, name),
+            lambda *change: refuse_change(self._manager.registry, *change),
         )
         relation_views.install(spark, system_tables.SYSTEM_TABLES)
         streaming_selects.connect(spark, storage.streaming_selects, settings.streaming_select_seconds)
@@ -255,17 +261,22 @@ class EngineSession:
         """
         statement = self._parse(text, parameters)
         if statement is None:
-            rows = statements.run(self.spark, text, parameters, live)
+            with hints_for(lambda: self.spark, text):
+                rows = statements.run(self.spark, text, parameters, live)
             return StatementResult(rows.columns, rows.rows, rows.live)
-        return self._execute(statement)
+        return self._execute(statement, text)
 
     def run_arrow(self, text: str, parameters: statements.Parameters | None = None) -> Iterator[bytes]:
         """Run one statement as `run` does, and return the rows as parts of an Arrow stream."""
         statement = self._parse(text, parameters)
         if statement is None:
-            return statements.run_arrow(self.spark, text, parameters)
-        result = self._execute(statement)
+            return self._run_spark_arrow(text, parameters)
+        result = self._execute(statement, text)
         return statements.encode_arrow(self.spark, result.columns, result.rows)
+
+    def _run_spark_arrow(self, text: str, parameters: statements.Parameters | None) -> Iterator[bytes]:
+        with hints_for(lambda: self.spark, text):
+            yield from statements.run_arrow(self.spark, text, parameters)
 
     def _parse(self, text: str, parameters: statements.Parameters | None) -> Statement | None:
         """Return a JetSQL statement; None for a statement of Spark. Raises StatementError, EngineError."""
@@ -281,8 +292,9 @@ class EngineSession:
             )
         return statement
 
-    def _execute(self, statement: Statement) -> StatementResult:
-        table = self._engine.execute(statement, lambda: self.spark)
+    def _execute(self, statement: Statement, text: str) -> StatementResult:
+        with hints_for(lambda: self.spark, text):
+            table = self._engine.execute(statement, lambda: self.spark)
         zone = self._engine.zone if self._spark is None else statements.session_zone(self._spark)
         return from_table(table, zone)
 

@@ -10,7 +10,6 @@ import json
 import os
 import time
 from pathlib import Path
-from shlex import quote
 from typing import Final
 
 from jetsql.errors import EngineError
@@ -93,15 +92,6 @@ def is_home(home: Path) -> bool:
     return (home / "jetsql.db").exists()
 
 
-def missing_home(home: Path) -> EngineError:
-    """Return the error for a folder that is no home, for commands that do not create one."""
-    return EngineError(
-        "HOME_NOT_USABLE",
-        f"There is no home {home}.",
-        hint=f"Check --home and JETSQL_HOME. `jetsql start --home {quote(str(home))}` creates a new home.",
-    )
-
-
 def check_location(home: Path) -> None:
     """Store the path of a home with tables. Raises EngineError HOME_NOT_USABLE when it was copied or moved.
 
@@ -114,22 +104,20 @@ def check_location(home: Path) -> None:
         except OSError as error:
             raise not_usable(home, error) from error
         return
-    moved = moved_error(home)
-    if moved is not None:
-        raise moved
+    original = original_place(home)
+    if original is not None:
+        raise EngineError(
+            "HOME_NOT_USABLE",
+            f"The folder {home.resolve()} was copied or moved from {original}, but its catalogue has the old paths.",
+            hint="Move it back, or use a new folder (--home) and create tables and jobs again.",
+        )
 
 
-def moved_error(home: Path) -> EngineError | None:
-    """Return the error for a home that was copied or moved, or None."""
-    note, path = home / "engine.place", str(home.resolve())
-    before = note.read_text().strip() if note.exists() else path
-    if before == path:
-        return None
-    return EngineError(
-        "HOME_NOT_USABLE",
-        f"The folder {path} was copied or moved from {before}, but its catalogue has the old paths.",
-        hint="Move it back, or use a new folder (--home) and create tables and jobs again.",
-    )
+def original_place(home: Path) -> Path | None:
+    """Return the path from which a home was copied or moved; None for a home in its place. Raises OSError."""
+    note = home / "engine.place"
+    original = Path(note.read_text().strip()) if note.exists() else home.resolve()
+    return None if original == home.resolve() else original
 
 
 def not_usable(home: Path, error: OSError) -> EngineError:

@@ -7,6 +7,7 @@ from jetsql.language.bodies import find_function, find_name
 from jetsql.language.expected_tokens import Expected, completions, expected_at
 from jetsql.language.grammar import Slot
 from jetsql.language.intent import STATEMENT_FILTER, is_about_existing
+from jetsql.language.missing_semicolon import missing_semicolon_hint
 from jetsql.language.parser import parse
 from jetsql.language.scripts import Fragment, split
 from jetsql.language.statement_at_cursor import AtCursor, at_cursor, is_open
@@ -27,6 +28,7 @@ __all__ = [
     "is_about_existing",
     "is_open",
     "is_variable_name",
+    "missing_semicolon_hint",
     "parse",
     "split",
     "substitute",

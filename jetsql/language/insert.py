@@ -20,6 +20,7 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.language.foreign_words import refuse_foreign_words
+from jetsql.language.missing_semicolon import add_semicolon
 from jetsql.language.statement import Body, Verb
 from jetsql.language.syntax_errors import second_statement, shown, unclosed
 from jetsql.language.tokens import Kind, Token, scan, tokens
@@ -173,7 +174,8 @@ def _refuse_variants(found: Sequence[Token], rest: Sequence[int]) -> None:
             raise _unsupported(f"{kind} is not supported in a job.", found[index].place, "Use INSERT OVERWRITE.")
     for index in rest:
         if _is_insert(found, index):
-            raise _several(found[index])
+            second = _create_job_before(found, index)
+            raise _several(found[index]) if second is None else _second_job(second)
 
 
 def _begins_query(found: Sequence[Token], index: int) -> bool:
@@ -187,9 +189,26 @@ def _is_insert(found: Sequence[Token], index: int) -> bool:
     return found[index].word in ("INSERT", "SINK") and _token(found, index + 1).word in ("INTO", "OVERWRITE")
 
 
+def _create_job_before(found: Sequence[Token], insert: int) -> Token | None:
+    """Return the CREATE of a second CREATE JOB that the INSERT belongs to, or None."""
+    created = (
+        index
+        for index in range(insert - 1, 0, -1)
+        if found[index].word == "CREATE"
+        and "JOB" in (_word(found, index + 1), _word(found, index + 3))
+        and found[insert - 1].word == "AS"
+    )
+    return next((found[index] for index in created), None)
+
+
+def _second_job(create: Token) -> StatementError:
+    message = "This CREATE JOB is inside the body of another one."
+    return _unsupported(message, create.place, add_semicolon(create))
+
+
 def _several(second: Token) -> StatementError:
     message = "A job writes to one table; this is a second INSERT."
-    return _unsupported(message, second.place, "Create a job for each table.")
+    return _unsupported(message, second.place, "Create a job for each table, and end each statement with a semicolon.")
 
 
 def _refuse_parameters(found: Sequence[Token]) -> None:

@@ -28,6 +28,9 @@ _SPARK_VERBS: Final = frozenset(
     " INSERT LIST LOAD LOCK MAP MERGE MSCK OPEN REDUCE REFRESH REPAIR REPLACE RESET REVOKE ROLLBACK SELECT SET START"
     " TABLE TRUNCATE UNCACHE UNLOCK UPDATE USE VALUES WITH".split()
 )
+STATEMENT_VERBS: Final = frozenset(_VERBS) | _SPARK_VERBS
+"""The first words of statements, JetSQL's and Spark's."""
+
 # Verbs of other systems, for hints. Spark has no statements with these verbs and JetSQL's objects.
 SYNONYMS: Final = {
     "PAUSE": "SUSPEND",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jetsql.errors import Span, StatementError
 from jetsql.language.grammar import BODY, END, MARKS, NAMES, SLOTS, acceptable
 from jetsql.language.intent import SYNONYMS
+from jetsql.language.missing_semicolon import add_semicolon, begins_statement
 from jetsql.language.tokens import Kind, Token, tokens, unquote
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
     named = _misnamed(found, at, error, expected)
     if named is not None:
         return named
+    if END in expected and begins_statement(text, found, at):
+        return _unexpected(expected, f"found {shown(token.text)}", token.place, add_semicolon(token))
     hint = _did_you_mean(token, expected) or _quote_it(found, at, expected) or _taken_as_name(error, expected)
     if expected == {"HISTORY"} and not hint:
         hint = "SHOW JOBS lists the jobs, DESCRIBE JOB shows one."

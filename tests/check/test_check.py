@@ -23,6 +23,8 @@ from jetsql.check.check_home import HomeReport, check
 from jetsql.check.findings import Finding, Severity
 from jetsql.check.findings_report import report_lines
 from jetsql.check.log_files import json_lines, missing
+from jetsql.check.places import Places
+from jetsql.check.staged_rows import check_staging
 from jetsql.cli.flags import ExitCode
 from jetsql.home.home_lock import HomeLock
 from jetsql.jobs.model.job import SnapshotRequest, Status
@@ -459,8 +461,40 @@ def test_an_older_store_is_read_and_left_as_it_is(home: Home) -> None:
 
 
 def test_a_home_that_was_moved(home: Home) -> None:
+    home.checkpoint(home.spark(home.job()))
     (home.path / "engine.place").write_text("/elsewhere\n")
-    assert "was copied or moved from /elsewhere" in checked(home).findings[0].message
+    finding = the_one(home)
+    assert finding.message == "This is a copy of /elsewhere. An engine can use it only there."
+    assert finding.severity is Severity.NOTE and check(home.path).is_well
+
+
+def test_a_backup_is_checked_in_its_place(home: Home, tmp_path: Path) -> None:
+    """Its tables and manifests are those of the copy, although the store has the paths of the original."""
+    job = home.job()
+    home.checkpoint(home.spark(job))
+    home.manifest(job, 2, staged=True)
+    (home.path / "engine.place").write_text(f"{home.path.resolve()}\n")
+    copy = tmp_path / "backup"
+    shutil.copytree(home.path, copy)
+    shutil.rmtree(home.path)
+    table = copy / "warehouse" / "orders"
+    assert "1 of its files are not moved" in check(copy).findings[0].message
+    shutil.rmtree(table / ".jetsql")
+    report = check(copy)
+    assert [finding.severity for finding in report.findings] == [Severity.NOTE] and report.jobs == 1
+    shutil.rmtree(table)
+    assert [finding.where for finding in check(copy).findings if finding.severity.is_problem] == [str(table)]
+
+
+def test_staged_rows_next_to_a_backup_may_be_those_of_newer_jobs(home: Home, tmp_path: Path) -> None:
+    table = tmp_path / "outside"
+    (table / ".jetsql" / "0009-0000-0000-0009").mkdir(parents=True)
+    made = home.job()
+    sink = replace(made.plan.analysis.sink, location=f"file:{table}")
+    places = Places(home.path, tmp_path / "original")
+    job = made.with_plan(replace(made.plan, analysis=replace(made.plan.analysis, sink=sink)))
+    assert list(check_staging([job], home.warehouse, places)) == []
+    assert len(list(check_staging([job], home.warehouse, Places(home.path)))) == 1
 
 
 def test_a_folder_that_an_engine_cannot_write(home: Home) -> None:

@@ -38,7 +38,7 @@ def test_results_and_mistakes_keep_to_their_streams(tmp_path: Path) -> None:
 
 
 def test_without_java_there_is_no_engine(tmp_path: Path) -> None:
-    ended = jetsql(tmp_path, "-e", "SHOW JOBS", JAVA_HOME=str(tmp_path / "none"))
+    ended = jetsql(tmp_path, "-e", "SELECT 1", JAVA_HOME=str(tmp_path / "none"))
     assert (ended.returncode, ended.stdout) == (3, "")
     assert "JETSQL.ENGINE_NOT_STARTED" in ended.stderr
 
@@ -66,7 +66,7 @@ def test_a_store_that_cannot_be_read_is_told_before_spark_starts(tmp_path: Path)
 def test_what_spark_refuses_to_start_with_is_told_in_its_words(
     tmp_path: Path, arguments: list[str], reason: str
 ) -> None:
-    ended = jetsql(tmp_path, *arguments, "-e", "SHOW JOBS")
+    ended = jetsql(tmp_path, *arguments, "-e", "SELECT 1")
     assert (ended.returncode, ended.stdout) == (3, "")
     assert f"Spark cannot start: {reason}" in ended.stderr
     assert "\tat " not in ended.stderr and "Exception" not in ended.stderr

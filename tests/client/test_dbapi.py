@@ -547,6 +547,17 @@ def test_arrow_comes_over_the_wire(connection: dbapi.Connection) -> None:
         connection.cursor().execute("COUNT 1").fetch_df()
 
 
+def test_what_arrow_needs_is_named(connection: dbapi.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    cursor = connection.arrow_cursor().execute("COUNT 2")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with raises(dbapi.NotSupportedError, match="pip install pandas"):
+        cursor.fetch_df()
+    assert cursor.fetch_arrow_table().num_rows == 2
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with raises(dbapi.NotSupportedError, match="pip install pyarrow"):
+        connection.arrow_cursor()
+
+
 def test_errors_of_arrow(connection: dbapi.Connection, engine: ServedEngine) -> None:
     cursor = connection.arrow_cursor()
     with raises(dbapi.ProgrammingError, match="There is no such job"):

@@ -236,7 +236,6 @@ except StatementError as error:
         (["-e", "SELECT 1", "--embedded"], "run an engine in this process"),
         (["serve"], "run an engine"),
         (["check"], "read the store of a home"),
-        (["logs", "orders"], "find a job in the store of a home"),
         (["master"], "run the master of a Spark cluster"),
         (["join", "spark://127.0.0.1:7077"], "join a Spark cluster"),
     ],
@@ -251,13 +250,24 @@ def test_commands_that_need_the_engine_report_what_to_install(
     ended = run(*arguments)
     expected = f"[JETSQL.ENGINE_NOT_INSTALLED] jetsql-client cannot {action.replace('HOME', str(tmp_path / 'home'))}. "
     assert expected in ended.stderr and "pip install jetsql." in ended.stderr
-    assert ended.returncode in (ExitCode.NO_ENGINE, *([ExitCode.STATEMENT_FAILED] if arguments[0] == "logs" else []))
+    assert ended.returncode == ExitCode.NO_ENGINE
     assert not (tmp_path / "home").exists()
+
+
+def test_the_log_of_a_job_without_an_engine(run: Run, tmp_path: Path) -> None:
+    ended = run("logs", "orders")
+    assert "Check --home and JETSQL_HOME. SQLSTATE" in f"{ended.stderr.strip()} SQLSTATE"  # no hint to start one
+    assert ended.returncode == ExitCode.STATEMENT_FAILED
+    (tmp_path / "home").mkdir()
+    ended = run("logs", "orders")
+    action = "find a job in the store of a home"
+    assert f"[JETSQL.ENGINE_NOT_INSTALLED] jetsql-client cannot {action}. " in ended.stderr
+    assert "pip install jetsql." in ended.stderr and ended.returncode == ExitCode.NO_ENGINE
 
 
 def test_commands_that_need_no_engine_work(run: Run, tmp_path: Path) -> None:
     ended = run("status")
-    assert (ended.returncode, "No engine runs on this home." in ended.stdout) == (ExitCode.NO_ENGINE, True)
+    assert (ended.returncode, "The home does not exist." in ended.stdout) == (ExitCode.NO_ENGINE, True)
     assert "No engine runs on" in run("stop").stderr
     assert run("start", "--help").returncode == ExitCode.SUCCESS
 

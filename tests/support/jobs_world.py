@@ -105,6 +105,14 @@ class World:
         """Run a statement on a thread of its own, as another session would."""
         return in_thread(lambda: self.sql(text))
 
+    def begin(self, text: str) -> tuple[Future[Table], Job]:
+        """Run a CREATE JOB on a thread of its own. Return it, which still waits, and its job, which is running."""
+        with self.engine.gate("start"):
+            made = self.in_background(text)
+            self.engine.wait_entered("start")
+        assert self.engine.newest is not None
+        return made, self.wait_status(self.engine.newest.id, Status.RUNNING)
+
     def make(self, job: str = "j", options: Mapping[str, str] | None = None, **changes: object) -> str:
         """Create a job and return its id."""
         return str(self.row(create(job, options, **changes))["id"])

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import groupby, islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from jetsql.client.dbapi import type_objects
-from jetsql.client.dbapi.exceptions import interface_error, translate_errors
+from jetsql.client.dbapi.exceptions import interface_error, require_package, translate_errors
 from jetsql.client.parameter_encoding import encode_parameters, type_family
 from jetsql.client.remote_engine import RemoteEngine
 
@@ -194,8 +195,11 @@ class ArrowCursor(_StatementCursor):
     """A cursor whose rows are Arrow data. The rows of an `execute` can be fetched once, by any of the three methods."""
 
     def __init__(self, connection: Connection) -> None:
+        """Create the cursor. Raises NotSupportedError without pyarrow."""
         super().__init__(connection)
         self._rows: ArrowRows | None = None
+        with require_package("pyarrow", "An Arrow cursor"):
+            import_module("pyarrow")
 
     def execute(self, operation: str, parameters: Parameters | None = None) -> ArrowCursor:
         """Run one statement as `Cursor.execute`, but wait for the first rows."""
@@ -224,7 +228,12 @@ class ArrowCursor(_StatementCursor):
             return self.fetch_record_batch().read_all()
 
     def fetch_df(self) -> pandas.DataFrame:
-        """Return the rows as a pandas data frame."""
+        """Return the rows as a pandas data frame.
+
+        Raises NotSupportedError without pandas; the other methods can still fetch the rows.
+        """
+        with require_package("pandas", "A data frame"):
+            import_module("pandas")
         return self.fetch_arrow_table().to_pandas()
 
     def _open_rows(self) -> ArrowRows:

@@ -99,6 +99,21 @@ def interface_error(message: str, hint: str = "") -> InterfaceError:
 
 
 @contextmanager
+def require_package(name: str, purpose: str) -> Iterator[None]:
+    """Raise NotSupportedError if the block imports an optional package that is not installed.
+
+    purpose: what needs the package, as the beginning of a sentence.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        message, hint = f"{purpose} needs {name}, which is not installed.", f"Run: pip install {name}"
+        raise NotSupportedError(ErrorReport("JETSQL.NOT_SUPPORTED", "0A000", message, hint)) from error
+
+
+@contextmanager
 def translate_errors(text: str = "") -> Iterator[None]:
     """Raise errors of the block as exceptions of PEP 249. text: the statement, for the line and column of an error."""
     try:

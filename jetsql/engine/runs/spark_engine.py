@@ -165,6 +165,7 @@ class SparkEngine:
 
     def _open_run(self, job: Job, session: SparkSession, report: Report) -> RunContext:
         """Return the context of a new run, after its checkpoint was checked and its sink recovered."""
+        self._catalog.check_sink_exists(job.plan.analysis.sink)
         resolved = resolve_body(job.body, session, job.plan.analysis.session)
         _check_same_query(job, resolved)
         lease = JobLease(self._checkpoints, job)
@@ -367,12 +368,15 @@ def _choose_topic_sink(context: SinkContext) -> SinkWriter:
 def _check_same_query(job: Job, resolved: ResolvedBody) -> None:
     """Raise StatementError JOB_CHANGED when the job's text now resolves to a query that does not fit its state."""
     changes = describe_replacements(job.plan.analysis, resolved.analysis) if job.version.first_trigger_done else ()
+    undo = (
+        "" if job.plan.analysis.fingerprint == resolved.analysis.fingerprint else "Undo the change and RESUME JOB, or "
+    )
     if changes:
         raise StatementError(
             "JOB_CHANGED",
             f"A view or table of the job was changed, so its query is another one now. {' '.join(changes)}",
-            hint="Undo the change and RESUME JOB, or accept it with CREATE OR REPLACE JOB, which checks whether the"
-            " state can be kept.",
+            hint=f"{undo}{'accept' if undo else 'Accept'} it with CREATE OR REPLACE JOB, which checks whether the state"
+            " can be kept.",
         )
 
 

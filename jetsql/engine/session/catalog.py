@@ -76,12 +76,7 @@ class Catalog:
         """
         table = self.table(sink.table)
         if table is None:
-            raise StatementError(
-                "SINK_CHANGED",
-                f"The job's table {sink.table} does not exist any more. Nothing was written.",
-                hint="Drop the job. To write a new table, create the table and then the job again.",
-                where=sink.table,
-            )
+            raise _missing(sink)
         if table.created != sink.created or table.location not in {sink.location, *locations}:
             raise StatementError(
                 "SINK_CHANGED",
@@ -90,6 +85,14 @@ class Catalog:
                 where=sink.table,
             )
         return table
+
+    def check_sink_exists(self, sink: Sink) -> None:
+        """Raise StatementError SINK_CHANGED for a sink that was dropped.
+
+        Spark's error about its name would suggest to create it again, and the job does not write another table.
+        """
+        if self.table(sink.table) is None:
+            raise _missing(sink)
 
     def add_partitions(self, name: str, fragments: list[str]) -> None:
         """Add partitions, given as paths (`d=2013-01-01/h=5`), to the catalogue. Existing partitions are unchanged."""
@@ -104,3 +107,12 @@ class Catalog:
     def refresh(self, name: str, location: str) -> None:
         """Invalidate the file listings of a table that sessions have cached."""
         self._java.sql.Tables.changed(self._spark._jsparkSession, name.lower(), location)
+
+
+def _missing(sink: Sink) -> StatementError:
+    return StatementError(
+        "SINK_CHANGED",
+        f"The job's table {sink.table} does not exist any more. Nothing was written.",
+        hint="Drop the job. To write a new table, create the table and then the job again.",
+        where=sink.table,
+    )

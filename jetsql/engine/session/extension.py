@@ -1,9 +1,9 @@
 """Run JetSQL's statements that Spark's clients send: the callbacks of the parser extension in the JVM.
 
 The extension has a callback for the columns of a statement and another for its rows, so that parsing has no side
-effect. A third callback returns the rows of a relation, and a fourth checks a topic that a Spark statement is about to
-read or write. A waiting statement is cancelled when Spark interrupts its thread. Errors keep condition, SQLSTATE and
-position in every client; an error of Spark is passed back as the same Java object.
+effect. Further callbacks return the rows of a relation, check a topic that a Spark statement is about to read or write,
+and find the jobs that use a table. A waiting statement is cancelled when Spark interrupts its thread. Errors keep
+condition, SQLSTATE and position in every client; an error of Spark is passed back as the same Java object.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ log = logging.getLogger(__name__)
 Describe = Callable[[str], "tuple[Column, ...] | None"]
 Execute = Callable[[str, SparkSession], Table]
 Relate = Callable[[str], Iterable[tuple[Cell, ...]]]
+RefuseChange = Callable[[str, str, str | None], str]
+"""A function of the verb (`drop`), a schema and a table, None for all of its tables; it returns an empty text to allow
+the change."""
 
 
 class _Callback:
@@ -98,12 +101,15 @@ class _CancellableCallback(_Callback):
             return super().apply(session, statement)
 
 
-def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: Relate) -> SparkClientStatements:
+def connect(
+    spark: SparkSession, describe: Describe, execute: Execute, relate: Relate, refuse_change: RefuseChange
+) -> SparkClientStatements:
     """Connect the parser extension of this JVM to an engine, and return the running statements.
 
     describe: returns the columns of a statement; None if it is a statement of Spark.
     execute: runs a statement in a session.
     relate: returns the rows of a relation.
+    refuse_change: returns why a table must not be dropped or renamed.
     """
 
     def describe_columns(_session: Any, text: str) -> dict[str, Any] | None:
@@ -126,6 +132,11 @@ def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: R
             table_with_options = replace(table, options=table.options | request["options"])
             check_topic(spark, table_with_options, KafkaOperation(request["doing"]))
 
+    def find_users(_session: Any, text: str) -> dict[str, Any] | None:
+        request = json.loads(text)
+        refusal = refuse_change(request["action"], request["schema"], request["table"])
+        return {"refusal": refusal} if refusal else None
+
     running = SparkClientStatements()
     java(spark).sql.Engine.connect(
         STATEMENT_FILTER,
@@ -134,6 +145,7 @@ def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: R
         running,
         _Callback(read_relation),
         _Callback(check_table_topic),
+        _Callback(find_users),
     )
     return running
 

@@ -200,11 +200,12 @@ def _build_error_report(error: BaseException, text: str) -> ErrorReport:
 def _report_spark_error(error: PySparkException, text: str) -> ErrorReport:
     condition = error.getCondition() or "SPARK"
     message = strip_message(_without_position(str(error)), condition)
-    line, column = _find_position(error, text)
-    return ErrorReport(condition, error.getSqlState() or "", message, "", line, column)
+    line, column = find_position(error, text)
+    hint = " ".join(getattr(error, "__notes__", ()))  # see `spark_hints`
+    return ErrorReport(condition, error.getSqlState() or "", message, hint, line, column)
 
 
-def _find_position(error: PySparkException, text: str) -> tuple[int | None, int | None]:
+def find_position(error: PySparkException, text: str) -> tuple[int | None, int | None]:
     """Return the line and column of an error, counted from 1; None without a position."""
     origin: Any = getattr(error, "_origin", None)
     try:

@@ -150,7 +150,8 @@ def requested_partitions(plan: Plan) -> int | None:
 def _changes(old: Plan, new: Plan) -> Iterator[str]:
     for before, now in zip(old.analysis.sources, new.analysis.sources, strict=False):
         if _key(before) == _key(now) and _is_recreated(before, now):
-            yield f"{now.name} was recreated; its files are read, except those with the path of a file read before"
+            source = f"the source {now.name} was recreated"
+            yield f"{source}; its files are read, except those with the path of a file read before"
     if old.analysis.sink.table != new.analysis.sink.table:
         yield f"new rows are written to {new.analysis.sink.table}; the rows in {old.analysis.sink.table} stay"
     partitions = new_partition_count(old, new)

@@ -257,12 +257,51 @@ def test_a_dropped_sink_suspends_the_job_and_no_folder_comes_back(source: Sql) -
     source("CREATE TABLE sink (id INT) USING parquet")
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
     folder = location(source, "sink")
-    source("DROP TABLE sink")
+    drop_from_outside(source, "sink")
     source("INSERT INTO src VALUES (4, 'd', NULL)")
     error = source.error("WAIT FOR JOB j UNTIL IDLE")
     assert error.condition == "JETSQL.WRONG_STATUS" and "SINK_CHANGED" in error.message
     assert source.status("j") == "SUSPENDED"
     assert not folder.exists()
+
+
+def test_a_table_that_a_running_job_uses_is_not_dropped(source: Sql) -> None:
+    schema = source.value("SELECT current_schema()")
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
+    for text, verb, name in (
+        ("DROP TABLE sink", "drop", f"{schema}.sink: the job j writes it"),
+        (f"DROP TABLE IF EXISTS spark_catalog.{schema}.SINK", "drop", f"{schema}.SINK: the job j writes it"),
+        ("DROP TABLE src", "drop", f"{schema}.src: the job j reads it"),
+        ("ALTER TABLE src RENAME TO other", "rename", f"{schema}.src: the job j reads it"),
+        (f"DROP SCHEMA {schema} CASCADE", "drop", f"the schema {schema}: the job j writes spark_catalog.{schema}.sink"),
+    ):
+        error = source.error(text)
+        assert error.condition == "JETSQL.TABLE_IN_USE" and error.sqlstate == "55006"
+        assert error.message.startswith(f"Cannot {verb} {name}"), error.message
+        assert "Run DROP JOB `j` first, or SUSPEND JOB `j` to keep the state." in error.message
+    source("CREATE TEMPORARY VIEW sink AS SELECT 1")
+    source("DROP VIEW sink")
+    source("SUSPEND JOB `j`")
+    source("DROP TABLE src")
+    source("CREATE TABLE src (id INT) USING json")
+    source("INSERT INTO src VALUES (7)")
+    source(f"CREATE OR REPLACE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
+    source("RESUME JOB j")
+    source("WAIT FOR JOB j UNTIL IDLE")
+    assert (7,) in source("SELECT id FROM sink")
+    source("SUSPEND JOB j")
+    source("DROP TABLE sink")
+    assert (
+        f"[JETSQL.SINK_CHANGED] The job's table spark_catalog.{schema}.sink does"
+        in source.error("RESUME JOB j").message
+    )
+
+
+def drop_from_outside(source: Sql, table: str) -> None:
+    """Drop a table as another program with the same catalogue does."""
+    schema = source.value("SELECT current_schema()")
+    source.engine.spark._jsparkSession.sharedState().externalCatalog().dropTable(schema, table, False, False)
 
 
 def test_a_table_that_got_another_column_suspends_the_job_at_its_next_start(source: Sql) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,6 @@ from jetsql.jobs.model.job import Cause, Job, Snapshot, Status, StopGoal
 from jetsql.jobs.statements.dispatch import execute
 from jetsql.jobs.store.job_store import Store
 from jetsql.language.statement import CreateJob
-from jetsql.resultset import Table
 from tests.support.golden_reports import raises
 from tests.support.in_memory_engine import InMemoryEngine, Session, analysis
 from tests.support.jobs_world import QUICK, World, create, world
@@ -35,15 +33,6 @@ def w(tmp_path: Path) -> Iterator[World]:
 
 def batch_engine(**changes: object) -> InMemoryEngine:
     return InMemoryEngine(analysis(streaming=False, modes={}, sources=()), quiet=True, **changes)  # type: ignore[arg-type]
-
-
-def begin(w: World, text: str) -> tuple[Future[Table], Job]:
-    """A CREATE JOB that is still waiting, and its job, which is running."""
-    with w.engine.gate("start"):
-        made = w.in_background(text)
-        w.engine.wait_entered("start")
-    assert w.engine.newest is not None
-    return made, w.wait_status(w.engine.newest.id, Status.RUNNING)
 
 
 def test_a_job_from_its_making_to_its_end(w: World) -> None:
@@ -102,7 +91,7 @@ def test_a_job_that_fails_before_its_first_batch_is_the_statements_error(w: Worl
 
 def test_a_first_batch_that_fails_is_final_too(w: World) -> None:
     w.engine.quiet = True
-    made, job = begin(w, MAKE)
+    made, job = w.begin(MAKE)
     w.engine.fail(job.id, HOPELESS)
     with raises(StatementError, match="division by zero"):
         made.result(20)
@@ -117,7 +106,7 @@ def test_create_says_when_the_first_batch_takes_long(tmp_path: Path) -> None:
 
 def test_create_says_when_there_is_nothing_to_read(w: World) -> None:
     w.engine.quiet = True
-    made, job = begin(w, MAKE)
+    made, job = w.begin(MAKE)
     w.engine.idle(job.id)
     assert "No rows are available yet." in str(made.result(20).rows[0][3])
 
@@ -377,7 +366,7 @@ def test_a_name_that_was_taken_just_before_a_death_is_taken_from_the_job_before(
 
 def test_batch_jobs(tmp_path: Path) -> None:
     with world(tmp_path, batch_engine()) as w:
-        made, job = begin(w, MAKE)
+        made, job = w.begin(MAKE)
         assert w.said("SUSPEND JOB j") == (
             "SUSPENDED", "Suspended. The query was stopped. A batch job starts from the beginning when it is resumed.",
         )  # fmt: skip
@@ -390,7 +379,7 @@ def test_batch_jobs(tmp_path: Path) -> None:
 
 def test_a_batch_job_that_is_done_soon(tmp_path: Path) -> None:
     with world(tmp_path, batch_engine()) as w:
-        made, job = begin(w, MAKE)
+        made, job = w.begin(MAKE)
         w.engine.commit(job.id)
         w.engine.complete(job.id, "12 rows are written.")
         status, message = made.result(20).rows[0][2:]

@@ -208,9 +208,8 @@ def test_a_batch_job_says_that_it_reads_its_tables_only_once(
     with world(tmp_path, InMemoryEngine(analysis=batch, quiet=True)) as w:
         text = f"CREATE JOB j AS INSERT INTO out {query}"
         compare(shown(w, f"EXPLAIN {text}"))
-        creating = w.in_background(text)
-        until(lambda: bool(w.engine.runs))
-        w.engine.complete(job_id(w))
+        creating, job = w.begin(text)
+        w.engine.complete(job.id)
         [row] = creating.result(20).rows
         compare([str(row[3])])
         assert all(table in str(row[3]) for table in tables if table in query)

@@ -52,6 +52,7 @@ public final class Engine {
    * @param cancel see `PythonCalls`
    * @param rows see `LiveTables`
    * @param topicCheck see `KafkaTopicChecks`
+   * @param findUsers see `TableUsers`
    */
   public static void connect(
       String filter,
@@ -59,11 +60,13 @@ public final class Engine {
       BiFunction<Object, String, Object> execute,
       Consumer<String> cancel,
       BiFunction<Object, String, Object> rows,
-      BiFunction<Object, String, Object> topicCheck) {
+      BiFunction<Object, String, Object> topicCheck,
+      BiFunction<Object, String, Object> findUsers) {
     functions = new Functions(new StatementFilter(filter), describe, execute);
     PythonCalls.connect(cancel);
     LiveTables.connect(rows);
     KafkaTopicChecks.connect(topicCheck);
+    TableUsers.connect(findUsers);
   }
 
   /** Disconnects the engine: Spark handles all statements from now on. */
@@ -72,6 +75,7 @@ public final class Engine {
     PythonCalls.connect(null);
     LiveTables.connect(null);
     KafkaTopicChecks.connect(null);
+    TableUsers.connect(null);
     ClusterExecutors.unwatch();
   }
 

@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedNamespace;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTable;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableOrView;
@@ -25,6 +26,7 @@ import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.CreateView;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
+import org.apache.spark.sql.catalyst.plans.logical.DropNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.DropTable;
 import org.apache.spark.sql.catalyst.plans.logical.DropView;
 import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
@@ -59,6 +61,7 @@ final class TableRules extends Rule<LogicalPlan> {
       return new NoopCommand("REFRESH TABLE", Sequences.of());
     }
     refuseChange(plan);
+    refuseInUse(plan);
     refuseForKafka(plan);
     KafkaTableStatements.check(session, plan);
     JdbcSecrets.check(plan);
@@ -183,6 +186,32 @@ final class TableRules extends Rule<LogicalPlan> {
             "RELATION_READ_ONLY",
             "42809",
             "Cannot change the relation jetsql." + nameOf(target).last() + ": it is read-only."));
+  }
+
+  /** Refuses to drop or rename what running jobs use. */
+  private void refuseInUse(LogicalPlan command) {
+    if (command instanceof DropNamespace drop) {
+      if (drop.cascade() && drop.namespace() instanceof UnresolvedNamespace named)
+        refuseSchemaInUse(named);
+      return;
+    }
+    var renames = command instanceof RenameTable rename && !rename.isView();
+    if (!renames && !(command instanceof DropTable)) return;
+    var target = command.children().head();
+    var name = nameOf(target);
+    var schema = name == null ? null : schemaOf(name);
+    if (schema != null)
+      TableUsers.refuse(target.origin(), renames ? "rename" : "drop", schema, name.last());
+  }
+
+  private void refuseSchemaInUse(UnresolvedNamespace named) {
+    var name = named.multipartIdentifier();
+    var catalog =
+        name.size() > 1
+            ? name.head()
+            : session.sessionState().catalogManager().currentCatalog().name();
+    if (catalog.equalsIgnoreCase(Tables.CATALOG))
+      TableUsers.refuse(named.origin(), "drop", name.last(), null);
   }
 
   /**

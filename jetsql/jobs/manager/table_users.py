@@ -1,0 +1,49 @@
+"""The tables that running jobs use, which must not be dropped or renamed.
+
+As in PostgreSQL, where views depend on tables, the statement is refused: a job cannot use its state with a new table of
+the same name. A suspended job does not count, because SUSPEND JOB is the way to change its tables on purpose. A table
+that a stream is joined with does not count either: it may be dropped and created again under the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from jetsql.jobs.manager.job_registry import JobRegistry
+from jetsql.jobs.model.job import Job, Status, name_key, quoted_name
+
+_CATALOG: Final = "spark_catalog"
+_NOT_RUNNING: Final = (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT)
+
+
+def refuse_change(registry: JobRegistry, action: str, schema: str, table: str | None) -> str:
+    """Return why a table cannot be changed, with a hint; empty if no running job uses it.
+
+    action: the verb of the statement. table: None for all tables of the schema.
+    """
+    jobs = [view.job for view in registry.live() if view.job.status not in _NOT_RUNNING]
+    uses = [(job, use) for job in sorted(jobs, key=lambda job: job.id) for use in _uses(job, schema, table)]
+    if not uses:
+        return ""
+    subject = f"{schema}.{table}" if table is not None else f"the schema {schema}"
+    users = "; ".join(f"the job {job.name} {use}" for job, use in uses)
+    names = list(dict.fromkeys(quoted_name(job.name) for job, _ in uses))
+    drops, suspends = (" and ".join(f"{verb} JOB {name}" for name in names) for verb in ("DROP", "SUSPEND"))
+    hint = f"Run {drops} first, or {suspends} to keep the state."
+    return f"Cannot {action} {subject}: {users}. {hint}"
+
+
+def _uses(job: Job, schema: str, table: str | None) -> Iterator[str]:
+    """Return what the job does with the table, or with each table of the schema, as phrases."""
+    analysis = job.plan.analysis
+    if _matches(analysis.sink.table, schema, table):
+        yield f"writes {'it' if table is not None else analysis.sink.table}"
+    read = dict.fromkeys((*(source.name for source in analysis.sources), *analysis.tables_read_once))
+    yield from (f"reads {'it' if table is not None else name}" for name in read if _matches(name, schema, table))
+
+
+def _matches(name: str, schema: str, table: str | None) -> bool:
+    """Return whether a qualified name is that of the table, or of a table in the schema."""
+    prefix = name_key(f"{_CATALOG}.{schema}.")
+    return name_key(name).startswith(prefix) if table is None else name_key(name) == prefix + name_key(table)

@@ -1,0 +1,53 @@
+"""Which tables must not be dropped, because running jobs use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jetsql.jobs.manager.table_users import refuse_change
+from tests.support.golden_reports import compare
+from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.jobs_world import World, world
+
+MAKE = "CREATE JOB {} AS INSERT INTO out SELECT * FROM STREAM src"
+
+
+@pytest.fixture
+def w(tmp_path: Path) -> Iterator[World]:
+    with world(tmp_path) as made:
+        yield made
+
+
+def test_a_table_that_running_jobs_use(w: World) -> None:
+    w.sql(MAKE.format("first"))
+    w.engine.analysis = analysis(sources=(source("spark_catalog.default.out"),), sink=sink("spark_catalog.shop.more"))
+    w.sql(MAKE.format("`the second`"))
+    for schema, table in (("default", "SRC"), ("Default", "out"), ("shop", "more"), ("shop", None), ("default", None)):
+        compare([refuse_change(w.manager.registry, "drop", schema, table)])
+    assert refuse_change(w.manager.registry, "rename", "default", "src").startswith("Cannot rename default.src: ")
+    for schema, table in (("default", "other"), ("shop", "out"), ("sho", None), ("default.src", None), ("s", "src")):
+        assert refuse_change(w.manager.registry, "drop", schema, table) == ""
+
+
+def test_a_table_of_jobs_that_do_not_run(w: World) -> None:
+    w.sql(MAKE.format("j"))
+    assert refuse_change(w.manager.registry, "drop", "default", "src")
+    w.sql("SUSPEND JOB j")
+    assert refuse_change(w.manager.registry, "drop", "default", "src") == ""
+    w.sql("RESUME JOB j")
+    assert refuse_change(w.manager.registry, "drop", "default", "out")
+    w.sql("DROP JOB j")
+    assert refuse_change(w.manager.registry, "drop", "default", "out") == ""
+
+
+def test_a_table_that_a_batch_job_reads(tmp_path: Path) -> None:
+    batch = analysis(streaming=False, sources=(), modes={}, tables_read_once=("spark_catalog.default.src",))
+    with world(tmp_path, InMemoryEngine(analysis=batch, quiet=True)) as w:
+        creating, job = w.begin("CREATE JOB j AS INSERT INTO out SELECT * FROM src")
+        assert refuse_change(w.manager.registry, "drop", "default", "src")
+        w.engine.complete(job.id)
+        creating.result(20)
+        assert refuse_change(w.manager.registry, "drop", "default", "src") == ""
