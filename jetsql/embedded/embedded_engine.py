@@ -51,6 +51,7 @@ from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.statements import dispatch, system_tables
+from jetsql.jobs.statements.functions import drop_function
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
@@ -104,7 +105,11 @@ class EmbeddedEngine:
         if settings.kafka:
             load_kafka_connector(spark)
         self._running = extension.connect(
-            spark, describe, self._execute, lambda name: system_tables.rows(self._manager, name)
+            spark,
+            describe,
+            self._execute,
+            lambda name: system_tables.rows(self._manager, name),
+            lambda schema, name, if_exists: drop_function(self._manager, schema, name, if_exists),
         )
         relation_views.install(spark, system_tables.SYSTEM_TABLES)
         streaming_selects.connect(spark, storage.streaming_selects, settings.streaming_select_seconds)

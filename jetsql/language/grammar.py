@@ -197,9 +197,7 @@ def _next_index(found: Sequence[lexis.Token], index: int, terminal: str) -> int:
 
 
 def _after_qualified_name(found: Sequence[lexis.Token], index: int) -> int:
-    while (
-        index + 2 < len(found) and found[index + 1].text == "." and found[index + 2].kind in (Kind.WORD, Kind.QUOTED)
-    ):
+    while index + 2 < len(found) and found[index + 1].text == "." and found[index + 2].kind in (Kind.WORD, Kind.QUOTED):
         index += 2
     return index + 1
 

@@ -103,7 +103,10 @@ def parse_source(source: str) -> tuple[ast.Module, str, list[int]]:
 
 
 def _dedented(lines: Sequence[str]) -> tuple[str, list[int]]:
-    margin = os.path.commonprefix([line[: len(line) - len(line.lstrip())] for line in lines if line.strip()])
+    margins = [line[: len(line) - len(line.lstrip())] for line in lines if line.strip()]
+    first, last = min(margins, default=""), max(margins, default="")
+    same = [one == other for one, other in zip(first, last, strict=False)]
+    margin = first[: same.index(False) if False in same else len(same)]
     removed = [len(margin) if line.startswith(margin) else len(line) for line in lines]
     return "\n".join(line[count:] for line, count in zip(lines, removed, strict=True)), removed
 
@@ -162,9 +165,11 @@ def check(definition: Definition) -> None:
         raise SourceError(f"The Python source has an error: {error}") from None
     for node in _imports(tree):
         _check_import(node, removed)
+    for name in {"PANDAS": ("pandas", "pyarrow"), "ARROW": ("pyarrow",)}.get(definition["kind"], ()):
+        _check_package(name)
     try:
         made = _make(definition)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _own_error(error, definition) from None
     if definition["handler"]:
         _check_handler(made, definition, tree)
@@ -224,13 +229,20 @@ def _check_import(node: ast.Import | ast.ImportFrom, removed: Sequence[int]) -> 
     for name in names:
         try:
             module = importlib.import_module(name)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             at = f"cannot be imported here: {type(error).__name__}: {error}"
             missing = isinstance(error, ModuleNotFoundError)
             message = f"The module {name} is not installed." if missing else f"The module {name} {at}."
             raise SourceError(message, "", *_place(node, removed), module=name) from None
         if isinstance(node, ast.ImportFrom):
             _check_names(module, node, removed)
+
+
+def _check_package(name: str) -> None:
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        raise SourceError(f"This PARAMETER STYLE needs {name}, which is not installed.", module=name) from None
 
 
 def _check_names(module: Any, node: ast.ImportFrom, removed: Sequence[int]) -> None:
@@ -249,10 +261,8 @@ def _place(node: Any, removed: Sequence[int]) -> tuple[int, int]:
     return node.lineno, node.col_offset + removed[node.lineno - 1]
 
 
-def _own_error(error: Exception, definition: Definition) -> SourceError:
-    frames = [
-        frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file_name(definition)
-    ]
+def _own_error(error: BaseException, definition: Definition) -> SourceError:
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file_name(definition)]
     line = frames[-1].lineno if frames and frames[-1].lineno else 0
     return SourceError(f"The Python source raised {type(error).__name__}: {error}", "", line)
 

@@ -22,6 +22,7 @@ from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.engine.sinks.preflight import check_jdbc_table
 from jetsql.errors import Span, StatementError
+from jetsql.jobs.model.function import UsedFunction
 from jetsql.jobs.model.job import Analysis, CapturedSession, Operator, OutputMode, Replay, Sink, SinkKind, Source
 from jetsql.language import find_function, find_name
 from jetsql.language.statement import Body
@@ -112,6 +113,7 @@ def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, ca
         stateful=bool(operators),
         waits_for_watermark=waits_for_watermark,
         operators=operators,
+        functions=tuple(UsedFunction(*each) for each in sorted(facts.get("functions", {}).items())),
         unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),
     )
 

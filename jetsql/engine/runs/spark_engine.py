@@ -19,6 +19,7 @@ from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.checkpoints.state_copies import StateCopies, cancel_when
 from jetsql.engine.errors import run_failures
 from jetsql.engine.errors.kafka_errors import KafkaOperation
+from jetsql.engine.functions.python_functions import PythonFunctions
 from jetsql.engine.jdbc.jdbc_dialects import LEDGER_FORMAT
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import java
@@ -54,10 +55,11 @@ from jetsql.jobs.lifecycle.engine_api import (
 )
 from jetsql.jobs.lifecycle.step_context import as_sentence, join_sentences
 from jetsql.jobs.model.cluster_member import Member
+from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.job import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind, Status, Trigger, Version
 from jetsql.jobs.planning.compatibility import describe_replacements
 from jetsql.jobs.planning.progress_tracking import is_topic_to_topic, tracks_asynchronously
-from jetsql.language.statement import Body
+from jetsql.language.statement import Body, CreateFunction
 from jetsql.version import VERSION
 
 
@@ -90,10 +92,26 @@ class SparkEngine:
         self._runs: dict[RunId, Run] = {}
         self._lock = threading.Lock()
         self._watchdog = KafkaWatchdog(spark, self._catalog)
+        self._functions = PythonFunctions(spark)
 
     def analyse(self, body: Body, session: UserSession) -> Analysis:
         spark = _spark(session)
         return resolve_body(body, spark, self._sessions.capture(spark)).analysis
+
+    def qualify_function(self, statement: CreateFunction, session: UserSession) -> tuple[str, str]:
+        return self._functions.qualify(statement, _spark(session))
+
+    def check_function(self, statement: CreateFunction, schema: str, name: str, session: UserSession) -> Function:
+        return self._functions.check(statement, schema, name, _spark(session))
+
+    def register_function(self, function: Function) -> None:
+        self._functions.register(function)
+
+    def forget_function(self, schema: str, name: str) -> None:
+        self._functions.forget(schema, name)
+
+    def hides_function(self, name: str) -> bool:
+        return self._functions.is_hidden(name)
 
     def check_conf(self, name: str, value: str) -> None:
         self._sessions.check_conf(name, value)

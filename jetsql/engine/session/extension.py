@@ -1,9 +1,9 @@
 """Run JetSQL's statements that Spark's clients send: the callbacks of the parser extension in the JVM.
 
 The extension has a callback for the columns of a statement and another for its rows, so that parsing has no side
-effect. A third callback returns the rows of a relation, and a fourth checks a topic that a Spark statement is about to
-read or write. A waiting statement is cancelled when Spark interrupts its thread. Errors keep condition, SQLSTATE and
-position in every client; an error of Spark is passed back as the same Java object.
+effect. A third callback returns the rows of a relation, a fourth checks a topic that a Spark statement is about to read
+or write, and a fifth drops a function in Python. A waiting statement is cancelled when Spark interrupts its thread.
+Errors keep condition, SQLSTATE and position in every client; an error of Spark is passed back as the same Java object.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 Describe = Callable[[str], "tuple[Column, ...] | None"]
 Execute = Callable[[str, SparkSession], Table]
 Relate = Callable[[str], Iterable[tuple[Cell, ...]]]
+DropFunction = Callable[[str, str, bool], None]
 
 
 class _Callback:
@@ -98,12 +99,15 @@ class _CancellableCallback(_Callback):
             return super().apply(session, statement)
 
 
-def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: Relate) -> SparkClientStatements:
+def connect(
+    spark: SparkSession, describe: Describe, execute: Execute, relate: Relate, drop_function: DropFunction
+) -> SparkClientStatements:
     """Connect the parser extension of this JVM to an engine, and return the running statements.
 
     describe: returns the columns of a statement; None if it is a statement of Spark.
     execute: runs a statement in a session.
     relate: returns the rows of a relation.
+    drop_function: drops a function in Python.
     """
 
     def describe_columns(_session: Any, text: str) -> dict[str, Any] | None:
@@ -116,6 +120,10 @@ def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: R
 
     def read_relation(_session: Any, name: str) -> dict[str, Any]:
         return {"rows": list(relate(name))}
+
+    def drop_python_function(_session: Any, text: str) -> None:
+        request = json.loads(text)
+        drop_function(request["schema"], request["name"], request["if_exists"])
 
     catalog = Catalog(spark)
 
@@ -134,6 +142,7 @@ def connect(spark: SparkSession, describe: Describe, execute: Execute, relate: R
         running,
         _Callback(read_relation),
         _Callback(check_table_topic),
+        _Callback(drop_python_function),
     )
     return running
 

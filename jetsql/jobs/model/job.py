@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from typing import Final
 
+from jetsql.jobs.model.function import UsedFunction
 from jetsql.language.statement import Body
 
 
@@ -155,6 +156,7 @@ class Analysis:
     stateful: bool = False  # the query keeps state between batches (aggregates, joins of streams, duplicates)
     waits_for_watermark: bool = False  # rows are returned only after a watermark has passed them
     operators: tuple[Operator, ...] = ()  # the stateful operators, in their order (streaming only)
+    functions: tuple[UsedFunction, ...] = ()  # the functions in Python that it calls, by name
     unstable_partitioning: str = field(default="", compare=False)
     """The part of the query that can put rows into other partitions when a batch is repeated; empty for none."""
 

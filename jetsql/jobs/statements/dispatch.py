@@ -14,11 +14,13 @@ from jetsql.jobs.statements import control, describe, show
 from jetsql.jobs.statements.command_result import COMMAND_COLUMNS
 from jetsql.jobs.statements.create import create
 from jetsql.jobs.statements.explain import PLAN_COLUMNS, explain
+from jetsql.jobs.statements.functions import RESULT_COLUMNS, create_function
 from jetsql.jobs.statements.show_members import MEMBER_COLUMNS, show_members
 from jetsql.jobs.statements.snapshot import create_snapshot, drop_snapshot
 from jetsql.jobs.statements.wait import wait_for
 from jetsql.language.statement import (
     AlterJobOptions,
+    CreateFunction,
     CreateJob,
     CreateSnapshot,
     DescribeJob,
@@ -56,6 +58,8 @@ def columns(statement: Statement) -> tuple[Column, ...]:
             return describe.HISTORY_COLUMNS
         case ExplainCreateJob():
             return PLAN_COLUMNS
+        case CreateFunction():
+            return RESULT_COLUMNS
         case _:
             return COMMAND_COLUMNS
 
@@ -86,6 +90,8 @@ def execute(manager: Manager, statement: Statement, session: Callable[[], UserSe
             return drop_snapshot(manager, statement)
         case ExplainCreateJob():
             return explain(manager, statement, session())
+        case CreateFunction():
+            return create_function(manager, statement, session())
         case _:
             return _show(manager, statement)
 

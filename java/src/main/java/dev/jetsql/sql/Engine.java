@@ -6,6 +6,7 @@ import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.PythonCalls;
 import dev.jetsql.common.PythonResponses;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTopicChecks;
 import dev.jetsql.stream.ClusterExecutors;
 import java.util.List;
@@ -52,6 +53,7 @@ public final class Engine {
    * @param cancel see `PythonCalls`
    * @param rows see `LiveTables`
    * @param topicCheck see `KafkaTopicChecks`
+   * @param dropFunction see `PythonFunctions`
    */
   public static void connect(
       String filter,
@@ -59,11 +61,13 @@ public final class Engine {
       BiFunction<Object, String, Object> execute,
       Consumer<String> cancel,
       BiFunction<Object, String, Object> rows,
-      BiFunction<Object, String, Object> topicCheck) {
+      BiFunction<Object, String, Object> topicCheck,
+      BiFunction<Object, String, Object> dropFunction) {
     functions = new Functions(new StatementFilter(filter), describe, execute);
     PythonCalls.connect(cancel);
     LiveTables.connect(rows);
     KafkaTopicChecks.connect(topicCheck);
+    PythonFunctions.connect(dropFunction);
   }
 
   /** Disconnects the engine: Spark handles all statements from now on. */
@@ -72,6 +76,7 @@ public final class Engine {
     PythonCalls.connect(null);
     LiveTables.connect(null);
     KafkaTopicChecks.connect(null);
+    PythonFunctions.connect(null);
     ClusterExecutors.unwatch();
   }
 

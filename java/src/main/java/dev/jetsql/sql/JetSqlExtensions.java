@@ -1,5 +1,7 @@
 package dev.jetsql.sql;
 
+import dev.jetsql.functions.ListPythonFunctions;
+import dev.jetsql.functions.ResolvePythonFunctions;
 import dev.jetsql.kafka.ResolveKafkaReads;
 import dev.jetsql.kafka.ResolveKafkaTableCreation;
 import dev.jetsql.stream.LeakedJobCleanup;
@@ -20,6 +22,9 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectParser(Parser::new);
     extensions.injectHintResolutionRule(session -> new TableRules((SparkSession) session));
+    extensions.injectHintResolutionRule(
+        session -> new ResolvePythonFunctions((SparkSession) session));
+    extensions.injectPostHocResolutionRule(session -> new ListPythonFunctions.Replace());
     extensions.injectCheckRule(session -> new StreamsOutsideJobs());
     extensions.injectPostHocResolutionRule(
         session -> new ResolveKafkaReads((SparkSession) session));
