@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 import shutil
 import subprocess
+import sys
+import textwrap
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -116,6 +119,14 @@ class PythonFunctions:
         """Return whether a built-in function has this name, so that a call needs the schema."""
         return bool(self._java.isBuiltin(self._spark._jsparkSession, name))
 
+    @property
+    def _executable(self) -> str:
+        """Return the Python of the workers: PYSPARK_PYTHON, otherwise, on this machine, the Python of the engine."""
+        context = self._spark.sparkContext
+        if "PYSPARK_PYTHON" not in os.environ and context.master.startswith("local"):
+            return sys.executable
+        return context.pythonExec
+
     def register(self, function: Function) -> None:
         """Make a function known to all sessions; it replaces one with its name."""
         definition = self._definition(function)
@@ -173,7 +184,7 @@ class PythonFunctions:
             "deterministic": function.deterministic,
             "fingerprint": function.fingerprint,
             "worker": {
-                "executable": context.pythonExec,
+                "executable": self._executable,
                 "version": context.pythonVer,
                 "environment": dict(context.environment),
             },
@@ -182,13 +193,13 @@ class PythonFunctions:
         }
 
     def _check_source(self, statement: CreateFunction, function: Function) -> None:
-        problem = _run_check(self._spark.sparkContext.pythonExec, self._definition(function))
+        problem = _run_check(self._executable, self._definition(function))
         if problem is None:
             return
         place = _problem_place(statement, problem)
         hint = problem["hint"]
         if problem["module"]:
-            executable = shutil.which(self._spark.sparkContext.pythonExec) or self._spark.sparkContext.pythonExec
+            executable = shutil.which(self._executable) or self._executable
             hint = (
                 f"Functions import packages of the engine's Python environment. Install the package of"
                 f" {problem['module'].partition('.')[0]} there, with {executable} -m pip install PACKAGE, and run the"
@@ -309,7 +320,7 @@ def _describe_extended(function: Function) -> list[str]:
         f"Deterministic: {str(function.deterministic).lower()}",
         f"Owner:         {function.owner}",
         f"Create Time:   {created}",
-        *_listed("Body", function.source.strip("\n").split("\n")),
+        *_listed("Body", textwrap.dedent(function.source).strip("\n").split("\n")),
     ]
 
 

@@ -140,12 +140,12 @@ def _checked(function: Callable[..., Any], definition: Definition) -> Callable[.
             result = from_int(result)
         try:
             verify(result)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError):
             shown = repr(result)
             shown = shown if len(shown) <= 80 else shown[:80] + "..."
             raise TypeError(
                 f"The function {name} returned {shown} ({type(result).__name__}), and its type is {returns}."
-            ) from error
+            ) from None
         return result
 
     return checked

@@ -71,8 +71,10 @@ public final class ResolvePythonFunctions extends Rule<LogicalPlan> {
     if (!(plan instanceof DescribeFunction
         || plan instanceof DropFunction
         || plan instanceof RefreshFunction)) return null;
-    if (!(plan.children().head() instanceof UnresolvedFunctionName name)) return null;
-    var function = find(name.multipartIdentifier());
+    var child = plan.children().head();
+    PythonFunction function = null;
+    if (child instanceof UnresolvedFunctionName name) function = find(name.multipartIdentifier());
+    if (child instanceof UnresolvedIdentifier name) function = inSchema(name.nameParts());
     if (function == null) return null;
     if (plan instanceof DescribeFunction describe)
       return DescribePythonFunction.of(function, describe.isExtended());
@@ -81,9 +83,13 @@ public final class ResolvePythonFunctions extends Rule<LogicalPlan> {
     return new NoopCommand("REFRESH FUNCTION", Sequences.of());
   }
 
-  /** Refuses a function of Spark with the name of a function in Python. */
+  /**
+   * Refuses a function of Spark with the name of a function in Python, and a SQL function that
+   * calls one: Spark looks for it in its own catalog.
+   */
   private void refuseCreation(LogicalPlan plan) {
     if (!(plan instanceof CreateFunction || plan instanceof CreateUserDefinedFunction)) return;
+    if (plan instanceof CreateUserDefinedFunction sql) refuseCalls(sql);
     if (!(plan.children().head() instanceof UnresolvedIdentifier name)) return;
     var function = inSchema(name.nameParts());
     if (function == null) return;
@@ -97,6 +103,41 @@ public final class ResolvePythonFunctions extends Rule<LogicalPlan> {
                 + "."
                 + function.name()
                 + " already exists, in Python. Use DROP FUNCTION first."));
+  }
+
+  private void refuseCalls(CreateUserDefinedFunction create) {
+    var parser = session.sessionState().sqlParser();
+    try {
+      if (create.exprText().isDefined()) refuseCall(parser.parseExpression(create.exprText().get()));
+      if (create.queryText().isDefined()) {
+        var nodes =
+            parser
+                .parsePlan(create.queryText().get())
+                .collectWithSubqueries(PartialFunctions.<LogicalPlan>everything());
+        for (var node : CollectionConverters.asJava(nodes)) {
+          CollectionConverters.asJava(node.expressions()).forEach(this::refuseCall);
+        }
+      }
+    } catch (Exception e) { // Scala methods declare no checked exceptions
+      throw Exceptions.raise(e);
+    }
+  }
+
+  private void refuseCall(Expression expression) {
+    for (var part :
+        CollectionConverters.asJava(expression.collect(PartialFunctions.everything()))) {
+      var function = part instanceof UnresolvedFunction call ? find(call.nameParts()) : null;
+      if (function == null) continue;
+      throw Exceptions.raise(
+          JetSqlException.of(
+              "NOT_SUPPORTED",
+              "0A000",
+              "A SQL function cannot call "
+                  + function.schema()
+                  + "."
+                  + function.name()
+                  + ", which is in Python. Call it in a view or in the query."));
+    }
   }
 
   private PythonFunction find(Seq<String> name) {
