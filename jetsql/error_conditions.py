@@ -58,6 +58,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "There is no such function in Python.",
         "Use `DROP FUNCTION IF EXISTS`; `SHOW USER FUNCTIONS` lists the functions.",
     ),
+    "SCHEMA_NOT_EMPTY": Condition(
+        "2BP01",
+        "A schema has functions in Python, so it cannot be dropped without `CASCADE`.",
+        "Drop the functions first, or use `DROP SCHEMA ... CASCADE`.",
+    ),
     "WRONG_FUNCTION_CALL": Condition(
         "42809",
         "A function in Python is called in the wrong place: a table function in an expression, or a function for a "

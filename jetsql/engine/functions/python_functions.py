@@ -123,7 +123,7 @@ class PythonFunctions:
     def _executable(self) -> str:
         """Return the Python of the workers: PYSPARK_PYTHON, otherwise, on this machine, the Python of the engine."""
         context = self._spark.sparkContext
-        if "PYSPARK_PYTHON" not in os.environ and context.master.startswith("local"):
+        if "PYSPARK_PYTHON" not in os.environ and (context.master or "").startswith("local"):
             return sys.executable
         return context.pythonExec
 
@@ -158,7 +158,7 @@ class PythonFunctions:
 
     def _definition(self, function: Function) -> Definition:
         kind = "TABLE" if function.returns_table else function.style.value if function.style else "ROWS"
-        kinds = [json.loads(self._java.type(each.type))["json"] for each in function.returns]
+        returns = f"STRUCT<{_columns_ddl(function)}>" if function.returns_table else function.returns[0].type
         return Definition(
             name=function.qualified_name,
             source=function.source,
@@ -166,19 +166,19 @@ class PythonFunctions:
             handler=function.handler or "",
             kind=kind,
             returns=function.returns_text,
-            return_type="" if function.returns_table else kinds[0],
+            return_type=json.loads(self._java.type(returns))["json"],
+            columns=[each.type for each in function.returns] if function.returns_table else [],
         )
 
     def _facts(self, function: Function, kind: str) -> Mapping[str, Any]:
         context: Any = self._spark.sparkContext
-        columns = ", ".join(f"{_quoted(each.name)} {each.type}" for each in function.returns)
         return {
             "schema": function.schema,
             "name": function.name,
             "parameters": [
                 {"name": each.name, "type": each.type, "default": each.default} for each in function.parameters
             ],
-            "type": columns if function.returns_table else function.returns[0].type,
+            "type": _columns_ddl(function) if function.returns_table else function.returns[0].type,
             "is_table": function.returns_table,
             "eval_type": _EVAL_TYPES[kind],
             "deterministic": function.deterministic,
@@ -331,6 +331,10 @@ def _details(column: FunctionColumn) -> str:
 
 def _listed(title: str, lines: list[str]) -> list[str]:
     return [f"{f'{title}:' if number == 0 else '':<15}{line}" for number, line in enumerate(lines)]
+
+
+def _columns_ddl(function: Function) -> str:
+    return ", ".join(f"{_quoted(each.name)} {each.type}" for each in function.returns)
 
 
 def _quoted(name: str) -> str:

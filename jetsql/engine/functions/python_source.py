@@ -10,6 +10,7 @@ Line 1 of a source is the line of its opening quotes, in tracebacks too.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import json
@@ -50,12 +51,15 @@ class Definition(TypedDict):
     handler: str  # empty if the source is the body of the function
     kind: str  # ROWS: a call for each row; PANDAS, ARROW: an iterator of batches; TABLE: a class with `eval`
     returns: str  # the SQL type of a single value, for messages
-    return_type: str  # the same type as JSON
+    return_type: str  # the same type as JSON, for a table function a struct of its columns
+    columns: list[str]  # the SQL types of a table function's columns
 
 
 def load(definition: Definition) -> Any:
     """Return the function, or the class of a table function. Raises the errors of the source's own code."""
     made = _make(definition)
+    if definition["kind"] == "TABLE":
+        return _checked_table(made, definition)
     return _checked(made, definition) if definition["kind"] == "ROWS" else made
 
 
@@ -120,35 +124,72 @@ def _as_function(tree: ast.Module, name: str, parameters: Sequence[str]) -> ast.
 
 def _checked(function: Callable[..., Any], definition: Definition) -> Callable[..., Any]:
     """Return a function that raises an error for a value of another type. Spark would make it NULL."""
+    converted = _converter(definition["return_type"], definition["returns"], definition["name"])
+
+    @functools.wraps(function)
+    def checked(*values: Any) -> Any:
+        return converted(function(*values))
+
+    return checked
+
+
+def _checked_table(handler: type, definition: Definition) -> type:
+    """Return a table function whose rows are checked as the values of `_checked` are."""
+    types = [(json.dumps(each["type"]), each["name"]) for each in json.loads(definition["return_type"])["fields"]]
+    columns = [
+        _converter(kind, column, definition["name"], f" for the column {name}")
+        for (kind, name), column in zip(types, definition["columns"], strict=True)
+    ]
+
+    def rows(values: Any) -> Iterator[Any]:
+        for row in values or ():
+            if isinstance(row, tuple | list) and len(row) == len(columns):
+                row = tuple(convert(value) for convert, value in zip(columns, row, strict=True))
+            yield row
+
+    def wrapped(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def checked(*values: Any, **named: Any) -> Iterator[Any]:
+            return rows(method(*values, **named))
+
+        return checked
+
+    methods = {name: wrapped(getattr(handler, name)) for name in ("eval", "terminate") if hasattr(handler, name)}
+    return type(handler.__name__, (handler,), methods)
+
+
+def _converter(return_type: str, returns: str, name: str, place: str = "") -> Callable[[Any], Any]:
+    """Return a function that returns a value as one of the type, or raises TypeError.
+
+    Whole numbers become numbers of the type, and NumPy's values those of Python.
+    """
     from decimal import Decimal
 
     from pyspark.sql.types import DecimalType, DoubleType, FloatType, _make_type_verifier, _parse_datatype_json_string
 
-    kind = _parse_datatype_json_string(definition["return_type"])
-    name, returns = definition["name"], definition["returns"]
+    kind = _parse_datatype_json_string(return_type)
     verify = _make_type_verifier(kind, nullable=True)
     from_int: Any = float if isinstance(kind, DoubleType | FloatType) else None
     from_int = Decimal if isinstance(kind, DecimalType) else from_int
 
-    def checked(*values: Any) -> Any:
-        result = function(*values)
-        if result is None:
+    def converted(value: Any) -> Any:
+        if value is None:
             return None
-        if type(result).__module__ == "numpy" and hasattr(result, "tolist"):
-            result = result.tolist()
-        if from_int is not None and type(result) is int:
-            result = from_int(result)
+        if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
+            value = value.tolist()
+        if from_int is not None and type(value) is int:
+            value = from_int(value)
         try:
-            verify(result)
+            verify(value)
         except (TypeError, ValueError):
-            shown = repr(result)
+            shown = repr(value)
             shown = shown if len(shown) <= 80 else shown[:80] + "..."
             raise TypeError(
-                f"The function {name} returned {shown} ({type(result).__name__}), and its type is {returns}."
+                f"The function {name} returned {shown} ({type(value).__name__}){place}, which is not {returns}."
             ) from None
-        return result
+        return value
 
-    return checked
+    return converted
 
 
 def check(definition: Definition) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyspark
@@ -181,10 +181,13 @@ class SparkEngine:
             self._watchdog.unwatch(RunId(job.id, job.run))
             raise
 
-    def _open_run(self, job: Job, session: SparkSession, report: Report) -> RunContext:
-        """Return the context of a new run, after its checkpoint was checked and its sink recovered."""
+    def _open_run(self, job: Job, session: SparkSession, report: Report, accepts_functions: bool = False) -> RunContext:
+        """Return the context of a new run, after its checkpoint was checked and its sink recovered.
+
+        accepts_functions: whether replaced functions are no reason to refuse the run.
+        """
         resolved = resolve_body(job.body, session, job.plan.analysis.session)
-        _check_same_query(job, resolved)
+        _check_same_query(job, resolved, accepts_functions)
         lease = JobLease(self._checkpoints, job)
         checkpoint, statics = (
             self._checkpoints.spark_checkpoint(job.id, job.version.checkpoint),
@@ -247,7 +250,13 @@ class SparkEngine:
         JobLease(self._checkpoints, job).claim()
         pending_run = PendingBatchRun(report)
         try:
-            context = self._open_run(job, self._sessions.open_for_job(job), self._forget_when_ended(pending_run.report))
+            # An update accepts a replaced function. The old one may have been the reason why the batch failed.
+            context = self._open_run(
+                job,
+                self._sessions.open_for_job(job),
+                self._forget_when_ended(pending_run.report),
+                accepts_functions=job.pending_version is not None,
+            )
             self._begin(StreamingRun(context, once=True), job)
         except StatementError as error:
             raise pending_batch_failed(join_sentences(as_sentence(error.message), error.hint)) from error
@@ -385,13 +394,16 @@ def _choose_topic_sink(context: SinkContext) -> SinkWriter:
     return KafkaTransactions(context) if plan.guarantee is Guarantee.EXACTLY_ONCE else KafkaAppend(context)
 
 
-def _check_same_query(job: Job, resolved: ResolvedBody) -> None:
+def _check_same_query(job: Job, resolved: ResolvedBody, accepts_functions: bool) -> None:
     """Raise StatementError JOB_CHANGED when the job's text now resolves to a query that does not fit its state."""
-    changes = describe_replacements(job.plan.analysis, resolved.analysis) if job.version.first_trigger_done else ()
+    if not job.version.first_trigger_done:
+        return
+    before, now = job.plan.analysis, resolved.analysis
+    changes = describe_replacements(before, replace(now, functions=before.functions) if accepts_functions else now)
     if changes:
         raise StatementError(
             "JOB_CHANGED",
-            f"A view or table of the job was changed, so its query is another one now. {' '.join(changes)}",
+            f"A view, table or function of the job was changed, so its query is another one now. {' '.join(changes)}",
             hint="Undo the change and RESUME JOB, or accept it with CREATE OR REPLACE JOB, which checks whether the"
             " state can be kept.",
         )

@@ -41,6 +41,7 @@ public final class ResolvePythonFunctions extends Rule<LogicalPlan> {
   public LogicalPlan apply(LogicalPlan plan) {
     if (PythonFunctions.isEmpty()) return plan;
     refuseCreation(plan);
+    DroppedSchemas.check(plan);
     var command = command(plan);
     if (command != null) return command;
     return plan.resolveOperatorsDown(PartialFunctions.of(node -> true, this::resolve));

@@ -1,5 +1,6 @@
 package dev.jetsql.sql;
 
+import dev.jetsql.functions.DroppedSchemas;
 import dev.jetsql.functions.ListPythonFunctions;
 import dev.jetsql.functions.ResolvePythonFunctions;
 import dev.jetsql.kafka.ResolveKafkaReads;
@@ -43,6 +44,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
   public static void enable(SparkSession session) throws ReflectiveOperationException {
     JdbcSecrets.install();
     LeakedJobCleanup.register(session.sparkContext());
+    DroppedSchemas.watch(session);
     if (session.sessionState().sqlParser() instanceof Parser) return;
     new JetSqlExtensions().apply(session.extensions());
     Sessions.renewState(session);
