@@ -194,13 +194,14 @@ def _converter(return_type: str, returns: str, name: str, place: str = "") -> Ca
 
 def check(definition: Definition) -> None:
     """Raise SourceError if no function can be made from a source: its syntax, imports, handler or own code fails."""
+    removed: list[int] = []
     try:
         tree, _, removed = parse_source(definition["source"])
         if not definition["handler"]:
             _check_body(tree, definition, removed)
         compile(tree if definition["handler"] else _as_function(tree, "f", []), file_name(definition), "exec")
     except SyntaxError as error:
-        line, column = _syntax_place(error, definition["source"])
+        line, column = _syntax_place(error, definition["source"], removed)
         raise SourceError(f"The Python source has an error: {error.msg}", "", line, column) from None
     except ValueError as error:  # a null character
         raise SourceError(f"The Python source has an error: {error}") from None
@@ -216,12 +217,15 @@ def check(definition: Definition) -> None:
         _check_handler(made, definition, tree)
 
 
-def _syntax_place(error: SyntaxError, source: str) -> tuple[int, int]:
+def _syntax_place(error: SyntaxError, source: str, removed: Sequence[int]) -> tuple[int, int]:
+    """Return the line and column of an error in the source as written; removed: empty when it could not be parsed."""
     line = error.lineno or 1
     lines = source.split("\n")
     written = lines[line - 1] if line <= len(lines) else ""
     parsed = (error.text or "").rstrip("\n")
-    indentation = max(written.rstrip("\n").find(parsed), 0) if parsed else 0
+    indentation = max(written.find(parsed), 0) if parsed else 0
+    if removed:
+        indentation = removed[line - 1]
     return line, min(indentation + max((error.offset or 1) - 1, 0), len(written))
 
 
