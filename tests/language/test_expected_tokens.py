@@ -105,7 +105,7 @@ def test_following_the_completions_gives_a_statement(data: some.DataObject) -> N
             break
         text += data.draw(some.sampled_from(offers)) + " "
     try:
-        assert parse(text) is not None, text
+        assert parse(text) is not None or not expected.ends, text  # CREATE FUNCTION may still become one of Spark
     except StatementError as error:
         # The grammar cannot express these rules.
         beyond = ("cannot be combined", "is written twice", "language of the function", "needs a HANDLER")
