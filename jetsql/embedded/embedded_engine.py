@@ -47,11 +47,11 @@ from jetsql.home.discovery import token
 from jetsql.home.home_lock import HomeLock, check_location, make_home, not_usable
 from jetsql.home.storage import Storage, choose_storage, claim_storage, warn_if_open
 from jetsql.installation import check_versions
+from jetsql.jobs.functions.function_statements import drop_function
 from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.statements import dispatch, system_tables
-from jetsql.jobs.statements.functions import drop_function
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics

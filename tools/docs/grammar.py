@@ -13,7 +13,10 @@ from lark.load_grammar import load_grammar
 
 from jetsql.language.grammar import MARKS, SLOTS, grammar_text
 
-_INLINED: Final = ("_job", "_goal", "or_replace", "if_not_exists", "if_exists", "comment", "timeout", "option")
+_INLINED: Final = (
+    *("_job", "_goal", "or_replace", "if_not_exists", "if_exists", "comment", "timeout", "option"),
+    *("parameters", "parameter", "returns", "column", "_clause", "deterministic"),
+)
 """Rules that are drawn where they are used: a reader wants to see a statement whole."""
 _SLOT_WORDS: Final = {
     "BODY": "INSERT statement",

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
+from jetsql.jobs.functions.function_statements import RESULT_COLUMNS, create_function
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements import control, describe, show
 from jetsql.jobs.statements.command_result import COMMAND_COLUMNS
 from jetsql.jobs.statements.create import create
 from jetsql.jobs.statements.explain import PLAN_COLUMNS, explain
-from jetsql.jobs.statements.functions import RESULT_COLUMNS, create_function
 from jetsql.jobs.statements.show_members import MEMBER_COLUMNS, show_members
 from jetsql.jobs.statements.snapshot import create_snapshot, drop_snapshot
 from jetsql.jobs.statements.wait import wait_for

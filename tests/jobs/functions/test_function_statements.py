@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from jetsql.errors import StatementError
+from jetsql.jobs.functions.function_statements import drop_function
 from jetsql.jobs.model.function import UsedFunction
-from jetsql.jobs.statements.functions import drop_function
 from jetsql.jobs.statements.system_tables import rows
 from tests.support.golden_reports import raises
 from tests.support.in_memory_engine import analysis
