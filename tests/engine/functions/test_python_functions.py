@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pyspark.sql.connect.session import SparkSession as RemoteSession
 
 from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.settings import EndpointSettings
 from tests.conftest import Source, Sql
 
 pytestmark = pytest.mark.spark
@@ -41,6 +43,17 @@ def test_all_sessions_have_it_and_its_replacement(sql: Sql, schema: str, engine:
     assert [tuple(row) for row in engine.spark.newSession().sql(f"SELECT {schema}.times(2)").collect()] == [(-2,)]
     sql("DROP FUNCTION times")
     assert engine.error(_raised(other, f"SELECT {schema}.times(1)"), "").condition == "UNRESOLVED_ROUTINE"
+
+
+def test_clients_of_spark_connect_have_it(sql: Sql, schema: str, engine: EmbeddedEngine) -> None:
+    text = TIMES.format("return x * by").replace("times(", f"{schema}.times(")
+    with engine.open_endpoints(EndpointSettings(), "sesame") as addresses:
+        remote = RemoteSession(f"{addresses.connect}/;token=sesame")
+        assert remote.sql(text).collect()[0].message == "Created."
+        assert [tuple(row) for row in remote.sql(f"SELECT {schema}.times(2)").collect()] == [(20,)]
+        remote.sql(f"DROP FUNCTION {schema}.times")
+        remote.stop()
+    assert sql("SHOW USER FUNCTIONS") == []
 
 
 def _raised(session: object, text: str) -> BaseException:
@@ -189,6 +202,7 @@ def test_a_batch_that_a_function_fails_is_written_by_its_replacement(sql: Sql, n
     sql(TIMES.format("return x * by"))
     sql(f"CREATE OR REPLACE {job}")
     sql("WAIT FOR JOB tens UNTIL IDLE")
+    sql("REFRESH TABLE numbers")
     assert sql("SELECT sum(id) FROM plain") == sql("SELECT sum(id) * 10 FROM numbers")
 
 
