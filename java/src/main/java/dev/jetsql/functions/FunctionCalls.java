@@ -71,13 +71,10 @@ final class FunctionCalls {
             function.isDeterministic());
     return CurrentOrigin.withOrigin(
         call.origin(),
-        () ->
-            code.builder(
-                arguments(function, call.functionArgs(), call.origin()), () -> parser));
+        () -> code.builder(arguments(function, call.functionArgs(), call.origin()), () -> parser));
   }
 
-  private Seq<Expression> arguments(
-      PythonFunction function, Seq<Expression> given, Origin origin) {
+  private Seq<Expression> arguments(PythonFunction function, Seq<Expression> given, Origin origin) {
     var parameters = new ArrayList<InputParameter>();
     for (var each : function.parameters()) {
       parameters.add(new InputParameter(each.name(), defaultValue(each)));

@@ -104,10 +104,7 @@ record PythonFunction(
         facts.get("eval_type").asInt(),
         facts.get("deterministic").asBoolean(),
         new Stored(
-            schema + "." + name,
-            facts.get("fingerprint").asText(),
-            command,
-            facts.get("worker")),
+            schema + "." + name, facts.get("fingerprint").asText(), command, facts.get("worker")),
         lines(facts.get("description")),
         lines(facts.get("extended")));
   }

@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
-import dev.jetsql.common.PythonCalls;
 import dev.jetsql.common.PartialFunctions;
+import dev.jetsql.common.PythonCalls;
 import dev.jetsql.common.PythonResponses;
 import dev.jetsql.common.Sequences;
 import java.util.Collection;
@@ -132,7 +132,8 @@ public final class PythonFunctions {
       org.apache.spark.sql.classic.SparkSession session, String text, String type) {
     var state = session.sessionState();
     try {
-      var value = FunctionCalls.cast(state.sqlParser().parseExpression(text), DataType.fromDDL(type));
+      var value =
+          FunctionCalls.cast(state.sqlParser().parseExpression(text), DataType.fromDDL(type));
       NamedExpression column =
           new Alias(
               value,
@@ -148,7 +149,9 @@ public final class PythonFunctions {
     }
   }
 
-  /** Returns "SCHEMA" if there is no such schema, "FUNCTION" if Spark has this function, else "". */
+  /**
+   * Returns "SCHEMA" if there is no such schema, "FUNCTION" if Spark has this function, else "".
+   */
   public static String conflict(
       org.apache.spark.sql.classic.SparkSession session, String schema, String name) {
     var catalog = session.sessionState().catalog();
@@ -158,8 +161,7 @@ public final class PythonFunctions {
   }
 
   /** Returns whether a built-in function has this name, so that the bare name means that one. */
-  public static boolean isBuiltin(
-      org.apache.spark.sql.classic.SparkSession session, String name) {
+  public static boolean isBuiltin(org.apache.spark.sql.classic.SparkSession session, String name) {
     var catalog = session.sessionState().catalog();
     return catalog.isBuiltinFunction(name)
         || catalog.lookupBuiltinOrTempTableFunction(name).isDefined();

@@ -109,7 +109,8 @@ public final class ResolvePythonFunctions extends Rule<LogicalPlan> {
   private void refuseCalls(CreateUserDefinedFunction create) {
     var parser = session.sessionState().sqlParser();
     try {
-      if (create.exprText().isDefined()) refuseCall(parser.parseExpression(create.exprText().get()));
+      if (create.exprText().isDefined())
+        refuseCall(parser.parseExpression(create.exprText().get()));
       if (create.queryText().isDefined()) {
         var nodes =
             parser
