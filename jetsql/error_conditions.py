@@ -42,6 +42,33 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "An option is given twice.",
         "Delete one. Options are compared without case, `_` and `-`.",
     ),
+    "INVALID_FUNCTION": Condition(
+        "42P13",
+        "A function in Python cannot be created: its source, an import, a type or its schema is wrong.",
+        "Change the part of the statement at the position of the error.",
+    ),
+    "FUNCTION_ALREADY_EXISTS": Condition(
+        "42723",
+        "A function with this name already exists in the schema.",
+        "Use another name, `CREATE OR REPLACE FUNCTION` or `CREATE FUNCTION IF NOT EXISTS`; a function that is not in "
+        "Python has to be dropped first.",
+    ),
+    "FUNCTION_NOT_FOUND": Condition(
+        "42883",
+        "There is no such function in Python.",
+        "Use `DROP FUNCTION IF EXISTS`; `SHOW USER FUNCTIONS` lists the functions.",
+    ),
+    "SCHEMA_NOT_EMPTY": Condition(
+        "2BP01",
+        "A schema has functions in Python, so it cannot be dropped without `CASCADE`.",
+        "Drop the functions first, or use `DROP SCHEMA ... CASCADE`.",
+    ),
+    "WRONG_FUNCTION_CALL": Condition(
+        "42809",
+        "A function in Python is called in the wrong place: a table function in an expression, or a function for a "
+        "single value in `FROM`.",
+        "Call it as the message says.",
+    ),
     "UNKNOWN_OPTION": Condition(
         "42616",
         "There is no such option.",

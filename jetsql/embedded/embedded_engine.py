@@ -48,6 +48,7 @@ from jetsql.home.discovery import token
 from jetsql.home.home_lock import HomeLock, check_location, make_home, not_usable
 from jetsql.home.storage import Storage, choose_storage, claim_storage, warn_if_open
 from jetsql.installation import check_versions
+from jetsql.jobs.functions.function_statements import drop_function
 from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
@@ -111,6 +112,7 @@ class EmbeddedEngine:
             self._execute,
             lambda name: system_tables.rows(self._manager, name),
             lambda *change: refuse_change(self._manager.registry, *change),
+            lambda schema, name, if_exists: drop_function(self._manager, schema, name, if_exists),
         )
         relation_views.install(spark, system_tables.SYSTEM_TABLES)
         streaming_selects.connect(spark, storage.streaming_selects, settings.streaming_select_seconds)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.language import statement as st
 from jetsql.language.insert import read_body
-from jetsql.language.tokens import unquote
+from jetsql.language.tokens import Kind, tokens, unquote
 
 if TYPE_CHECKING:
     from lark import Token, Tree
@@ -47,6 +48,11 @@ class _Parts:
     def all(self, terminal: str) -> list[Token]:
         return [token for token in self.tokens if token.type == terminal]
 
+    def before(self, terminal: str) -> list[Token]:
+        """Return the tokens directly before those of a terminal."""
+        pairs = zip(self.tokens, self.tokens[1:], strict=False)
+        return [token for token, following in pairs if following.type == terminal]
+
     def one(self, *terminals: str) -> Token:
         return next(token for token in self.tokens if token.type in terminals)
 
@@ -62,13 +68,7 @@ class _Parts:
 
 
 def _create_job(parts: _Parts) -> st.CreateJob:
-    if parts.has("REPLACE") and parts.has("IF"):
-        raise StatementError(
-            "PARSE_SYNTAX_ERROR",
-            "OR REPLACE and IF NOT EXISTS cannot be combined.",
-            place=_place(parts.one("IF")),
-            hint="Leave out OR REPLACE or IF NOT EXISTS.",
-        )
+    _refuse_replace_if_not_exists(parts)
     name = _name(parts.one("NEW_JOB"))
     body = read_body(parts.text, _place(parts.one("BODY")).start)
     return st.CreateJob(
@@ -80,6 +80,16 @@ def _create_job(parts: _Parts) -> st.CreateJob:
         comment=unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None,
         options=parts.options,
     )
+
+
+def _refuse_replace_if_not_exists(parts: _Parts) -> None:
+    if parts.has("REPLACE") and parts.has("IF"):
+        raise StatementError(
+            "PARSE_SYNTAX_ERROR",
+            "OR REPLACE and IF NOT EXISTS cannot be combined.",
+            place=_place(parts.one("IF")),
+            hint="Leave out OR REPLACE or IF NOT EXISTS.",
+        )
 
 
 def _drop_job(parts: _Parts) -> st.DropJob:
@@ -98,6 +108,93 @@ def _wait_for_job(parts: _Parts) -> st.WaitForJob:
 def _show_jobs(parts: _Parts) -> st.ShowJobs:
     pattern = unquote(parts.one("PATTERN_TEXT")) if parts.has("PATTERN_TEXT") else None
     return st.ShowJobs(all_jobs=parts.has("ALL"), pattern=pattern)
+
+
+def _create_function(parts: _Parts) -> st.CreateFunction:
+    _refuse_replace_if_not_exists(parts)
+    for clause in ("LANGUAGE", "DETERMINISTIC", "HANDLER", "PARAMETER"):
+        if len(parts.all(clause)) > 1:
+            raise _syntax_error(f"{clause} is written twice.", parts.all(clause)[1])
+    name, source = parts.one("NEW_FUNCTION"), parts.one("SOURCE")
+    if not parts.has("LANGUAGE"):
+        raise _syntax_error("The language of the function is missing.", source, "Write LANGUAGE PYTHON before AS.")
+    if parts.has("PARAMETER") and not parts.has("HANDLER"):
+        raise _syntax_error(
+            "PARAMETER STYLE needs a HANDLER.",
+            parts.one("PARAMETER"),
+            "Write HANDLER 'name' with the name of a function that takes an iterator of batches and yields batches.",
+        )
+    columns, comment = _columns(parts)
+    returns_at = _place(parts.one("RETURNS")).start
+    handler = parts.one("HANDLER_NAME") if parts.has("HANDLER_NAME") else None
+    style = parts.one("PANDAS", "ARROW") if parts.has("PARAMETER") else None
+    return st.CreateFunction(
+        name=_qualified_name(name),
+        place=_place(name),
+        parameters=tuple(column for column in columns if column.type_place.start < returns_at),
+        returns=tuple(column for column in columns if column.type_place.start > returns_at),
+        returns_table=parts.has("TABLE"),
+        source=unquote(source),
+        source_place=_content_place(source),
+        handler=None if handler is None else unquote(handler),
+        handler_place=None if handler is None else _place(handler),
+        style=None if style is None else st.ParameterStyle(style.type),
+        style_place=None if style is None else _place(style),
+        deterministic=not any(before.type == "NOT" for before in parts.before("DETERMINISTIC")),
+        comment=comment,
+        or_replace=parts.has("REPLACE"),
+        if_not_exists=parts.has("IF"),
+    )
+
+
+def _columns(parts: _Parts) -> tuple[list[st.ColumnText], str | None]:
+    """Return the parameters and returned columns of a function in their order, and the function's comment."""
+    columns: list[st.ColumnText] = []
+    comment: str | None = None
+    name: Token | None = None
+    depth = 0  # of parentheses: a comment within them belongs to a column
+    for token in parts.tokens:
+        depth += {"LPAR": 1, "RPAR": -1}.get(token.type, 0)
+        if token.type == "COLUMN_NAME":
+            name = token
+        elif token.type == "DATA_TYPE":
+            columns.append(_column(name if depth else None, token))
+        elif token.type == "DEFAULT_VALUE":
+            columns[-1] = replace(columns[-1], default=str(token), default_place=_place(token))
+        elif token.type == "COMMENT_TEXT" and depth:
+            columns[-1] = replace(columns[-1], comment=unquote(token))
+        elif token.type == "COMMENT_TEXT":
+            if comment is not None:
+                raise _syntax_error("COMMENT is written twice.", token)
+            comment = unquote(token)
+    return columns, comment
+
+
+def _column(name: Token | None, kind: Token) -> st.ColumnText:
+    """Return a column; without a name, it is the single value that a function returns."""
+    if name is None:
+        return st.ColumnText("", str(kind), _place(kind), _place(kind))
+    return st.ColumnText(_name(name).text, str(kind), _place(name), _place(kind))
+
+
+def _qualified_name(token: Token) -> tuple[str, ...]:
+    parts = [part for part in tokens(str(token)) if part.text != "."]
+    if len(parts) > 3:
+        raise StatementError(
+            "INVALID_NAME", "A function's name has at most three parts: catalog, schema and name.", place=_place(token)
+        )
+    return tuple(unquote(part.text) if part.kind is Kind.QUOTED else part.text for part in parts)
+
+
+def _content_place(source: Token) -> Span:
+    """Return the span of a string's content, without its quotes."""
+    place = _place(source)
+    tag = source.index("$", 1) + 1 if source.startswith("$") else 2 if source[0] in "rR" else 1
+    return Span(place.start + tag, place.stop - (tag if source.startswith("$") else 1))
+
+
+def _syntax_error(message: str, token: Token, hint: str = "") -> StatementError:
+    return StatementError("PARSE_SYNTAX_ERROR", message, place=_place(token), hint=hint)
 
 
 # The function for each statement rule of the grammar.
@@ -120,6 +217,7 @@ RULES: Final[dict[str, Callable[[_Parts], st.Statement]]] = {
     "show_create_job": lambda parts: st.ShowCreateJob(parts.job),
     "show_job_history": lambda parts: st.ShowJobHistory(parts.job),
     "explain_create_job": lambda parts: st.ExplainCreateJob(_create_job(parts), formatted=parts.has("FORMATTED")),
+    "create_function": _create_function,
 }
 
 

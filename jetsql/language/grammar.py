@@ -39,12 +39,26 @@ class Slot(Enum):
     PATTERN_TEXT = "a pattern in quotes"
     WHOLE_NUMBER = "a whole number"
     BODY = "INSERT INTO, INSERT OVERWRITE, SINK INTO or WITH"
+    NEW_FUNCTION = "a name for the function"
+    COLUMN_NAME = "a name"
+    DATA_TYPE = "a data type"
+    DEFAULT_VALUE = "an expression"
+    HANDLER_NAME = "the name of a Python function or class in quotes"
+    SOURCE = "Python source between $$ and $$"
 
 
 SLOTS: Final = {slot.name: slot for slot in Slot}
 MARKS: Final = {"SEMICOLON": ";", "LPAR": "(", "RPAR": ")", "COMMA": ",", "EQUAL": "="}
-NAMES: Final = frozenset({"NEW_JOB", "JOB_NAME", "NEW_SNAPSHOT", "SNAPSHOT_NAME"})
-STRINGS: Final = frozenset({"JOB_ID", "COMMENT_TEXT", "OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT"})
+NAMES: Final = frozenset({"NEW_JOB", "JOB_NAME", "NEW_SNAPSHOT", "SNAPSHOT_NAME", "NEW_FUNCTION", "COLUMN_NAME"})
+STRINGS: Final = frozenset(
+    {"JOB_ID", "COMMENT_TEXT", "OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT", "HANDLER_NAME", "SOURCE"}
+)
+# Slots that can have several tokens, which become one token of the grammar.
+# The words that end them, with their brackets. A type can have further words, such as DAY TO SECOND.
+_RUNS: Final = {
+    "DATA_TYPE": (frozenset("AS COMMENT DEFAULT DETERMINISTIC HANDLER LANGUAGE NOT PARAMETER".split()), "(<", ")>"),
+    "DEFAULT_VALUE": (frozenset({"COMMENT"}), "([", ")]"),
+}
 _MARK_TERMINALS: Final = {mark: terminal for terminal, mark in MARKS.items()} | {"==": "EQUAL"}
 # No terminal of the grammar has this name, so the parser reports an error at the token.
 _STRAY: Final = "STRAY"
@@ -78,12 +92,12 @@ def parser() -> Lark:
         def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Token]:
             text = lexer_state.text.text
             found = list(lexis.tokens(text))
-            for index, token in enumerate(found):
-                terminal = _terminal(found, index, parser_state)
-                stop = len(text) if terminal == BODY else token.stop
+            index = 0
+            while index < len(found):
+                terminal, token = _terminal(found, index, parser_state), found[index]
+                index = _next_index(found, index, terminal)
+                stop = len(text) if terminal == BODY else found[index - 1].stop
                 yield Token(terminal, text[token.start : stop], start_pos=token.start, end_pos=stop)
-                if terminal == BODY:
-                    return
 
     return Lark(grammar_text(), parser="lalr", lexer=JobLexer, maybe_placeholders=False)
 
@@ -125,8 +139,11 @@ def ahead_of(found: Sequence[lexis.Token]) -> Ahead:
 
     state: Any = parser().parse_interactive().parser_state
     expected: frozenset[str] = frozenset()
-    for index, token in enumerate(found):
+    following = 0
+    while following < len(found):
+        index, token = following, found[following]
         terminal = _terminal(found, index, state)
+        following = _next_index(found, index, terminal)
         if index == len(found) - 1 and terminal in NAMES and token.word in acceptable(state):
             trial = state.copy()
             trial.feed_token(Token(token.word, token.text))
@@ -154,11 +171,49 @@ def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
         return token.word
     if name and token.kind in (Kind.WORD, Kind.QUOTED):
         return name
+    run = next((run for run in _RUNS if run in accepted), "")
+    if run and _begins_run(run, token):
+        return run
     if token.kind is Kind.STRING:
         return _acceptable_one(STRINGS & accepted, state) or _STRAY
     if token.kind is Kind.NUMBER and token.text.isdecimal() and "WHOLE_NUMBER" in accepted:
         return "WHOLE_NUMBER"
     return _MARK_TERMINALS.get(token.text, _STRAY) if token.kind is Kind.SYMBOL else _STRAY
+
+
+def _begins_run(terminal: str, token: lexis.Token) -> bool:
+    if terminal == "DATA_TYPE":
+        return token.kind in (Kind.WORD, Kind.QUOTED)
+    return token.text not in (",", ")", ";") and token.kind is not Kind.OPEN
+
+
+def _next_index(found: Sequence[lexis.Token], index: int, terminal: str) -> int:
+    """Return the index after the tokens of a terminal that begins at `index`."""
+    if terminal == BODY:
+        return len(found)
+    if terminal == "NEW_FUNCTION":
+        return _after_qualified_name(found, index)
+    return _after_run(found, index, terminal) if terminal in _RUNS else index + 1
+
+
+def _after_qualified_name(found: Sequence[lexis.Token], index: int) -> int:
+    while index + 2 < len(found) and found[index + 1].text == "." and found[index + 2].kind in (Kind.WORD, Kind.QUOTED):
+        index += 2
+    return index + 1
+
+
+def _after_run(found: Sequence[lexis.Token], index: int, terminal: str) -> int:
+    """Return the index of the first token outside of brackets that cannot belong to the type or expression."""
+    ends, opening, closing = _RUNS[terminal]
+    depth = 0
+    for at in range(index, len(found)):
+        token = found[at]
+        outside = token.text in (",", ")", ";") or (at > index and token.word in ends)
+        if token.kind is Kind.OPEN or (depth <= 0 and outside):
+            return at
+        if token.kind is Kind.SYMBOL:
+            depth += (token.text in opening) - (token.text in closing)
+    return len(found)
 
 
 def _acceptable_one(terminals: frozenset[str], state: Any) -> str:

@@ -195,7 +195,7 @@ def _create_job_before(found: Sequence[Token], insert: int) -> Token | None:
         index
         for index in range(insert - 1, 0, -1)
         if found[index].word == "CREATE"
-        and "JOB" in (_word(found, index + 1), _word(found, index + 3))
+        and "JOB" in (_token(found, index + 1).word, _token(found, index + 3).word)
         and found[insert - 1].word == "AS"
     )
     return next((found[index] for index in created), None)

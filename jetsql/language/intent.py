@@ -22,6 +22,7 @@ _SINK: Final = "SINK"
 # The objects of JetSQL's statements with Spark's verbs.
 _OBJECTS: Final = ("JOB", "SNAPSHOT")
 _SHOWN: Final = (*_OBJECTS, "MEMBER")
+_TEMPORARY: Final = ("TEMPORARY", "TEMP")
 # The first words of Spark's own statements: they are never read as misspelled verbs of JetSQL (RESET job, TABLE job).
 _SPARK_VERBS: Final = frozenset(
     "ADD ANALYZE BEGIN CACHE CALL CLEAR CLOSE COMMENT COMMIT DECLARE DELETE DFS EXECUTE EXPORT FETCH FROM GRANT IMPORT"
@@ -55,12 +56,15 @@ _BLOCK: Final = rf"(?:(?:\w++|`[^`]*+`){_GAP}:{_GAP})?BEGIN\b"
 _EXPLAIN: Final = rf"EXPLAIN\b{_GAP}(?:(?!WITH\b)\w++{_GAP})?"
 _SINK_AFTER_WITH: Final = rf"(?:{_EXPLAIN})?WITH\b.*?\b{_SINK}\b"
 _LEAD: Final = rf"(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_OUR_WORD}"
-STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_LEAD}|{_SINK_AFTER_WITH})"
+_REPLACE: Final = rf"(?:OR\b{_GAP}REPLACE\b{_GAP})?(?:TEMP(?:ORARY)?\b{_GAP})?"
+_PYTHON_FUNCTION: Final = rf"CREATE\b{_GAP}{_REPLACE}FUNCTION\b.*?(?:\bLANGUAGE\b|\$)"
+STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_LEAD}|{_SINK_AFTER_WITH}|{_PYTHON_FUNCTION})"
 """A regular expression that matches at the beginning of every statement of JetSQL, for Python and for Java.
 
 It saves Spark's own statements the call from Java to Python. It matches if a word of JetSQL is among the first `LEAD`
-tokens or anywhere in a block, if SINK is anywhere after WITH, or if a nested comment comes first. A statement whose
-only word of JetSQL is misspelled does not match, and Spark reports its error.
+tokens or anywhere in a block, if SINK is anywhere after WITH, if LANGUAGE or `$` is anywhere after CREATE FUNCTION, or
+if a nested comment comes first. A statement whose only word of JetSQL is misspelled does not match, and Spark reports
+its error.
 """
 
 
@@ -102,6 +106,30 @@ def lone_sink(found: Sequence[Token]) -> Token | None:
     found = _unexplained(found)
     at = verb_after_with(found) if begins_with_clause(found) else 0
     return found[at] if at is not None and _word(found, at) == _SINK and _word(found, at + 1) == "INTO" else None
+
+
+def creates_function(lead: Sequence[Token]) -> bool:
+    """Return whether a statement creates a function: `is_python_function` needs all its tokens."""
+    at = 3 if _word(lead, 1) == "OR" and _word(lead, 2) == "REPLACE" else 1
+    at += _word(lead, at) in _TEMPORARY
+    return _word(lead, 0) == "CREATE" and _word(lead, at) == "FUNCTION"
+
+
+def is_python_function(found: Sequence[Token]) -> bool:
+    """Return whether a CREATE FUNCTION is JetSQL's: its LANGUAGE is not SQL, or its body is in `$$`.
+
+    Spark has functions with LANGUAGE SQL and of Java classes.
+    """
+    depth = 0
+    for index, token in enumerate(found):
+        depth += (token.text == "(") - (token.text == ")")
+        if token.word == "LANGUAGE" and (depth == 0 or _word(found, index + 1) == "PYTHON"):
+            return _word(found, index + 1) != "SQL"
+        if depth == 0 and token.word == "AS":
+            return index + 1 < len(found) and found[index + 1].text.startswith("$")
+        if depth == 0 and token.word == "RETURN":
+            return False
+    return False
 
 
 def _unexplained(found: Sequence[Token]) -> Sequence[Token]:

@@ -11,7 +11,14 @@ from itertools import islice
 
 from jetsql.errors import StatementError
 from jetsql.language.blocks import Blocks, opens_block
-from jetsql.language.intent import LEAD, begins_with_clause, is_ours, lone_sink
+from jetsql.language.intent import (
+    LEAD,
+    begins_with_clause,
+    creates_function,
+    is_ours,
+    is_python_function,
+    lone_sink,
+)
 from jetsql.language.statement import Statement
 from jetsql.language.tokens import Kind, Token, tokens
 
@@ -28,6 +35,8 @@ def parse(text: str) -> Statement | None:
     if opens_block(lead):
         _refuse_jobs_inside(text)
         return None
+    if creates_function(lead):
+        return _statement(text) if is_python_function([*lead, *rest]) else None
     _refuse_sink(lead, rest)
     return _statement(text) if is_ours(lead) else None
 

@@ -170,6 +170,47 @@ class ExplainCreateJob:
     formatted: bool = False
 
 
+@dataclass(frozen=True)
+class ColumnText:
+    """A parameter of a function, or a column that a table function returns; types and values as written."""
+
+    name: str  # without back quotes
+    type: str
+    place: Span  # of the name
+    type_place: Span
+    default: str | None = None  # an expression; None for a parameter without a default value
+    default_place: Span | None = None
+    comment: str | None = None
+
+
+class ParameterStyle(Enum):
+    """The values that a Python function is called with: one batch of rows as pandas Series or as Arrow arrays."""
+
+    PANDAS = "PANDAS"
+    ARROW = "ARROW"
+
+
+@dataclass(frozen=True)
+class CreateFunction:
+    """CREATE FUNCTION ... LANGUAGE PYTHON."""
+
+    name: tuple[str, ...]  # catalog and schema, if they were written, and the name, without back quotes
+    place: Span  # of the name
+    parameters: tuple[ColumnText, ...]
+    returns: tuple[ColumnText, ...]  # the columns of a table function; one nameless column for a single value
+    returns_table: bool
+    source: str  # the Python source
+    source_place: Span  # of the source, without its quotes
+    handler: str | None = None  # None when the source is the body of the function
+    handler_place: Span | None = None
+    style: ParameterStyle | None = None  # None for one call for each row
+    style_place: Span | None = None
+    deterministic: bool = True
+    comment: str | None = None
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
 Statement = (
     CreateJob
     | SuspendJob
@@ -187,4 +228,5 @@ Statement = (
     | ShowCreateJob
     | ShowJobHistory
     | ExplainCreateJob
+    | CreateFunction
 )

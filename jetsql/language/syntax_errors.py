@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 # These end a run of tokens without spaces, which is probably a name that needs quotes.
 _SEPARATORS: Final = frozenset(";(),=")
 _SHOWN: Final = 40
+# Clauses that other systems have for functions in Python.
+_FUNCTION_HINTS: Final = {
+    "TEMPORARY": "JetSQL stores a function in Python with its schema. Leave out TEMPORARY.",
+    "ENVIRONMENT": "A function can import the packages in the engine's Python environment. Install them there.",
+}
 
 
 def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
@@ -45,7 +50,8 @@ def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
         return named
     if END in expected and begins_statement(text, found, at):
         return _unexpected(expected, f"found {shown(token.text)}", token.place, add_semicolon(token))
-    hint = _did_you_mean(token, expected) or _quote_it(found, at, expected) or _taken_as_name(error, expected)
+    hint = _FUNCTION_HINTS.get(token.word) if expected & {"FUNCTION", "HANDLER"} else ""
+    hint = hint or _did_you_mean(token, expected) or _quote_it(found, at, expected) or _taken_as_name(error, expected)
     if expected == {"HISTORY"} and not hint:
         hint = "SHOW JOBS lists the jobs, DESCRIBE JOB shows one."
     return _unexpected(expected, f"found {shown(token.text)}", token.place, hint)

@@ -88,6 +88,8 @@ def test_following_the_completions_gives_a_statement(data: some.DataObject) -> N
         Slot.OPTION_KEY: "'k'",
         Slot.OPTION_VALUE: "'v'",
         Slot.PATTERN_TEXT: "'p'",
+        Slot.HANDLER_NAME: "'f'",
+        Slot.SOURCE: "$$ return 1 $$",
     }
     text = ""
     for _ in range(40):
@@ -103,9 +105,11 @@ def test_following_the_completions_gives_a_statement(data: some.DataObject) -> N
             break
         text += data.draw(some.sampled_from(offers)) + " "
     try:
-        assert parse(text) is not None, text
+        assert parse(text) is not None or not expected.ends, text  # CREATE FUNCTION may still become one of Spark
     except StatementError as error:
-        assert "cannot be combined" in error.message or not expected.ends, text
+        # The grammar cannot express these rules.
+        beyond = ("cannot be combined", "is written twice", "language of the function", "needs a HANDLER")
+        assert any(rule in error.message for rule in beyond) or not expected.ends, text
 
 
 @settings(max_examples=examples(200))

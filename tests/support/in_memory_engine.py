@@ -27,6 +27,7 @@ from jetsql.jobs.lifecycle.engine_api import (
     UserSession,
 )
 from jetsql.jobs.model.cluster_member import Member, MemberStatus
+from jetsql.jobs.model.function import Function, FunctionColumn
 from jetsql.jobs.model.job import (
     Analysis,
     CapturedSession,
@@ -42,7 +43,7 @@ from jetsql.jobs.model.job import (
     Version,
 )
 from jetsql.jobs.store.metrics import BatchMetrics
-from jetsql.language.statement import Body
+from jetsql.language.statement import Body, CreateFunction
 
 GATE_SECONDS = 20.0  # a test that forgets to open its gate fails instead of hanging
 
@@ -107,6 +108,7 @@ class InMemoryEngine:
     unreachable: StatementError | None = None
     no_real_time: StatementError | None = None
     refused_confs: dict[str, str] = field(default_factory=dict)  # conditions by name of a Spark setting
+    functions: dict[tuple[str, str], Function] = field(default_factory=dict)  # those that sessions know
     quiet: bool = False  # runs do not commit batches by themselves
     hangs: bool = False  # the preparation of an update takes until it is cancelled
     graceful: bool = True  # the result of a stop
@@ -127,6 +129,38 @@ class InMemoryEngine:
         self._pass("analyse")
         assert isinstance(session, Session)
         return self.analysis
+
+    def qualify_function(self, statement: CreateFunction, session: UserSession) -> tuple[str, str]:
+        self._pass("qualify_function")
+        return (statement.name[-2] if len(statement.name) > 1 else "default"), statement.name[-1]
+
+    def check_function(self, statement: CreateFunction, schema: str, name: str, session: UserSession) -> Function:
+        self._pass("check_function")
+        return Function(
+            schema=schema,
+            name=name,
+            parameters=tuple(FunctionColumn(each.name, each.type, each.default) for each in statement.parameters),
+            returns=tuple(FunctionColumn(each.name, each.type) for each in statement.returns),
+            returns_table=statement.returns_table,
+            source=statement.source,
+            handler=statement.handler,
+            style=statement.style,
+            deterministic=statement.deterministic,
+            comment=statement.comment,
+            created=1000.0,
+            owner="ann",
+        )
+
+    def register_function(self, function: Function) -> None:
+        self._pass("register_function")
+        self.functions[function.key] = function
+
+    def forget_function(self, schema: str, name: str) -> None:
+        self._pass("forget_function")
+        self.functions.pop((schema.casefold(), name.casefold()), None)
+
+    def hides_function(self, name: str) -> bool:
+        return name == "abs"
 
     def check_conf(self, name: str, value: str) -> None:
         self._pass("check_conf")

@@ -13,7 +13,10 @@ from lark.load_grammar import load_grammar
 
 from jetsql.language.grammar import MARKS, SLOTS, grammar_text
 
-_INLINED: Final = ("_job", "_goal", "or_replace", "if_not_exists", "if_exists", "comment", "timeout", "option")
+_INLINED: Final = (
+    *("_job", "_goal", "or_replace", "if_not_exists", "if_exists", "comment", "timeout", "option"),
+    *("parameters", "parameter", "returns", "column", "_clause", "deterministic"),
+)
 """Rules that are drawn where they are used: a reader wants to see a statement whole."""
 _SLOT_WORDS: Final = {
     "BODY": "INSERT statement",
@@ -27,6 +30,12 @@ _SLOT_WORDS: Final = {
     "NEW_SNAPSHOT": "snapshot",
     "SNAPSHOT_NAME": "snapshot",
     "WHOLE_NUMBER": "n",
+    "NEW_FUNCTION": "name",
+    "COLUMN_NAME": "name",
+    "DATA_TYPE": "type",
+    "DEFAULT_VALUE": "expression",
+    "HANDLER_NAME": "'handler'",
+    "SOURCE": "$$ Python $$",
 }
 _ROW_PIXELS: Final = 640.0
 _CSS: Final = """
@@ -100,11 +109,14 @@ def _draw(tree: Tree[Any]) -> Any:
 
 
 def _parts(children: list[Tree[Any]]) -> list[Any]:
-    """Draw a sequence; `x (COMMA x)*` is a loop."""
+    """Draw a sequence; `x (COMMA x)*` and `x*` are loops."""
     parts: list[Any] = []
     for child in children:
         if child.data != "expr":
             parts.append(_draw(child))
+            continue
+        if _tree(child).data == "value":
+            parts.append(railroad.ZeroOrMore(_draw(_tree(child))))
             continue
         separator, *_ = _trees(_tree(_tree(child)))
         parts[-1] = railroad.OneOrMore(parts[-1], _draw(separator))

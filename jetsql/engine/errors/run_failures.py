@@ -11,6 +11,7 @@ from dataclasses import replace
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from jetsql.engine.errors.python_errors import CONDITION, describe_python_error
 from jetsql.engine.errors.remedies import RunPaths, Trace, explain_cause
 from jetsql.engine.jdbc.jdbc_databases import JdbcError, explain_read_error, find_jdbc_error, find_jdbc_error_in
 from jetsql.engine.jvm.java_classes import without_secrets
@@ -169,6 +170,9 @@ def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | 
         elif (not condition or condition in _UNSPECIFIC) and name not in _WRAPPERS and _call(each, "getMessage"):
             best = each
     message = strip_message(_call(best, "getMessage") or str(best), condition)
+    described = describe_python_error(_call(named, "getMessage")) if condition == CONDITION else None
+    if described is not None:
+        return Cause(described[0], condition, state, batch, is_retryable(condition), hint=described[1])
     if condition == "USER_RAISED_EXCEPTION" and message.startswith(_MESSAGE):
         condition, state = "JETSQL.MESSAGE_NOT_READABLE", SQLSTATES["MESSAGE_NOT_READABLE"]
     kind = class_name(chain[-1])

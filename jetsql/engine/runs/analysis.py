@@ -22,6 +22,7 @@ from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.engine.sinks.preflight import check_jdbc_table
 from jetsql.errors import Span, StatementError
+from jetsql.jobs.model.function import UsedFunction
 from jetsql.jobs.model.job import (
     Analysis,
     CapturedSession,
@@ -134,6 +135,7 @@ def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, ca
         rewrites=tuple(Rewrite(**each) for each in facts.get("rules", ())),
         kept_state=tuple(facts.get("kept_state", ())),
         batch_part=facts.get("batch_part", ""),
+        functions=tuple(UsedFunction(*each) for each in sorted(facts.get("functions", {}).items())),
         unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),
         tables_read_once=() if facts["streaming"] else _streamable_tables(facts),
     )

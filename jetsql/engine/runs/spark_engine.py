@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyspark
@@ -19,6 +19,7 @@ from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.checkpoints.state_copies import StateCopies, cancel_when
 from jetsql.engine.errors import run_failures
 from jetsql.engine.errors.kafka_errors import KafkaOperation
+from jetsql.engine.functions.python_functions import PythonFunctions
 from jetsql.engine.jdbc.jdbc_dialects import LEDGER_FORMAT
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import java
@@ -54,10 +55,11 @@ from jetsql.jobs.lifecycle.engine_api import (
 )
 from jetsql.jobs.lifecycle.step_context import as_sentence, join_sentences
 from jetsql.jobs.model.cluster_member import Member
+from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.job import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind, Status, Trigger, Version
 from jetsql.jobs.planning.compatibility import describe_replacements
 from jetsql.jobs.planning.progress_tracking import is_topic_to_topic, tracks_asynchronously
-from jetsql.language.statement import Body
+from jetsql.language.statement import Body, CreateFunction
 from jetsql.version import VERSION
 
 
@@ -90,10 +92,26 @@ class SparkEngine:
         self._runs: dict[RunId, Run] = {}
         self._lock = threading.Lock()
         self._watchdog = KafkaWatchdog(spark, self._catalog)
+        self._functions = PythonFunctions(spark)
 
     def analyse(self, body: Body, session: UserSession) -> Analysis:
         spark = _spark(session)
         return resolve_body(body, spark, self._sessions.capture(spark)).analysis
+
+    def qualify_function(self, statement: CreateFunction, session: UserSession) -> tuple[str, str]:
+        return self._functions.qualify(statement, _spark(session))
+
+    def check_function(self, statement: CreateFunction, schema: str, name: str, session: UserSession) -> Function:
+        return self._functions.check(statement, schema, name, _spark(session))
+
+    def register_function(self, function: Function) -> None:
+        self._functions.register(function)
+
+    def forget_function(self, schema: str, name: str) -> None:
+        self._functions.forget(schema, name)
+
+    def hides_function(self, name: str) -> bool:
+        return self._functions.is_hidden(name)
 
     def check_conf(self, name: str, value: str) -> None:
         self._sessions.check_conf(name, value)
@@ -163,11 +181,14 @@ class SparkEngine:
             self._watchdog.unwatch(RunId(job.id, job.run))
             raise
 
-    def _open_run(self, job: Job, session: SparkSession, report: Report) -> RunContext:
-        """Return the context of a new run, after its checkpoint was checked and its sink recovered."""
+    def _open_run(self, job: Job, session: SparkSession, report: Report, accepts_functions: bool = False) -> RunContext:
+        """Return the context of a new run, after its checkpoint was checked and its sink recovered.
+
+        accepts_functions: whether replaced functions are no reason to refuse the run.
+        """
         self._catalog.check_sink_exists(job.plan.analysis.sink)
         resolved = resolve_body(job.body, session, job.plan.analysis.session)
-        _check_same_query(job, resolved)
+        _check_same_query(job, resolved, accepts_functions)
         lease = JobLease(self._checkpoints, job)
         checkpoint = self._checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         if resolved.unchecked_by_spark:
@@ -227,7 +248,13 @@ class SparkEngine:
         JobLease(self._checkpoints, job).claim()
         pending_run = PendingBatchRun(report)
         try:
-            context = self._open_run(job, self._sessions.open_for_job(job), self._forget_when_ended(pending_run.report))
+            # An update accepts a replaced function. The old one may have been the reason why the batch failed.
+            context = self._open_run(
+                job,
+                self._sessions.open_for_job(job),
+                self._forget_when_ended(pending_run.report),
+                accepts_functions=job.pending_version is not None,
+            )
             self._begin(StreamingRun(context, once=True), job)
         except StatementError as error:
             raise pending_batch_failed(join_sentences(as_sentence(error.message), error.hint)) from error
@@ -365,16 +392,18 @@ def _choose_topic_sink(context: SinkContext) -> SinkWriter:
     return KafkaTransactions(context) if plan.guarantee is Guarantee.EXACTLY_ONCE else KafkaAppend(context)
 
 
-def _check_same_query(job: Job, resolved: ResolvedBody) -> None:
+def _check_same_query(job: Job, resolved: ResolvedBody, accepts_functions: bool) -> None:
     """Raise StatementError JOB_CHANGED when the job's text now resolves to a query that does not fit its state."""
-    changes = describe_replacements(job.plan.analysis, resolved.analysis) if job.version.first_trigger_done else ()
-    undo = (
-        "" if job.plan.analysis.fingerprint == resolved.analysis.fingerprint else "Undo the change and RESUME JOB, or "
-    )
+    if not job.version.first_trigger_done:
+        return
+    before, now = job.plan.analysis, resolved.analysis
+    compared = replace(now, functions=before.functions) if accepts_functions else now
+    changes = describe_replacements(before, compared)
+    undo = "" if before.fingerprint == compared.fingerprint else "Undo the change and RESUME JOB, or "
     if changes:
         raise StatementError(
             "JOB_CHANGED",
-            f"A view or table of the job was changed, so its query is another one now. {' '.join(changes)}",
+            f"A view, table or function of the job was changed, so its query is another one now. {' '.join(changes)}",
             hint=f"{undo}{'accept' if undo else 'Accept'} it with CREATE OR REPLACE JOB, which checks whether the state"
             " can be kept.",
         )

@@ -2,8 +2,9 @@
 
 The extension has a callback for the columns of a statement and another for its rows, so that parsing has no side
 effect. Further callbacks return the rows of a relation, check a topic that a Spark statement is about to read or write,
-and find the jobs that use a table. A waiting statement is cancelled when Spark interrupts its thread. Errors keep
-condition, SQLSTATE and position in every client; an error of Spark is passed back as the same Java object.
+find the jobs that use a table, and drop a function in Python. A waiting statement is cancelled when Spark interrupts its
+thread. Errors keep condition, SQLSTATE and position in every client; an error of Spark is passed back as the same Java
+object.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ Relate = Callable[[str], Iterable[tuple[Cell, ...]]]
 RefuseChange = Callable[[str, str, str | None], str]
 """A function of the verb (`drop`), a schema and a table, None for all of its tables; it returns an empty text to allow
 the change."""
+DropFunction = Callable[[str, str, bool], None]
 
 
 class _Callback:
@@ -102,7 +104,12 @@ class _CancellableCallback(_Callback):
 
 
 def connect(
-    spark: SparkSession, describe: Describe, execute: Execute, relate: Relate, refuse_change: RefuseChange
+    spark: SparkSession,
+    describe: Describe,
+    execute: Execute,
+    relate: Relate,
+    refuse_change: RefuseChange,
+    drop_function: DropFunction,
 ) -> SparkClientStatements:
     """Connect the parser extension of this JVM to an engine, and return the running statements.
 
@@ -110,6 +117,7 @@ def connect(
     execute: runs a statement in a session.
     relate: returns the rows of a relation.
     refuse_change: returns why a table must not be dropped or renamed.
+    drop_function: drops a function in Python.
     """
 
     def describe_columns(_session: Any, text: str) -> dict[str, Any] | None:
@@ -122,6 +130,10 @@ def connect(
 
     def read_relation(_session: Any, name: str) -> dict[str, Any]:
         return {"rows": list(relate(name))}
+
+    def drop_python_function(_session: Any, text: str) -> None:
+        request = json.loads(text)
+        drop_function(request["schema"], request["name"], request["if_exists"])
 
     catalog = Catalog(spark)
 
@@ -146,6 +158,7 @@ def connect(
         _Callback(read_relation),
         _Callback(check_table_topic),
         _Callback(find_users),
+        _Callback(drop_python_function),
     )
     return running
 

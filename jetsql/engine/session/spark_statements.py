@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from jetsql import cancellation
+from jetsql.engine.errors.python_errors import CONDITION, describe_python_error
 from jetsql.engine.errors.run_failures import cause_of, strip_message
 from jetsql.engine.jvm import row_stream
 from jetsql.engine.jvm.java_classes import java, without_secrets
@@ -201,6 +202,9 @@ def _report_spark_error(error: PySparkException, text: str) -> ErrorReport:
     condition = error.getCondition() or "SPARK"
     message = strip_message(_without_position(str(error)), condition)
     line, column = find_position(error, text)
+    described = describe_python_error(str(error)) if condition == CONDITION else None
+    if described is not None:
+        return ErrorReport(condition, error.getSqlState() or "", *described, line, column)
     hint = " ".join(getattr(error, "__notes__", ()))  # see `spark_hints`
     return ErrorReport(condition, error.getSqlState() or "", message, hint, line, column)
 

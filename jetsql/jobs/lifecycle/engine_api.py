@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from jetsql.jobs.model.cluster_member import Member
+from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.job import Analysis, Cause, Job, Plan, RunId, Version
 from jetsql.jobs.store.metrics import BatchMetrics
-from jetsql.language.statement import Body
+from jetsql.language.statement import Body, CreateFunction
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,28 @@ class Engine(Protocol):
 
         Raises StatementError for a body that JetSQL refuses, and Spark's error for one that Spark cannot analyse.
         """
+
+    def qualify_function(self, statement: CreateFunction, session: UserSession) -> tuple[str, str]:
+        """Return the schema and the name of a new function.
+
+        Raises StatementError INVALID_FUNCTION when it cannot be there, FUNCTION_ALREADY_EXISTS when Spark has a
+        function with this name.
+        """
+
+    def check_function(self, statement: CreateFunction, schema: str, name: str, session: UserSession) -> Function:
+        """Return the function of a statement after checking its types, default values and source.
+
+        Raises StatementError INVALID_FUNCTION, STATEMENT_CANCELLED.
+        """
+
+    def register_function(self, function: Function) -> None:
+        """Make a function known to all sessions and jobs; it replaces one with its name."""
+
+    def forget_function(self, schema: str, name: str) -> None:
+        """Remove a function from all sessions, if it exists."""
+
+    def hides_function(self, name: str) -> bool:
+        """Return whether a built-in function has this name, so that a call of another one needs its schema."""
 
     def check_conf(self, name: str, value: str) -> None:
         """Check that a run can have this `spark.*` setting.

@@ -44,6 +44,7 @@ from jetsql.jobs.lifecycle.events import (
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.lifecycle.update import ROLLED_BACK
+from jetsql.jobs.manager.function_registry import FunctionRegistry
 from jetsql.jobs.manager.job_registry import JobRegistry, JobView, RunStats
 from jetsql.jobs.manager.membership import Membership
 from jetsql.jobs.manager.retention import Retention
@@ -98,6 +99,7 @@ class Manager:
             self.registry.live,
             self._apply_with_retry,
         )
+        self.functions = FunctionRegistry(store, engine, self._writer.submit)
         self._open = False
 
     def start(self) -> None:
@@ -105,6 +107,7 @@ class Manager:
         self._delete_incomplete_snapshots()
         self._open = True
         self._writer.start()
+        self.functions.load()
         self.engine.watch_members(self._on_members)
         self._writer.submit(self._engine_up).result()
 

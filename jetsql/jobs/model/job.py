@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from typing import Final
 
+from jetsql.jobs.model.function import UsedFunction
 from jetsql.language.statement import Body
 
 
@@ -173,6 +174,7 @@ class Analysis:
     """What runs as a batch query over the rows of each batch, a phrase; empty when the whole query is streamed."""
     kept_state: tuple[str, ...] = field(default=(), compare=False)
     """The state that no watermark removes, as phrases."""
+    functions: tuple[UsedFunction, ...] = ()  # the functions in Python that it calls, by name
     unstable_partitioning: str = field(default="", compare=False)
     """The part of the query that can put rows into other partitions when a batch is repeated; empty for none."""
     tables_read_once: tuple[str, ...] = ()  # of a batch job: the tables that it could read as streams, qualified

@@ -174,4 +174,16 @@ def describe_replacements(before: Analysis, now: Analysis) -> tuple[str, ...]:
     )
     pairs = zip(before.sources, now.sources, strict=False)
     recreated = [now.name for before, now in pairs if _key(before) == _key(now) and _is_recreated(before, now)]
-    return (*differences, *(f"The source table {name} was dropped and recreated." for name in recreated))
+    return (
+        *differences,
+        *(f"The source table {name} was dropped and recreated." for name in recreated),
+        *_describe_replaced_functions(before, now),
+    )
+
+
+def _describe_replaced_functions(before: Analysis, now: Analysis) -> Iterator[str]:
+    """Compare the functions that both queries call. Others differ with the text of a view, which may change."""
+    old = {function.name: function.fingerprint for function in before.functions}
+    for function in now.functions:
+        if old.get(function.name, function.fingerprint) != function.fingerprint:
+            yield f"The function {function.name} was replaced."

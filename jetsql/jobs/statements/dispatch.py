@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
+from jetsql.jobs.functions.function_statements import RESULT_COLUMNS, create_function
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements import control, describe, show
@@ -19,6 +20,7 @@ from jetsql.jobs.statements.snapshot import create_snapshot, drop_snapshot
 from jetsql.jobs.statements.wait import wait_for
 from jetsql.language.statement import (
     AlterJobOptions,
+    CreateFunction,
     CreateJob,
     CreateSnapshot,
     DescribeJob,
@@ -56,6 +58,8 @@ def columns(statement: Statement) -> tuple[Column, ...]:
             return describe.HISTORY_COLUMNS
         case ExplainCreateJob():
             return PLAN_COLUMNS
+        case CreateFunction():
+            return RESULT_COLUMNS
         case _:
             return COMMAND_COLUMNS
 
@@ -86,6 +90,8 @@ def execute(manager: Manager, statement: Statement, session: Callable[[], UserSe
             return drop_snapshot(manager, statement)
         case ExplainCreateJob():
             return explain(manager, statement, session())
+        case CreateFunction():
+            return create_function(manager, statement, session())
         case _:
             return _show(manager, statement)
 

@@ -1,4 +1,5 @@
-"""The relations of the schema `jetsql`: rows for queries about jobs, snapshots, members and metrics.
+"""The relations of the schema `jetsql`: rows for queries about jobs, snapshots, members, functions and
+metrics.
 
 A relation has columns and a function that returns its current rows. A SHOW statement with the same rows uses the same
 function.
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from jetsql.jobs.functions.function_statements import FUNCTION_COLUMNS, functions_relation
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements.describe import JOB_HISTORY_COLUMNS, history_relation
 from jetsql.jobs.statements.job_metrics import METRICS_COLUMNS, metrics_relation
@@ -35,6 +37,7 @@ SYSTEM_TABLES: Final = (
     SystemTable("snapshots", "A row for each snapshot of a job's state.", SNAPSHOTS_TABLE_COLUMNS, snapshot_relation),
     SystemTable("job_history", "A row for each event of a job.", JOB_HISTORY_COLUMNS, history_relation),
     SystemTable("members", "A row for each process that runs tasks.", MEMBER_COLUMNS, members_relation),
+    SystemTable("functions", "A row for each function in Python.", FUNCTION_COLUMNS, functions_relation),
     SystemTable("metrics", "A row for each batch of a job, or for several batches.", METRICS_COLUMNS, metrics_relation),
 )
 _BY_NAME: Final = {relation.name: relation for relation in SYSTEM_TABLES}

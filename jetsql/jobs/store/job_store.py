@@ -1,4 +1,4 @@
-"""The store of jobs, their history and snapshots: one SQLite file.
+"""The store of jobs, their history, snapshots and functions: one SQLite file.
 
 A step is committed to the file before its actions are carried out, with job, history row and snapshot in one
 transaction. A job is a JSON record next to the columns for queries, so new fields need no migration. `store_file` has
@@ -20,6 +20,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from jetsql.errors import JetSQLError, StatementError
 from jetsql.failpoints import failpoint
+from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Job, RunId, Snapshot, Status, name_key
 from jetsql.jobs.model.serialization import MalformedRecord, decode, encode
@@ -66,6 +67,14 @@ _SNAPSHOTS: Final = sa.Table(
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("name_key", sa.Text, nullable=False, unique=True),
     sa.Column("job", sa.Text, nullable=False),  # may be forgotten before its snapshots
+    sa.Column("record", sa.Text, nullable=False),
+)
+
+_FUNCTIONS: Final = sa.Table(
+    "functions",
+    _METADATA,
+    sa.Column("schema_key", sa.Text, primary_key=True),
+    sa.Column("name_key", sa.Text, primary_key=True),
     sa.Column("record", sa.Text, nullable=False),
 )
 
@@ -141,6 +150,26 @@ class Store:
     def remove_snapshot(self, snapshot_id: str) -> None:
         """Delete a snapshot, if it exists."""
         self._change([_SNAPSHOTS.delete().where(_SNAPSHOTS.c.id == snapshot_id), _remember_id(snapshot_id)])
+
+    def save_function(self, function: Function) -> None:
+        """Store a function; it replaces one with its name."""
+        self._change([_delete_function(function.key), _insert_function(function)])
+
+    def remove_function(self, function: Function) -> None:
+        """Delete a function, if it exists."""
+        self._change([_delete_function(function.key)])
+
+    def functions(self) -> tuple[Function, ...]:
+        """Return all functions, by schema and name."""
+        wanted = sa.select(_FUNCTIONS).order_by(_FUNCTIONS.c.schema_key, _FUNCTIONS.c.name_key)
+        return tuple(self._function(row) for row in self._rows(wanted))
+
+    def _function(self, row: sa.Row[Any]) -> Function:
+        try:
+            return decode(Function, row.record)
+        except MalformedRecord as error:
+            subject = f"function {row.schema_key}.{row.name_key}"
+            raise self._file.damaged_record_error(subject, error) from error
 
     def forget(self, job_ids: Sequence[str]) -> None:
         """Delete jobs and their history, if they exist."""
@@ -340,6 +369,15 @@ def _remember_id(forgotten_id: str) -> sa.Insert:
     remembered = insert(_META).values(key=_NEWEST_ID, value=forgotten_id)
     newest = sa.func.max(_META.c.value, remembered.excluded.value)
     return remembered.on_conflict_do_update(index_elements=[_META.c.key], set_={"value": newest})
+
+
+def _insert_function(function: Function) -> sa.Insert:
+    schema, name = function.key
+    return _FUNCTIONS.insert().values(schema_key=schema, name_key=name, record=encode(function))
+
+
+def _delete_function(key: tuple[str, str]) -> sa.Delete:
+    return _FUNCTIONS.delete().where(_FUNCTIONS.c.schema_key == key[0], _FUNCTIONS.c.name_key == key[1])
 
 
 def _insert_history(row: HistoryRow) -> sa.Insert:

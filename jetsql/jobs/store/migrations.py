@@ -78,6 +78,16 @@ def _new_names(operations: Operations) -> None:
         operations.get_bind().execute(rename, {"old": old, "new": new})
 
 
+def _functions(operations: Operations) -> None:
+    """Version 5: functions in Python."""
+    operations.create_table(
+        "functions",
+        sa.Column("schema_key", sa.Text, primary_key=True),
+        sa.Column("name_key", sa.Text, primary_key=True),
+        sa.Column("record", sa.Text, nullable=False),
+    )
+
+
 def _upgrade_records(operations: Operations, version: int) -> None:
     """Upgrade the records by one version. A malformed record stays; the store reports it when it is read."""
     connection = operations.get_bind()
@@ -88,4 +98,4 @@ def _upgrade_records(operations: Operations, version: int) -> None:
 
 
 # STEPS[0] makes version 2 of version 1, and so on.
-STEPS: Final[Sequence[MigrationStep]] = (_snapshots, _operators, _new_names)
+STEPS: Final[Sequence[MigrationStep]] = (_snapshots, _operators, _new_names, _functions)

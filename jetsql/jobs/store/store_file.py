@@ -19,10 +19,10 @@ from jetsql.jobs.model.job import Job, Snapshot, Status
 from jetsql.jobs.model.serialization import MalformedRecord, decode
 from jetsql.jobs.store.record_versions import upgrade_text
 
-VERSION: Final = 4
+VERSION: Final = 5
 
 # The tables, with the version of the store that added them.
-TABLES: Final = {"meta": 1, "jobs": 1, "history": 1, "snapshots": 2}
+TABLES: Final = {"meta": 1, "jobs": 1, "history": 1, "snapshots": 2, "functions": 5}
 
 
 T = TypeVar("T")

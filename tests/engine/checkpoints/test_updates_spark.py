@@ -166,7 +166,7 @@ def test_a_view_that_was_replaced_under_a_job_is_noticed_and_named(sql: Sql, num
     sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
     sql("CREATE OR REPLACE VIEW v AS SELECT id, id % 5 AS digit FROM STREAM numbers")
     error = sql.error("RESTART JOB j")
-    assert "A view or table of the job was changed" in error.message and "% CAST(5" in error.message
+    assert "A view, table or function of the job was changed" in error.message and "% CAST(5" in error.message
     assert sql.status("j") == "SUSPENDED"
     assert sql.error(f"CREATE OR REPLACE {text}").condition == "JETSQL.STATE_NOT_COMPATIBLE"
     sql("CREATE OR REPLACE VIEW v AS SELECT id, id % 10 AS digit FROM STREAM numbers")

@@ -56,6 +56,7 @@ def test_values_are_of_their_columns_types(relation: object, jobs: World) -> Non
     jobs.sql("DROP JOB ended")
     jobs.make("live")
     jobs.sql("CREATE SNAPSHOT s FOR JOB live")
+    jobs.sql("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ return x $$")
     found = list(rows(jobs.manager, relation.name))  # type: ignore[attr-defined]
     assert found
     for row in found:

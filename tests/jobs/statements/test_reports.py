@@ -12,7 +12,6 @@ import pytest
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Analysis, Cause, Operator, OutputMode, Replay, SinkKind, Status
 from jetsql.language import parse
-from tests.conftest import until
 from tests.support.golden_reports import compare, report
 from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
 from tests.support.jobs_world import QUICK, World, world

@@ -6,6 +6,7 @@ import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.PythonCalls;
 import dev.jetsql.common.PythonResponses;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTopicChecks;
 import dev.jetsql.stream.ClusterExecutors;
 import java.util.List;
@@ -53,6 +54,7 @@ public final class Engine {
    * @param rows see `LiveTables`
    * @param topicCheck see `KafkaTopicChecks`
    * @param findUsers see `TableUsers`
+   * @param dropFunction see `PythonFunctions`
    */
   public static void connect(
       String filter,
@@ -61,12 +63,14 @@ public final class Engine {
       Consumer<String> cancel,
       BiFunction<Object, String, Object> rows,
       BiFunction<Object, String, Object> topicCheck,
-      BiFunction<Object, String, Object> findUsers) {
+      BiFunction<Object, String, Object> findUsers,
+      BiFunction<Object, String, Object> dropFunction) {
     functions = new Functions(new StatementFilter(filter), describe, execute);
     PythonCalls.connect(cancel);
     LiveTables.connect(rows);
     KafkaTopicChecks.connect(topicCheck);
     TableUsers.connect(findUsers);
+    PythonFunctions.connect(dropFunction);
   }
 
   /** Disconnects the engine: Spark handles all statements from now on. */
@@ -76,6 +80,7 @@ public final class Engine {
     LiveTables.connect(null);
     KafkaTopicChecks.connect(null);
     TableUsers.connect(null);
+    PythonFunctions.connect(null);
     ClusterExecutors.unwatch();
   }
 

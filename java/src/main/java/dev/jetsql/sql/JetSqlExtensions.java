@@ -1,5 +1,8 @@
 package dev.jetsql.sql;
 
+import dev.jetsql.functions.DroppedSchemas;
+import dev.jetsql.functions.ListPythonFunctions;
+import dev.jetsql.functions.ResolvePythonFunctions;
 import dev.jetsql.kafka.ResolveKafkaReads;
 import dev.jetsql.kafka.ResolveKafkaTableCreation;
 import dev.jetsql.stream.LeakedJobCleanup;
@@ -20,6 +23,9 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectParser(Parser::new);
     extensions.injectHintResolutionRule(session -> new TableRules((SparkSession) session));
+    extensions.injectHintResolutionRule(
+        session -> new ResolvePythonFunctions((SparkSession) session));
+    extensions.injectPostHocResolutionRule(session -> new ListPythonFunctions.Replace());
     extensions.injectCheckRule(session -> new StreamsOutsideJobs());
     extensions.injectPostHocResolutionRule(
         session -> new ResolveKafkaReads((SparkSession) session));
@@ -38,6 +44,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
   public static void enable(SparkSession session) throws ReflectiveOperationException {
     JdbcSecrets.install();
     LeakedJobCleanup.register(session.sparkContext());
+    DroppedSchemas.watch(session);
     if (session.sessionState().sqlParser() instanceof Parser) return;
     new JetSqlExtensions().apply(session.extensions());
     Sessions.renewState(session);

@@ -7,6 +7,7 @@ import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.KeptState;
@@ -24,6 +25,7 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.VariableReference;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -143,6 +145,7 @@ public final class JobBody {
     var readOnce = facts.putArray("read_once");
     var views = facts.putArray("temporary_views");
     var variables = facts.putArray("variables");
+    var functions = facts.putObject("functions");
     var nodes = nodes(written);
     for (var node : nodes) {
       readLeaf(node, sources, statics);
@@ -151,6 +154,7 @@ public final class JobBody {
       if (node instanceof View view && view.isTempView())
         views.add(view.desc().identifier().unquotedString());
       readExpressions(node, variables);
+      PythonFunctions.collect(expressions(node), functions);
     }
     nodes.forEach(this::readMessageColumns);
     if (written.isStreaming()) readStream(session, modes);
@@ -366,12 +370,13 @@ public final class JobBody {
     if (depth > MAX_DEPTH) return expression;
     return expression.transformUp(
         PartialFunctions.of(
-            node -> node instanceof Attribute || node instanceof Alias,
+            node -> node instanceof Attribute || node instanceof Alias || node instanceof PythonUDF,
             node -> definition(node, depth)));
   }
 
   private Expression definition(Expression node, int depth) {
     if (node instanceof Alias alias) return alias.child();
+    if (node instanceof PythonUDF call) return PythonFunctions.withFingerprint(call);
     var id = ((Attribute) node).exprId();
     if (sourceColumns.containsKey(id)) return sourceColumns.get(id);
     var definition = definitions.get(id);

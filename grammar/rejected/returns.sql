@@ -1,0 +1,5 @@
+-- error: PARSE_SYNTAX_ERROR at 1:20: Expected RETURNS, found 'LANGUAGE'
+CREATE FUNCTION f() LANGUAGE PYTHON AS $$ return 1 $$
+
+-- error: PARSE_SYNTAX_ERROR at 1:34: Expected '(', found 'LANGUAGE'
+CREATE FUNCTION f() RETURNS TABLE LANGUAGE PYTHON AS $$ return 1 $$

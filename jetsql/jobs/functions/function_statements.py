@@ -1,0 +1,104 @@
+"""CREATE FUNCTION and DROP FUNCTION for functions in Python, and the relation `jetsql.functions`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from jetsql.errors import StatementError
+from jetsql.jobs.lifecycle.engine_api import UserSession
+from jetsql.jobs.lifecycle.step_context import join_sentences
+from jetsql.jobs.manager.function_registry import already_exists
+from jetsql.jobs.model.function import Function
+from jetsql.language.statement import CreateFunction
+from jetsql.resultset import Column, Table, Value
+
+if TYPE_CHECKING:
+    from jetsql.jobs.manager.job_manager import Manager
+
+RESULT_COLUMNS: Final = (Column("name"), Column("message"))
+FUNCTION_COLUMNS: Final = (
+    Column("schema", comment="the schema that it belongs to"),
+    Column("name", comment="its name"),
+    Column("type", comment="SCALAR or TABLE"),
+    Column("parameters", comment="its parameters, as in CREATE FUNCTION"),
+    Column("returns", comment="its type, or the columns of a table function"),
+    Column("language", comment="PYTHON"),
+    Column("handler", comment="the function or class in the source; NULL when the source is the body"),
+    Column("parameter_style", comment="PANDAS or ARROW; NULL for a call for each row"),
+    Column("deterministic", "boolean", "whether it returns the same value for the same arguments"),
+    Column("comment", comment="its comment"),
+    Column("owner", comment="the user of the engine that created it"),
+    Column("created", "timestamp", "when it was created or last replaced"),
+    Column("source", comment="its Python source"),
+)
+
+
+def create_function(manager: Manager, statement: CreateFunction, session: UserSession) -> Table:
+    """Create or replace a function. Raises StatementError INVALID_FUNCTION, FUNCTION_ALREADY_EXISTS."""
+    schema, name = manager.engine.qualify_function(statement, session)
+    existing = manager.functions.get(schema, name)
+    if existing is not None and not statement.or_replace:
+        if statement.if_not_exists:
+            return _result(existing, "A function with this name already exists.")
+        raise already_exists(existing).at(statement.place)
+    function = manager.engine.check_function(statement, schema, name, session)
+    try:
+        manager.functions.add(function, replace=statement.or_replace)
+    except StatementError as error:
+        raise error.at(statement.place) from None
+    hidden = manager.engine.hides_function(name)
+    return _result(
+        function,
+        join_sentences(
+            "Replaced." if existing is not None else "Created.",
+            f"A built-in function has the same name; call this one as {function.qualified_name}." if hidden else "",
+            _describe_users(manager, function) if existing is not None else "",
+        ),
+    )
+
+
+def _describe_users(manager: Manager, function: Function) -> str:
+    """Return a sentence about the live jobs that call a function in its previous form."""
+    users = sorted(
+        view.job.name
+        for view in manager.registry.live()
+        if any(
+            used.name.casefold() == function.qualified_name.casefold() and used.fingerprint != function.fingerprint
+            for used in view.job.plan.analysis.functions
+        )
+    )
+    if not users:
+        return ""
+    jobs = f"The job {users[0]} was" if len(users) == 1 else f"The jobs {', '.join(users)} were"
+    return f"{jobs} created with the previous function. CREATE OR REPLACE JOB changes to the new one."
+
+
+def drop_function(manager: Manager, schema: str, name: str, if_exists: bool) -> None:
+    """Drop a function. Raises StatementError FUNCTION_NOT_FOUND."""
+    if not manager.functions.remove(schema, name) and not if_exists:
+        raise StatementError("FUNCTION_NOT_FOUND", f"There is no function named {schema}.{name}.")
+
+
+def functions_relation(manager: Manager) -> Iterator[tuple[Value, ...]]:
+    """Return the rows of the functions in Python."""
+    for each in manager.functions.all():
+        yield (
+            each.schema,
+            each.name,
+            "TABLE" if each.returns_table else "SCALAR",
+            each.parameters_text,
+            each.returns_text,
+            "PYTHON",
+            each.handler,
+            each.style.value if each.style is not None else None,
+            each.deterministic,
+            each.comment,
+            each.owner,
+            each.created,
+            each.source,
+        )
+
+
+def _result(function: Function, message: str) -> Table:
+    return Table(RESULT_COLUMNS, ((function.qualified_name, message),))
