@@ -2,9 +2,9 @@
 
 The extension has a callback for the columns of a statement and another for its rows, so that parsing has no side
 effect. Further callbacks return the rows of a relation, check a topic that a Spark statement is about to read or write,
-find the jobs that use a table, and drop a function in Python. A waiting statement is cancelled when Spark interrupts its
-thread. Errors keep condition, SQLSTATE and position in every client; an error of Spark is passed back as the same Java
-object.
+find the jobs that use a table, and drop a function in Python. A waiting statement is cancelled when Spark interrupts
+its thread. Errors keep condition, SQLSTATE and position in every client; an error of Spark is passed back as the same
+Java object.
 """
 
 from __future__ import annotations
