@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
-from jetsql.language.tokens import Token, tokens
-from jetsql.language.with_clause import verb_after_with
+from jetsql.language.tokens import Token, tokens, verb_after_with
 
 # The number of tokens that decide: EXPLAIN EXTENDED CREATE OR REPLACE JOB, and one more.
 LEAD: Final = 7

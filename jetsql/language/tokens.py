@@ -9,8 +9,9 @@ token up to the end of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum, auto
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from jetsql.errors import Span
@@ -150,3 +151,26 @@ def _comment_end(text: str, position: int) -> int | None:
 def _dollars_end(text: str, tag: str, position: int) -> int | None:
     closing = text.find(tag, position)
     return None if closing < 0 else closing + len(tag)
+
+
+def top_level(found: Sequence[Token]) -> Iterator[int]:
+    """Yield the indexes of the tokens outside of parentheses; the parentheses themselves count as outside."""
+    depth = 0
+    for index, token in enumerate(found):
+        if token.text == ")":
+            depth = max(depth - 1, 0)
+        if depth == 0:
+            yield index
+        if token.text == "(":
+            depth += 1
+
+
+def verb_after_with(found: Sequence[Token]) -> int | None:
+    """Return the index of the verb of a statement that begins with WITH, or None when the statement ends before it."""
+    for before, index in pairwise(top_level(found)):
+        token = found[index]
+        if token.text == ";":
+            return None
+        if found[before].text == ")" and token.word not in ("AS", "MAX") and token.text not in (",", "("):
+            return index
+    return None

@@ -33,7 +33,7 @@ from tests.support.server_engine import ServedEngine
 PROGRAM = ROOT / "tests" / "support" / "programs" / "client_only.py"
 ENGINE_PACKAGES = (
     *("check", "embedded", "engine", "server"),
-    *("jobs.lifecycle", "jobs.manager", "jobs.statements", "jobs.store"),
+    *("jobs.functions", "jobs.lifecycle", "jobs.manager", "jobs.statements", "jobs.store"),
 )
 EXTRAS = {
     "jetsql.client.arrow_stream": "pyarrow",

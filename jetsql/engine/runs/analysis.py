@@ -60,9 +60,9 @@ class ResolvedBody:
     query: Any
     """The resolved query to run, a LogicalPlan of Spark."""
     batch_part: Any
-    """What runs over the rows of each batch of the query, a BatchPart of the Java module, or None."""
+    """The part that runs over the rows of each batch of the query, a BatchPart of the Java module, or None."""
     unchecked_by_spark: bool
-    """Whether Spark's check of the query has to be off at its start, because it refuses what the query may do."""
+    """The query needs Spark's own check to be off at its start, which would refuse it."""
     static_locations: tuple[str, ...]
     """The locations of the tables that the query reads in addition to its streams."""
 

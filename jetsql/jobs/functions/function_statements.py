@@ -10,6 +10,7 @@ from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.function_registry import already_exists
 from jetsql.jobs.model.function import Function
+from jetsql.jobs.model.redaction import redact_urls
 from jetsql.language.statement import CreateFunction
 from jetsql.resultset import Column, Table, Value
 
@@ -96,7 +97,7 @@ def functions_relation(manager: Manager) -> Iterator[tuple[Value, ...]]:
             each.comment,
             each.owner,
             each.created,
-            each.source,
+            redact_urls(each.source),
         )
 
 

@@ -171,7 +171,7 @@ class Analysis:
     operators: tuple[Operator, ...] = ()  # the stateful operators, in their order (streaming only)
     rewrites: tuple[Rewrite, ...] = ()  # the rules that made operators of the query
     batch_part: str = field(default="", compare=False)
-    """What runs as a batch query over the rows of each batch, a phrase; empty when the whole query is streamed."""
+    """The part that runs as a batch query over the rows of each batch, a phrase; empty if all of it is streamed."""
     kept_state: tuple[str, ...] = field(default=(), compare=False)
     """The state that no watermark removes, as phrases."""
     functions: tuple[UsedFunction, ...] = ()  # the functions in Python that it calls, by name

@@ -250,7 +250,6 @@ def test_overwrite_is_complete_mode() -> None:
     ("of", "reason"),
     [
         (analysis(), "no aggregate"),
-        (replace(COUNTS, waits_for_watermark=True), "watermark"),
         (replace(COUNTS, sink=sink(partition_columns=("day",))), "partitioned"),
         (replace(COUNTS, sink=sink(replaces_whole_table=False)), "as a whole"),
     ],

@@ -66,6 +66,7 @@ def w(tmp_path: Path) -> Iterator[World]:
     with world(tmp_path, engine) as w:
         job_id = w.make("j", OPTIONS, body=OLD_BODY)
         w.sql("CREATE SNAPSHOT s FOR JOB j")
+        w.sql(f"CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS $$ return len('{url('function')}') $$")
         engine.prepare_errors = [OSError(f"{SECRET}new-option is no password for {url('prepared')}")]
         with raises(StatementError, match="is no password for"):
             w.run(UPDATE)
@@ -115,6 +116,7 @@ PLACES: dict[str, tuple[Callable[[World], str], int, str]] = {
     # As SHOW JOBS and SHOW CREATE JOB.
     "jetsql.jobs": (in_relation("jobs"), 9, "at jdbc:shop://***@host/shop again."),
     "jetsql.snapshots": (in_relation("snapshots"), 1, "SELECT id FROM STREAM src -- jdbc:shop://"),
+    "jetsql.functions": (in_relation("functions"), 1, "'f'"),
     "jetsql.job_history": (in_relation("job_history"), 6, "is no password for jdbc:shop://"),
     "jetsql.metrics": (in_relation("metrics"), 0, "'j'"),
     "jetsql.members": (in_relation("members"), 0, "'driver'"),
