@@ -178,7 +178,7 @@ def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
         return _acceptable_one(STRINGS & accepted, state) or _STRAY
     if token.kind is Kind.NUMBER and token.text.isdecimal() and "WHOLE_NUMBER" in accepted:
         return "WHOLE_NUMBER"
-    return _MARK_TERMINALS.get(token.text, _STRAY) if token.kind is Kind.SYMBOL else _STRAY
+    return _MARK_TERMINALS.get(token.text, _STRAY)
 
 
 def _begins_run(terminal: str, token: lexis.Token) -> bool:

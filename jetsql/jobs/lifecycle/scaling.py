@@ -90,7 +90,7 @@ def initial_quorum(plan: Plan, member_count: int) -> int:
 
 def raised_quorum(job: Job, member_count: int) -> int:
     """Return the job's quorum with this number of members, never less than before."""
-    return max(job.quorum, initial_quorum(job.plan, member_count)) if job.plan.split_brain_protection else job.quorum
+    return max(job.quorum, initial_quorum(job.plan, member_count))
 
 
 def required_members(job: Job) -> int:

@@ -100,6 +100,7 @@ def _situations() -> Iterator[tuple[str, Job]]:
     for _, goal in STATES:
         if goal is not None:
             yield f"COMPLETING to {goal.value}, failed", job(X, goal, cause=IN_BATCH, run_ended=True)
+    yield "COMPLETING to UPDATE after an error", job(X, StopGoal.UPDATE, attempts=2, cause=HURT)
     yield "COMPLETING to suspend instead of an update", job(X, StopGoal.SUSPEND, pending_version=version())
     yield "COMPLETING to restart instead of an update", job(X, StopGoal.RESTART, pending_version=version())
     yield (

@@ -248,6 +248,7 @@ ALL_OPTIONS = (
 )
 KINDS: dict[str, tuple[Analysis, str, str]] = {
     "plain": (analysis(), "", INSERT),
+    "partitioned": (analysis(sink=sink(partition_columns=("day", "hour"))), "", INSERT),
     "batch": (analysis(streaming=False, sources=(), modes={}), "", INSERT),
     "all options": (analysis(), ALL_OPTIONS, INSERT),
     "available now": (analysis(), "'trigger' = 'availableNow'", INSERT),
