@@ -24,6 +24,8 @@ PACKAGES = (
     "kafka",
     "stream",
     "rows",
+    "rewrites",
+    "functions",
     "sql",
 )
 PYTHON_NAMES_THEM = tuple(f"{package}." for package in PACKAGES)

@@ -194,7 +194,7 @@ def _progress(manager: Manager, view: JobView) -> str:
 def describe_notes(body: Body, plan: Plan) -> Iterator[str]:
     """Return, as sentences, what the query does that a user may not expect of it."""
     yield from _single_read(body, plan)
-    yield from (rewrite.caution for rewrite in plan.analysis.rewrites if rewrite.caution)
+    yield from dict.fromkeys(rewrite.caution for rewrite in plan.analysis.rewrites if rewrite.caution)
     if plan.analysis.kept_state:
         yield f"State that nothing removes: {'; '.join(dict.fromkeys(plan.analysis.kept_state))}."
 

@@ -56,8 +56,8 @@ def decisions(plan: Plan) -> Iterator[str]:
     if plan.analysis.streaming:
         yield f"Trigger:     {describe_trigger(plan)}"
         yield f"Output mode: {plan.output_mode.value if plan.output_mode is not None else ''}"
-        for rewrite in plan.analysis.rewrites:
-            yield f"Rewritten:   {rewrite.meaning}"
+        for meaning in dict.fromkeys(rewrite.meaning for rewrite in plan.analysis.rewrites):
+            yield f"Rewritten:   {meaning}"
         if plan.analysis.batch_part:
             yield f"In batches:  {plan.analysis.batch_part}"
         yield f"State:       {'; '.join(plan.analysis.operator_texts) or 'none'}"

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.CreateStruct;
 import org.apache.spark.sql.catalyst.expressions.EvalMode;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.KnownFloatingPointNormalized;
 import org.apache.spark.sql.catalyst.expressions.Size;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression$;
@@ -16,10 +17,14 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Complete$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.FractionalType;
 import scala.Option;
 
 /** Replaces `count(DISTINCT x)` by the size of a set, and leaves DISTINCT out of min and max. */
@@ -58,10 +63,25 @@ final class DistinctAggregates implements RewriteRule {
   private static boolean isRewritable(Expression node) {
     if (!(node instanceof AggregateExpression aggregate) || !aggregate.isDistinct()) return false;
     var function = aggregate.aggregateFunction();
-    return function instanceof Count
-        || function instanceof Min
-        || function instanceof Max
-        || function instanceof CollectSet;
+    if (function instanceof Count count)
+      return Plans.list(count.children()).stream().allMatch(DistinctAggregates::hasSets);
+    return function instanceof Min || function instanceof Max || function instanceof CollectSet;
+  }
+
+  /**
+   * Returns whether a set takes the values as equal that count(DISTINCT) does: not for collations.
+   */
+  private static boolean hasSets(Expression value) {
+    return UnsafeRowUtils.isBinaryStable(value.dataType());
+  }
+
+  /**
+   * Returns the value with one form of zero and one of NaN, as count(DISTINCT) compares numbers.
+   */
+  private static Expression normalized(Expression value) {
+    return value.dataType() instanceof FractionalType && !(value.dataType() instanceof DecimalType)
+        ? new KnownFloatingPointNormalized(new NormalizeNaNAndZero(value))
+        : value;
   }
 
   private static Expression rewrite(AggregateExpression aggregate, Uses uses) {
@@ -76,9 +96,10 @@ final class DistinctAggregates implements RewriteRule {
             .formatted(Plans.texts(count.children())));
     // A set ignores NULL, as count does. count(DISTINCT a, b) ignores rows with any NULL.
     var filter = aggregate.filter();
-    Expression value = values.get(0);
+    var value = normalized(values.get(0));
     if (values.size() > 1) {
-      value = CreateStruct.create(Sequences.of(values));
+      var fields = values.stream().map(DistinctAggregates::normalized).toList();
+      value = CreateStruct.create(Sequences.of(fields));
       for (var each : values) {
         var isPresent = new IsNotNull(each);
         filter = Option.apply(filter.isEmpty() ? isPresent : new And(filter.get(), isPresent));

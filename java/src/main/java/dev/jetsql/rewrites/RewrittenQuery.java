@@ -32,7 +32,7 @@ public record RewrittenQuery(LogicalPlan query, BatchPart batchPart, List<Applie
   /** Returns the query for the first of the output modes in which it can run. */
   public static RewrittenQuery of(SparkSession session, LogicalPlan query, List<OutputMode> modes) {
     var asWritten = new RewrittenQuery(query, null, List.of());
-    if (!query.isStreaming() || !readsStreamTwice(query) && asWritten.runs(session, modes))
+    if (!query.isStreaming() || (!readsStreamTwice(query) && asWritten.runs(session, modes)))
       return asWritten;
     var prepared = prepare(query);
     var separated = new RewrittenQuery(prepared, null, List.of());

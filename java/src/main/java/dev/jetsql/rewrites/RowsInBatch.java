@@ -47,7 +47,7 @@ final class RowsInBatch {
       var types = isLeft ? STREAM_ON_LEFT : STREAM_ON_RIGHT;
       return types.contains(join.joinType().sql()) ? child : null;
     }
-    var isKept = ROW_BY_ROW.contains(kind(node)) || REFUSED.contains(kind(node)) && isLeft;
+    var isKept = ROW_BY_ROW.contains(kind(node)) || (REFUSED.contains(kind(node)) && isLeft);
     return isKept ? child : null;
   }
 }

@@ -103,7 +103,7 @@ final class WindowBounds implements RewriteRule {
     if (node instanceof AttributeReference column) return marks.containsKey(column.exprId());
     if (!(node instanceof Alias alias)) return false;
     return isBound(alias.child())
-        || alias.child() instanceof Attribute column && marks.containsKey(column.exprId());
+        || (alias.child() instanceof Attribute column && marks.containsKey(column.exprId()));
   }
 
   private static Expression mark(Expression node, Map<ExprId, Metadata> marks) {
