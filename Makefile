@@ -9,17 +9,13 @@ FAST := -m "not spark and not slow" -n 3 --dist worksteal
 SPARK := -m "spark and not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 SLOW := -m slow -n 0 --durations=20
 
-# The tests without Spark use the time in which those with Spark wait. Their output follows in one piece.
-BESIDE := -n 2
-FAST_OUTPUT := build/test-fast.txt
-
-.PHONY: help java demo demo-orders demo-scaling docs test test-all test-fast test-spark test-beside test-clients bench faults release clean environment
+.PHONY: help java demo demo-orders demo-scaling docs test test-all test-fast test-clients bench faults release clean environment
 
 help:
 	@echo "make demo          jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
 	@echo "make demo-scaling  a cluster on this machine: a member joins, one is killed, every row is counted (two minutes)"
 	@echo "make demo-orders   orders through Kafka: totals exactly once, alerts at once, Kafka killed (a minute and a half)"
-	@echo "make test          the tests that must pass before a change lands (twelve minutes on two cores)"
+	@echo "make test          the tests that must pass before a change lands (a quarter of an hour at most)"
 	@echo "make test-all      make test, the slow tests, a search by the property tests, a mutation test, make test-clients,"
 	@echo "                   make faults (an hour and more)"
 	@echo "make test-fast     the tests that start neither Spark nor PostgreSQL"
@@ -52,14 +48,7 @@ demo-orders:
 test:
 	@tools/prepare java postgresql
 	@-$(PYTHON) -m tools.class_archive
-	@$(MAKE) --no-print-directory --keep-going --jobs=2 test-spark test-beside
-
-test-spark:
-	@$(PYTHON) -m pytest $(SPARK)
-
-test-beside:
-	@mkdir -p $(dir $(FAST_OUTPUT))
-	@$(PYTHON) -m pytest $(FAST) $(BESIDE) >$(FAST_OUTPUT) 2>&1; code=$$?; cat $(FAST_OUTPUT); exit $$code
+	@$(PYTHON) -m pytest $(FAST); fast=$$?; $(PYTHON) -m pytest $(SPARK) && exit $$fast
 
 test-all: test
 	@JETSQL_HYPOTHESIS=search JETSQL_OPENAPI_EXAMPLES=300 $(PYTHON) -m pytest $(FAST)

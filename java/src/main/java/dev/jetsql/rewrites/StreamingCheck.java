@@ -1,5 +1,6 @@
 package dev.jetsql.rewrites;
 
+import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import java.util.UUID;
@@ -100,7 +101,8 @@ public final class StreamingCheck {
       var plan = physicalPlan(session, query, mode);
       return mode.equals(OutputMode.Append()) ? unclosedGroups(plan) : null;
     } catch (Exception e) { // a Scala method declares no checked exception
-      return message(e);
+      if (e instanceof AnalysisException) return message(e);
+      throw Exceptions.raise(e); // not about streams, such as a constant that cannot be cast
     }
   }
 
