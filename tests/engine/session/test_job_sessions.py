@@ -43,7 +43,7 @@ def test_a_job_keeps_time_zone_and_schema(source: Sql) -> None:
 
 def test_a_job_has_settings_of_its_own(source: Sql) -> None:
     body = "INSERT INTO sink SELECT CAST('x' AS INT), name FROM STREAM src"
-    assert source.error(f"CREATE JOB strict {FAST} AS {body}").condition == "CAST_INVALID_INPUT"
+    assert source.error(f"CREATE JOB strict {FAST} AS {body}").condition == "JETSQL.JOB_FAILED"
     options = "OPTIONS ('spark.sql.ansi.enabled' = 'false', 'snapshotIntervalMillis' = '100')"
     source(f"CREATE JOB lenient {options} AS {body}")
     assert source("SELECT * FROM sink") == [(None, "a")]
