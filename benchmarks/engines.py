@@ -28,6 +28,10 @@ class Bench:
         """Run a statement directly in the engine, without Spark's parser, and return its rows."""
         return list(self.engine.run(text).rows)
 
+    def collect_garbage(self) -> None:
+        """Collect the garbage of the previous run, so that the next run does not pay for it."""
+        self.engine.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]
+
 
 @contextmanager
 def bench(master: str, memory: str, conf: Mapping[str, str] | None = None) -> Iterator[Bench]:

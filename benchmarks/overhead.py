@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from benchmarks.contents import Contents, contents, require_equal
+from benchmarks.contents import Contents, contents
 from benchmarks.engines import Bench, bench, confs_by_hand
+from benchmarks.pairs import Pair, measure_pairs
 from benchmarks.reporting import Goal, figure, figures, introduce, middle, say, table, text
 
 GOAL = Goal(least=0.98)
@@ -118,7 +118,7 @@ class Contest:
         if load.watermark:
             source += f" WATERMARK at DELAY OF INTERVAL {load.watermark}"
         run(f"CREATE TABLE sink_{self._name} ({load.sink}) USING parquet")
-        self._settle()
+        self._bench.collect_garbage()
         began = time.perf_counter()
         run(
             f"CREATE JOB {self._name} OPTIONS ('trigger' = 'availableNow', 'processingGuarantee' = 'exactlyOnce')\n"
@@ -134,7 +134,7 @@ class Contest:
         """Run the workload by hand."""
         folder = self._bench.folder / self._name
         sink, checkpoint = folder / "by-hand", folder / "checkpoint"
-        self._settle()
+        self._bench.collect_garbage()
         began = time.perf_counter()
         writer = self._by_hand().writeStream.format("parquet").outputMode("append").trigger(availableNow=True)
         writer.option("checkpointLocation", str(checkpoint)).start(str(sink)).awaitTermination()
@@ -153,40 +153,8 @@ class Contest:
         stream.createOrReplaceTempView("source")
         return self._hand.sql(load.query.format(source="source"))
 
-    def _settle(self) -> None:
-        """Collect the garbage of the previous run, so that the next run does not pay for it."""
-        self._bench.engine.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]
 
-
-@dataclass(frozen=True)
-class Pair:
-    """One run of each variant."""
-
-    job: Measured
-    """The run as a job."""
-    hand: Measured
-    """The run by hand."""
-
-    @property
-    def ratio(self) -> float:
-        """Return the ratio of the rows per second, the job's to those by hand."""
-        return self.hand.seconds / self.job.seconds
-
-
-def pairs(contest: Contest, warm_ups: int, count: int) -> Iterator[Pair]:
-    """Yield the measured pairs. Raises ClickException when the two runs of a pair wrote different rows."""
-    for number in range(-warm_ups, count):
-        if number % 2:
-            hand = contest.hand()
-            pair = Pair(contest.job(), hand)
-        else:
-            pair = Pair(contest.job(), contest.hand())
-        require_equal({"job": pair.job.written, "by hand": pair.hand.written})
-        if number >= 0:
-            yield pair
-
-
-def report(load: Workload, measured: list[Pair]) -> float:
+def report(load: Workload, measured: list[Pair[Measured]]) -> float:
     """Print the pairs of a workload and return the median of their ratios."""
     say(f"{load.name}: {load.rows:,} rows in {load.batches} batches of {load.rows_in_file * load.files_in_batch:,}")
     rows = [
@@ -225,7 +193,7 @@ def main(count: int, warm_ups: int, names: tuple[str, ...], master: str, memory:
                 continue
             contest = Contest(engine, load)
             contest.prepare()
-            ratios[load.name] = report(load, list(pairs(contest, warm_ups, count)))
+            ratios[load.name] = report(load, list(measure_pairs(contest.job, contest.hand, warm_ups, count)))
     rows = ((name, figure(ratio), GOAL.describe(ratio)) for name, ratio in ratios.items())
     table((text("workload"), *figures("median ratio"), text("goal")), rows)
 

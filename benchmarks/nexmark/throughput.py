@@ -17,12 +17,13 @@ from typing import Any
 
 import click
 
-from benchmarks.contents import Contents, contents, require_equal
+from benchmarks.contents import Contents, contents
 from benchmarks.engines import Bench, bench, confs_by_hand
 from benchmarks.nexmark.by_hand import ByHand
 from benchmarks.nexmark.events import Events
 from benchmarks.nexmark.query import load
 from benchmarks.nexmark.workload import STREAM, Workload
+from benchmarks.pairs import Pair, measure_pairs
 from benchmarks.reporting import Goal, figure, figures, introduce, middle, say, table, text
 
 GOAL = Goal(least=1.0)
@@ -52,21 +53,6 @@ class Measured:
     """The largest state of its batches."""
 
 
-@dataclass(frozen=True)
-class Pair:
-    """One run of each variant."""
-
-    job: Measured
-    """The run as a job."""
-    hand: Measured
-    """The run by hand."""
-
-    @property
-    def ratio(self) -> float:
-        """Return the ratio of the events per second, the job's to those by hand."""
-        return self.hand.seconds / self.job.seconds
-
-
 class Contest:
     """The two variants of the queries over one set of events."""
 
@@ -88,23 +74,15 @@ class Contest:
         self._workload.create()
         self._hand.create_views()
 
-    def pairs(self, name: str, warm_ups: int, count: int) -> Iterator[Pair]:
+    def pairs(self, name: str, warm_ups: int, count: int) -> Iterator[Pair[Measured]]:
         """Yield the measured pairs. Raises ClickException when a run wrote other rows than batch or its counterpart."""
-        for number in range(-warm_ups, count):
-            if number % 2:
-                hand = self.by_hand(name)
-                pair = Pair(self.job(name), hand)
-            else:
-                pair = Pair(self.job(name), self.by_hand(name))
-            require_equal({"job": pair.job.written, "by hand": pair.hand.written})
-            if number >= 0:
-                yield pair
+        return measure_pairs(lambda: self.job(name), lambda: self.by_hand(name), warm_ups, count)
 
     def job(self, name: str) -> Measured:
         """Run a query as a job."""
         query = load(name)
         self._workload.create_sink(query)
-        self._settle()
+        self._bench.collect_garbage()
         began = time.perf_counter()
         self._workload.start(query)
         self._workload.wait(query)
@@ -122,7 +100,7 @@ class Contest:
 
     def by_hand(self, name: str) -> Measured:
         """Run a query by hand."""
-        self._settle()
+        self._bench.collect_garbage()
         began = time.perf_counter()
         progress = self._hand.run(name)
         seconds = time.perf_counter() - began
@@ -136,10 +114,6 @@ class Contest:
         )
         return State(int(rows or 0), int(memory or 0))
 
-    def _settle(self) -> None:
-        """Collect the garbage of the previous run, so that the next run does not pay for it."""
-        self._bench.engine.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]
-
 
 def _largest(progress: list[dict[str, Any]]) -> State:
     operators = [batch["stateOperators"] for batch in progress]
@@ -149,7 +123,7 @@ def _largest(progress: list[dict[str, Any]]) -> State:
     )
 
 
-def report(events: Events, measured: Mapping[str, list[Pair]]) -> None:
+def report(events: Events, measured: Mapping[str, list[Pair[Measured]]]) -> None:
     """Print the medians of each query."""
     rows = []
     for name, pairs in measured.items():

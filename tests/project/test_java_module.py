@@ -22,9 +22,9 @@ PACKAGES = (
     "endpoints",
     "kafka.transactions",
     "kafka",
+    "rewrites",
     "stream",
     "rows",
-    "rewrites",
     "functions",
     "sql",
 )

@@ -516,7 +516,7 @@ _ON_ONE_LINE = [
 
 
 def test_a_text_that_differs_long_before_the_cursor_is_read_again() -> None:
-    """What was read of the text before is kept for the next key. The tokens at the cursor are at the same places."""
+    """Read the text again although the tokens at the cursor are at the places of the text that was read before."""
     columns, conditions = ", ".join(["1"] * 200), "1 = 1 AND " * 100
     found = [at(f"SELECT {columns} FROM {table} WHERE {conditions}|") for table in ("orders    ", "big_orders")]
     names = [{each.text for each in offered if each.kind is CandidateKind.COLUMN} for offered in found]

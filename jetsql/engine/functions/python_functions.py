@@ -31,6 +31,7 @@ from jetsql.engine.functions.python_source import Definition, Problem
 from jetsql.engine.jvm.java_classes import java
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.function import CATALOG, Function, FunctionColumn
+from jetsql.jobs.model.job import quoted_name
 from jetsql.language.statement import ColumnText, CreateFunction
 
 _CHECK_SECONDS: Final = 60.0
@@ -334,11 +335,7 @@ def _listed(title: str, lines: list[str]) -> list[str]:
 
 
 def _columns_ddl(function: Function) -> str:
-    return ", ".join(f"{_quoted(each.name)} {each.type}" for each in function.returns)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    return ", ".join(f"{quoted_name(each.name)} {each.type}" for each in function.returns)
 
 
 def _invalid(message: str, place: Span | None = None, hint: str = "") -> StatementError:

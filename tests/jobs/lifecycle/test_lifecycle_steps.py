@@ -1,4 +1,4 @@
-"""What each event does to jobs in many situations, as golden files: the job, the actions and the texts that users read.
+"""Apply each event to jobs in many situations. Golden files have the job, the actions and the texts that users read.
 
 A line has the situations in which the event has this effect, and the effect: the row of the history in quotes, the
 reply to the statement, the actions, and the fields of the job that change. An event that does nothing has no line.

@@ -298,7 +298,7 @@ def test_a_limit_of_a_result_that_is_given_out_whole_can_be_spread() -> None:
 
 
 def test_a_version_is_stored_whole(w: World) -> None:
-    """What is needed to go back is in the store, not in memory."""
+    """Read from the store, and not from memory, everything that a way back needs."""
     job_id = w.make()
     w.engine.quiet = True
     w.in_background(UPDATE)

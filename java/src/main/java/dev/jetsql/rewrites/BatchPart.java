@@ -1,15 +1,9 @@
 package dev.jetsql.rewrites;
 
 import dev.jetsql.common.PartialFunctions;
-import dev.jetsql.common.Sequences;
-import java.util.ArrayList;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.Dataset;
-import scala.collection.immutable.Seq;
 
 /** The part of a body that runs as a batch query over the rows of each batch of its stream. */
 public final class BatchPart {
@@ -39,20 +33,11 @@ public final class BatchPart {
   /** Returns the body's result for a batch. rows: the batch's rows of the stream */
   public Dataset<Row> apply(Dataset<Row> rows) {
     var given = rows.queryExecution().analyzed();
-    var streamed = renameColumns(given, stream.output());
+    var streamed = Plans.withColumns(given, stream.output());
     var plan =
         body.transformDown(
             PartialFunctions.<LogicalPlan, LogicalPlan>of(
                 node -> node == stream, node -> streamed));
     return Dataset.ofRows(rows.sparkSession(), plan);
-  }
-
-  /** Returns rows whose columns have other names and ids. */
-  private static LogicalPlan renameColumns(LogicalPlan rows, Seq<Attribute> names) {
-    var columns = new ArrayList<NamedExpression>();
-    for (int i = 0; i < names.size(); i++) {
-      columns.add(Plans.renamed(rows.output().apply(i), names.apply(i)));
-    }
-    return new Project(Sequences.of(columns), rows);
   }
 }

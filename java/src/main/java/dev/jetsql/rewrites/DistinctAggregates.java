@@ -2,6 +2,7 @@ package dev.jetsql.rewrites;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.rewrites.RewriteRule.Uses;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.CreateStruct;
@@ -28,19 +29,11 @@ import org.apache.spark.sql.types.FractionalType;
 import scala.Option;
 
 /** Replaces `count(DISTINCT x)` by the size of a set, and leaves DISTINCT out of min and max. */
-final class DistinctAggregates implements RewriteRule {
-  @Override
-  public String name() {
-    return "distinct aggregates";
-  }
+final class DistinctAggregates {
+  private DistinctAggregates() {}
 
-  @Override
-  public int version() {
-    return 1;
-  }
-
-  @Override
-  public LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
+  /** Applies the rule, see {@link RewriteRule.Rewrite}. */
+  static LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
     return Plans.transformStreams(
         query,
         node ->

@@ -1,6 +1,9 @@
 package dev.jetsql.rewrites;
 
 import dev.jetsql.common.Sequences;
+import dev.jetsql.rewrites.RewriteRule.Uses;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
@@ -13,38 +16,26 @@ import scala.Option;
  * Replaces DISTINCT and UNION: by Deduplicate in append mode, which returns a row when it first
  * arrives, and by an aggregate in complete mode.
  */
-final class DistinctRows implements RewriteRule {
-  @Override
-  public String name() {
-    return "distinct rows";
-  }
+final class DistinctRows {
+  private DistinctRows() {}
 
-  @Override
-  public int version() {
-    return 1;
-  }
-
-  @Override
-  public LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
+  /** Applies the rule, see {@link RewriteRule.Rewrite}. */
+  static LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
     return Plans.transformStreams(
-        query,
-        node -> {
-          if (!(node instanceof Distinct distinct)) return node;
-          var child = distinct.child();
-          var columns =
-              Plans.list(child.output()).stream().map(NamedExpression.class::cast).toList();
-          if (!mode.equals(OutputMode.Append())) {
-            return new Aggregate(
-                Sequences.of(
-                    Plans.list(child.output()).stream()
-                        .map(each -> (org.apache.spark.sql.catalyst.expressions.Expression) each)
-                        .toList()),
-                Sequences.of(columns),
-                child,
-                Option.empty());
-          }
-          uses.add("DISTINCT keeps the first of equal rows; state: every distinct row");
-          return new Deduplicate(child.output(), child, Option.empty());
-        });
+        query, node -> node instanceof Distinct distinct ? rewrite(distinct, mode, uses) : node);
+  }
+
+  private static LogicalPlan rewrite(Distinct distinct, OutputMode mode, Uses uses) {
+    var child = distinct.child();
+    if (mode.equals(OutputMode.Append())) {
+      uses.add("DISTINCT keeps the first of equal rows; state: every distinct row");
+      return new Deduplicate(child.output(), child, Option.empty());
+    }
+    var columns = Plans.list(child.output());
+    return new Aggregate(
+        Sequences.of(List.<Expression>copyOf(columns)),
+        Sequences.of(List.<NamedExpression>copyOf(columns)),
+        child,
+        Option.empty());
   }
 }

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Splits a body of INSERT OVERWRITE: the stream runs to its first aggregate in complete mode, and
@@ -32,19 +31,11 @@ final class FirstAggregate {
         && !Plans.aggregatesStream(aggregate.child())) {
       lowest.add(aggregate);
     } else {
-      node.children()
-          .foreach(
-              child -> {
-                collect(child, lowest);
-                return null;
-              });
+      Plans.list(node.children()).forEach(child -> collect(child, lowest));
     }
   }
 
   private static int countStreams(LogicalPlan plan) {
-    return (int)
-        CollectionConverters.asJava(plan.collectLeaves()).stream()
-            .filter(LogicalPlan::isStreaming)
-            .count();
+    return (int) Plans.list(plan.collectLeaves()).stream().filter(LogicalPlan::isStreaming).count();
   }
 }

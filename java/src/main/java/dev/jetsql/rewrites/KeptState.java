@@ -9,8 +9,6 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreSaveExec;
 import org.apache.spark.sql.execution.streaming.operators.stateful.StreamingDeduplicateExec;
@@ -21,7 +19,7 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /** Finds the state of a streaming query that no watermark removes. */
-public final class KeptState {
+final class KeptState {
   private final OutputMode mode;
   private final List<String> kept = new ArrayList<>();
   private final Map<ExprId, Expression> definitions = new HashMap<>();
@@ -30,15 +28,9 @@ public final class KeptState {
     this.mode = mode;
   }
 
-  /** Returns a phrase for each operator whose state grows for ever in the output mode. */
-  public static List<String> describe(SparkSession session, LogicalPlan query, OutputMode mode) {
+  /** Returns a phrase for each operator of a plan whose state grows for ever in the output mode. */
+  static List<String> describe(SparkPlan plan, OutputMode mode) {
     var found = new KeptState(mode);
-    SparkPlan plan;
-    try {
-      plan = StreamingCheck.physicalPlan(session, query, mode);
-    } catch (RuntimeException e) { // of a value, see StreamingCheck; the job's run reports it
-      return List.of();
-    }
     found.readDefinitions(plan);
     found.collect(plan);
     return found.kept;
@@ -54,20 +46,16 @@ public final class KeptState {
   private void collect(SparkPlan node) {
     if (node instanceof StateStoreSaveExec save) {
       if (!save.keyExpressions().isEmpty()
-          && (mode.equals(OutputMode.Complete()) || !hasWatermark(save.keyExpressions()))) {
+          && (mode.equals(OutputMode.Complete()) || !Plans.hasWatermark(save.keyExpressions()))) {
         kept.add("each group by " + names(save.keyExpressions()));
       }
     } else if (node instanceof StreamingDeduplicateExec duplicates) {
-      if (!hasWatermark(duplicates.keyExpressions()))
+      if (!Plans.hasWatermark(duplicates.keyExpressions()))
         kept.add("each distinct value of " + names(duplicates.keyExpressions()));
     } else if (node instanceof StreamingSymmetricHashJoinExec join) {
       describe(join);
     }
     Plans.list(node.children()).forEach(this::collect);
-  }
-
-  private static boolean hasWatermark(Seq<Attribute> keys) {
-    return Plans.list(keys).stream().anyMatch(key -> key.metadata().contains(Plans.WATERMARK));
   }
 
   private void describe(StreamingSymmetricHashJoinExec join) {

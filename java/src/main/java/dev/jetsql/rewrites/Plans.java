@@ -26,7 +26,7 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /** Helpers for Spark's logical plans, which are Scala's classes. */
 final class Plans {
-  /** The metadata of a column that a watermark belongs to: the delay in milliseconds. */
+  /** The metadata of a column with a watermark: the delay in milliseconds. */
   static final String WATERMARK = "spark.watermarkDelayMs";
 
   private Plans() {}
@@ -42,6 +42,23 @@ final class Plans {
   /** Returns the expression under the name and the id of another one. */
   static Alias renamed(Expression value, NamedExpression as) {
     return new Alias(value, as.name(), as.exprId(), as.qualifier(), Option.empty(), Sequences.of());
+  }
+
+  /** Returns rows under other names and ids of their columns. */
+  static LogicalPlan withColumns(LogicalPlan rows, Seq<Attribute> names) {
+    var columns = new ArrayList<NamedExpression>();
+    for (int i = 0; i < names.size(); i++) {
+      columns.add(renamed(rows.output().apply(i), names.apply(i)));
+    }
+    return new Project(Sequences.of(columns), rows);
+  }
+
+  static boolean hasWatermark(Expression expression) {
+    return expression instanceof Attribute column && column.metadata().contains(WATERMARK);
+  }
+
+  static boolean hasWatermark(Seq<Attribute> columns) {
+    return list(columns).stream().anyMatch(Plans::hasWatermark);
   }
 
   /** Applies a function to the streaming nodes, first to the children of a node. */
@@ -76,7 +93,10 @@ final class Plans {
     var children = new ArrayList<LogicalPlan>();
     for (var child : list(node.children())) {
       var read = readColumns(child);
-      children.add(Collections.disjoint(seen, read) ? child : withNewReads(child));
+      children.add(
+          Collections.disjoint(seen, read)
+              ? child
+              : withColumns(withNewIds(child), child.output()));
       seen.addAll(read);
     }
     return children.equals(list(node.children()))
@@ -91,16 +111,7 @@ final class Plans {
         .collect(Collectors.toSet());
   }
 
-  /** Returns the plan under its columns' ids, over columns with new ids. */
-  private static LogicalPlan withNewReads(LogicalPlan plan) {
-    var copy = withNewIds(plan);
-    var columns = new ArrayList<NamedExpression>();
-    for (int i = 0; i < plan.output().size(); i++) {
-      columns.add(renamed(copy.output().apply(i), plan.output().apply(i)));
-    }
-    return new Project(Sequences.of(columns), copy);
-  }
-
+  /** Returns a copy of a plan in which the columns of all nodes have new ids. */
   private static LogicalPlan withNewIds(LogicalPlan plan) {
     var ids = new HashMap<ExprId, ExprId>();
     return plan.transformAllExpressions(

@@ -1,5 +1,6 @@
 package dev.jetsql.rewrites;
 
+import java.util.Locale;
 import org.apache.spark.sql.catalyst.expressions.DenseRank;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Rank;
@@ -20,7 +21,7 @@ enum RankFunction {
 
   /** Returns the function as it is written in SQL. */
   String sql() {
-    return name().toLowerCase(java.util.Locale.ROOT) + "()";
+    return name().toLowerCase(Locale.ROOT) + "()";
   }
 
   boolean isRowNumber() {

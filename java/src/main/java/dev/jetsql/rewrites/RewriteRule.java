@@ -9,21 +9,22 @@ import org.apache.spark.sql.streaming.OutputMode;
  *
  * <p>The operators of a rule keep the state of jobs. After a release, a rule may only change
  * together with its version, and checkpoints of the older version must stay readable.
+ *
+ * @param name the name that jobs store
+ * @param version the version that jobs store
+ * @param rewrite makes the operators
  */
-interface RewriteRule {
-  /** Returns the name that jobs store. */
-  String name();
-
-  /** Returns the version that jobs store. */
-  int version();
-
-  /**
-   * Returns the rewritten query, or the same instance.
-   *
-   * @param mode the output mode in which the query is to run
-   * @param uses receives each operator that the rule makes
-   */
-  LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses);
+record RewriteRule(String name, int version, Rewrite rewrite) {
+  /** The function of a rule. */
+  interface Rewrite {
+    /**
+     * Returns the rewritten query, or the same instance.
+     *
+     * @param mode the output mode in which the query is to run
+     * @param uses receives each operator that the rule makes
+     */
+    LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses);
+  }
 
   /** Receives the operators that a rule makes, in words. */
   interface Uses {

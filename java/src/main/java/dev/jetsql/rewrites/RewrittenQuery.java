@@ -21,34 +21,49 @@ import org.apache.spark.sql.streaming.OutputMode;
  * @param query the query that runs as a stream
  * @param batchPart what runs over the rows of each batch of it, or null
  * @param rules the rules that were used, in their order
+ * @param check Spark's checks of the query
  */
-public record RewrittenQuery(LogicalPlan query, BatchPart batchPart, List<AppliedRule> rules) {
+public record RewrittenQuery(
+    LogicalPlan query, BatchPart batchPart, List<AppliedRule> rules, StreamingCheck check) {
   private static final List<RewriteRule> RULES =
-      List.of(new WindowBounds(), new TopRows(), new DistinctRows(), new DistinctAggregates());
+      List.of(
+          new RewriteRule("window bounds", 1, WindowBounds::apply),
+          new RewriteRule("top rows", 1, TopRows::apply),
+          new RewriteRule("distinct rows", 1, DistinctRows::apply),
+          new RewriteRule("distinct aggregates", 1, DistinctAggregates::apply));
 
   /** The use of a rule in a query, in words. */
   public record AppliedRule(String name, int version, String meaning, String caution) {}
 
   /** Returns the query for the first of the output modes in which it can run. */
   public static RewrittenQuery of(SparkSession session, LogicalPlan query, List<OutputMode> modes) {
-    var asWritten = new RewrittenQuery(query, null, List.of());
-    if (!query.isStreaming() || (!readsStreamTwice(query) && asWritten.runs(session, modes)))
+    var asWritten = of(session, query);
+    if (!query.isStreaming() || (!readsStreamTwice(query) && asWritten.runs(modes)))
       return asWritten;
     var prepared = prepare(query);
-    var separated = new RewrittenQuery(prepared, null, List.of());
-    if (separated.runs(session, modes)) return separated;
+    var separated = of(session, prepared);
+    if (separated.runs(modes)) return separated;
     var rowsInBatch = RowsInBatch.of(prepared);
-    if (rowsInBatch != null)
-      return new RewrittenQuery(rowsInBatch.stream(), rowsInBatch, List.of());
+    if (rowsInBatch != null) return of(session, rowsInBatch, List.of());
     for (var mode : modes) {
-      var rewritten = rewrite(prepared, mode);
-      if (rewritten.runs(session, List.of(mode))) return rewritten;
+      var rewritten = rewrite(session, prepared, mode);
+      if (rewritten.runs(List.of(mode))) return rewritten;
     }
     return asWritten;
   }
 
-  private boolean runs(SparkSession session, List<OutputMode> modes) {
-    return modes.stream().anyMatch(mode -> StreamingCheck.reason(session, query, mode) == null);
+  private static RewrittenQuery of(SparkSession session, LogicalPlan query) {
+    return new RewrittenQuery(query, null, List.of(), new StreamingCheck(session, query));
+  }
+
+  private static RewrittenQuery of(
+      SparkSession session, BatchPart batchPart, List<AppliedRule> rules) {
+    var stream = batchPart.stream();
+    return new RewrittenQuery(stream, batchPart, rules, new StreamingCheck(session, stream));
+  }
+
+  private boolean runs(List<OutputMode> modes) {
+    return modes.stream().anyMatch(mode -> check.reason(mode) == null);
   }
 
   /** Returns whether a WITH over a stream is read more than once. */
@@ -69,22 +84,22 @@ public record RewrittenQuery(LogicalPlan query, BatchPart batchPart, List<Applie
     return ColumnPruning$.MODULE$.apply(Plans.withSeparateReads(plain));
   }
 
-  private static RewrittenQuery rewrite(LogicalPlan query, OutputMode mode) {
+  private static RewrittenQuery rewrite(SparkSession session, LogicalPlan query, OutputMode mode) {
     var rules = new ArrayList<AppliedRule>();
     var plan = query;
     for (var rule : RULES) {
       plan =
-          rule.apply(
-              plan,
-              mode,
-              (meaning, caution) ->
-                  rules.add(new AppliedRule(rule.name(), rule.version(), meaning, caution)));
+          rule.rewrite()
+              .apply(
+                  plan,
+                  mode,
+                  (meaning, caution) ->
+                      rules.add(new AppliedRule(rule.name(), rule.version(), meaning, caution)));
     }
-    if (!mode.equals(OutputMode.Complete()) || StreamingCheck.logicalReason(plan, mode) == null)
-      return new RewrittenQuery(plan, null, rules);
+    var whole = new RewrittenQuery(plan, null, rules, new StreamingCheck(session, plan));
+    if (!mode.equals(OutputMode.Complete()) || whole.check.logicalReason(mode) == null)
+      return whole;
     var batchPart = FirstAggregate.split(plan);
-    return batchPart == null
-        ? new RewrittenQuery(plan, null, rules)
-        : new RewrittenQuery(batchPart.stream(), batchPart, rules);
+    return batchPart == null ? whole : of(session, batchPart, rules);
   }
 }

@@ -3,7 +3,6 @@ package dev.jetsql.rewrites;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Finds bodies that compute each row of a stream with tables alone, by joins that Spark refuses
@@ -36,10 +35,7 @@ final class RowsInBatch {
 
   /** Returns the child that is the stream, or null if the node needs more than one row of it. */
   private static LogicalPlan streamingChild(LogicalPlan node) {
-    var streams =
-        CollectionConverters.asJava(node.children()).stream()
-            .filter(LogicalPlan::isStreaming)
-            .toList();
+    var streams = Plans.list(node.children()).stream().filter(LogicalPlan::isStreaming).toList();
     if (streams.size() != 1) return null;
     var child = streams.get(0);
     var isLeft = child == node.children().head();

@@ -1,7 +1,11 @@
 package dev.jetsql.rewrites;
 
+import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker;
@@ -25,39 +29,53 @@ import scala.collection.immutable.Map$;
  * when it plans or runs the first batch.
  */
 public final class StreamingCheck {
-  private StreamingCheck() {}
+  private final SparkSession session;
+  private final LogicalPlan query;
+  private final Map<OutputMode, Planned> planned = new HashMap<>();
+
+  /** The plan of a batch, or why Spark cannot make one; neither for an error of a value. */
+  private record Planned(SparkPlan plan, String reason) {}
+
+  StreamingCheck(SparkSession session, LogicalPlan query) {
+    this.session = session;
+    this.query = query;
+  }
 
   /** Returns why Spark cannot run the query in an output mode, or null if it can. */
-  public static String reason(SparkSession session, LogicalPlan query, OutputMode mode) {
-    var reason = logicalReason(query, mode);
-    return reason == null ? physicalReason(session, query, mode) : reason;
+  public String reason(OutputMode mode) {
+    var reason = logicalReason(mode);
+    return reason == null ? planned.computeIfAbsent(mode, this::plan).reason() : reason;
   }
 
   /** Returns the reason of the check of the analyzed plan alone. */
-  public static String logicalReason(LogicalPlan query, OutputMode mode) {
+  public String logicalReason(OutputMode mode) {
     var reason = sparkReason(query, mode);
-    return reason != null && isCompleteAboveJoins(query, mode) ? null : reason;
+    return reason != null && isCompleteAboveJoins(mode) ? null : reason;
+  }
+
+  /** Returns a phrase for each operator whose state grows for ever in a possible output mode. */
+  public List<String> keptState(OutputMode mode) {
+    var plan = planned.computeIfAbsent(mode, this::plan).plan();
+    return plan == null ? List.of() : KeptState.describe(plan, mode);
   }
 
   /**
    * Returns whether Spark's check of the analyzed plan has to be off for the query: it refuses
    * joins below the aggregate of complete mode, which Spark's operators run correctly.
    */
-  public static boolean mustBypass(LogicalPlan query, OutputMode mode) {
-    return sparkReason(query, mode) != null && isCompleteAboveJoins(query, mode);
+  public boolean mustBypass(OutputMode mode) {
+    return sparkReason(query, mode) != null && isCompleteAboveJoins(mode);
   }
 
-  private static String sparkReason(LogicalPlan query, OutputMode mode) {
+  /** Returns why Spark's own check of the analyzed plan refuses a query, or null if it does not. */
+  public static String sparkReason(LogicalPlan query, OutputMode mode) {
     try {
       UnsupportedOperationChecker.checkForStreaming(query, mode);
       return null;
     } catch (Exception e) { // a Scala method declares no checked exception
-      return message(e);
+      if (e instanceof AnalysisException refusal) return refusal.getSimpleMessage();
+      throw Exceptions.raise(e);
     }
-  }
-
-  private static String message(Exception e) {
-    return e instanceof AnalysisException analysis ? analysis.getSimpleMessage() : e.getMessage();
   }
 
   /**
@@ -65,9 +83,9 @@ public final class StreamingCheck {
    * append mode. Other operators of streams above the aggregate would get its whole result with
    * each batch.
    */
-  private static boolean isCompleteAboveJoins(LogicalPlan query, OutputMode mode) {
+  private boolean isCompleteAboveJoins(OutputMode mode) {
     if (!mode.equals(OutputMode.Complete())) return false;
-    var aggregate = onlyAggregate(query);
+    var aggregate = onlyAggregate();
     if (aggregate == null || !aggregate.child().exists(StreamingCheck::joinsStreams)) return false;
     if (sparkReason(aggregate.child(), OutputMode.Append()) != null) return false;
     var rows = new LocalRelation(aggregate.child().output(), Sequences.of(), true, Option.empty());
@@ -81,7 +99,7 @@ public final class StreamingCheck {
   /**
    * Returns the only aggregate of a stream, if nothing below it aggregates and all is on its path.
    */
-  private static Aggregate onlyAggregate(LogicalPlan query) {
+  private Aggregate onlyAggregate() {
     var node = query;
     while (!(node instanceof Aggregate)) {
       if (node.children().size() != 1) return null;
@@ -95,38 +113,37 @@ public final class StreamingCheck {
     return node instanceof Join join && join.left().isStreaming() && join.right().isStreaming();
   }
 
-  private static String physicalReason(SparkSession session, LogicalPlan query, OutputMode mode) {
+  /** Plans a batch of the query, without reading its sources and writing a checkpoint. */
+  private Planned plan(OutputMode mode) {
     try {
-      var plan = physicalPlan(session, query, mode);
-      return mode.equals(OutputMode.Append()) ? unclosedGroups(plan) : null;
+      var plan = execution(mode).sparkPlan();
+      return new Planned(plan, mode.equals(OutputMode.Append()) ? unclosedGroups(plan) : null);
     } catch (Exception e) { // a Scala method declares no checked exception
       // Other errors depend on the settings of the job, such as a constant that cannot be cast.
-      return e instanceof AnalysisException ? message(e) : null;
+      return new Planned(
+          null, e instanceof AnalysisException refusal ? refusal.getSimpleMessage() : null);
     }
   }
 
-  /** Plans a batch of the query, without reading its sources and writing a checkpoint. */
-  static SparkPlan physicalPlan(SparkSession session, LogicalPlan query, OutputMode mode) {
+  private IncrementalExecution execution(OutputMode mode) {
     var defaults = IncrementalExecution$.MODULE$;
-    var execution =
-        new IncrementalExecution(
-            session,
-            query,
-            mode,
-            "",
-            UUID.randomUUID(),
-            UUID.randomUUID(),
-            0,
-            Option.empty(),
-            new OffsetSeqMetadata(0, 0, Map$.MODULE$.empty()),
-            WatermarkPropagator.noop(),
-            false,
-            defaults.$lessinit$greater$default$12(),
-            defaults.$lessinit$greater$default$13(),
-            defaults.$lessinit$greater$default$14(),
-            defaults.$lessinit$greater$default$15(),
-            defaults.$lessinit$greater$default$16());
-    return execution.sparkPlan();
+    return new IncrementalExecution(
+        session,
+        query,
+        mode,
+        "",
+        UUID.randomUUID(),
+        UUID.randomUUID(),
+        0,
+        Option.empty(),
+        new OffsetSeqMetadata(0, 0, Map$.MODULE$.empty()),
+        WatermarkPropagator.noop(),
+        false,
+        defaults.$lessinit$greater$default$12(),
+        defaults.$lessinit$greater$default$13(),
+        defaults.$lessinit$greater$default$14(),
+        defaults.$lessinit$greater$default$15(),
+        defaults.$lessinit$greater$default$16());
   }
 
   /** Returns why groups of an aggregate are never final, or null if a watermark closes them. */
@@ -138,8 +155,6 @@ public final class StreamingCheck {
   }
 
   private static boolean isUnclosed(SparkPlan node) {
-    return node instanceof StateStoreSaveExec save
-        && Plans.list(save.keyExpressions()).stream()
-            .noneMatch(key -> key.metadata().contains(Plans.WATERMARK));
+    return node instanceof StateStoreSaveExec save && !Plans.hasWatermark(save.keyExpressions());
   }
 }

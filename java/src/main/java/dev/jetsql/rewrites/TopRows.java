@@ -1,6 +1,7 @@
 package dev.jetsql.rewrites;
 
 import dev.jetsql.common.Sequences;
+import dev.jetsql.rewrites.RewriteRule.Uses;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -40,19 +41,11 @@ import scala.Option;
  * <p>QUALIFY is such a filter, too. In append mode, the first row by the column of the watermark is
  * Spark's DeduplicateWithinWatermark.
  */
-final class TopRows implements RewriteRule {
-  @Override
-  public String name() {
-    return "top rows";
-  }
+final class TopRows {
+  private TopRows() {}
 
-  @Override
-  public int version() {
-    return 1;
-  }
-
-  @Override
-  public LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
+  /** Applies the rule, see {@link RewriteRule.Rewrite}. */
+  static LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
     return Plans.transformStreams(
         query, node -> node instanceof Filter filter ? rewrite(filter, mode, uses) : node);
   }
@@ -156,15 +149,11 @@ final class TopRows implements RewriteRule {
     var by = window.orderSpec().head();
     var hasAttributes =
         Plans.list(window.partitionSpec()).stream().allMatch(Attribute.class::isInstance);
-    var hasTime = Plans.list(window.partitionSpec()).stream().anyMatch(TopRows::hasWatermark);
+    var hasTime = Plans.list(window.partitionSpec()).stream().anyMatch(Plans::hasWatermark);
     return by.direction() == Ascending$.MODULE$
-        && hasWatermark(by.child())
+        && Plans.hasWatermark(by.child())
         && hasAttributes
         && !hasTime;
-  }
-
-  private static boolean hasWatermark(Expression expression) {
-    return expression instanceof Attribute column && column.metadata().contains(Plans.WATERMARK);
   }
 
   private static LogicalPlan firstRows(Window window, Alias rank) {

@@ -4,12 +4,16 @@ import dev.jetsql.common.Sequences;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.BaseOrdering;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Descending$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
+import org.apache.spark.sql.catalyst.expressions.NullsLast$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.aggregate.ImperativeAggregate;
@@ -128,7 +132,7 @@ final class TopRowsAggregate extends TypedImperativeAggregate<TopRowsBuffer>
             values[i] = row.isNullAt(i) ? null : row.get(i, types[i]);
           }
           values[valueCount] = rank;
-          rows.add(new org.apache.spark.sql.catalyst.expressions.GenericInternalRow(values));
+          rows.add(new GenericInternalRow(values));
         });
     return new GenericArrayData(rows.toArray());
   }
@@ -159,12 +163,8 @@ final class TopRowsAggregate extends TypedImperativeAggregate<TopRowsBuffer>
   private static SortOrder sortOrder(Expression child, SortKey key) {
     return new SortOrder(
         child,
-        key.ascending()
-            ? Ascending$.MODULE$
-            : org.apache.spark.sql.catalyst.expressions.Descending$.MODULE$,
-        key.nullsFirst()
-            ? NullsFirst$.MODULE$
-            : org.apache.spark.sql.catalyst.expressions.NullsLast$.MODULE$,
+        key.ascending() ? Ascending$.MODULE$ : Descending$.MODULE$,
+        key.nullsFirst() ? NullsFirst$.MODULE$ : NullsLast$.MODULE$,
         Sequences.of());
   }
 
@@ -239,7 +239,7 @@ final class TopRowsAggregate extends TypedImperativeAggregate<TopRowsBuffer>
     return toText(Expression::toString);
   }
 
-  private String toText(java.util.function.Function<Expression, String> text) {
+  private String toText(Function<Expression, String> text) {
     var values = expressions.subList(0, valueCount).stream().map(text).toList();
     var keys = new ArrayList<String>();
     for (int i = 0; i < sortKeys.size(); i++) {

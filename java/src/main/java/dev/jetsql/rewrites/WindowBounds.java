@@ -2,6 +2,7 @@ package dev.jetsql.rewrites;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.rewrites.RewriteRule.Uses;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Map;
@@ -27,21 +28,13 @@ import scala.Option;
  * <p>Spark's optimizer loses the mark of the watermark on `window.end`, and gives `window.start` a
  * mark with which groups would close too early.
  */
-final class WindowBounds implements RewriteRule {
+final class WindowBounds {
   private static final int END = 1;
 
-  @Override
-  public String name() {
-    return "window bounds";
-  }
+  private WindowBounds() {}
 
-  @Override
-  public int version() {
-    return 1;
-  }
-
-  @Override
-  public LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
+  /** Applies the rule, see {@link RewriteRule.Rewrite}. */
+  static LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
     if (!mode.equals(OutputMode.Append())) return query;
     var marks = new HashMap<ExprId, Metadata>();
     var marked =
@@ -88,9 +81,7 @@ final class WindowBounds implements RewriteRule {
   }
 
   private static boolean isBound(Expression expression) {
-    return expression instanceof GetStructField field
-        && field.child() instanceof Attribute window
-        && window.metadata().contains(Plans.WATERMARK);
+    return expression instanceof GetStructField field && Plans.hasWatermark(field.child());
   }
 
   private static LogicalPlan mark(LogicalPlan node, Map<ExprId, Metadata> marks) {

@@ -10,9 +10,7 @@ import dev.jetsql.common.Sequences;
 import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.rewrites.BatchPart;
-import dev.jetsql.rewrites.KeptState;
 import dev.jetsql.rewrites.RewrittenQuery;
-import dev.jetsql.rewrites.StreamingCheck;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -68,7 +66,7 @@ public final class JobBody {
     this.command = command;
     this.written = readSink();
     this.rewritten = written == null ? null : RewrittenQuery.of(session, written, modes);
-    if (written != null) readQuery(session, modes);
+    if (written != null) readQuery(modes);
   }
 
   /**
@@ -137,7 +135,7 @@ public final class JobBody {
     if (table.isDefined()) facts.set("sink", Tables.facts(table.get()));
   }
 
-  private void readQuery(SparkSession session, List<OutputMode> modes) {
+  private void readQuery(List<OutputMode> modes) {
     facts.put("streaming", written.isStreaming());
     facts.put("schema", typeText(written.schema()));
     var sources = facts.putArray("sources");
@@ -157,7 +155,7 @@ public final class JobBody {
       PythonFunctions.collect(expressions(node), functions);
     }
     nodes.forEach(this::readMessageColumns);
-    if (written.isStreaming()) readStream(session, modes);
+    if (written.isStreaming()) readStream(modes);
   }
 
   private static List<LogicalPlan> nodes(LogicalPlan plan) {
@@ -248,8 +246,8 @@ public final class JobBody {
     }
   }
 
-  private void readStream(SparkSession session, List<OutputMode> requested) {
-    readModes(session, requested);
+  private void readStream(List<OutputMode> requested) {
+    readModes(requested);
     var rules = facts.putArray("rules");
     for (var rule : rewritten.rules()) {
       rules
@@ -306,23 +304,19 @@ public final class JobBody {
    * Records why an output mode is not possible, for a requested mode also by Spark's planner, and
    * the state that is kept for ever in the first possible mode.
    */
-  private void readModes(SparkSession session, List<OutputMode> requested) {
+  private void readModes(List<OutputMode> requested) {
     var reasons = facts.putObject("modes");
-    var query = rewritten.query();
+    var check = rewritten.check();
     var kept = facts.putArray("kept_state");
     for (var mode : List.of(OutputMode.Append(), OutputMode.Update(), OutputMode.Complete())) {
-      var reason =
-          requested.contains(mode)
-              ? StreamingCheck.reason(session, query, mode)
-              : StreamingCheck.logicalReason(query, mode);
+      var reason = requested.contains(mode) ? check.reason(mode) : check.logicalReason(mode);
       reasons.put(nameOf(mode), reason);
-      if (reason == null && StreamingCheck.mustBypass(query, mode))
-        facts.put("unchecked_by_spark", true);
+      if (reason == null && check.mustBypass(mode)) facts.put("unchecked_by_spark", true);
     }
     requested.stream()
         .filter(mode -> reasons.get(nameOf(mode)).isNull())
         .findFirst()
-        .ifPresent(mode -> KeptState.describe(session, query, mode).forEach(kept::add));
+        .ifPresent(mode -> check.keptState(mode).forEach(kept::add));
   }
 
   private static String nameOf(OutputMode mode) {

@@ -2,7 +2,7 @@ package dev.jetsql.stream;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
-import org.apache.spark.sql.AnalysisException;
+import dev.jetsql.rewrites.StreamingCheck;
 import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -78,12 +78,6 @@ record StreamingSelectPlan(LogicalPlan plan, OutputMode mode, long limit) {
   }
 
   private static boolean allows(LogicalPlan plan, OutputMode mode) {
-    try {
-      UnsupportedOperationChecker.checkForStreaming(plan, mode);
-      return true;
-    } catch (Exception e) { // a Scala method declares no checked exception
-      if (e instanceof AnalysisException) return false;
-      throw Exceptions.raise(e);
-    }
+    return StreamingCheck.sparkReason(plan, mode) == null;
   }
 }
