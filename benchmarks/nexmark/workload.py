@@ -37,7 +37,9 @@ VIEWS = {
     f" FROM events WHERE event_type = 2 AND {_OPEN}",
 }
 _COUNT_CHAR = "(text STRING, letter STRING) RETURNS INT RETURN length(text) - length(replace(text, letter, ''))"
-_OPTIONS = "'trigger' = 'availableNow', 'processingGuarantee' = 'exactlyOnce', 'storeMetricsAfterJobCompletion' = 'true'"
+_OPTIONS = (
+    "'trigger' = 'availableNow', 'processingGuarantee' = 'exactlyOnce', 'storeMetricsAfterJobCompletion' = 'true'"
+)
 
 
 @dataclass(frozen=True)
