@@ -137,12 +137,17 @@ def create_text(job: Job) -> str:
     if job.version.comment is not None:
         lines.append(f"COMMENT {quoted_text(job.version.comment)}")
     if job.plan.options:
-        pairs = (f"  {quoted_text(name)} = {quoted_text(value)}" for name, value in show(job.plan.options).items())
-        lines.append("OPTIONS (\n" + ",\n".join(pairs) + "\n)")
+        lines.append(options_clause(job.plan.options))
     lines.append(f"AS {redact_urls(job.body.text)}")
     redacted = dict(show(job.plan.options)) != dict(job.plan.options) or redact_urls(job.body.text) != job.body.text
     note = ("-- Secrets are shown as ***: insert them before you run this statement.",) if redacted else ()
     return "\n".join((*note, *lines))
+
+
+def options_clause(options: Mapping[str, str]) -> str:
+    """Return options as an OPTIONS clause; secrets are redacted."""
+    pairs = (f"  {quoted_text(name)} = {quoted_text(value)}" for name, value in show(options).items())
+    return "OPTIONS (\n" + ",\n".join(pairs) + "\n)"
 
 
 def show_history(manager: Manager, statement: ShowJobHistory) -> Table:
