@@ -20,9 +20,8 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.language.foreign_words import refuse_foreign_words
-from jetsql.language.missing_semicolon import add_semicolon
 from jetsql.language.statement import Body, Verb
-from jetsql.language.syntax_errors import second_statement, shown, unclosed
+from jetsql.language.syntax_errors import add_semicolon, second_statement, shown, unclosed
 from jetsql.language.tokens import Kind, Token, scan, tokens, top_level, verb_after_with
 
 _EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query"

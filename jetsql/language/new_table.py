@@ -26,8 +26,7 @@ from jetsql.language.insert import (
 )
 from jetsql.language.statement import Body, NewTable, TableIdentifier, Verb
 from jetsql.language.syntax_errors import shown
-from jetsql.language.tokens import Kind, Token, tokens, unquote
-from jetsql.language.with_clause import top_level
+from jetsql.language.tokens import Kind, Token, tokens, top_level, unquote
 
 _EXAMPLE: Final = "Write CREATE TABLE table USING parquet AS SELECT ..."
 _QUERIES: Final = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES"})

@@ -209,9 +209,9 @@ def _progress(manager: Manager, view: JobView) -> str:
 def describe_notes(body: Body, plan: Plan, kind: TableKind | None) -> Iterator[str]:
     """Return, as sentences, what the query does that a user may not expect of it.
 
-    kind: that of the job's table, or None for a table of its own.
+    kind: the kind of the table that the statement creates together with its job, or None.
     """
-    if kind is not TableKind.MATERIALIZED_VIEW:  # REFRESH reads new rows
+    if kind is not TableKind.MATERIALIZED_VIEW:  # its REFRESH reads new rows
         yield from _single_read(body, plan)
     yield from dict.fromkeys(rewrite.caution for rewrite in plan.analysis.rewrites if rewrite.caution)
     if plan.analysis.kept_state:

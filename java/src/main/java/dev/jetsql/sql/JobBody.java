@@ -76,7 +76,7 @@ public final class JobBody {
     this.written = table.query();
     describeSink(Option.apply(table.table()));
     this.rewritten = RewrittenQuery.of(session, written, modes);
-    readQuery(session, modes);
+    readQuery(modes);
   }
 
   /**
