@@ -98,8 +98,9 @@ def read_new_table(text: str, start: TableStart) -> tuple[Body, NewTable]:
     by_name = _fit(clauses, ("BY", "NAME")) if _is_partitioned(found) else None
     after_name = between + (by_name or clauses) + text[query:stop]
     inserts = tuple(body(verb, _head(text, start, words) + after_name) for verb, words in _WORDS.items())
+    definition = Span(start.clauses, query)
     return body(Verb.INSERT_INTO, creation), NewTable(
-        start.name, start.if_not_exists, inserts, text[start.clauses : stop]
+        start.name, start.if_not_exists, inserts, text[start.clauses : stop], definition
     )
 
 

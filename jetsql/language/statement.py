@@ -85,6 +85,8 @@ class NewTable:
     """The job's body for each `Verb`: the statement as an INSERT into the table."""
     clauses: str
     """The text after the name, and after the options of the job: the clauses and the query."""
+    definition: Span
+    """The place of the table's clauses, without the query."""
 
     def insert(self, verb: Verb) -> Body:
         """Return the job's body that writes with a verb."""

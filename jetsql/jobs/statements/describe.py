@@ -12,7 +12,7 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Cause, Job, StopGoal, quoted_name, quoted_text
-from jetsql.jobs.model.redaction import redact_urls, show
+from jetsql.jobs.model.redaction import REDACTED, redact_urls, show
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_error
 from jetsql.jobs.statements.explain import describe_sink, describe_source, describe_trigger, describe_write
@@ -139,9 +139,14 @@ def create_text(job: Job) -> str:
     if job.plan.options:
         lines.append(options_clause(job.plan.options))
     lines.append(f"AS {redact_urls(job.body.text)}")
-    redacted = dict(show(job.plan.options)) != dict(job.plan.options) or redact_urls(job.body.text) != job.body.text
-    note = ("-- Secrets are shown as ***: insert them before you run this statement.",) if redacted else ()
-    return "\n".join((*note, *lines))
+    return "\n".join((*secrets_note(job), *lines))
+
+
+def secrets_note(job: Job) -> tuple[str, ...]:
+    """Return a comment that says that the statement of a job is shown without its secrets, if it has any."""
+    if dict(show(job.plan.options)) == dict(job.plan.options) and REDACTED not in redact_urls(job.body.text):
+        return ()
+    return ("-- Secrets are shown as ***: insert them before you run this statement.",)
 
 
 def options_clause(options: Mapping[str, str]) -> str:

@@ -237,3 +237,19 @@ def test_a_refreshed_text_updates_the_job(w: World) -> None:
     assert live.job.id == first["id"]
     assert live.job.version.table_kind is not None
     assert replace(live.job).status is Status.RUNNING
+
+
+@pytest.mark.parametrize("create", ["CREATE JOB{} `default.out` AS CREATE TABLE", "CREATE STREAMING TABLE{}"])
+def test_the_job_has_no_secrets_of_its_table(w: World, tmp_path: Path, create: str) -> None:
+    options = "OPTIONS ('dbtable' 'out', 'password' = 'hidden1', url 'jdbc:x://h/d?password=hidden2')"
+    clauses = f"out USING jdbc {options} AS SELECT * FROM STREAM src"
+    w.sql(f"{create.format('')} {clauses}")
+    live = find_live_job(w.manager, "default.out")
+    assert live is not None
+    [(shown,)] = w.sql("SHOW CREATE JOB `default.out`").rows
+    assert str(shown).startswith("-- Secrets are shown as ***")
+    assert "'dbtable' 'out', 'password' = '***', url 'jdbc:x://h/d?password=***'" in str(shown)
+    assert "hidden" not in str(live.job) + str(w.sql("DESCRIBE JOB EXTENDED `default.out`").rows)
+    files = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
+    assert files and not [text for text in files if b"hidden" in text]
+    assert "It is the same." in str(w.row(f"{create.format(' IF NOT EXISTS')} {clauses}")["message"])

@@ -16,16 +16,16 @@ from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.job import Job, Status, Version, name_key, quoted_name
-from jetsql.jobs.model.redaction import redact_urls, show
+from jetsql.jobs.model.redaction import redact_urls
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.statements import control
 from jetsql.jobs.statements.command_result import CommandResult, no_job_result
 from jetsql.jobs.statements.create import start_job
-from jetsql.jobs.statements.describe import options_clause
+from jetsql.jobs.statements.describe import options_clause, secrets_note
 from jetsql.jobs.statements.explain import explain
 from jetsql.jobs.statements.lookup import find_live_job, like_pattern
-from jetsql.jobs.statements.tables.table_creation import create_with_table
+from jetsql.jobs.statements.tables.table_creation import create_with_table, without_secrets
 from jetsql.jobs.statements.wait import wait_for
 from jetsql.language import parse
 from jetsql.language.statement import (
@@ -110,11 +110,12 @@ def job_name(table: str) -> str:
 def _is_same(job: Job, statement: CreateJob) -> bool:
     """Return whether the statement has the query, clauses and options of a job."""
     written = parse(job.body.text)
-    assert statement.table is not None, "the statement has a table"
+    table = without_secrets(statement).table
     return (
         isinstance(written, CreateStreamingTable)
         and written.create.table is not None
-        and written.create.table.clauses.split() == statement.table.clauses.split()
+        and table is not None
+        and written.create.table.clauses.split() == table.clauses.split()
         and dict(job.plan.options) == dict(parse_options(statement.options).given)
     )
 
@@ -251,9 +252,7 @@ def create_table_text(job: Job) -> str:
     clauses = written.create.table.clauses
     options = f"JOB {options_clause(job.plan.options)}" if job.plan.options else ""
     text = "\n".join(part for part in (head, options, redact_urls(clauses)) if part)
-    redacted = dict(show(job.plan.options)) != dict(job.plan.options) or redact_urls(clauses) != clauses
-    note = "-- Secrets are shown as ***: insert them before you run this statement.\n" if redacted else ""
-    return note + text
+    return "".join(f"{note}\n" for note in secrets_note(job)) + text
 
 
 def explain_streaming_table(manager: Manager, statement: ExplainCreateStreamingTable, session: UserSession) -> Table:

@@ -2,7 +2,7 @@
 
 The table has a property with the id of its job. If the engine dies between the two steps, the table is empty and no job
 has this id: the next statement that creates the table drops it first. If the job cannot be created, or fails before its
-first commit, the statement drops the table that it has created.
+first commit, the statement drops the table that it has created. The job's record has no secrets of the table's options.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import JobTable, UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Analysis, Job, name_key
+from jetsql.jobs.model.redact_sql import redact_sql
 from jetsql.jobs.planning.options import Options, parse_options
 from jetsql.jobs.planning.table_verb import choose_verb
 from jetsql.jobs.statements.create import create
 from jetsql.jobs.statements.create_checks import make_statement_plan
 from jetsql.jobs.statements.lookup import find_live_job
-from jetsql.language.statement import CreateJob, Verb
+from jetsql.language import parse
+from jetsql.language.statement import CreateJob, CreateStreamingTable, Verb
 from jetsql.resultset import Table
 
 JOB_PROPERTY: Final = "jetsql.job"
@@ -42,9 +44,28 @@ def create_with_table(manager: Manager, statement: CreateJob, session: UserSessi
     if find_live_job(manager, statement.name.text) is not None and not statement.or_replace:
         if statement.kind is not None and not statement.if_not_exists:
             raise _already_exists(existing, statement)
-        return create(manager, statement, session)  # reports the job that exists
+        return create(manager, without_secrets(statement), session)  # reports the job that exists
     prepared = prepare(manager, statement, parse_options(statement.options), session, existing)
-    return create(manager, prepared, session)
+    return create(manager, without_secrets(prepared), session)
+
+
+def without_secrets(statement: CreateJob) -> CreateJob:
+    """Return the statement as the job keeps it. Only the catalogue has the secrets in the clauses of the table."""
+    table = statement.table
+    assert table is not None, "the statement has a table"
+    text, clauses = statement.text, table.definition
+    redacted = redact_sql(text[clauses.start : clauses.stop])
+    if redacted == text[clauses.start : clauses.stop]:
+        return statement
+    read = parse(text[: clauses.start] + redacted + text[clauses.stop :])
+    create_job = read.create if isinstance(read, CreateStreamingTable) else read
+    assert isinstance(create_job, CreateJob) and create_job.table is not None
+    return replace(
+        statement,
+        text=create_job.text,
+        body=create_job.table.insert(statement.body.verb),
+        table=replace(create_job.table, if_not_exists=table.if_not_exists),
+    )
 
 
 def prepare_to_explain(
@@ -165,7 +186,7 @@ def _create_both(manager: Manager, statement: CreateJob, session: UserSession, t
     """Create the table and the job; drop the table if the job was not created."""
     live = find_live_job(manager, statement.name.text)
     if live is not None and not statement.or_replace:
-        return create(manager, statement, session)  # reports the job that exists
+        return create(manager, without_secrets(statement), session)  # reports the job that exists
     options = parse_options(statement.options)
     prepared = prepare(manager, statement, options, session, None)
     # Every error that the plan can have is reported before the table is created.
@@ -177,7 +198,7 @@ def _create_both(manager: Manager, statement: CreateJob, session: UserSession, t
     manager.engine.create_table(statement.body, session, properties)
     failpoint("table-created", statement.name.text)
     try:
-        return create(manager, prepared, session, job_id)
+        return create(manager, without_secrets(prepared), session, job_id)
     except BaseException:
         if not _is_used(manager, statement.name.text, job_id, table):
             manager.engine.drop_table(table)
