@@ -15,6 +15,7 @@ from jetsql.jobs.model.job import Analysis, Cause, OutputMode, SinkKind, Status
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.table_verb import choose_verb
 from jetsql.jobs.statements.lookup import find_live_job
+from jetsql.language import parse
 from jetsql.language.statement import Verb
 from tests.support.golden_reports import raises
 from tests.support.in_memory_engine import analysis, sink, source
@@ -247,6 +248,7 @@ def test_the_job_has_no_secrets_of_its_table(w: World, tmp_path: Path, create: s
     live = find_live_job(w.manager, "default.out")
     assert live is not None
     [(shown,)] = w.sql("SHOW CREATE JOB `default.out`").rows
+    assert parse(str(shown).partition("\n")[2])
     assert str(shown).startswith("-- Secrets are shown as ***")
     assert "'dbtable' 'out', 'password' = '***', url 'jdbc:x://h/d?password=***'" in str(shown)
     assert "hidden" not in str(live.job) + str(w.sql("DESCRIBE JOB EXTENDED `default.out`").rows)

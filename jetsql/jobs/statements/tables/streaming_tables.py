@@ -15,14 +15,12 @@ from jetsql.jobs.lifecycle.engine_api import JobTable, UserSession
 from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.table_users import refuse_change
-from jetsql.jobs.model.job import Job, Status, Version, name_key, quoted_name
-from jetsql.jobs.model.redaction import redact_urls
+from jetsql.jobs.model.job import Job, Status, Version, name_key
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
-from jetsql.jobs.statements import control
+from jetsql.jobs.statements import control, describe
 from jetsql.jobs.statements.command_result import CommandResult, no_job_result
 from jetsql.jobs.statements.create import start_job
-from jetsql.jobs.statements.describe import options_clause, secrets_note
 from jetsql.jobs.statements.explain import explain
 from jetsql.jobs.statements.lookup import find_live_job, like_pattern
 from jetsql.jobs.statements.tables.table_creation import create_with_table, without_secrets
@@ -240,19 +238,7 @@ def _newest_jobs(manager: Manager, kind: TableKind) -> Iterator[Job]:
 def show_create_streaming_table(manager: Manager, statement: ShowCreateStreamingTable, session: UserSession) -> Table:
     """Return the statement that creates a table and its job, with the current options of the job."""
     job = _job(manager, statement.table, statement.kind, session)
-    return Table(CREATE_COLUMNS, ((create_table_text(job),),))
-
-
-def create_table_text(job: Job) -> str:
-    """Return the statement of a job that belongs to a table; secrets are redacted, which a comment says."""
-    written = parse(job.body.text)
-    assert isinstance(written, CreateStreamingTable) and written.create.table is not None
-    schema, table = job.name.split(".", 1)
-    head = f"CREATE {written.kind.value} {quoted_name(schema)}.{quoted_name(table)}"
-    clauses = written.create.table.clauses
-    options = f"JOB {options_clause(job.plan.options)}" if job.plan.options else ""
-    text = "\n".join(part for part in (head, options, redact_urls(clauses)) if part)
-    return "".join(f"{note}\n" for note in secrets_note(job)) + text
+    return Table(CREATE_COLUMNS, ((describe.create_text(job),),))
 
 
 def explain_streaming_table(manager: Manager, statement: ExplainCreateStreamingTable, session: UserSession) -> Table:
