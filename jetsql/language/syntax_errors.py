@@ -22,10 +22,12 @@ _SEPARATORS: Final = frozenset(";(),=")
 _SHOWN: Final = 40
 # Words that also begin a clause. They begin a statement only at the beginning of a line.
 _CLAUSES: Final = frozenset("ADD COMMENT FROM LIST LOCK MAP REDUCE REPLACE SET START TABLE USE VALUES WITH".split())
-# Clauses that other systems have for functions in Python.
-_FUNCTION_HINTS: Final = {
+# Clauses that other systems have for functions in Python, and for tables with a job.
+_CREATE_HINTS: Final = {
     "TEMPORARY": "JetSQL stores a function in Python with its schema. Leave out TEMPORARY.",
     "ENVIRONMENT": "A function can import the packages in the engine's Python environment. Install them there.",
+    "STREAMING": "Write CREATE OR REFRESH STREAMING TABLE.",
+    "MATERIALIZED": "Write CREATE OR REFRESH MATERIALIZED VIEW.",
 }
 
 
@@ -51,7 +53,7 @@ def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
         return named
     if END in expected and begins_statement(text, found, at):
         return _unexpected(expected, f"found {shown(token.text)}", token.place, add_semicolon(token))
-    hint = _FUNCTION_HINTS.get(token.word) if expected & {"FUNCTION", "HANDLER"} else ""
+    hint = _CREATE_HINTS.get(token.word) if expected & {"FUNCTION", "HANDLER"} else ""
     hint = hint or _did_you_mean(token, expected) or _quote_it(found, at, expected) or _taken_as_name(error, expected)
     if expected == {"HISTORY"} and not hint:
         hint = "SHOW JOBS lists the jobs, DESCRIBE JOB shows one."
