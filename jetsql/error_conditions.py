@@ -171,6 +171,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "There is no job with this name or id.",
         "`SHOW ALL JOBS` lists the jobs. Use `IF EXISTS` where that is no error.",
     ),
+    "TABLE_NOT_FOUND": Condition(
+        "42P01",
+        "There is no streaming table or materialized view with this name.",
+        "`SHOW STREAMING TABLES` and `SHOW MATERIALIZED VIEWS` list them. Use `IF EXISTS` where that is no error.",
+    ),
     "SNAPSHOT_NOT_FOUND": Condition(
         "42704",
         "There is no snapshot with this name.",
@@ -180,6 +185,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "42710",
         "A job that has not ended has this name.",
         "Use another name, `DROP JOB`, `IF NOT EXISTS` or `OR REPLACE`.",
+    ),
+    "TABLE_ALREADY_EXISTS": Condition(
+        "42P07",
+        "The table that the statement creates exists, or exists with other columns than those of the query.",
+        "Use another name, drop the table, or write `IF NOT EXISTS`.",
     ),
     "SNAPSHOT_ALREADY_EXISTS": Condition(
         "42710",

@@ -28,6 +28,7 @@ POINTS: Final[dict[str, str]] = {
     "store-made": "a new home: the store's tables are created, not committed",
     "store-copied": "a store of an older version: it is copied, not migrated",
     "store-migrated": "a store of an older version: it is migrated, not committed",
+    "table-created": "CREATE JOB with a new table: the table is created, the job's row is not",
     "storing-submitted": "CREATE JOB: before the job's row is committed",
     "stored-submitted": "CREATE JOB: the row is committed, nothing is started",
     "storing-first-trigger": "the first batch is committed, the event is not stored",

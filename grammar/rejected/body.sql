@@ -7,7 +7,7 @@ CREATE JOB j AS WITH a AS (SELECT 1) SELECT * FROM a
 -- error: UNSUPPORTED_BODY at 1:36: after this WITH there is none
 CREATE JOB j AS WITH a AS (SELECT 1)
 
--- error: UNSUPPORTED_BODY at 2:0: A job's body is INSERT INTO
+-- error: UNSUPPORTED_BODY at 2:15: columns of the table come from the query
 CREATE JOB j AS
 CREATE TABLE t (a INT)
 
@@ -28,6 +28,24 @@ CREATE JOB j AS INSERT INTO t SELECT a INSERT INTO u SELECT b
 
 -- error: UNSUPPORTED_BODY at 1:30: REPLACE WHERE is not supported
 CREATE JOB j AS INSERT INTO t REPLACE WHERE a = 1 SELECT 1
+
+-- error: UNSUPPORTED_BODY at 1:44: needs a query
+CREATE JOB j AS CREATE TABLE t USING parquet
+
+-- error: UNSUPPORTED_BODY at 1:16: Write CREATE TABLE table AS SELECT
+CREATE JOB j AS CREATE VIEW v AS SELECT 1
+
+-- error: UNSUPPORTED_BODY at 1:28: a table's name
+CREATE JOB j AS CREATE TABLE
+
+-- error: UNSUPPORTED_BODY at 1:43: Create a job for each table
+CREATE JOB j AS CREATE TABLE t AS SELECT a INSERT INTO u SELECT b
+
+-- error: UNSUPPORTED_BODY at 1:43: inside the body of another one
+CREATE JOB j AS CREATE TABLE t AS SELECT a CREATE JOB k AS INSERT INTO u SELECT b
+
+-- error: UNSUPPORTED_QUERY at 1:57: EMIT CHANGES is not a clause of Spark
+CREATE JOB j AS CREATE TABLE t AS SELECT a FROM STREAM s EMIT CHANGES
 
 -- error: UNSUPPORTED_BODY at 1:33: cannot write to a directory
 CREATE JOB j AS INSERT OVERWRITE DIRECTORY '/tmp/x' USING parquet SELECT 1

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jetsql.errors import Span, StatementError
 from jetsql.language import statement as st
 from jetsql.language.insert import read_body
+from jetsql.language.new_table import TableStart, is_new_table, read_new_table, read_table_body
 from jetsql.language.tokens import Kind, tokens, unquote
 
 if TYPE_CHECKING:
@@ -62,15 +63,30 @@ class _Parts:
         return _job_id(token) if token.type == "JOB_ID" else _name(token)
 
     @property
+    def table(self) -> st.TableIdentifier:
+        names = self.all("TABLE_NAME")
+        parts = tuple(unquote(name) if name.startswith("`") else str(name) for name in names)
+        return st.TableIdentifier(parts, Span(_place(names[0]).start, _place(names[-1]).stop))
+
+    @property
+    def kind(self) -> st.TableKind:
+        return st.TableKind.STREAMING_TABLE if self.has("STREAMING") else st.TableKind.MATERIALIZED_VIEW
+
+    @property
     def options(self) -> tuple[st.OptionText, ...]:
         pairs = zip(self.all("OPTION_KEY"), self.all("OPTION_VALUE"), strict=True)
         return tuple(st.OptionText(unquote(key), unquote(value), _place(key), _place(value)) for key, value in pairs)
 
 
 def _create_job(parts: _Parts) -> st.CreateJob:
-    _refuse_replace_if_not_exists(parts)
+    _refuse_with_if_not_exists(parts, "REPLACE")
     name = _name(parts.one("NEW_JOB"))
-    body = read_body(parts.text, _place(parts.one("BODY")).start)
+    start = _place(parts.one("BODY")).start
+    table = None
+    if is_new_table(parts.text, start):
+        body, table = read_table_body(parts.text, start)
+    else:
+        body = read_body(parts.text, start)
     return st.CreateJob(
         name=name,
         body=body,
@@ -79,17 +95,44 @@ def _create_job(parts: _Parts) -> st.CreateJob:
         if_not_exists=parts.has("IF"),
         comment=unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None,
         options=parts.options,
+        table=table,
     )
 
 
-def _refuse_replace_if_not_exists(parts: _Parts) -> None:
-    if parts.has("REPLACE") and parts.has("IF"):
+def _refuse_with_if_not_exists(parts: _Parts, clause: str) -> None:
+    """Refuse IF NOT EXISTS together with OR REPLACE or OR REFRESH. clause: its last word."""
+    if parts.has(clause) and parts.has("IF"):
         raise StatementError(
             "PARSE_SYNTAX_ERROR",
-            "OR REPLACE and IF NOT EXISTS cannot be combined.",
+            f"OR {clause} and IF NOT EXISTS cannot be combined.",
             place=_place(parts.one("IF")),
-            hint="Leave out OR REPLACE or IF NOT EXISTS.",
+            hint=f"Leave out OR {clause} or IF NOT EXISTS.",
         )
+
+
+def _create_streaming_table(parts: _Parts) -> st.CreateStreamingTable:
+    _refuse_with_if_not_exists(parts, "REFRESH")
+    kind, create = parts.kind, _place(parts.one("CREATE"))
+    start = TableStart(create.start, parts.table, parts.has("IF"), _place(parts.one("TABLE_CLAUSES")).start)
+    body, table = read_new_table(parts.text, start)
+    return st.CreateStreamingTable(
+        st.CreateJob(
+            name=st.Name(str(table.name), table.name.place),
+            body=body,
+            text=parts.text[create.start : body.place.stop],
+            or_replace=parts.has("OR"),
+            if_not_exists=parts.has("IF"),
+            options=parts.options,
+            table=table,
+            kind=kind,
+        ),
+        kind,
+    )
+
+
+def _alter_streaming_table(parts: _Parts) -> st.AlterStreamingTable:
+    action = next(action for action in st.TableAction if parts.has(action.value))
+    return st.AlterStreamingTable(parts.table, parts.kind, action, parts.options)
 
 
 def _drop_job(parts: _Parts) -> st.DropJob:
@@ -105,13 +148,12 @@ def _wait_for_job(parts: _Parts) -> st.WaitForJob:
     return st.WaitForJob(parts.job, goal, batch, timeout)
 
 
-def _show_jobs(parts: _Parts) -> st.ShowJobs:
-    pattern = unquote(parts.one("PATTERN_TEXT")) if parts.has("PATTERN_TEXT") else None
-    return st.ShowJobs(all_jobs=parts.has("ALL"), pattern=pattern)
+def _pattern(parts: _Parts) -> str | None:
+    return unquote(parts.one("PATTERN_TEXT")) if parts.has("PATTERN_TEXT") else None
 
 
 def _create_function(parts: _Parts) -> st.CreateFunction:
-    _refuse_replace_if_not_exists(parts)
+    _refuse_with_if_not_exists(parts, "REPLACE")
     for clause in ("LANGUAGE", "DETERMINISTIC", "HANDLER", "PARAMETER"):
         if len(parts.all(clause)) > 1:
             raise _syntax_error(f"{clause} is written twice.", parts.all(clause)[1])
@@ -211,13 +253,22 @@ RULES: Final[dict[str, Callable[[_Parts], st.Statement]]] = {
     ),
     "drop_snapshot": lambda parts: st.DropSnapshot(_name(parts.one("SNAPSHOT_NAME")), if_exists=parts.has("IF")),
     "show_snapshots": lambda parts: st.ShowSnapshots(parts.job if parts.has("JOB") else None),
-    "show_jobs": _show_jobs,
+    "show_jobs": lambda parts: st.ShowJobs(all_jobs=parts.has("ALL"), pattern=_pattern(parts)),
     "show_members": lambda parts: st.ShowMembers(),
     "describe_job": lambda parts: st.DescribeJob(parts.job, extended=parts.has("EXTENDED")),
     "show_create_job": lambda parts: st.ShowCreateJob(parts.job),
     "show_job_history": lambda parts: st.ShowJobHistory(parts.job),
     "explain_create_job": lambda parts: st.ExplainCreateJob(_create_job(parts), formatted=parts.has("FORMATTED")),
     "create_function": _create_function,
+    "create_streaming_table": _create_streaming_table,
+    "drop_streaming_table": lambda parts: st.DropStreamingTable(parts.table, parts.kind, if_exists=parts.has("IF")),
+    "refresh_streaming_table": lambda parts: st.RefreshStreamingTable(parts.table, parts.kind),
+    "alter_streaming_table": _alter_streaming_table,
+    "show_streaming_tables": lambda parts: st.ShowStreamingTables(parts.kind, _pattern(parts)),
+    "show_create_streaming_table": lambda parts: st.ShowCreateStreamingTable(parts.table, parts.kind),
+    "explain_create_streaming_table": lambda parts: st.ExplainCreateStreamingTable(
+        _create_streaming_table(parts), formatted=parts.has("FORMATTED")
+    ),
 }
 
 

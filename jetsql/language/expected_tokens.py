@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.language.grammar import BODY, END, MARKS, NAMES, SLOTS, STRINGS, Slot, ahead_of
+from jetsql.language.grammar import BODY, END, MARKS, NAMES, SLOTS, STRINGS, TABLE_CLAUSES, Slot, ahead_of
 from jetsql.language.tokens import Kind, Token, tokens
 
-_BODY_WORDS: Final = ("INSERT INTO", "INSERT OVERWRITE", "SINK INTO", "WITH")
+_BODY_WORDS: Final = ("INSERT INTO", "INSERT OVERWRITE", "SINK INTO", "CREATE TABLE", "WITH")
+_TABLE_WORDS: Final = ("USING", "PARTITIONED BY", "OPTIONS", "TBLPROPERTIES", "LOCATION", "COMMENT", "AS SELECT")
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ def expected_at(found: Sequence[Token], half: Token | None, cursor: int) -> Expe
         return Expected(slots=_slots(expected & wanted), start=start, body=ahead.body)
     words = [name for name in expected if name not in SLOTS and name not in MARKS and name != END]
     words += _BODY_WORDS if BODY in expected else ()
+    words += _TABLE_WORDS if TABLE_CLAUSES in expected else ()
     return Expected(
         words=tuple(sorted(word for word in words if word.startswith(half.word if half else ""))),
         slots=_slots(expected),

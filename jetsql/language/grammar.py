@@ -22,6 +22,9 @@ if TYPE_CHECKING:  # Lark is slow to import, and a session without job statement
 
 GRAMMAR_FILE: Final = "jetsql.lark"
 BODY: Final = "BODY"
+TABLE_CLAUSES: Final = "TABLE_CLAUSES"
+# These terminals are Spark's SQL: they include the rest of the text.
+RESTS: Final = frozenset({BODY, TABLE_CLAUSES})
 END: Final = "$END"
 
 
@@ -38,7 +41,9 @@ class Slot(Enum):
     OPTION_VALUE = "the option's value in quotes"
     PATTERN_TEXT = "a pattern in quotes"
     WHOLE_NUMBER = "a whole number"
-    BODY = "INSERT INTO, INSERT OVERWRITE, SINK INTO or WITH"
+    TABLE_NAME = "a table's name"
+    TABLE_CLAUSES = "AS SELECT"
+    BODY = "INSERT INTO, INSERT OVERWRITE, SINK INTO, CREATE TABLE or WITH"
     NEW_FUNCTION = "a name for the function"
     COLUMN_NAME = "a name"
     DATA_TYPE = "a data type"
@@ -48,8 +53,10 @@ class Slot(Enum):
 
 
 SLOTS: Final = {slot.name: slot for slot in Slot}
-MARKS: Final = {"SEMICOLON": ";", "LPAR": "(", "RPAR": ")", "COMMA": ",", "EQUAL": "="}
-NAMES: Final = frozenset({"NEW_JOB", "JOB_NAME", "NEW_SNAPSHOT", "SNAPSHOT_NAME", "NEW_FUNCTION", "COLUMN_NAME"})
+MARKS: Final = {"SEMICOLON": ";", "LPAR": "(", "RPAR": ")", "COMMA": ",", "EQUAL": "=", "DOT": "."}
+NAMES: Final = frozenset(
+    {"NEW_JOB", "JOB_NAME", "NEW_SNAPSHOT", "SNAPSHOT_NAME", "TABLE_NAME", "NEW_FUNCTION", "COLUMN_NAME"}
+)
 STRINGS: Final = frozenset(
     {"JOB_ID", "COMMENT_TEXT", "OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT", "HANDLER_NAME", "SOURCE"}
 )
@@ -96,7 +103,7 @@ def parser() -> Lark:
             while index < len(found):
                 terminal, token = _terminal(found, index, parser_state), found[index]
                 index = _next_index(found, index, terminal)
-                stop = len(text) if terminal == BODY else found[index - 1].stop
+                stop = len(text) if terminal in RESTS else found[index - 1].stop
                 yield Token(terminal, text[token.start : stop], start_pos=token.start, end_pos=stop)
 
     return Lark(grammar_text(), parser="lalr", lexer=JobLexer, maybe_placeholders=False)
@@ -127,7 +134,7 @@ class Ahead:
     """The terminals that can follow a sequence of tokens."""
 
     terminals: frozenset[str] = frozenset()
-    body: int | None = None  # the index of the first token of the job's body, or None without a body
+    body: int | None = None  # the index of the first token of Spark's SQL (`RESTS`), or None without it
 
 
 def ahead_of(found: Sequence[lexis.Token]) -> Ahead:
@@ -152,7 +159,7 @@ def ahead_of(found: Sequence[lexis.Token]) -> Ahead:
             state.feed_token(Token(terminal, token.text))
         except UnexpectedToken:
             return Ahead()
-        if terminal == BODY:
+        if terminal in RESTS:
             return Ahead(body=index)
     return Ahead(expected | acceptable(state))
 
@@ -162,6 +169,8 @@ def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
     token, accepted = found[index], _accepted(state)
     if BODY in accepted and token.text != ";":
         return BODY
+    if not _continues_table(found, index) and TABLE_CLAUSES in accepted and TABLE_CLAUSES in acceptable(state):
+        return TABLE_CLAUSES
     name = _acceptable_one(NAMES & accepted, state)
     keyword = token.word in accepted and token.word not in SLOTS and token.word not in MARKS
     if keyword and name:
@@ -181,6 +190,12 @@ def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
     return _MARK_TERMINALS.get(token.text, _STRAY)
 
 
+def _continues_table(found: Sequence[lexis.Token], index: int) -> bool:
+    """Return whether the token after a table's name is part of the name, of JOB OPTIONS, or ends the statement."""
+    following = found[index + 1].word if index + 1 < len(found) else "OPTIONS"
+    return found[index].text in (".", ";") or (found[index].word == "JOB" and following == "OPTIONS")
+
+
 def _begins_run(terminal: str, token: lexis.Token) -> bool:
     if terminal == "DATA_TYPE":
         return token.kind in (Kind.WORD, Kind.QUOTED)
@@ -189,7 +204,7 @@ def _begins_run(terminal: str, token: lexis.Token) -> bool:
 
 def _next_index(found: Sequence[lexis.Token], index: int, terminal: str) -> int:
     """Return the index after the tokens of a terminal that begins at `index`."""
-    if terminal == BODY:
+    if terminal in RESTS:
         return len(found)
     if terminal == "NEW_FUNCTION":
         return _after_qualified_name(found, index)

@@ -20,9 +20,8 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.language.foreign_words import refuse_foreign_words
-from jetsql.language.missing_semicolon import add_semicolon
 from jetsql.language.statement import Body, Verb
-from jetsql.language.syntax_errors import second_statement, shown, unclosed
+from jetsql.language.syntax_errors import add_semicolon, second_statement, shown, unclosed
 from jetsql.language.tokens import Kind, Token, scan, tokens, top_level, verb_after_with
 
 _EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query"
@@ -45,19 +44,19 @@ _SUBSTITUTION: Final = re.compile(r"\$\{[^\s$][^\s}$]*\}")
 
 
 def read_body(text: str, start: int) -> Body:
-    """Return the body that begins at the offset `start` of the statement `text`.
+    """Return the INSERT that begins at the offset `start` of the statement `text`.
 
     Raises StatementError UNSUPPORTED_BODY, PARAMETER_IN_BODY or PARSE_SYNTAX_ERROR with the span of the wrong token.
     """
-    found = _body_tokens(text, start)
+    found = statement_tokens(text, start)
     at = _verb_index(found)
     verb, table = _read_verb(found, at)
     last = _read_table(found, table)
     _refuse_variants(found, [index for index in top_level(found) if index > last])
     refuse_foreign_words(found)
-    _refuse_parameters(found)
+    refuse_parameters(found)
     stop = found[-1].stop
-    _refuse_substitution(text, start, stop)
+    refuse_substitution(text, start, stop)
     return Body(
         verb=verb,
         text=text[start:stop],
@@ -67,7 +66,7 @@ def read_body(text: str, start: int) -> Body:
     )
 
 
-def _body_tokens(text: str, start: int) -> list[Token]:
+def statement_tokens(text: str, start: int) -> list[Token]:
     """Return the tokens of the body without the closing semicolons."""
     found: list[Token] = []
     closed = False
@@ -91,7 +90,7 @@ def _verb_index(found: Sequence[Token]) -> int:
     at = verb_after_with(found) if found[0].word == "WITH" else 0
     if at is None:
         end = found[-1].stop
-        raise _unsupported(f"{_EXPECTED}; after this WITH there is none.", Span(end, end), _EXAMPLE)
+        raise unsupported_body(f"{_EXPECTED}; after this WITH there is none.", Span(end, end), _EXAMPLE)
     return at
 
 
@@ -103,7 +102,7 @@ def _read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
     verb = _VERBS.get(f"{first} {_token(found, at + 1).word}")
     if verb is None:
         wanted = "INTO" if first == "SINK" else "INTO or OVERWRITE"
-        raise _unsupported(f"Expected {wanted} after {first}, {_found(found, at + 1)}.", _place(found, at + 1))
+        raise unsupported_body(f"Expected {wanted} after {first}, {_found(found, at + 1)}.", _place(found, at + 1))
     table = at + 2
     if _token(found, table).word == "TABLE" and _names_table(found, table + 1):
         table += 1
@@ -119,9 +118,9 @@ def _names_table(found: Sequence[Token], index: int) -> bool:
 def _read_table(found: Sequence[Token], table: int) -> int:
     """Return the index of the last token of the table's name, which begins at `table`."""
     if _token(found, table).word in ("DIRECTORY", "LOCAL") and _writes_directory(found, table):
-        raise _unsupported("A job cannot write to a directory, only to a table.", found[table].place, _LOCATION)
+        raise unsupported_body("A job cannot write to a directory, only to a table.", found[table].place, _LOCATION)
     if _token(found, table).kind not in (Kind.WORD, Kind.QUOTED):
-        raise _unsupported(f"Expected a table, {_found(found, table)}.", _place(found, table))
+        raise unsupported_body(f"Expected a table, {_found(found, table)}.", _place(found, table))
     last = table
     if found[table].word == "IDENTIFIER" and _token(found, table + 1).text == "(":
         return _closing(found, table + 1)
@@ -154,6 +153,8 @@ def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
         if len(inserts) > 1:
             return _several(found[inserts[1]])
         hint = "Write INSERT INTO table SELECT ... FROM source."
+    elif token.word == "CREATE":
+        hint = "Write CREATE TABLE table AS SELECT ... for a new table."
     elif token.word in ("OPTIONS", "COMMENT"):
         hint = f"{token.word} goes before AS."
     elif token.word in ("SELECT", "VALUES", "TABLE"):
@@ -161,7 +162,7 @@ def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
         hint = f"Write INSERT INTO table {token.word} ..."
     elif close := get_close_matches(token.word, ("INSERT", "SINK", "WITH")):
         hint = f"Did you mean {close[0]}?"
-    return _unsupported(message, token.place, hint)
+    return unsupported_body(message, token.place, hint)
 
 
 def _refuse_variants(found: Sequence[Token], rest: Sequence[int]) -> None:
@@ -170,7 +171,12 @@ def _refuse_variants(found: Sequence[Token], rest: Sequence[int]) -> None:
     for index in rest[:query]:
         if found[index].word == "REPLACE" and _token(found, index + 1).word in ("WHERE", "USING", "ON"):
             kind = f"INSERT INTO ... REPLACE {found[index + 1].word}"
-            raise _unsupported(f"{kind} is not supported in a job.", found[index].place, "Use INSERT OVERWRITE.")
+            raise unsupported_body(f"{kind} is not supported in a job.", found[index].place, "Use INSERT OVERWRITE.")
+    refuse_second_insert(found, rest)
+
+
+def refuse_second_insert(found: Sequence[Token], rest: Sequence[int]) -> None:
+    """Refuse an INSERT or SINK INTO at one of the indexes `rest`."""
     for index in rest:
         if _is_insert(found, index):
             second = _create_job_before(found, index)
@@ -202,15 +208,16 @@ def _create_job_before(found: Sequence[Token], insert: int) -> Token | None:
 
 def _second_job(create: Token) -> StatementError:
     message = "This CREATE JOB is inside the body of another one."
-    return _unsupported(message, create.place, add_semicolon(create))
+    return unsupported_body(message, create.place, add_semicolon(create))
 
 
 def _several(second: Token) -> StatementError:
     message = "A job writes to one table; this is a second INSERT."
-    return _unsupported(message, second.place, "Create a job for each table, and end each statement with a semicolon.")
+    hint = "Create a job for each table, and end each statement with a semicolon."
+    return unsupported_body(message, second.place, hint)
 
 
-def _refuse_parameters(found: Sequence[Token]) -> None:
+def refuse_parameters(found: Sequence[Token]) -> None:
     """Refuse `:name` and `?`: their values are unknown when the job restarts."""
     for index, token in enumerate(found):
         if token.text == "?" and token.kind is Kind.SYMBOL:
@@ -229,7 +236,7 @@ def _is_marker(found: Sequence[Token], index: int) -> bool:
     return not (before.text in (")", "]") or (before.kind in _OPERANDS and before.word not in _NO_OPERAND))
 
 
-def _refuse_substitution(text: str, start: int, stop: int) -> None:
+def refuse_substitution(text: str, start: int, stop: int) -> None:
     """Refuse Spark's `${name}`, also in strings: Spark would substitute the value of the session that runs the job."""
     comments = (token for token in scan(text, start) if token.kind is Kind.COMMENT)
     comment = next(comments, None)
@@ -243,12 +250,12 @@ def _refuse_substitution(text: str, start: int, stop: int) -> None:
 def _spark_text(text: str, start: int, found: Sequence[Token], at: int, verb: Verb) -> str:
     stop = found[-1].stop
     if verb is not Verb.SINK_INTO:
-        return _blank(text[:start]) + text[start:stop]
+        return blank(text[:start]) + text[start:stop]
     into = found[at + 1].start
     # Without a WITH, everything before INTO is blank, and the word INSERT fits anywhere in it.
     room_from = found[at - 1].stop if at else 0
-    head = _blank(text[:start]) + text[start:room_from] if at else ""
-    room = _blank(text[room_from:into])
+    head = blank(text[:start]) + text[start:room_from] if at else ""
+    room = blank(text[room_from:into])
     for offset in range(len(room) - len(_INSERT) - 1, -1, -1):
         if _BREAK.search(room, offset, offset + len(_INSERT)) is None:
             return head + room[:offset] + _INSERT + room[offset + len(_INSERT) :] + text[into:stop]
@@ -264,11 +271,13 @@ def _shortened(head: str, count: int) -> str:
     return head[:at] + head[at + count :]
 
 
-def _blank(text: str) -> str:
+def blank(text: str) -> str:
+    """Return the text with spaces for everything except line breaks."""
     return re.sub(r"[^\r\n]", " ", text)
 
 
-def _unsupported(message: str, place: Span, hint: str = _EXAMPLE) -> StatementError:
+def unsupported_body(message: str, place: Span, hint: str = _EXAMPLE) -> StatementError:
+    """Return the error of a body that no job can run."""
     return StatementError("UNSUPPORTED_BODY", message, place=place, hint=hint)
 
 

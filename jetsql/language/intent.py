@@ -22,6 +22,8 @@ _SINK: Final = "SINK"
 _OBJECTS: Final = ("JOB", "SNAPSHOT")
 _SHOWN: Final = (*_OBJECTS, "MEMBER")
 _TEMPORARY: Final = ("TEMPORARY", "TEMP")
+# Tables with a job, by their first word. Spark has these words only for its pipelines.
+_TABLE_KINDS: Final = {"STREAMING": "TABLE", "MATERIALIZED": "VIEW"}
 # The first words of Spark's own statements: they are never read as misspelled verbs of JetSQL (RESET job, TABLE job).
 _SPARK_VERBS: Final = frozenset(
     "ADD ANALYZE BEGIN CACHE CALL CLEAR CLOSE COMMENT COMMIT DECLARE DELETE DFS EXECUTE EXPORT FETCH FROM GRANT IMPORT"
@@ -50,7 +52,7 @@ SYNONYMS: Final = {
 # A comment ends at its first */ unless a nested one begins before that.
 _COMMENT: Final = r"(?>/\*(?!\+).*?(?:\*/|/\*))"
 _GAP: Final = rf"(?:\s|--[^\r\n]*+(?:(?<=\\)\n[^\r\n]*+)*+|{_COMMENT}(?<=\*/))*+"
-_OUR_WORD: Final = rf"(?:(?:{_SINK}|(?:{'|'.join(_SHOWN)})S?)\b|{_COMMENT}(?<=/\*))"
+_OUR_WORD: Final = rf"(?:(?:{_SINK}|(?:{'|'.join(_SHOWN)})S?|{'|'.join(_TABLE_KINDS)})\b|{_COMMENT}(?<=/\*))"
 _BLOCK: Final = rf"(?:(?:\w++|`[^`]*+`){_GAP}:{_GAP})?BEGIN\b"
 _EXPLAIN: Final = rf"EXPLAIN\b{_GAP}(?:(?!WITH\b)\w++{_GAP})?"
 _SINK_AFTER_WITH: Final = rf"(?:{_EXPLAIN})?WITH\b.*?\b{_SINK}\b"
@@ -74,6 +76,8 @@ def is_ours(lead: Sequence[Token]) -> bool:
     verb, second = lead[0].word, _word(lead, 1)
     if verb in _ONLY_OURS:
         return True
+    if _is_table_with_job(lead, verb, second):
+        return True
     if verb in ("CREATE", "ALTER", "DROP"):
         object_at = 3 if verb == "CREATE" and second == "OR" and _word(lead, 2) == "REPLACE" else 1
         return _is_similar(_word(lead, object_at), *_OBJECTS)
@@ -93,6 +97,19 @@ def is_about_existing(text: str) -> bool:
     """Return whether a statement, JetSQL's or Spark's, only shows what exists or controls a job that exists."""
     first = next(tokens(text), None)
     return first is not None and first.word in ("SHOW", "DESCRIBE", "DESC", *_ONLY_OURS)
+
+
+def _is_table_with_job(lead: Sequence[Token], verb: str, second: str) -> bool:
+    """Return whether a statement names a streaming table or a materialized view, also of a misspelled object."""
+    at = 1
+    if verb == "CREATE" and second == "OR":
+        at = 3
+    elif verb == "SHOW" and second == "CREATE":
+        at = 2
+    elif verb not in ("CREATE", "DROP", "ALTER", "REFRESH", "SHOW"):
+        return False
+    wanted = _TABLE_KINDS.get(_word(lead, at))
+    return wanted is not None and _is_similar(_word(lead, at + 1), wanted)
 
 
 def begins_with_clause(lead: Sequence[Token]) -> bool:

@@ -57,6 +57,42 @@ class Body:
     target: Span  # of the table's name
 
 
+class TableKind(Enum):
+    """The kinds of tables that belong to a job of their name."""
+
+    STREAMING_TABLE = "STREAMING TABLE"
+    MATERIALIZED_VIEW = "MATERIALIZED VIEW"
+
+
+@dataclass(frozen=True)
+class TableIdentifier:
+    """The name of a table as in a statement, without back quotes."""
+
+    parts: tuple[str, ...]
+    place: Span
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+
+@dataclass(frozen=True)
+class NewTable:
+    """The table that a statement creates from the columns of its query."""
+
+    name: TableIdentifier
+    if_not_exists: bool
+    inserts: tuple[Body, ...]
+    """The job's body for each `Verb`: the statement as an INSERT into the table."""
+    clauses: str
+    """The text after the name, and after the options of the job: the clauses and the query."""
+    definition: Span
+    """The place of the table's clauses, without the query."""
+
+    def insert(self, verb: Verb) -> Body:
+        """Return the job's body that writes with a verb."""
+        return next(body for body in self.inserts if body.verb is verb)
+
+
 @dataclass(frozen=True)
 class CreateJob:
     """CREATE JOB."""
@@ -68,6 +104,59 @@ class CreateJob:
     if_not_exists: bool = False
     comment: str | None = None
     options: tuple[OptionText, ...] = ()
+    table: NewTable | None = None
+    """The table to create first. `body.spark_text` is then its CREATE TABLE ... AS, which only the analysis uses."""
+    kind: TableKind | None = None  # the table's kind if the job belongs to it
+
+
+@dataclass(frozen=True)
+class CreateStreamingTable:
+    """CREATE STREAMING TABLE or CREATE MATERIALIZED VIEW."""
+
+    create: CreateJob  # its name is the table's name as written; the job has the qualified name
+    kind: TableKind
+
+
+@dataclass(frozen=True)
+class DropStreamingTable:
+    table: TableIdentifier
+    kind: TableKind
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class RefreshStreamingTable:
+    table: TableIdentifier
+    kind: TableKind
+
+
+class TableAction(Enum):
+    """The change that ALTER STREAMING TABLE makes to the job of the table."""
+
+    SUSPEND = "SUSPEND"
+    RESUME = "RESUME"
+    RESTART = "RESTART"
+    OPTIONS = "OPTIONS"
+
+
+@dataclass(frozen=True)
+class AlterStreamingTable:
+    table: TableIdentifier
+    kind: TableKind
+    action: TableAction
+    options: tuple[OptionText, ...] = ()
+
+
+@dataclass(frozen=True)
+class ShowStreamingTables:
+    kind: TableKind
+    pattern: str | None = None  # as in SHOW JOBS
+
+
+@dataclass(frozen=True)
+class ShowCreateStreamingTable:
+    table: TableIdentifier
+    kind: TableKind
 
 
 @dataclass(frozen=True)
@@ -211,6 +300,12 @@ class CreateFunction:
     if_not_exists: bool = False
 
 
+@dataclass(frozen=True)
+class ExplainCreateStreamingTable:
+    create: CreateStreamingTable
+    formatted: bool = False
+
+
 Statement = (
     CreateJob
     | SuspendJob
@@ -229,4 +324,11 @@ Statement = (
     | ShowJobHistory
     | ExplainCreateJob
     | CreateFunction
+    | CreateStreamingTable
+    | DropStreamingTable
+    | RefreshStreamingTable
+    | AlterStreamingTable
+    | ShowStreamingTables
+    | ShowCreateStreamingTable
+    | ExplainCreateStreamingTable
 )

@@ -5,14 +5,13 @@ The expected words come from the state of the parser.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.language.grammar import BODY, END, MARKS, NAMES, SLOTS, acceptable
-from jetsql.language.intent import SYNONYMS
-from jetsql.language.missing_semicolon import add_semicolon, begins_statement
+from jetsql.language.intent import STATEMENT_VERBS, SYNONYMS
 from jetsql.language.tokens import Kind, Token, tokens, unquote
 
 if TYPE_CHECKING:
@@ -21,10 +20,14 @@ if TYPE_CHECKING:
 # These end a run of tokens without spaces, which is probably a name that needs quotes.
 _SEPARATORS: Final = frozenset(";(),=")
 _SHOWN: Final = 40
-# Clauses that other systems have for functions in Python.
-_FUNCTION_HINTS: Final = {
+# Words that also begin a clause. They begin a statement only at the beginning of a line.
+_CLAUSES: Final = frozenset("ADD COMMENT FROM LIST LOCK MAP REDUCE REPLACE SET START TABLE USE VALUES WITH".split())
+# Clauses that other systems have for functions in Python, and for tables with a job.
+_CREATE_HINTS: Final = {
     "TEMPORARY": "JetSQL stores a function in Python with its schema. Leave out TEMPORARY.",
     "ENVIRONMENT": "A function can import the packages in the engine's Python environment. Install them there.",
+    "STREAMING": "Write CREATE OR REFRESH STREAMING TABLE.",
+    "MATERIALIZED": "Write CREATE OR REFRESH MATERIALIZED VIEW.",
 }
 
 
@@ -50,11 +53,40 @@ def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
         return named
     if END in expected and begins_statement(text, found, at):
         return _unexpected(expected, f"found {shown(token.text)}", token.place, add_semicolon(token))
-    hint = _FUNCTION_HINTS.get(token.word) if expected & {"FUNCTION", "HANDLER"} else ""
+    hint = _CREATE_HINTS.get(token.word) if expected & {"FUNCTION", "HANDLER"} else ""
     hint = hint or _did_you_mean(token, expected) or _quote_it(found, at, expected) or _taken_as_name(error, expected)
     if expected == {"HISTORY"} and not hint:
         hint = "SHOW JOBS lists the jobs, DESCRIBE JOB shows one."
     return _unexpected(expected, f"found {shown(token.text)}", token.place, hint)
+
+
+def missing_semicolon_hint(text: str, offset: int, is_complete: Callable[[str], bool]) -> str:
+    """Return the hint at a semicolon that is missing between two statements; empty if none is missing.
+
+    A parser without it reads on, and reports the first word of the second statement, or the word after it: `SELECT 1
+    SHOW` names a column.
+
+    offset: where the parser failed. is_complete: returns whether a text is a whole statement.
+    """
+    found = list(tokens(text))
+    at = next((index for index, token in enumerate(found) if token.start == offset), None)
+    if at is None:
+        return ""
+    begins = (index for index in (at, at - 1) if begins_statement(text, found, index))
+    token = next((found[index] for index in begins if is_complete(text[: found[index].start])), None)
+    return "" if token is None else add_semicolon(token)
+
+
+def begins_statement(text: str, found: Sequence[Token], index: int) -> bool:
+    """Return whether the token can begin another statement. found: the tokens of the text."""
+    if index < 1 or found[index].word not in STATEMENT_VERBS:
+        return False
+    return found[index].word not in _CLAUSES or "\n" in text[found[index - 1].stop : found[index].start]
+
+
+def add_semicolon(token: Token) -> str:
+    """Return the hint for a token that begins another statement."""
+    return f"A semicolon is missing before {token.word}, which begins another statement."
 
 
 def unclosed(token: Token) -> StatementError:

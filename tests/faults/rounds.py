@@ -181,6 +181,7 @@ STATEMENTS: Final = Scenario(
     _FEW,
     (
         Round(("store-made",)),
+        Round(("table-created:never",), ("CREATE JOB never AS CREATE TABLE never AS SELECT 1 AS id",)),
         Round(("storing-suspended:minutes",), (*_make(_FEW), _SUSPEND), files=2),
         Round(
             ("sink-recovered:renewed", "file-moved:once@3", "stored-resumed:minutes"),

@@ -17,11 +17,11 @@ from tests.support.hypothesis_profiles import examples
         ("ALTER JOB x ", ("OPTIONS", "RESTART", "RESUME", "SUSPEND")),
         ("alter job x sus", ("SUSPEND",)),
         ("ALTER JOB x OPTIONS ('a'='b') ", ("RESUME",)),
-        ("SHOW ", ("ALL", "CREATE", "JOB", "JOBS", "MEMBERS", "SNAPSHOTS")),
+        ("SHOW ", ("ALL", "CREATE", "JOB", "JOBS", "MATERIALIZED", "MEMBERS", "SNAPSHOTS", "STREAMING")),
         ("SHOW J", ("JOB", "JOBS")),
         ("/* x */ EXPLAIN -- y\n", ("CREATE", "FORMATTED")),
         ("CREATE JOB x ", ("AS", "COMMENT", "OPTIONS")),
-        ("CREATE JOB x AS ", ("INSERT INTO", "INSERT OVERWRITE", "SINK INTO", "WITH")),
+        ("CREATE JOB x AS ", ("CREATE TABLE", "INSERT INTO", "INSERT OVERWRITE", "SINK INTO", "WITH")),
         ("CREATE JOB x AS S", ("SINK INTO",)),
         ("CREATE JOB x AS INSERT INTO ", ()),
         ("WAIT FOR JOB j UNTIL ", ("BATCH", "COMPLETED", "IDLE")),
@@ -72,7 +72,7 @@ def test_where_a_statement_can_end() -> None:
 
 def test_every_statement_can_be_written_from_the_first_word_on() -> None:
     assert completions("").words == tuple(
-        "ALTER CREATE DESC DESCRIBE DROP EXPLAIN RESTART RESUME SHOW SUSPEND WAIT".split()
+        "ALTER CREATE DESC DESCRIBE DROP EXPLAIN REFRESH RESTART RESUME SHOW SUSPEND WAIT".split()
     )
 
 
@@ -84,6 +84,7 @@ def test_following_the_completions_gives_a_statement(data: some.DataObject) -> N
         Slot.JOB_ID: "'0401-9f77-b9c0-0001'",
         Slot.WHOLE_NUMBER: "5",
         Slot.BODY: "INSERT INTO t SELECT 1",
+        Slot.TABLE_CLAUSES: "AS SELECT 1",
         Slot.COMMENT_TEXT: "'c'",
         Slot.OPTION_KEY: "'k'",
         Slot.OPTION_VALUE: "'v'",
@@ -100,8 +101,9 @@ def test_following_the_completions_gives_a_statement(data: some.DataObject) -> N
         offers = words + [samples.get(slot, "a_name") for slot in expected.slots] + list(expected.marks)
         if not offers:
             break
-        if Slot.BODY in expected.slots:
-            text += samples[Slot.BODY]
+        rest = next((slot for slot in (Slot.BODY, Slot.TABLE_CLAUSES) if slot in expected.slots), None)
+        if rest is not None and (rest is Slot.BODY or data.draw(some.booleans())):
+            text += samples[rest]
             break
         text += data.draw(some.sampled_from(offers)) + " "
     try:

@@ -6,7 +6,7 @@ opens them, so that no test has to sleep.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,6 +17,7 @@ from jetsql.jobs.lifecycle.engine_api import (
     BatchCommitted,
     CopiedState,
     EngineEvent,
+    JobTable,
     MembersListener,
     Report,
     RestartRequested,
@@ -43,7 +44,7 @@ from jetsql.jobs.model.job import (
     Version,
 )
 from jetsql.jobs.store.metrics import BatchMetrics
-from jetsql.language.statement import Body, CreateFunction
+from jetsql.language.statement import Body, CreateFunction, TableIdentifier
 
 GATE_SECONDS = 20.0  # a test that forgets to open its gate fails instead of hanging
 
@@ -106,6 +107,8 @@ class InMemoryEngine:
     discarded: list[int] = field(default_factory=list)  # checkpoints of versions
     held: bool | None = False  # the sink has the batch of a trial; None if it cannot be asked
     unreachable: StatementError | None = None
+    tables: dict[str, JobTable] = field(default_factory=dict)  # by qualified name
+    filled: set[str] = field(default_factory=set)  # the tables with rows
     no_real_time: StatementError | None = None
     refused_confs: dict[str, str] = field(default_factory=dict)  # conditions by name of a Spark setting
     functions: dict[tuple[str, str], Function] = field(default_factory=dict)  # those that sessions know
@@ -161,6 +164,31 @@ class InMemoryEngine:
 
     def hides_function(self, name: str) -> bool:
         return name == "abs"
+
+    def analyse_again(self, job: Job) -> Analysis:
+        self._pass("analyse_again")
+        return self.analysis
+
+    def qualify(self, table: TableIdentifier, session: UserSession) -> str:
+        return ".".join(("spark_catalog", "default")[: 3 - len(table.parts)] + table.parts)
+
+    def find_table(self, table: str) -> JobTable | None:
+        return self.tables.get(table)
+
+    def columns(self, body: Body, session: UserSession) -> str:
+        return ", ".join(f"{column} string" for column in self.analysis.sink.columns)
+
+    def is_empty(self, table: str) -> bool:
+        return table not in self.filled
+
+    def create_table(self, body: Body, session: UserSession, properties: Mapping[str, str]) -> None:
+        self._pass("create_table")
+        name = self.analysis.sink.table
+        self.tables[name] = JobTable(name, properties.get("jetsql.kind", ""), properties["jetsql.job"])
+
+    def drop_table(self, table: str) -> None:
+        self._pass("drop_table")
+        self.tables.pop(table, None)
 
     def check_conf(self, name: str, value: str) -> None:
         self._pass("check_conf")

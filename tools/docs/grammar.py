@@ -14,12 +14,15 @@ from lark.load_grammar import load_grammar
 from jetsql.language.grammar import MARKS, SLOTS, grammar_text
 
 _INLINED: Final = (
-    *("_job", "_goal", "or_replace", "if_not_exists", "if_exists", "comment", "timeout", "option"),
+    *("_job", "_goal", "_kind", "or_replace", "or_refresh"),
+    *("if_not_exists", "if_exists", "comment", "timeout", "option"),
     *("parameters", "parameter", "returns", "column", "_clause", "deterministic"),
 )
 """Rules that are drawn where they are used: a reader wants to see a statement whole."""
 _SLOT_WORDS: Final = {
     "BODY": "INSERT statement",
+    "TABLE_NAME": "name",
+    "TABLE_CLAUSES": "clauses AS query",
     "JOB_ID": "'id'",
     "COMMENT_TEXT": "'text'",
     "OPTION_KEY": "'key'",

@@ -57,6 +57,8 @@ class ResolvedBody:
 
     analysis: Analysis
     """The sources, the sink and the properties of the query."""
+    written: Any
+    """The resolved query as it was written, a LogicalPlan of Spark. Its columns are those of the result."""
     query: Any
     """The resolved query to run, a LogicalPlan of Spark."""
     batch_part: Any
@@ -83,7 +85,8 @@ def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> 
     _check_own_sink(body, facts, sources, sink)
     statics = tuple(table["location"] for table in facts["statics"])
     analysis = _analysis(facts, sources, sink, captured)
-    return ResolvedBody(analysis, plans.query(), plans.batchPart(), bool(facts.get("unchecked_by_spark")), statics)
+    unchecked_by_spark = bool(facts.get("unchecked_by_spark"))
+    return ResolvedBody(analysis, plans.written(), plans.query(), plans.batchPart(), unchecked_by_spark, statics)
 
 
 def _check_database(body: Body, spark: SparkSession) -> None:

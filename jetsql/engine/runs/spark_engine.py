@@ -30,6 +30,7 @@ from jetsql.engine.runs.spark_runs import BatchRun, PendingBatchRun, Run, RunCon
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.executors import list_members, watch_members
 from jetsql.engine.session.job_sessions import JobSessions
+from jetsql.engine.session.job_tables import create_table, is_empty, qualify
 from jetsql.engine.session.kafka_topics import check_topic
 from jetsql.engine.sinks import SinkContext, SinkWriter
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
@@ -45,6 +46,7 @@ from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import (
     CopiedState,
     EngineEvent,
+    JobTable,
     MembersListener,
     Report,
     RestartRequested,
@@ -59,7 +61,7 @@ from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.job import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind, Status, Trigger, Version
 from jetsql.jobs.planning.compatibility import describe_replacements
 from jetsql.jobs.planning.progress_tracking import is_topic_to_topic, tracks_asynchronously
-from jetsql.language.statement import Body, CreateFunction
+from jetsql.language.statement import Body, CreateFunction, TableIdentifier
 from jetsql.version import VERSION
 
 
@@ -112,6 +114,33 @@ class SparkEngine:
 
     def hides_function(self, name: str) -> bool:
         return self._functions.is_hidden(name)
+
+    def analyse_again(self, job: Job) -> Analysis:
+        captured = job.plan.analysis.session
+        return resolve_body(
+            job.body, self._sessions.open_for_plan(job.plan, job.version.session_defaults), captured
+        ).analysis
+
+    def qualify(self, table: TableIdentifier, session: UserSession) -> str:
+        return qualify(table, _spark(session))
+
+    def find_table(self, table: str) -> JobTable | None:
+        facts = self._catalog.table(table)
+        return None if facts is None else JobTable(facts.name, facts.kind, facts.job, facts.is_view, facts.columns)
+
+    def columns(self, body: Body, session: UserSession) -> str:
+        spark = _spark(session)
+        written = resolve_body(body, spark, self._sessions.capture(spark)).written
+        return ", ".join(f"{field.name()} {field.dataType().simpleString()}" for field in written.schema().fields())
+
+    def is_empty(self, table: str) -> bool:
+        return is_empty(table, self._spark, self._catalog)
+
+    def create_table(self, body: Body, session: UserSession, properties: Mapping[str, str]) -> None:
+        create_table(body, _spark(session), properties)
+
+    def drop_table(self, table: str) -> None:
+        self._catalog.drop(table)
 
     def check_conf(self, name: str, value: str) -> None:
         self._sessions.check_conf(name, value)

@@ -36,6 +36,12 @@ class TableFacts:
     """True if the table is CLUSTERED BY columns."""
     managed: bool
     """True if DROP TABLE deletes the rows."""
+    is_view: bool = False
+    """True if it is a view."""
+    job: str = ""
+    """The id of the job that created the table, or empty."""
+    kind: str = ""
+    """STREAMING TABLE or MATERIALIZED VIEW if the table belongs to a job, otherwise empty."""
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> TableFacts:
@@ -49,6 +55,9 @@ class TableFacts:
             options=facts["options"],
             bucketed=facts["bucketed"],
             managed=facts["type"] == "MANAGED",
+            is_view=facts["type"] == "VIEW",
+            job=facts["job"],
+            kind=facts["kind"],
         )
 
     def option(self, name: str, default: str = "") -> str:
@@ -93,6 +102,11 @@ class Catalog:
         """
         if self.table(sink.table) is None:
             raise _missing(sink)
+
+    def drop(self, name: str) -> None:
+        """Drop a table, if it exists, and not its job."""
+        _, schema, table = name.split(".", 2)
+        self._java.sql.Tables.drop(self._spark._jsparkSession, schema, table)
 
     def add_partitions(self, name: str, fragments: list[str]) -> None:
         """Add partitions, given as paths (`d=2013-01-01/h=5`), to the catalogue. Existing partitions are unchanged."""

@@ -7,7 +7,7 @@ calls an engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,7 +16,7 @@ from jetsql.jobs.model.cluster_member import Member
 from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.job import Analysis, Cause, Job, Plan, RunId, Version
 from jetsql.jobs.store.metrics import BatchMetrics
-from jetsql.language.statement import Body, CreateFunction
+from jetsql.language.statement import Body, CreateFunction, TableIdentifier
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,46 @@ class UserSession(Protocol):
     """An opaque handle of the session of a statement."""
 
 
+@dataclass(frozen=True)
+class JobTable:
+    """A table of the catalogue, as a statement about its job needs it."""
+
+    name: str  # qualified
+    kind: str = ""  # `TableKind` if it belongs to a job, otherwise empty
+    job: str = ""  # the id of the job for which it was created, or empty
+    is_view: bool = False
+    columns: tuple[str, ...] = ()  # in their order; partition columns come last
+
+
 class Engine(Protocol):
     """The engine that runs the jobs."""
+
+    def qualify(self, table: TableIdentifier, session: UserSession) -> str:
+        """Return the qualified name of a table of the session catalogue, which need not exist.
+
+        Raises StatementError UNSUPPORTED_SINK at the name for another catalogue.
+        """
+
+    def find_table(self, table: str) -> JobTable | None:
+        """Return the table or view with a qualified name, or None."""
+
+    def columns(self, body: Body, session: UserSession) -> str:
+        """Return the columns of a body's query with their types, for messages. Raises as `analyse`."""
+
+    def is_empty(self, table: str) -> bool:
+        """Return whether a table has no rows in files of the engine: always for a topic or a table of a database."""
+
+    def create_table(self, body: Body, session: UserSession, properties: Mapping[str, str]) -> None:
+        """Create the table of a body with CREATE TABLE ... AS, without rows.
+
+        properties: further properties of the table. Raises Spark's errors.
+        """
+
+    def drop_table(self, table: str) -> None:
+        """Drop the table with a qualified name, if it exists. Raises Spark's errors."""
+
+    def analyse_again(self, job: Job) -> Analysis:
+        """Return the facts about a job's body as it is now, in the session of the job. Raises as `analyse`."""
 
     def analyse(self, body: Body, session: UserSession) -> Analysis:
         """Return the facts about a body, without creating anything.

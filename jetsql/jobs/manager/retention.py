@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final
 from jetsql.errors import EngineError
 from jetsql.jobs.lifecycle.events import Superseded
 from jetsql.jobs.lifecycle.step_context import can_run_again
-from jetsql.jobs.model.job import Job
+from jetsql.jobs.model.job import Job, name_key
 from jetsql.jobs.model.job_settings import JobSettings
+from jetsql.language.statement import TableKind
 
 if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
     from jetsql.jobs.store.job_store import Store
@@ -92,12 +93,19 @@ def expired_jobs(ended: Iterable[Job], limit: int, since: float, settled: float)
     """Return the ended jobs to delete, oldest end first.
 
     The last `limit` jobs that ended after `since` are kept, and all jobs that ended after `settled`; both times are
-    seconds since the epoch.
+    seconds since the epoch. The newest job of a materialized view is kept.
     """
-    by_end = sorted(ended, key=_end)
+    ended = sorted(ended, key=lambda job: job.id)
+    newest = {name_key(job.name): job.id for job in ended}
+    # The newest job of a materialized view is its definition, with which REFRESH computes it again.
+    by_end = sorted((job for job in ended if not _is_view(job) or newest[name_key(job.name)] != job.id), key=_end)
     kept = by_end[-limit:] if limit else []
     staying = {job.id for job in kept if _end(job) > since}
     return [job for job in by_end if job.id not in staying and _end(job) <= settled]
+
+
+def _is_view(job: Job) -> bool:
+    return job.version.table_kind is TableKind.MATERIALIZED_VIEW and not job.plan.analysis.streaming
 
 
 def _end(job: Job) -> float:

@@ -17,12 +17,14 @@ _CATALOG: Final = "spark_catalog"
 _NOT_RUNNING: Final = (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT)
 
 
-def refuse_change(registry: JobRegistry, action: str, schema: str, table: str | None) -> str:
+def refuse_change(registry: JobRegistry, action: str, schema: str, table: str | None, except_job: str = "") -> str:
     """Return why a table cannot be changed, with a hint; empty if no running job uses it.
 
-    action: the verb of the statement. table: None for all tables of the schema.
+    action: the verb of the statement. table: None for all tables of the schema. except_job: the id of a job that may
+    use the table.
     """
-    jobs = [view.job for view in registry.live() if view.job.status not in _NOT_RUNNING]
+    live = (view.job for view in registry.live())
+    jobs = [job for job in live if job.status not in _NOT_RUNNING and job.id != except_job]
     uses = [(job, use) for job in sorted(jobs, key=lambda job: job.id) for use in _uses(job, schema, table)]
     if not uses:
         return ""

@@ -13,7 +13,7 @@ from enum import Enum, StrEnum
 from typing import Final
 
 from jetsql.jobs.model.function import UsedFunction
-from jetsql.language.statement import Body
+from jetsql.language.statement import Body, TableKind
 
 
 class Status(StrEnum):
@@ -250,6 +250,8 @@ class Version:
     """Versions of JetSQL, Spark and the file formats that it was created with."""
     session_defaults: Mapping[str, str] = field(default_factory=dict)
     """Session settings of the release that created it; later releases can have others."""
+    table_kind: TableKind | None = None
+    """The kind of the table that the job belongs to; None for a job that CREATE JOB created."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from jetsql import cancellation
-from jetsql.errors import StatementError
+from jetsql.errors import Span, StatementError
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.lifecycle.scaling import describe_missing_members
 from jetsql.jobs.lifecycle.start import describe_beginning
@@ -29,16 +29,17 @@ from jetsql.jobs.statements.lookup import find_live_job
 from jetsql.jobs.statements.replace import JobEnded, replace_job
 from jetsql.jobs.statements.snapshot import find_snapshot
 from jetsql.language import find_name
-from jetsql.language.statement import Body, CreateJob
+from jetsql.language.statement import Body, CreateJob, TableKind
 from jetsql.resultset import Table
 
 # Errors of `submit` that another statement caused; the statement is planned again then.
 _CONFLICTS: Final = ("JETSQL.JOB_ALREADY_EXISTS", "JETSQL.SNAPSHOT_NOT_FOUND")
 
 
-def create(manager: Manager, statement: CreateJob, session: UserSession) -> Table:
+def create(manager: Manager, statement: CreateJob, session: UserSession, job_id: str | None = None) -> Table:
     """Create the job, start it and wait for its first trigger.
 
+    job_id: the id of the job if it is new; None for any.
     Raises StatementError JOB_ALREADY_EXISTS, JOB_FAILED, and the errors of options, analysis and plan.
     """
     options = parse_options(statement.options)
@@ -47,7 +48,7 @@ def create(manager: Manager, statement: CreateJob, session: UserSession) -> Tabl
         live = find_live_job(manager, statement.name.text)
         try:
             if live is None:
-                return _create(manager, statement, options, session).table()
+                return _create(manager, statement, options, session, job_id).table()
             if statement.or_replace:
                 return replace_job(manager, statement, options, session, live.job).table()
             return _already_exists(live, statement, options).table()
@@ -59,14 +60,16 @@ class _Conflict(Exception):
     """Another statement has created a job with the same name, or dropped or replaced the snapshot."""
 
 
-def _create(manager: Manager, statement: CreateJob, options: Options, session: UserSession) -> CommandResult:
+def _create(
+    manager: Manager, statement: CreateJob, options: Options, session: UserSession, job_id: str | None
+) -> CommandResult:
     """Create a new job. Raises _Conflict, and as `create`."""
     plan = make_statement_plan(manager, statement, options, session)
     snapshot = initial_snapshot(manager, statement, options, plan)
     check_overwrite_conflicts(plan, statement.body, (view.job for view in manager.registry.live()))
     check_reachable(manager, statement, plan)
     job = Job(
-        id=manager.new_id(),
+        id=job_id or manager.new_id(),
         name=statement.name.text,
         version=Version(
             statement=statement.text,
@@ -76,18 +79,30 @@ def _create(manager: Manager, statement: CreateJob, options: Options, session: U
             software_versions=manager.engine.software_versions(),
             session_defaults=(snapshot.session_defaults if snapshot is not None else {})
             or manager.engine.session_defaults(),
+            table_kind=statement.kind,
         ),
         submission_time=manager.clock(),
         source_snapshot_id=snapshot.id if snapshot is not None else None,
         batch=snapshot.batch if snapshot is not None else None,
     )
     try:
-        view = manager.submit(job)
+        return start_job(manager, job, statement.name.place, "Created.")
     except StatementError as error:
         if error.condition in _CONFLICTS:
             raise _Conflict from error
-        raise error.at(statement.name.place) from None
-    return _first_trigger(manager, view)
+        raise
+
+
+def start_job(manager: Manager, job: Job, place: Span, success: str) -> CommandResult:
+    """Store a new job, start it and wait for its first trigger.
+
+    place: the place of the name, for errors. success: the beginning of the message. Raises as `create`.
+    """
+    try:
+        view = manager.submit(job)
+    except StatementError as error:
+        raise error.at(place) from None
+    return _first_trigger(manager, view, success)
 
 
 def initial_snapshot(manager: Manager, statement: CreateJob, options: Options, plan: Plan) -> Snapshot | None:
@@ -143,7 +158,7 @@ def _option_differences(old: Mapping[str, str], new: Mapping[str, str]) -> Itera
             yield f"Its option '{name}' {old_value}; in this statement it is {new_value}."
 
 
-def _first_trigger(manager: Manager, view: JobView) -> CommandResult:
+def _first_trigger(manager: Manager, view: JobView, success: str) -> CommandResult:
     after = manager.registry.wait(view, _is_past_first_trigger, manager.settings.create_wait_seconds)
     job = after.job
     if job.status is Status.FAILED or (job.status is Status.SUSPENDED and job.cause is not None):
@@ -151,10 +166,10 @@ def _first_trigger(manager: Manager, view: JobView) -> CommandResult:
     return CommandResult(
         job,
         join_sentences(
-            "Created.",
+            success,
             describe_beginning(view.job),
             _progress(manager, after),
-            *describe_notes(job.body, job.plan),
+            *describe_notes(job.body, job.plan, job.version.table_kind),
             _delivery(job),
         ),
     )
@@ -191,9 +206,13 @@ def _progress(manager: Manager, view: JobView) -> str:
     return f"{subject} is still running after {seconds:g} s; SHOW JOBS shows its progress."
 
 
-def describe_notes(body: Body, plan: Plan) -> Iterator[str]:
-    """Return, as sentences, what the query does that a user may not expect of it."""
-    yield from _single_read(body, plan)
+def describe_notes(body: Body, plan: Plan, kind: TableKind | None) -> Iterator[str]:
+    """Return, as sentences, what the query does that a user may not expect of it.
+
+    kind: the kind of the table that the statement creates together with its job, or None.
+    """
+    if kind is not TableKind.MATERIALIZED_VIEW:  # its REFRESH reads new rows
+        yield from _single_read(body, plan)
     yield from dict.fromkeys(rewrite.caution for rewrite in plan.analysis.rewrites if rewrite.caution)
     if plan.analysis.kept_state:
         yield f"State that nothing removes: {'; '.join(dict.fromkeys(plan.analysis.kept_state))}."

@@ -12,13 +12,14 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Cause, Job, StopGoal, quoted_name, quoted_text
-from jetsql.jobs.model.redaction import redact_urls, show
+from jetsql.jobs.model.redaction import REDACTED, redact_urls, show
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_error
 from jetsql.jobs.statements.explain import describe_sink, describe_source, describe_trigger, describe_write
 from jetsql.jobs.statements.lookup import find_job
 from jetsql.jobs.store.metrics import Totals
-from jetsql.language.statement import DescribeJob, ShowCreateJob, ShowJobHistory
+from jetsql.language import parse
+from jetsql.language.statement import CreateStreamingTable, DescribeJob, ShowCreateJob, ShowJobHistory
 from jetsql.resultset import Cell, Column, Table, Value
 
 FACT_COLUMNS: Final = (Column("key"), Column("value"))
@@ -132,17 +133,44 @@ def show_create(manager: Manager, statement: ShowCreateJob) -> Table:
 
 
 def create_text(job: Job) -> str:
-    """Return the CREATE JOB statement with the user's body; secrets are redacted, which a comment says."""
-    lines = [f"CREATE JOB {quoted_name(job.name)}"]
+    """Return the statement that creates a job, with the user's body, and with its table if the job belongs to one.
+
+    Secrets are redacted, which a comment says.
+    """
+    lines = _create_table_lines(job) if job.version.table_kind is not None else _create_job_lines(job)
+    return "\n".join((*_secrets_note(job), *lines))
+
+
+def _create_job_lines(job: Job) -> Iterator[str]:
+    yield f"CREATE JOB {quoted_name(job.name)}"
     if job.version.comment is not None:
-        lines.append(f"COMMENT {quoted_text(job.version.comment)}")
+        yield f"COMMENT {quoted_text(job.version.comment)}"
     if job.plan.options:
-        pairs = (f"  {quoted_text(name)} = {quoted_text(value)}" for name, value in show(job.plan.options).items())
-        lines.append("OPTIONS (\n" + ",\n".join(pairs) + "\n)")
-    lines.append(f"AS {redact_urls(job.body.text)}")
-    redacted = dict(show(job.plan.options)) != dict(job.plan.options) or redact_urls(job.body.text) != job.body.text
-    note = ("-- Secrets are shown as ***: insert them before you run this statement.",) if redacted else ()
-    return "\n".join((*note, *lines))
+        yield _options_clause(job.plan.options)
+    yield f"AS {redact_urls(job.body.text)}"
+
+
+def _create_table_lines(job: Job) -> Iterator[str]:
+    written = parse(job.body.text)
+    assert isinstance(written, CreateStreamingTable) and written.create.table is not None
+    schema, table = job.name.split(".", 1)
+    yield f"CREATE {written.kind.value} {quoted_name(schema)}.{quoted_name(table)}"
+    if job.plan.options:
+        yield f"JOB {_options_clause(job.plan.options)}"
+    yield redact_urls(written.create.table.clauses)
+
+
+def _secrets_note(job: Job) -> tuple[str, ...]:
+    """Return a comment that says that the statement of a job is shown without its secrets, if it has any."""
+    if dict(show(job.plan.options)) == dict(job.plan.options) and REDACTED not in redact_urls(job.body.text):
+        return ()
+    return ("-- Secrets are shown as ***: insert them before you run this statement.",)
+
+
+def _options_clause(options: Mapping[str, str]) -> str:
+    """Return options as an OPTIONS clause; secrets are redacted."""
+    pairs = (f"  {quoted_text(name)} = {quoted_text(value)}" for name, value in show(options).items())
+    return "OPTIONS (\n" + ",\n".join(pairs) + "\n)"
 
 
 def show_history(manager: Manager, statement: ShowJobHistory) -> Table:

@@ -13,27 +13,35 @@ from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements import control, describe, show
 from jetsql.jobs.statements.command_result import COMMAND_COLUMNS
-from jetsql.jobs.statements.create import create
 from jetsql.jobs.statements.explain import PLAN_COLUMNS, explain
 from jetsql.jobs.statements.show_members import MEMBER_COLUMNS, show_members
 from jetsql.jobs.statements.snapshot import create_snapshot, drop_snapshot
+from jetsql.jobs.statements.tables import streaming_tables
+from jetsql.jobs.statements.tables.table_creation import create_with_table
 from jetsql.jobs.statements.wait import wait_for
 from jetsql.language.statement import (
     AlterJobOptions,
+    AlterStreamingTable,
     CreateFunction,
     CreateJob,
     CreateSnapshot,
+    CreateStreamingTable,
     DescribeJob,
     DropJob,
     DropSnapshot,
+    DropStreamingTable,
     ExplainCreateJob,
+    ExplainCreateStreamingTable,
+    RefreshStreamingTable,
     RestartJob,
     ResumeJob,
     ShowCreateJob,
+    ShowCreateStreamingTable,
     ShowJobHistory,
     ShowJobs,
     ShowMembers,
     ShowSnapshots,
+    ShowStreamingTables,
     Statement,
     SuspendJob,
     WaitForJob,
@@ -56,10 +64,14 @@ def columns(statement: Statement) -> tuple[Column, ...]:
             return describe.TEXT_COLUMNS
         case ShowJobHistory():
             return describe.HISTORY_COLUMNS
-        case ExplainCreateJob():
+        case ExplainCreateJob() | ExplainCreateStreamingTable():
             return PLAN_COLUMNS
         case CreateFunction():
             return RESULT_COLUMNS
+        case ShowStreamingTables():
+            return streaming_tables.TABLE_COLUMNS
+        case ShowCreateStreamingTable():
+            return streaming_tables.CREATE_COLUMNS
         case _:
             return COMMAND_COLUMNS
 
@@ -71,7 +83,7 @@ def execute(manager: Manager, statement: Statement, session: Callable[[], UserSe
     """
     match statement:
         case CreateJob():
-            return create(manager, statement, session())
+            return create_with_table(manager, statement, session())
         case SuspendJob():
             return control.suspend(manager, statement)
         case ResumeJob():
@@ -92,6 +104,16 @@ def execute(manager: Manager, statement: Statement, session: Callable[[], UserSe
             return explain(manager, statement, session())
         case CreateFunction():
             return create_function(manager, statement, session())
+        case (
+            CreateStreamingTable()
+            | DropStreamingTable()
+            | RefreshStreamingTable()
+            | AlterStreamingTable()
+            | ShowStreamingTables()
+            | ShowCreateStreamingTable()
+            | ExplainCreateStreamingTable()
+        ):
+            return _execute_for_table(manager, statement, session())
         case _:
             return _show(manager, statement)
 
@@ -113,5 +135,35 @@ def _show(
             return describe.show_create(manager, statement)
         case ShowJobHistory():
             return describe.show_history(manager, statement)
+        case _:
+            assert_never(statement)
+
+
+def _execute_for_table(
+    manager: Manager,
+    statement: CreateStreamingTable
+    | DropStreamingTable
+    | RefreshStreamingTable
+    | AlterStreamingTable
+    | ShowStreamingTables
+    | ShowCreateStreamingTable
+    | ExplainCreateStreamingTable,
+    session: UserSession,
+) -> Table:
+    match statement:
+        case CreateStreamingTable():
+            return streaming_tables.create_streaming_table(manager, statement, session)
+        case DropStreamingTable():
+            return streaming_tables.drop_streaming_table(manager, statement, session)
+        case RefreshStreamingTable():
+            return streaming_tables.refresh_streaming_table(manager, statement, session)
+        case AlterStreamingTable():
+            return streaming_tables.alter_streaming_table(manager, statement, session)
+        case ShowStreamingTables():
+            return streaming_tables.show_streaming_tables(manager, statement)
+        case ShowCreateStreamingTable():
+            return streaming_tables.show_create_streaming_table(manager, statement, session)
+        case ExplainCreateStreamingTable():
+            return streaming_tables.explain_streaming_table(manager, statement, session)
         case _:
             assert_never(statement)

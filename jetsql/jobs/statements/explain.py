@@ -16,6 +16,7 @@ from jetsql.jobs.statements.create import describe_notes, initial_snapshot
 from jetsql.jobs.statements.create_checks import make_statement_plan
 from jetsql.jobs.statements.lookup import find_live_job
 from jetsql.jobs.statements.replace import update_message
+from jetsql.jobs.statements.tables.table_creation import prepare_to_explain
 from jetsql.language.statement import CreateJob, ExplainCreateJob
 from jetsql.resultset import Column, Table
 
@@ -26,11 +27,15 @@ def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession)
     """Return one row with the text. Raises the error with which CREATE JOB would refuse the statement."""
     create = statement.create
     options = parse_options(create.options)
+    table: tuple[str, ...] = ()
+    if create.table is not None:
+        create, description = prepare_to_explain(manager, create, options, session)
+        table = (f"Table:       {description}",)
     plan = make_statement_plan(manager, create, options, session)
     spark = manager.engine.explain(create.body, plan, session, statement.formatted)
     start = tuple(_start_lines(manager, create, options, plan))
-    notes = (f"Note:        {note}" for note in describe_notes(create.body, plan))
-    text = "\n".join((*decisions(plan), *notes, *start, "", spark.rstrip()))
+    notes = (f"Note:        {note}" for note in describe_notes(create.body, plan, create.kind))
+    text = "\n".join((*decisions(plan), *table, *notes, *start, "", spark.rstrip()))
     return Table(PLAN_COLUMNS, ((redact(text, plan.options),),))
 
 

@@ -95,6 +95,7 @@ def _make_version(manager: Manager, statement: CreateJob, plan: Plan, job: Job) 
         software_versions=manager.engine.software_versions(),
         # The state keeps its format.
         session_defaults=job.version.session_defaults or manager.engine.session_defaults(),
+        table_kind=statement.kind,
     )
 
 

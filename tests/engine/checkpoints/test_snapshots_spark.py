@@ -45,6 +45,7 @@ def snapshots(sql: Sql, name: str) -> list[tuple[object, ...]]:
     return [row for row in sql("SHOW SNAPSHOTS") if row[0] == name]
 
 
+@pytest.mark.slow
 def test_snapshots_in_a_loop_while_the_job_runs(sql: Sql, numbers: Source) -> None:
     """Each is of one batch, and each goes on to the same end, whenever it was taken."""
     make(sql, "j", "digits")

@@ -24,6 +24,7 @@ def huge_at_work(sql: Sql) -> bool:
     return any(stage is not None and stage.numTasks == TASKS and stage.numActiveTasks > 0 for stage in stages)
 
 
+@pytest.mark.slow
 def test_a_huge_batch_takes_turns_with_small_ones(sql: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scheduled first in, first out, each of the small ones would wait for the end of the huge one."""
     sql("CREATE TABLE few USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '2')")

@@ -69,6 +69,7 @@ def test_secrets_of_tables_are_hidden_beside_what_the_session_hides(told: dict[s
     assert told["secrets"] == [0, 1]  # what is theirs to hide is hidden in their session only
 
 
+@pytest.mark.slow
 def test_a_second_engine_in_one_process_has_the_relations_in_its_own_catalogue(tmp_path: Path) -> None:
     homes = [str(tmp_path / name) for name in ("first", "second")]
     command = [sys.executable, "-m", "tests.support.programs.two_engines", *homes]

@@ -133,6 +133,17 @@ def test_upserts_follow_an_aggregate(shop: Shop) -> None:
     assert facts["delivery"].endswith("each batch is one transaction, which also stores the batch number")
 
 
+def test_a_statement_creates_the_table_of_the_catalogue(shop: Shop) -> None:
+    query = "SELECT coalesce(name, '-') AS name, count(*) AS n FROM STREAM events GROUP BY 1"
+    table = f"CREATE TABLE counts {shop.server.options(f'{shop.schema}.counts', key_columns='name')}"
+    shop.sql.error(f"CREATE JOB j {QUICK} AS {table} AS {query}")
+    assert shop.sql("SHOW TABLES LIKE 'counts'") == []
+    shop.server(f"CREATE TABLE {shop.schema}.counts (name text PRIMARY KEY, n bigint)")
+    assert "rows are updated by name" in str(shop.sql.value(f"EXPLAIN CREATE JOB j {QUICK} AS {table} AS {query}"))
+    shop.sql(f"CREATE JOB j {QUICK} AS {table} AS {query}")
+    assert shop.rows("counts") == [("-", 1), ("a", 1)]
+
+
 def test_rows_that_are_all_key_are_there_once(shop: Shop) -> None:
     shop.table("seen", "id int, name text, PRIMARY KEY (id, name)", key_columns="id, NAME")
     shop.sql("INSERT INTO events VALUES (1, 'a'), (1, 'a')")

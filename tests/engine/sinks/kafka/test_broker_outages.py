@@ -146,6 +146,7 @@ def test_statements_say_that_a_topic_is_gone_or_its_broker_away(topics: Topics) 
     assert topics.sql(read.format("there")) == [(b"\0",)]
 
 
+@pytest.mark.slow
 def test_rights_that_are_taken_away_suspend_a_job_and_given_back_let_it_go_on(topics: Topics) -> None:
     topics.kafka.forbid_all()
     topics.make("source", "sink", login=True)

@@ -151,6 +151,21 @@ def typed(kafka: Kafka, topic: str, form: str = "json", columns: str = COLUMNS, 
     return f"{columns} {kafka.options(topic, value_format=form, **more)}"
 
 
+def test_a_job_creates_the_table_of_its_topic(sql: Sql, kafka: Kafka, topic: str) -> None:
+    sql("CREATE TABLE orders (id BIGINT, name STRING) USING parquet")
+    table = f"CREATE TABLE out {kafka.options(topic, value_format='json', kafka_linger_ms='1')}"
+    job = f"CREATE JOB j AS {table} AS SELECT id, upper(name) AS name FROM STREAM orders"
+    assert "with the columns id bigint, name string" in str(sql.value(f"EXPLAIN {job}"))
+    missing = sql.error(job.replace(topic, "not.there"))
+    assert missing.condition == "JETSQL.SINK_NOT_READY" and sql("SHOW TABLES LIKE 'out'") == []
+    sql("INSERT INTO orders VALUES (1, 'a'), (2, NULL)")
+    sql(job)
+    assert sorted(sql("SELECT id, name FROM out")) == [(1, "A"), (2, None)]
+    sql.error("DROP TABLE out")
+    sql("DROP JOB j")
+    sql("DROP TABLE out")
+
+
 def test_columns_are_read_from_json(sql: Sql, kafka: Kafka, topic: str) -> None:
     row = {"id": 1, "name": "ann", "amount": 12.10, "ts": "2026-01-01T10:00:00.123456789Z", "more": {"a": 1}}
     kafka.send(

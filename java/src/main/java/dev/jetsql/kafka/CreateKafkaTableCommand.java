@@ -39,6 +39,11 @@ public final class CreateKafkaTableCommand extends LeafCommand {
     this.query = query;
   }
 
+  /** Returns the table to create. */
+  public CatalogTable table() {
+    return table;
+  }
+
   /** Returns whether the statement fills the table from a stream. */
   public boolean readsStream() {
     return query != null && query.isStreaming();

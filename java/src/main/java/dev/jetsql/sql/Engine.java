@@ -84,6 +84,11 @@ public final class Engine {
     ClusterExecutors.unwatch();
   }
 
+  /** Returns whether an engine is open. */
+  static boolean isConnected() {
+    return functions != null;
+  }
+
   /** Returns the command for a JetSQL statement, or null for any other statement. */
   static LogicalPlan command(Object session, String text) {
     var connected = functions;

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.StringJoiner;
+import java.util.function.Supplier;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -27,6 +28,7 @@ import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.VariableReference;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.Distinct;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
@@ -69,19 +71,33 @@ public final class JobBody {
     if (written != null) readQuery(modes);
   }
 
+  private JobBody(SparkSession session, NewTable table, List<OutputMode> modes) {
+    this.command = null;
+    this.written = table.query();
+    describeSink(Option.apply(table.table()));
+    this.rewritten = RewrittenQuery.of(session, written, modes);
+    readQuery(modes);
+  }
+
   /**
-   * Resolves an INSERT in the session. Throws Spark's errors, with positions in `text`.
+   * Resolves an INSERT, or the CREATE TABLE ... AS of a table that does not exist, in the session.
+   * Throws Spark's errors, with positions in `text`.
    *
    * @param modes the output modes in which the statement may write, separated by commas; the first
    *     possible one decides how the query is rewritten
    */
   public static JobBody analyze(SparkSession session, String text, String modes) {
+    var outputModes = Arrays.stream(modes.split(",")).map(InternalOutputModes::apply).toList();
+    return inSession(session, () -> resolve(session, text, outputModes));
+  }
+
+  /** Runs an analysis of a job in a session. */
+  static <T> T inSession(SparkSession session, Supplier<T> analysis) {
     // The analyzer reads settings (time zone, ANSI mode) from the thread's active session.
     var active = org.apache.spark.sql.SparkSession.getActiveSession();
     org.apache.spark.sql.SparkSession.setActiveSession(session);
     try {
-      var outputModes = Arrays.stream(modes.split(",")).map(InternalOutputModes::apply).toList();
-      return JobContext.analyze(() -> resolve(session, text, outputModes));
+      return JobContext.analyze(analysis);
     } finally {
       if (active.isDefined()) org.apache.spark.sql.SparkSession.setActiveSession(active.get());
       else org.apache.spark.sql.SparkSession.clearActiveSession();
@@ -92,6 +108,8 @@ public final class JobBody {
     var state = session.sessionState();
     try {
       var parsed = state.sqlParser().parsePlan(text);
+      if (parsed instanceof CreateTableAsSelect statement)
+        return new JobBody(session, NewTable.resolve(session, statement), modes);
       return new JobBody(
           session,
           state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())),
@@ -101,7 +119,12 @@ public final class JobBody {
     }
   }
 
-  /** Returns the query of the INSERT as Spark runs it, or null for any other command. */
+  /** Returns the query as it was written, or null for a command that is no INSERT. */
+  public LogicalPlan written() {
+    return written;
+  }
+
+  /** Returns the query as Spark runs it, or null for a command that is no INSERT. */
   public LogicalPlan query() {
     return rewritten == null ? null : rewritten.query();
   }

@@ -10,6 +10,7 @@ import dev.jetsql.kafka.KafkaRead;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.kafka.KafkaTableStatements;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.QualifiedTableName;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
@@ -35,6 +36,7 @@ import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.NoopCommand;
 import org.apache.spark.sql.catalyst.plans.logical.RefreshTable;
 import org.apache.spark.sql.catalyst.plans.logical.RenameTable;
+import org.apache.spark.sql.catalyst.plans.logical.ShowCreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias$;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
@@ -61,6 +63,8 @@ final class TableRules extends Rule<LogicalPlan> {
       return new NoopCommand("REFRESH TABLE", Sequences.of());
     }
     refuseChange(plan);
+    var ours = ofTableWithJob(plan);
+    if (ours != null) return ours;
     refuseInUse(plan);
     refuseForKafka(plan);
     KafkaTableStatements.check(session, plan);
@@ -227,6 +231,55 @@ final class TableRules extends Rule<LogicalPlan> {
     var schema = name == null ? null : schemaOf(name);
     if (schema == null || kafka(schema, name.last(), Map.of()) == null) return;
     throw Exceptions.raise(JetSqlException.at(target.origin(), "NOT_SUPPORTED", "0A000", reason));
+  }
+
+  /**
+   * Returns JetSQL's statement for Spark's statement about a streaming table or a materialized
+   * view, so that it applies to the table's job as well; null for any other statement.
+   */
+  private LogicalPlan ofTableWithJob(LogicalPlan command) {
+    var statement = "";
+    if (command instanceof DropTable drop) statement = "DROP %s " + ifExists(drop.ifExists());
+    else if (command instanceof DropView drop) statement = "DROP %s " + ifExists(drop.ifExists());
+    else if (command instanceof ShowCreateTable) statement = "SHOW CREATE %s ";
+    else if (!(command instanceof RenameTable)) return null;
+    var target = command.children().head();
+    var name = nameOf(target);
+    var schema = name == null ? null : schemaOf(name);
+    var kind = schema == null ? null : kindOf(schema, name.last());
+    if (kind == null) return null;
+    var table = Tables.quoted(schema) + "." + Tables.quoted(name.last());
+    if (!statement.isEmpty()) return Engine.command(session, statement.formatted(kind) + table);
+    throw Exceptions.raise(
+        JetSqlException.at(
+            target.origin(),
+            "NOT_SUPPORTED",
+            "0A000",
+            "Cannot rename the "
+                + kind.toLowerCase(Locale.ROOT)
+                + " "
+                + table
+                + ": its job writes to this name. Create it with the other name, then DROP "
+                + kind
+                + " "
+                + table
+                + "."));
+  }
+
+  private static String ifExists(boolean ifExists) {
+    return ifExists ? "IF EXISTS " : "";
+  }
+
+  /** Returns the kind of a table with a job, or null for any other table. */
+  private String kindOf(String schema, String name) {
+    try {
+      var table = session.sharedState().externalCatalog().getTable(schema, name);
+      var kind = table.properties().get(NewTable.KIND);
+      return kind.isDefined() && Engine.isConnected() ? kind.get() : null;
+    } catch (Exception e) { // a Scala method declares no checked exception
+      if (e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException) return null;
+      throw Exceptions.raise(e);
+    }
   }
 
   private boolean isLive(LogicalPlan plan) {

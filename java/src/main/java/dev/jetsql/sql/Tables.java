@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.Sequences;
 import java.util.List;
+import java.util.Locale;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
@@ -12,6 +13,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.command.DropTableCommand;
 import org.apache.spark.sql.execution.datasources.PartitioningUtils;
 import scala.Option;
 import scala.collection.immutable.Map$;
@@ -73,6 +75,9 @@ public final class Tables {
     facts.set(
         "options",
         Json.MAPPER.valueToTree(CollectionConverters.asJava(table.storage().properties())));
+    var properties = CollectionConverters.asJava(table.properties());
+    facts.put("job", properties.getOrDefault(NewTable.JOB, ""));
+    facts.put("kind", properties.getOrDefault(NewTable.KIND, ""));
     return facts;
   }
 
@@ -124,7 +129,14 @@ public final class Tables {
     session.sql("ALTER TABLE " + table + " SET LOCATION '" + folder + "'");
   }
 
-  private static String quoted(String name) {
+  /** Drops a table, if it exists, without its job. */
+  public static void drop(SparkSession session, String schema, String name) {
+    var table = new TableIdentifier(name, Option.apply(schema));
+    new DropTableCommand(table, true, false, false).run(session);
+    TableVersions.changed((CATALOG + "." + schema + "." + name).toLowerCase(Locale.ROOT));
+  }
+
+  static String quoted(String name) {
     return "`" + name.replace("`", "``") + "`";
   }
 

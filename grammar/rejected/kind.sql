@@ -1,0 +1,2 @@
+-- error: PARSE_SYNTAX_ERROR at 1:18: Did you mean TABLE?
+REFRESH STREAMING TABL t

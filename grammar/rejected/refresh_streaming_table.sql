@@ -1,0 +1,2 @@
+-- error: PARSE_SYNTAX_ERROR at 1:21: Did you mean VIEW?
+REFRESH MATERIALIZED VIEWS v

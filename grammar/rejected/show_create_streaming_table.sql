@@ -1,0 +1,2 @@
+-- error: PARSE_SYNTAX_ERROR at 1:27: a table's name
+SHOW CREATE STREAMING TABLE

@@ -1,0 +1,102 @@
+"""Redact SQL texts of which only the text is known: values of secret options, and secrets in URLs.
+
+The engine redacts the options that it knows. Here every string after a secret name is redacted, also in Spark's own
+statements: `'password' 'x'`, `password => 'x'`, `SET some.token=x`. In doubt it is redacted: to enter a value again
+does less harm than to store a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from jetsql.jobs.model.redaction import REDACTED, is_secret, redact_urls
+from jetsql.language.tokens import Kind, Token, tokens, unquote
+from jetsql.secret_references import is_reference
+
+_VALUES: Final = (Kind.STRING, Kind.OPEN)
+_EQUALS: Final = ("=", "==", "=>")
+_TABLE_UPDATES: Final = ("UPDATE", "MERGE", "ALTER")  # their SET assigns columns
+
+
+def redact_sql(part: str) -> str:
+    """Return the text with `***` in place of secrets."""
+    tokens_read = list(tokens(part))
+    settings = list(_find_secret_settings(part, tokens_read))
+    strings = [
+        span
+        for span in _find_secret_strings(tokens_read)
+        if not any(start <= span[0] < stop for start, stop in settings)
+    ]
+    replacements = {**dict.fromkeys(settings, REDACTED), **dict.fromkeys(strings, f"'{REDACTED}'")}
+    for start, stop in sorted(replacements, reverse=True):
+        part = part[:start] + replacements[start, stop] + part[stop:]
+    return redact_urls(part)
+
+
+def _find_secret_settings(part: str, tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the values of `SET name=value`, up to the semicolon."""
+    if tokens_read and tokens_read[0].word in _TABLE_UPDATES:
+        return
+    end = 0
+    for index, token in enumerate(tokens_read):
+        if token.word != "SET" or token.start < end:
+            continue
+        statement = tokens_read[index : _statement_end(tokens_read, index)]
+        equal = next((each for each in statement if each.kind is Kind.SYMBOL and "=" in each.text), None)
+        if equal is None or not is_secret(part[token.stop : equal.start].strip("` \t\r\n")):
+            continue
+        at = equal.start + equal.text.index("=") + 1
+        end = tokens_read[index + len(statement)].start if index + len(statement) < len(tokens_read) else len(part)
+        value = part[at:end].lstrip()
+        if value and not is_reference(value):
+            yield end - len(value), end
+
+
+def _find_secret_strings(tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of strings that are values of secret names; Spark joins adjacent strings."""
+    is_redacting = False
+    declared = 0  # the token index up to which a secret variable is declared
+    for index, token in enumerate(tokens_read):
+        if token.word == "DECLARE" and any(
+            map(_is_secret_name, tokens_read[index : _statement_end(tokens_read, index)])
+        ):
+            declared = _statement_end(tokens_read, index)
+        if token.kind not in _VALUES:
+            is_redacting = False
+            continue
+        known = is_redacting or index < declared
+        is_redacting = known or (is_secret(_name_before(tokens_read, index)) and not is_reference(_content(token)))
+        if is_redacting:
+            yield token.start, token.stop
+
+
+def _statement_end(tokens_read: list[Token], index: int) -> int:
+    """Return the index of the next semicolon, or of the end."""
+    return next((at for at in range(index, len(tokens_read)) if tokens_read[at].text == ";"), len(tokens_read))
+
+
+def _is_secret_name(token: Token) -> bool:
+    return token.kind in (Kind.WORD, Kind.QUOTED) and is_secret(token.text.strip("`"))
+
+
+def _name_before(tokens_read: list[Token], index: int) -> str:
+    """Return the option name before the string at `index`; it may have dots and be quoted."""
+    at = index - 1
+    if at >= 0 and tokens_read[at].text in _EQUALS:
+        at -= 1
+    if at < 0:
+        return ""
+    if tokens_read[at].kind in (Kind.STRING, Kind.QUOTED):
+        return unquote(tokens_read[at].text)
+    parts: list[str] = []
+    while at >= 0 and (tokens_read[at].kind is Kind.WORD or tokens_read[at].text == "."):
+        parts.insert(0, tokens_read[at].text)
+        if tokens_read[at].kind is Kind.WORD and (at == 0 or tokens_read[at - 1].text != "."):
+            break
+        at -= 1
+    return "".join(parts)
+
+
+def _content(token: Token) -> str:
+    return unquote(token.text) if token.kind is Kind.STRING else token.text[1:]

@@ -1,0 +1,69 @@
+"""The verb of a job that creates its table: the table is new, so the query and the options decide how rows are written.
+
+A table with 'key.columns' is updated. Otherwise rows are added if Spark can do that, and each result replaces the table
+if it cannot. The result of a materialized view replaces the table if that is possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from jetsql.errors import Span, StatementError
+from jetsql.jobs.model.job import Analysis, OutputMode, SinkKind
+from jetsql.jobs.planning.options import Options
+from jetsql.jobs.planning.output_mode import choose_mode
+from jetsql.language.statement import TableKind, Verb
+
+_REQUESTED: Final = {
+    OutputMode.APPEND: (Verb.INSERT_INTO,),
+    OutputMode.UPDATE: (Verb.SINK_INTO,),
+    OutputMode.COMPLETE: (Verb.INSERT_OVERWRITE,),
+}
+
+
+def choose_verb(analyse: Callable[[Verb], Analysis], options: Options, kind: TableKind | None, target: Span) -> Verb:
+    """Return the verb for a job and the table that it creates.
+
+    analyse: returns the analysis of the query for a verb, which decides how the query is rewritten; it is called
+    several times for a verb. target: the place of the table's name. Raises StatementError NO_OUTPUT_MODE.
+    """
+    analysis = analyse(Verb.INSERT_INTO)
+    verbs = _candidates(analysis, options, kind)
+    if not analysis.streaming:
+        return verbs[0]
+    reasons = []
+    for verb in verbs:
+        try:
+            choose_mode(analyse(verb), options, verb, target)
+        except StatementError as error:
+            if options.output_mode is not None:
+                raise
+            reasons.append(error.message)
+        else:
+            return verb
+    raise StatementError(
+        "NO_OUTPUT_MODE",
+        f"The rows of this query cannot be written into {analysis.sink.table}. {' '.join(reasons)}",
+        place=target,
+        hint=_hint(analysis),
+    )
+
+
+def _candidates(analysis: Analysis, options: Options, kind: TableKind | None) -> tuple[Verb, ...]:
+    """Return the verbs that the table and the options allow, the preferred one first."""
+    sink = analysis.sink
+    if options.output_mode is not None and analysis.streaming:
+        return _REQUESTED[options.output_mode]
+    if sink.key_columns and sink.kind is not SinkKind.FILES:
+        return (Verb.SINK_INTO,)
+    verbs = (Verb.INSERT_INTO, Verb.INSERT_OVERWRITE)
+    if sink.kind is SinkKind.KAFKA:
+        return verbs[:1]
+    return verbs[::-1] if kind is TableKind.MATERIALIZED_VIEW else verbs
+
+
+def _hint(analysis: Analysis) -> str:
+    if analysis.sink.kind is SinkKind.FILES or analysis.sink.key_columns:
+        return "Group by a window over a column with a WATERMARK, or use another kind of table, such as USING jdbc."
+    return "Add the table option 'key.columns', so that the job updates rows."
