@@ -46,6 +46,11 @@ def test_constructs(construct: Any, text: str) -> None:
     assert compiled(construct) == text
 
 
+def test_limits_can_be_literals() -> None:
+    text = "SELECT things.id FROM things LIMIT 5 OFFSET 2"
+    assert compiled(sa.select(C.id).limit(5).offset(2), literal_binds=True) == text
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -133,6 +138,7 @@ TOLD = [
     ({"name": "varchar", "length": 3}, "VARCHAR(3)"),
     ({"name": "interval", "start_unit": "day", "end_unit": "second"}, "INTERVAL DAY TO SECOND"),
     ({"name": "interval", "start_unit": "year", "end_unit": "year"}, "INTERVAL YEAR"),
+    ({"name": "interval", "start_unit": "month"}, "INTERVAL MONTH"),
     ({"name": "array", "element_type": {"name": "map", "key_type": {"name": "int"}, "value_type": {"name": "double"}}},
      "ARRAY<MAP<INT, DOUBLE>>"),
     ({"name": "struct", "fields": [{"name": "a", "type": {"name": "variant"}}]}, "STRUCT<`a`: VARIANT>"),

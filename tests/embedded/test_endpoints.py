@@ -26,6 +26,16 @@ def taken() -> Iterator[int]:
         yield int(listening.getsockname()[1])
 
 
+def test_connections_of_lost_clients_are_detected_within_a_minute() -> None:
+    with endpoints.listen("127.0.0.1", 0, "HTTP", "http") as listening:
+        assert listening.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        waits = [
+            listening.getsockopt(socket.IPPROTO_TCP, option)
+            for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+        ]
+    assert waits == [30, 10, 3]
+
+
 def test_free_ports_are_accepted() -> None:
     endpoints.check_ports(ALL)
 

@@ -206,6 +206,18 @@ def test_what_was_forgotten_is_gone_and_so_is_what_belongs_to_no_job(path: Path)
     assert count(path) == 1
 
 
+def test_a_file_of_the_first_version_keeps_its_rows(path: Path) -> None:
+    metrics, file = opened(path)
+    metrics.add(JOB, FULL)
+    file.close()
+    execute(path, "ALTER TABLE measures DROP COLUMN lag_seconds")
+    execute(path, "PRAGMA user_version = 1")
+    for _ in range(2):  # the second time, it has the new version
+        again, file = opened(path)
+        assert again.rows(JOB) == (FULL,)
+        file.close()
+
+
 @pytest.mark.parametrize("harm", ["no database", "cut off", "another version", "no table"])
 def test_a_file_that_is_of_no_use_is_moved_aside(path: Path, harm: str, caplog: pytest.LogCaptureFixture) -> None:
     metrics, file = opened(path)
@@ -226,6 +238,7 @@ def test_a_file_that_is_of_no_use_is_moved_aside(path: Path, harm: str, caplog: 
     again.add(JOB, FULL)
     file.close()
     assert "Cannot use the metrics" in caplog.text and Path(f"{path}.damaged").exists()
+    assert ("it has version 99, and this JetSQL writes version" in caplog.text) is (harm == "another version")
     third, file = opened(path)
     assert third.rows(JOB) == (FULL,)
     file.close()
