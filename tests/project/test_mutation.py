@@ -63,6 +63,9 @@ def test_a_change_in_an_inner_function_belongs_to_the_method_around_it(source: P
     [mutant] = [each for each in mutants(source) if "price - 1" in each.text]
     assert mutant.identity == Identity("shop.py Shop.total", "return price + 1", "return price - 1")
     assert mutant.function == "Shop.total"
+    created = SOURCE.splitlines().index("        def taxed(price: int) -> int:") + 1
+    assert list(mutant.nested) == [created]
+    assert not any(each.nested for each in mutants(source) if "price + 1" in each.text)
 
 
 def test_the_tests_of_any_line_of_a_statement_count_for_all_of_it(source: Path) -> None:

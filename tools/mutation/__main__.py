@@ -59,7 +59,7 @@ class Outcome(Enum):
     SURVIVED = "survived"
     EXPLAINED = "explained"
     UNREACHED = "not reached"
-    UNFIT = "not run"
+    UNFIT = "not run"  # its code cannot be exchanged, or was used at the import
 
 
 _GOOD: Final = (Outcome.KILLED, Outcome.TYPES, Outcome.TIMEOUT, Outcome.EXPLAINED)
@@ -197,7 +197,7 @@ class Test:
     def _judge(self, workers: Workers, number: int, count: int, mutant: Mutant) -> None:
         tests = self._tests(mutant)
         if not tests:
-            outcome = Outcome.UNREACHED
+            outcome = Outcome.UNFIT if self._reached.tests(mutant.file, mutant.lines) else Outcome.UNREACHED
         elif mutant.identity in self._explained:
             outcome = Outcome.EXPLAINED
         else:
@@ -213,10 +213,16 @@ class Test:
                 click.echo(f"survived {len(tests)} tests: {mutant.identity.place}\n{mutant.diff}\n")
 
     def _tests(self, mutant: Mutant) -> list[str]:
-        """Return the tests to run: the first ones within the time limit, but at least one if possible."""
+        """Return the tests to run: the first ones within the time limit, but at least one if possible.
+
+        Only a test that creates a nested function runs its mutant; one that was created at the import stays as it was.
+        """
         selected: list[str] = []
         seconds = 0.0
+        creating = set(self._reached.tests(mutant.file, mutant.nested))
         for test in self._reached.tests(mutant.file, mutant.lines):
+            if mutant.nested and test not in creating:
+                continue
             seconds += self._reached.seconds[test]
             if selected and seconds > _TESTS_SECONDS:
                 break
@@ -228,10 +234,13 @@ class Test:
         return worker.Task(mutant.file, mutant.function, text, tests, _LIMIT_SECONDS + _LIMIT_TIMES * usual)
 
     def _control(self, workers: Workers, number: int, mutant: Mutant, tests: list[str]) -> None:
+        """Run the tests without a mutant, again if they fail: on a busy machine, one can miss its deadline."""
         [original] = [file.text for file in self._sources if file.name == mutant.file]
-        verdict = workers.judge(number, self._task(mutant, original, tests))
-        if verdict.code != 0:
-            raise click.ClickException(f"Tests fail without a mutant, so no mutant can be judged:\n{verdict.output}")
+        for _ in range(2):
+            verdict = workers.judge(number, self._task(mutant, original, tests))
+            if verdict.code == 0:
+                return
+        raise click.ClickException(f"Tests fail without a mutant, so no mutant can be judged:\n{verdict.output}")
 
     @staticmethod
     def _outcome(verdict: worker.Verdict) -> Outcome:
@@ -283,7 +292,11 @@ def main() -> None:
         reached = reach.Reach(Path(folder), trees[0])
         test = Test(sources, reached, seed, began + seconds)
         with Workers(trees, [file.module for file in sources]) as workers:
-            test.run(workers)
+            try:
+                test.run(workers)
+            except click.ClickException:
+                report(test.judged, sum(map(len, sources)), reached.failed)
+                raise
     for identity in missing:
         click.echo(f"explained, but there is no such mutant: {identity.place}: {identity.before} -> {identity.after}")
     reaches_floor = report(test.judged, sum(map(len, sources)), reached.failed)

@@ -45,6 +45,8 @@ class Mutant:
     """The qualified name of the top-level function, or of the method, around the change."""
     lines: range
     """The lines of the changed statement; those of its header for a compound statement, except for a function."""
+    nested: range
+    """The line that creates the nested function around the change; empty outside of nested functions."""
     text: str
     """The text of the whole file with the change."""
     diff: str
@@ -79,7 +81,9 @@ class File:
         diff = list(difflib.unified_diff(old, new, self.name, self.name, n=2, lineterm=""))
         statement = self._around(_changed_lines(old, new))
         identity = Identity(f"{self.name} {statement.function}", *_sides(diff))
-        return Mutant(self.name, identity, statement.function, statement.header, changed.code, "\n".join(diff))
+        return Mutant(
+            self.name, identity, statement.function, statement.header, statement.nested, changed.code, "\n".join(diff)
+        )
 
     def mutants_at(self, place: str) -> Iterator[Mutant]:
         """Yield the mutants of a function."""
@@ -103,30 +107,38 @@ class _Statement:
     """The lines before the body; all lines of a function, whose header runs only at the import, or without a body."""
     function: str
     """The qualified name of the top-level function or of the method around the statement."""
+    nested: range
+    """The line that creates the nested function around the statement, or an empty range."""
 
 
-def _statements(tree: ast.AST, function: str = "", inside: bool = False) -> Iterator[_Statement]:
+def _statements(
+    tree: ast.AST, function: str = "", inside: bool = False, nested: range = range(0)
+) -> Iterator[_Statement]:
     """Yield all statements, the outer ones first."""
     for node in ast.iter_child_nodes(tree):
-        name, within = function, inside
+        name, within, around = function, inside, nested
+        if inside and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            around = range(node.lineno, node.lineno + 1)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not inside:
             name = f"{function}.{node.name}".removeprefix(".")
             within = not isinstance(node, ast.ClassDef)
         if isinstance(node, ast.stmt | ast.ExceptHandler):
-            yield _statement(node, node.lineno, name)
+            yield _statement(node, node.lineno, name, nested)
         elif isinstance(node, ast.match_case):
-            yield _statement(node, node.pattern.lineno, name)
-        yield from _statements(node, name, within)
+            yield _statement(node, node.pattern.lineno, name, nested)
+        yield from _statements(node, name, within, around)
 
 
-def _statement(node: ast.stmt | ast.ExceptHandler | ast.match_case, first: int, function: str) -> _Statement:
+def _statement(
+    node: ast.stmt | ast.ExceptHandler | ast.match_case, first: int, function: str, nested: range
+) -> _Statement:
     last = node.body[-1] if isinstance(node, ast.match_case) else node
     lines = range(first, (last.end_lineno or first) + 1)
     body = getattr(node, "body", None) or getattr(node, "cases", None)
     if not body or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return _Statement(lines, lines, function)
+        return _Statement(lines, lines, function, nested)
     inner = body[0].pattern.lineno if isinstance(node, ast.Match) else body[0].lineno
-    return _Statement(lines, range(first, max(inner, first + 1)), function)
+    return _Statement(lines, range(first, max(inner, first + 1)), function, nested)
 
 
 def _changed_lines(old: list[str], new: list[str]) -> range:
