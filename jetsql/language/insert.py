@@ -19,13 +19,14 @@ from difflib import get_close_matches
 from typing import Final
 
 from jetsql.errors import Span, StatementError
+from jetsql.language.change_clauses import CDC_EXAMPLE, insert_text, read_clauses
 from jetsql.language.foreign_words import refuse_foreign_words
 from jetsql.language.missing_semicolon import add_semicolon
 from jetsql.language.statement import Body, Verb
 from jetsql.language.syntax_errors import second_statement, shown, unclosed
 from jetsql.language.tokens import Kind, Token, scan, tokens, top_level, verb_after_with
 
-_EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query"
+_EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query, or AUTO CDC INTO"
 _EXAMPLE: Final = "Write AS INSERT INTO table SELECT ..."
 # After these words a `:` begins a parameter; after any other operand it begins a path into a variant or JSON value.
 _NO_OPERAND: Final = frozenset(
@@ -53,6 +54,7 @@ def read_body(text: str, start: int) -> Body:
     at = _verb_index(found)
     verb, table = _read_verb(found, at)
     last = _read_table(found, table)
+    clauses = read_clauses(found, last + 1) if verb is Verb.AUTO_CDC else None
     _refuse_variants(found, [index for index in top_level(found) if index > last])
     refuse_foreign_words(found)
     _refuse_parameters(found)
@@ -62,8 +64,11 @@ def read_body(text: str, start: int) -> Body:
         verb=verb,
         text=text[start:stop],
         place=Span(start, stop),
-        spark_text=_spark_text(text, start, found, at, verb),
+        spark_text=_spark_text(text, start, found, at, verb)
+        if clauses is None
+        else insert_text(text, Span(found[table - 1].start, clauses.source_stop), stop),
         target=Span(found[table].start, found[last].stop),
+        changes=None if clauses is None else clauses.changes,
     )
 
 
@@ -98,6 +103,8 @@ def _verb_index(found: Sequence[Token]) -> int:
 def _read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
     """Return the verb at the index `at`, and the index of the table's first token."""
     first = found[at].word
+    if first == "AUTO" and _token(found, at + 1).word == "CDC":
+        return Verb.AUTO_CDC, _read_auto_cdc(found, at)
     if first not in ("INSERT", "SINK"):
         raise _not_an_insert(found, at)
     verb = _VERBS.get(f"{first} {_token(found, at + 1).word}")
@@ -108,6 +115,16 @@ def _read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
     if _token(found, table).word == "TABLE" and _names_table(found, table + 1):
         table += 1
     return verb, table
+
+
+def _read_auto_cdc(found: Sequence[Token], at: int) -> int:
+    """Return the index of the table after AUTO CDC INTO."""
+    if at:
+        hint = "Write AUTO CDC INTO table FROM (WITH ... SELECT ...) KEYS ..."
+        raise _unsupported("AUTO CDC has no WITH before it; its query is in parentheses.", found[at].place, hint)
+    if _token(found, 2).word != "INTO":
+        raise _unsupported(f"Expected INTO after AUTO CDC, {_found(found, 2)}.", _place(found, 2), CDC_EXAMPLE)
+    return 3
 
 
 def _names_table(found: Sequence[Token], index: int) -> bool:
@@ -159,7 +176,7 @@ def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
     elif token.word in ("SELECT", "VALUES", "TABLE"):
         message = "A query alone is not a job: its rows need a table."
         hint = f"Write INSERT INTO table {token.word} ..."
-    elif close := get_close_matches(token.word, ("INSERT", "SINK", "WITH")):
+    elif close := get_close_matches(token.word, ("INSERT", "SINK", "AUTO", "WITH")):
         hint = f"Did you mean {close[0]}?"
     return _unsupported(message, token.place, hint)
 

@@ -36,6 +36,7 @@ from jetsql.jobs.model.job import (
 )
 from jetsql.jobs.planning.output_mode import MODES
 from jetsql.language import find_function, find_name
+from jetsql.language.change_clauses import clause_texts
 from jetsql.language.statement import Body
 
 _FILE_FORMATS = frozenset({"parquet", "orc", "json", "csv", "avro", "text"})
@@ -70,9 +71,11 @@ class ResolvedBody:
 def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> ResolvedBody:
     """Analyze a body in a session. Raises Spark's errors, and StatementError for a body that no job can run."""
     _check_database(body, spark)
+    modes = ",".join(mode.value for mode in MODES[body.verb])
+    clauses = clause_texts(body)
     try:
         plans = java(spark).sql.JobBody.analyze(
-            spark._jsparkSession, body.spark_text, ",".join(mode.value for mode in MODES[body.verb])
+            spark._jsparkSession, body.spark_text, modes, None if clauses is None else json.dumps(clauses)
         )
     except (PySparkException, Py4JError) as error:
         raise _explain_database_error(body, error) or error from None
@@ -81,6 +84,7 @@ def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> 
     _check_temporary(body, spark, facts)
     sources = tuple(_source(entry) for entry in facts["sources"])
     _check_own_sink(body, facts, sources, sink)
+    _check_changes(body, facts, sink)
     statics = tuple(table["location"] for table in facts["statics"])
     analysis = _analysis(facts, sources, sink, captured)
     return ResolvedBody(analysis, plans.query(), plans.batchPart(), bool(facts.get("unchecked_by_spark")), statics)
@@ -262,6 +266,32 @@ def _reads_sink_topic(facts: dict[str, Any]) -> bool:
         entry.get("servers") == topic.servers and topic.name in entry.get("location", "").split(",")
         for entry in facts["sources"]
     )
+
+
+def _check_changes(body: Body, facts: dict[str, Any], sink: Sink) -> None:
+    """Check that AUTO CDC reads a stream, and applies its changes by the key of the table."""
+    changes = body.changes
+    if changes is None:
+        return
+    if not facts["streaming"]:
+        message = "AUTO CDC applies the changes of a stream, and this query reads none."
+        raise StatementError("UNSUPPORTED_QUERY", message, place=body.target, hint="Write FROM STREAM before the table.")
+    if sink.kind is SinkKind.FILES or not sink.key_columns:
+        reason = "is a file table, whose rows cannot be updated" if sink.kind is SinkKind.FILES else "has no key"
+        hint = "Write a table USING jdbc or kafka with the table option 'key.columns'."
+        raise _unsupported(body, f"AUTO CDC is not possible: {sink.table} {reason}.", hint)
+    places = dict(zip((key.lower() for key in changes.keys), changes.key_places, strict=False))
+    keys = [key.lower() for key in sink.key_columns]
+    wrong = next((place for key, place in places.items() if key not in keys), changes.key_places[0])
+    if set(places) != set(keys):
+        listed = ", ".join(sink.key_columns)
+        message = f"KEYS must be the 'key.columns' of {sink.table}: {listed}."
+        raise StatementError("UNSUPPORTED_QUERY", message, place=wrong, hint=f"Write KEYS ({listed}).")
+    columns = {column.lower() for column in facts["change_columns"]}
+    missing = next((key for key in places if key not in columns), None)
+    if missing is not None:
+        message = f"COLUMNS leaves out {missing}, which is one of the KEYS."
+        raise StatementError("UNSUPPORTED_QUERY", message, place=changes.columns, hint=f"Add {missing} to COLUMNS.")
 
 
 def _check_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> None:

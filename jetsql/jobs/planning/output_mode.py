@@ -17,6 +17,7 @@ MODES: Final = {
     Verb.INSERT_INTO: (OutputMode.APPEND,),
     Verb.INSERT_OVERWRITE: (OutputMode.COMPLETE,),
     Verb.SINK_INTO: (OutputMode.APPEND, OutputMode.UPDATE),
+    Verb.AUTO_CDC: (OutputMode.UPDATE,),
 }
 
 """The output modes in which each verb may write, the preferred one first."""

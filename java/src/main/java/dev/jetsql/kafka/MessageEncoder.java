@@ -20,6 +20,7 @@ import org.apache.spark.sql.Row;
  */
 final class MessageEncoder {
   private static final String[] FIELDS = {"key", "value", "headers", "topic", "partition"};
+  private static final String DELETED = "__jetsql_deleted";
 
   private final KafkaTable table;
 
@@ -30,11 +31,16 @@ final class MessageEncoder {
   /**
    * Returns rows as messages.
    *
-   * @param deletes whether a row whose columns are all NULL except the key's is encoded as a
-   *     message without a value, which deletes the key from a compacted topic
+   * @param rows the rows, of AUTO CDC with a last column that marks the deletions
+   * @param deletes whether a deletion is encoded as a message without a value, which deletes the
+   *     key from a compacted topic: a marked row, or without marks a row whose columns are all NULL
+   *     except the key's
    */
   Dataset<Row> messages(Dataset<Row> rows, boolean deletes) {
-    Dataset<Row> named = rows.toDF(table.catalogTable().schema().fieldNames());
+    boolean isMarked = rows.columns().length > table.columnNames().size();
+    List<String> names = new ArrayList<>(table.columnNames());
+    if (isMarked) names.add(DELETED);
+    Dataset<Row> named = rows.toDF(names.toArray(String[]::new));
     if (table.isRaw()) return named.select(columns(messageColumns()));
     List<Column> fields = new ArrayList<>();
     List<String> keyColumns = table.keyColumns();
@@ -43,7 +49,8 @@ final class MessageEncoder {
         table
             .valueFormat()
             .encode(columns(table.hasRawValue() ? valueColumns() : table.columnNames()));
-    fields.add((deletes ? when(not(isEmpty()), value) : value).as("value"));
+    Column isDeleted = isMarked ? col(DELETED) : isEmpty();
+    fields.add((deletes ? when(not(isDeleted), value) : value).as("value"));
     return named.select(fields.toArray(Column[]::new));
   }
 

@@ -62,9 +62,13 @@ public final class JobBody {
   private final LogicalPlan written;
   private final RewrittenQuery rewritten;
 
-  private JobBody(SparkSession session, LogicalPlan command, List<OutputMode> modes) {
+  private JobBody(
+      SparkSession session, LogicalPlan command, List<OutputMode> modes, boolean appliesChanges) {
     this.command = command;
-    this.written = readSink();
+    var query = readSink();
+    if (query != null && appliesChanges)
+      facts.set("change_columns", Json.MAPPER.valueToTree(ChangeQuery.columns(query)));
+    this.written = query != null && appliesChanges ? ChangeQuery.withDeleted(query) : query;
     this.rewritten = written == null ? null : RewrittenQuery.of(session, written, modes);
     if (written != null) readQuery(modes);
   }
@@ -74,28 +78,33 @@ public final class JobBody {
    *
    * @param modes the output modes in which the statement may write, separated by commas; the first
    *     possible one decides how the query is rewritten
+   * @param clauses the clauses of AUTO CDC, see `ChangeQuery`, or null for an INSERT
    */
-  public static JobBody analyze(SparkSession session, String text, String modes) {
+  public static JobBody analyze(SparkSession session, String text, String modes, String clauses) {
     // The analyzer reads settings (time zone, ANSI mode) from the thread's active session.
     var active = org.apache.spark.sql.SparkSession.getActiveSession();
     org.apache.spark.sql.SparkSession.setActiveSession(session);
     try {
       var outputModes = Arrays.stream(modes.split(",")).map(InternalOutputModes::apply).toList();
-      return JobContext.analyze(() -> resolve(session, text, outputModes));
+      return JobContext.analyze(() -> resolve(session, text, outputModes, clauses));
     } finally {
       if (active.isDefined()) org.apache.spark.sql.SparkSession.setActiveSession(active.get());
       else org.apache.spark.sql.SparkSession.clearActiveSession();
     }
   }
 
-  private static JobBody resolve(SparkSession session, String text, List<OutputMode> modes) {
+  private static JobBody resolve(
+      SparkSession session, String text, List<OutputMode> modes, String clauses) {
     var state = session.sessionState();
+    var parser = state.sqlParser();
     try {
-      var parsed = state.sqlParser().parsePlan(text);
+      var insert = parser.parsePlan(text);
+      var parsed = clauses == null ? insert : ChangeQuery.of(parser, insert, clauses);
       return new JobBody(
           session,
           state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())),
-          modes);
+          modes,
+          clauses != null);
     } catch (Exception e) {
       throw Exceptions.raise(e);
     }
