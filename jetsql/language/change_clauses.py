@@ -203,6 +203,9 @@ def _read_keys(found: Sequence[Token], clause: _Clause) -> tuple[tuple[str, ...]
     names, after = _names(found, clause.start + 1)
     _check_end(found, clause, after)
     keys = tuple(unquote(name.text) if name.kind is Kind.QUOTED else name.text for name in names)
+    for n, name in enumerate(names):
+        if keys[n].lower() in [key.lower() for key in keys[:n]]:
+            raise _refused(f"KEYS names {name.text} twice.", name.place, "Leave out one of them.")
     return keys, tuple(name.place for name in names)
 
 

@@ -38,6 +38,7 @@ from jetsql.jobs.planning.output_mode import MODES
 from jetsql.language import find_function, find_name
 from jetsql.language.change_clauses import clause_texts
 from jetsql.language.statement import Body
+from jetsql.language.tokens import Kind, tokens, unquote
 
 _FILE_FORMATS = frozenset({"parquet", "orc", "json", "csv", "avro", "text"})
 _STREAMABLE = _FILE_FORMATS | {"kafka"}
@@ -49,6 +50,7 @@ _SOURCE_FORMATS = {
 }
 _REPLAY = {"rate": Replay.BY_CLOCK, "socket": Replay.NO}
 _ENDLESS = frozenset({"rate", "rate-micro-batch"})
+_EXTRA_COLUMNS = "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS"
 _RATE_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger", "maxoffsetspertrigger"})
 
 
@@ -78,7 +80,7 @@ def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> 
             spark._jsparkSession, body.spark_text, modes, None if clauses is None else json.dumps(clauses)
         )
     except (PySparkException, Py4JError) as error:
-        raise _explain_database_error(body, error) or error from None
+        raise _explain_extra_columns(body, error) or _explain_database_error(body, error) or error from None
     facts = json.loads(plans.facts())
     sink = _sink(body, spark, facts)
     _check_temporary(body, spark, facts)
@@ -101,6 +103,32 @@ def _check_database(body: Body, spark: SparkSession) -> None:
         check_jdbc_table(spark, table)
     except StatementError as error:
         raise error.at(body.target) from None
+
+
+def _explain_extra_columns(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
+    """Return the error to raise for changes with columns that the table lacks, or None for another error.
+
+    Spark only counts the columns.
+    """
+    if body.changes is None or not isinstance(error, PySparkException):
+        return None
+    if error.getCondition() not in ("INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS", _EXTRA_COLUMNS):
+        return None
+    parameters = error.getMessageParameters() or {}
+    table = [name.lower() for name in _split_names(parameters.get("tableColumns", ""))]
+    extra = [name for name in _split_names(parameters.get("dataColumns", "")) if name.lower() not in table]
+    listed = ", ".join(extra) or parameters.get("extraColumns", "").replace("`", "")
+    return StatementError(
+        "UNSUPPORTED_QUERY",
+        f"The changes have columns that the table does not have: {listed}.",
+        place=body.changes.columns or body.target,
+        hint=f"Write COLUMNS * EXCEPT ({listed}) after SEQUENCE BY." if extra else "Remove them from COLUMNS.",
+    )
+
+
+def _split_names(listed: str) -> list[str]:
+    """Return the names of a list in one of Spark's messages, in back quotes."""
+    return [unquote(token.text) for token in tokens(listed) if token.kind is Kind.QUOTED]
 
 
 def _explain_database_error(body: Body, error: PySparkException | Py4JError) -> StatementError | None:

@@ -82,36 +82,45 @@ def test_the_newest_change_of_each_key_wins(people: People) -> None:
     assert again == [bobby, (3, "Eve", "Oslo"), (5, None, None), other]
 
 
+def test_columns_are_matched_by_name_and_the_others_are_null(people: People) -> None:
+    source = "(SELECT town, id AS Id, n FROM STREAM changes WHERE id <> 2)"
+    people.sql(f"CREATE JOB j {QUICK} AS AUTO CDC INTO people FROM {source} KEYS (ID) SEQUENCE BY (n, id) COLUMNS (town, id)")
+    assert people.rows() == [(1, None, "Rome"), (3, None, None)]
+
+
 def test_explain_names_what_is_kept(people: People) -> None:
     lines = "\n".join(str(row[0]) for row in people.sql(f"EXPLAIN CREATE JOB j AS {CDC}"))
     assert "the newest change of each key updates or deletes its row, by id" in lines
     assert "exactly once" in lines
     [row] = people.sql(f"CREATE JOB j {QUICK} AS {CDC}")
-    print(lines, row)
+    assert "State that nothing removes: each group by id." in row[-1]
 
 
 def test_a_change_without_order_or_key_ends_the_job(people: People) -> None:
     people.sql(f"CREATE JOB j OPTIONS ('suspendOnFailure' = 'false', 'snapshotIntervalMillis' = '100') AS {CDC}")
     people.change("(1, 'Ann', NULL, 'U', NULL)")
     error = people.sql.error("WAIT FOR JOB j UNTIL IDLE")
-    print(error)
+    assert "JETSQL.SINK_REFUSED_ROWS" in (error.condition, people.sql.value("SELECT condition FROM jetsql.jobs"))
     assert "NULL in SEQUENCE BY" in error.message
     assert people.rows() == [(1, "Ann", "Rome"), (2, "Bob", "Bonn"), (3, "Eve", None)]
 
 
+CHANGES = "FROM STREAM changes KEYS (id)"
 REFUSED = {
-    "file table": ("INTO files FROM STREAM changes KEYS (id) SEQUENCE BY n", "files", "is a file table"),
-    "no key": ("INTO keyless FROM STREAM changes KEYS (id) SEQUENCE BY n", "keyless", "has no key"),
-    "other keys": ("INTO people FROM STREAM changes KEYS (name) SEQUENCE BY n", "name", "KEYS must be"),
-    "more keys": ("INTO people FROM STREAM changes KEYS (id, name) SEQUENCE BY n", "name", "KEYS must be"),
-    "no stream": ("INTO people FROM changes KEYS (id) SEQUENCE BY n", "people", "reads none"),
-    "key left out": ("INTO people FROM STREAM changes KEYS (id) SEQUENCE BY n COLUMNS (name)", "COLUMNS", "leaves out id"),
-    "more columns": ("INTO people FROM STREAM changes KEYS (id) SEQUENCE BY n", "", "extra columns"),
-    "no column": ("INTO people FROM STREAM changes KEYS (id) SEQUENCE BY nn", "nn", "nn"),
-    "no condition": ("INTO people FROM STREAM changes KEYS (id) APPLY AS DELETE WHEN n + 1 SEQUENCE BY n COLUMNS (id)", "n + 1", ""),
-    "no key column": ("INTO people FROM STREAM changes KEYS (idd) SEQUENCE BY n", "idd", ""),
-    "no order": ("INTO people FROM STREAM changes KEYS (id) SEQUENCE BY map(n, n) COLUMNS (id)", "map(n, n)", ""),
-    "syntax": ("INTO people FROM STREAM changes KEYS (id) SEQUENCE BY n + COLUMNS (id)", "", ""),
+    "file table": (f"INTO files {CHANGES} SEQUENCE BY n COLUMNS (id, name)", "files", "is a file table"),
+    "no key": (f"INTO keyless {CHANGES} SEQUENCE BY n COLUMNS (id, name)", "keyless", "has no key"),
+    "other keys": ("INTO people FROM STREAM changes KEYS (town) SEQUENCE BY n COLUMNS (id)", "town", "KEYS must be"),
+    "more keys": ("INTO people FROM STREAM changes KEYS (id, town) SEQUENCE BY n COLUMNS (id)", "town", "KEYS must be"),
+    "no stream": ("INTO people FROM changes KEYS (id) SEQUENCE BY n COLUMNS (id)", "people", "reads none"),
+    "key left out": (f"INTO people {CHANGES} SEQUENCE BY n COLUMNS (name)", "COLUMNS", "leaves out id"),
+    "more columns": (f"INTO people {CHANGES} SEQUENCE BY n", "people", "does not have: op, n."),
+    "another column": (f"INTO people {CHANGES} SEQUENCE BY n COLUMNS (id, op)", "COLUMNS", "does not have: op."),
+    "no column": (f"INTO people {CHANGES} SEQUENCE BY nn", "nn", "`nn` cannot be resolved"),
+    "no condition": (f"INTO people {CHANGES} APPLY AS DELETE WHEN n + 1 SEQUENCE BY n", "n + 1", '"BOOLEAN" type'),
+    "no key column": ("INTO people FROM STREAM changes KEYS (idd) SEQUENCE BY n", "idd", "`idd` cannot be resolved"),
+    "no order": (f"INTO people {CHANGES} SEQUENCE BY map(n, n)", "map(n, n)", "does not support ordering"),
+    "no expression": (f"INTO people {CHANGES} SEQUENCE BY n +", "", "Syntax error"),
+    "another mode": (f"INTO people {CHANGES} SEQUENCE BY n COLUMNS (id)", "", "cannot write in output mode 'append'"),
 }
 
 
@@ -120,9 +129,10 @@ def test_what_cannot_work_is_refused_at_its_place(people: People, case: str) -> 
     body, word, said = REFUSED[case]
     people.sql("CREATE TABLE files (id INT, name STRING) USING parquet")
     people.sql(f"CREATE TABLE keyless {people.server.options(f'{people.schema}.people')}")
-    text = f"CREATE JOB j AS AUTO CDC {body}"
+    options = "OPTIONS ('outputMode' = 'append') " if case == "another mode" else ""
+    text = f"CREATE JOB j {options}AS AUTO CDC {body}"
     error = people.sql.error(text)
-    print(case, error)
+    print("\n", case, "|", error.condition, "|", error.message, "|", error.hint, error.line, error.column)
     assert said in error.message
     assert error.column == text.rindex(word) + 1 if word else True
     assert people.sql("SHOW JOBS") == []

@@ -49,8 +49,8 @@ final class ChangeQuery {
 
   private static final String ROW = "__jetsql_row";
   private static final String ORDER = "__jetsql_order";
-  private static final String KEY = "__jetsql_key";
   private static final String NEWEST = "__jetsql_newest";
+  // The text is a part of the operator, by which a job recognizes its state: keep it as it is.
   private static final String NO_SEQUENCE = "A change has NULL in SEQUENCE BY, so its order is unknown.";
 
   private final ParserInterface parser;
@@ -99,9 +99,9 @@ final class ChangeQuery {
     columns.add(alias(parse(clauses.get("columns")), ROW));
     columns.add(alias(order(), ORDER));
     for (var key : clauses.get("keys")) {
-      var name = KEY + keys.size();
-      columns.add(alias(parse(key), name));
-      keys.add(column(name));
+      var column = (UnresolvedAttribute) parse(key);
+      columns.add(alias(column, column.name()));
+      keys.add(column(column.name()));
     }
     var changes = new Project(Sequences.of(columns), source);
     var change = struct("row", column(ROW), "deleted", column(ORDER, "deleted"));
