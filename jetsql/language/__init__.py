@@ -7,10 +7,10 @@ from jetsql.language.bodies import find_function, find_name
 from jetsql.language.expected_tokens import Expected, completions, expected_at
 from jetsql.language.grammar import Slot
 from jetsql.language.intent import STATEMENT_FILTER, is_about_existing
-from jetsql.language.missing_semicolon import missing_semicolon_hint
 from jetsql.language.parser import parse
 from jetsql.language.scripts import Fragment, split
 from jetsql.language.statement_at_cursor import AtCursor, at_cursor, is_open
+from jetsql.language.syntax_errors import missing_semicolon_hint
 from jetsql.language.variables import Substituted, is_variable_name, substitute
 
 __all__ = [

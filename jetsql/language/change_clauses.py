@@ -7,15 +7,14 @@ offset, because everything before it is blank, so positions in Spark's errors ar
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.language.statement import Body, ChangeClauses
-from jetsql.language.syntax_errors import shown
-from jetsql.language.tokens import Kind, Token, top_level, unquote
+from jetsql.language.syntax_errors import found_at, place_at
+from jetsql.language.tokens import Kind, Token, blank, top_level, unquote
 
 CDC_EXAMPLE: Final = "Write AUTO CDC INTO table FROM STREAM source KEYS (id) SEQUENCE BY ts."
 _CLAUSES: Final = (
@@ -55,11 +54,11 @@ class _Clause:
     """A clause, by indexes of its tokens."""
 
     words: tuple[str, ...]
-    """Its first words."""
+    """The first words."""
     start: int
-    """The index of its first token."""
+    """The index of the first token."""
     stop: int
-    """The index after its last token."""
+    """The index after the last token."""
 
     @property
     def name(self) -> str:
@@ -72,13 +71,13 @@ def read_clauses(found: Sequence[Token], at: int) -> ReadClauses:
     Raises StatementError UNSUPPORTED_BODY with the place of the wrong token.
     """
     if at >= len(found) or found[at].word != "FROM":
-        raise _refused(f"Expected FROM and a stream after the table, {_found(found, at)}.", _place(found, at))
+        raise _refused(f"Expected FROM and a stream after the table, {found_at(found, at)}.", place_at(found, at))
     clauses = list(_split(found, at + 1))
     _check_order(found, clauses)
     by_name = {clause.name: clause for clause in clauses}
     source_stop = clauses[0].start if clauses else len(found)
     if at + 1 >= source_stop:
-        raise _refused(f"Expected a stream after FROM, {_found(found, at + 1)}.", _place(found, at + 1))
+        raise _refused(f"Expected a stream after FROM, {found_at(found, at + 1)}.", place_at(found, at + 1))
     for name in ("KEYS", "SEQUENCE BY"):
         if name not in by_name:
             end = found[-1].stop
@@ -103,8 +102,8 @@ def insert_text(text: str, insert: Span, stop: int) -> str:
     insert: from INTO to the end of the source. AUTO CDC before it is longer than INSERT.
     """
     auto = text.upper().rindex("AUTO", 0, insert.start)
-    head = _blank(text[:auto]) + "INSERT" + _blank(text[auto + len("INSERT") : insert.start])
-    tail = _blank(text[insert.stop : stop])
+    head = blank(text[:auto]) + "INSERT" + blank(text[auto + len("INSERT") : insert.start])
+    tail = blank(text[insert.stop : stop])
     return f"{head}{text[insert.start : insert.stop]}{tail} {_SELECT}"
 
 
@@ -125,7 +124,7 @@ def clause_texts(body: Body) -> dict[str, object] | None:
 
 
 def _at(body: Body, place: Span) -> str:
-    return _blank(body.spark_text[: place.start]) + _text(body, place)
+    return blank(body.spark_text[: place.start]) + _text(body, place)
 
 
 def _text(body: Body, place: Span) -> str:
@@ -139,7 +138,7 @@ def _struct(body: Body, columns: Span | None) -> str:
     listed = _text(body, columns)[len("COLUMNS") :]
     if listed.lstrip().startswith("("):
         listed = listed.replace("(", " ", 1)[:-1]
-    return f"{_blank(body.spark_text[: columns.start])}struct({listed})"
+    return f"{blank(body.spark_text[: columns.start])}struct({listed})"
 
 
 def _split(found: Sequence[Token], at: int) -> Iterator[_Clause]:
@@ -196,7 +195,7 @@ def _check_stored(found: Sequence[Token], clause: _Clause | None) -> None:
     expected = ["SCD", "TYPE", "1"]
     wrong = next((n for n, word in enumerate(words) if n >= len(expected) or word != expected[n]), len(words))
     wanted = expected[wrong] if wrong < len(expected) else "the end of the statement"
-    raise _refused(f"Expected {wanted}, {_found(found, at + wrong)}.", _place(found, at + wrong), hint)
+    raise _refused(f"Expected {wanted}, {found_at(found, at + wrong)}.", place_at(found, at + wrong), hint)
 
 
 def _read_keys(found: Sequence[Token], clause: _Clause) -> tuple[tuple[str, ...], tuple[Span, ...]]:
@@ -224,44 +223,32 @@ def _names(found: Sequence[Token], at: int) -> tuple[list[Token], int]:
     """Return the names of columns in the parentheses that open at the index `at`, and the index after them."""
     names: list[Token] = []
     if at >= len(found) or found[at].text != "(":
-        raise _refused(f"Expected '(' and columns, {_found(found, at)}.", _place(found, at))
+        raise _refused(f"Expected '(' and columns, {found_at(found, at)}.", place_at(found, at))
     while True:
         at += 1
         if at >= len(found) or found[at].kind not in _WORDS:
-            raise _refused(f"Expected a column, {_found(found, at)}.", _place(found, at))
+            raise _refused(f"Expected a column, {found_at(found, at)}.", place_at(found, at))
         names.append(found[at])
         at += 1
         if at < len(found) and found[at].text == ")":
             return names, at + 1
         if at >= len(found) or found[at].text != ",":
-            raise _refused(f"Expected ',' or ')' after a column, {_found(found, at)}.", _place(found, at))
+            raise _refused(f"Expected ',' or ')' after a column, {found_at(found, at)}.", place_at(found, at))
 
 
 def _check_end(found: Sequence[Token], clause: _Clause, after: int) -> None:
     if after < clause.stop:
         following = "APPLY AS DELETE WHEN or SEQUENCE BY" if clause.name == "KEYS" else "STORED AS or the end"
-        message = f"Expected {following} after {clause.name}, {_found(found, after)}."
+        message = f"Expected {following} after {clause.name}, {found_at(found, after)}."
         raise _refused(message, found[after].place)
 
 
 def _expression(found: Sequence[Token], clause: _Clause) -> Span:
     first = clause.start + len(clause.words)
     if first >= clause.stop:
-        raise _refused(f"Expected an expression after {clause.name}, {_found(found, first)}.", _place(found, first))
+        raise _refused(f"Expected an expression after {clause.name}, {found_at(found, first)}.", place_at(found, first))
     return Span(found[first].start, found[clause.stop - 1].stop)
-
-
-def _blank(text: str) -> str:
-    return re.sub(r"[^\r\n]", " ", text)
 
 
 def _refused(message: str, place: Span, hint: str = CDC_EXAMPLE) -> StatementError:
     return StatementError("UNSUPPORTED_BODY", message, place=place, hint=hint)
-
-
-def _place(found: Sequence[Token], index: int) -> Span:
-    return found[index].place if index < len(found) else Span(found[-1].stop, found[-1].stop)
-
-
-def _found(found: Sequence[Token], index: int) -> str:
-    return f"found {shown(found[index].text)}" if index < len(found) else "found the end of the statement"

@@ -38,7 +38,7 @@ class Slot(Enum):
     OPTION_VALUE = "the option's value in quotes"
     PATTERN_TEXT = "a pattern in quotes"
     WHOLE_NUMBER = "a whole number"
-    BODY = "INSERT INTO, INSERT OVERWRITE, SINK INTO or WITH"
+    BODY = "INSERT INTO, INSERT OVERWRITE, SINK INTO, AUTO CDC INTO or WITH"
     NEW_FUNCTION = "a name for the function"
     COLUMN_NAME = "a name"
     DATA_TYPE = "a data type"

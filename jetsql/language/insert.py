@@ -21,10 +21,9 @@ from typing import Final
 from jetsql.errors import Span, StatementError
 from jetsql.language.change_clauses import CDC_EXAMPLE, insert_text, read_clauses
 from jetsql.language.foreign_words import refuse_foreign_words
-from jetsql.language.missing_semicolon import add_semicolon
 from jetsql.language.statement import Body, Verb
-from jetsql.language.syntax_errors import second_statement, shown, unclosed
-from jetsql.language.tokens import Kind, Token, scan, tokens, top_level, verb_after_with
+from jetsql.language.syntax_errors import add_semicolon, found_at, place_at, second_statement, unclosed
+from jetsql.language.tokens import Kind, Token, blank, scan, tokens, top_level, verb_after_with
 
 _EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query, or AUTO CDC INTO"
 _EXAMPLE: Final = "Write AS INSERT INTO table SELECT ..."
@@ -110,7 +109,7 @@ def _read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
     verb = _VERBS.get(f"{first} {_token(found, at + 1).word}")
     if verb is None:
         wanted = "INTO" if first == "SINK" else "INTO or OVERWRITE"
-        raise _unsupported(f"Expected {wanted} after {first}, {_found(found, at + 1)}.", _place(found, at + 1))
+        raise _unsupported(f"Expected {wanted} after {first}, {found_at(found, at + 1)}.", place_at(found, at + 1))
     table = at + 2
     if _token(found, table).word == "TABLE" and _names_table(found, table + 1):
         table += 1
@@ -123,7 +122,7 @@ def _read_auto_cdc(found: Sequence[Token], at: int) -> int:
         hint = "Write AUTO CDC INTO table FROM (WITH ... SELECT ...) KEYS ..."
         raise _unsupported("AUTO CDC has no WITH before it; its query is in parentheses.", found[at].place, hint)
     if _token(found, 2).word != "INTO":
-        raise _unsupported(f"Expected INTO after AUTO CDC, {_found(found, 2)}.", _place(found, 2), CDC_EXAMPLE)
+        raise _unsupported(f"Expected INTO after AUTO CDC, {found_at(found, 2)}.", place_at(found, 2), CDC_EXAMPLE)
     return 3
 
 
@@ -138,7 +137,7 @@ def _read_table(found: Sequence[Token], table: int) -> int:
     if _token(found, table).word in ("DIRECTORY", "LOCAL") and _writes_directory(found, table):
         raise _unsupported("A job cannot write to a directory, only to a table.", found[table].place, _LOCATION)
     if _token(found, table).kind not in (Kind.WORD, Kind.QUOTED):
-        raise _unsupported(f"Expected a table, {_found(found, table)}.", _place(found, table))
+        raise _unsupported(f"Expected a table, {found_at(found, table)}.", place_at(found, table))
     last = table
     if found[table].word == "IDENTIFIER" and _token(found, table + 1).text == "(":
         return _closing(found, table + 1)
@@ -164,7 +163,7 @@ def _closing(found: Sequence[Token], opening: int) -> int:
 
 
 def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
-    token, message, hint = found[at], f"{_EXPECTED}, {_found(found, at)}.", _EXAMPLE
+    token, message, hint = found[at], f"{_EXPECTED}, {found_at(found, at)}.", _EXAMPLE
     inserts = [index for index in top_level(found) if index > at and _is_insert(found, index)]
     if token.word == "FROM":
         message = "A job's body begins with INSERT; its FROM follows the SELECT."
@@ -260,12 +259,12 @@ def _refuse_substitution(text: str, start: int, stop: int) -> None:
 def _spark_text(text: str, start: int, found: Sequence[Token], at: int, verb: Verb) -> str:
     stop = found[-1].stop
     if verb is not Verb.SINK_INTO:
-        return _blank(text[:start]) + text[start:stop]
+        return blank(text[:start]) + text[start:stop]
     into = found[at + 1].start
     # Without a WITH, everything before INTO is blank, and the word INSERT fits anywhere in it.
     room_from = found[at - 1].stop if at else 0
-    head = _blank(text[:start]) + text[start:room_from] if at else ""
-    room = _blank(text[room_from:into])
+    head = blank(text[:start]) + text[start:room_from] if at else ""
+    room = blank(text[room_from:into])
     for offset in range(len(room) - len(_INSERT) - 1, -1, -1):
         if _BREAK.search(room, offset, offset + len(_INSERT)) is None:
             return head + room[:offset] + _INSERT + room[offset + len(_INSERT) :] + text[into:stop]
@@ -279,10 +278,6 @@ def _shortened(head: str, count: int) -> str:
     blanks = re.search(f"[^\\r\\n]{{{count}}}", head)
     at = blanks.start() if blanks else 0
     return head[:at] + head[at + count :]
-
-
-def _blank(text: str) -> str:
-    return re.sub(r"[^\r\n]", " ", text)
 
 
 def _unsupported(message: str, place: Span, hint: str = _EXAMPLE) -> StatementError:
@@ -301,11 +296,3 @@ def _parameter(kind: str, place: Span) -> StatementError:
 def _token(found: Sequence[Token], index: int) -> Token:
     """Return the token at the index, or a token without text after the last one."""
     return found[index] if index < len(found) else _NO_TOKEN
-
-
-def _place(found: Sequence[Token], index: int) -> Span:
-    return found[index].place if index < len(found) else Span(found[-1].stop, found[-1].stop)
-
-
-def _found(found: Sequence[Token], index: int) -> str:
-    return f"found {shown(found[index].text)}" if index < len(found) else "found the end of the statement"

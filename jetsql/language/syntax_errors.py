@@ -1,18 +1,19 @@
 """Describe syntax errors: the position, the expected words, and a hint at the word that was probably meant.
 
-The expected words come from the state of the parser.
+The expected words come from the state of the parser. A parser reads on when a semicolon is missing between two
+statements, and reports the first word of the second one, or the word after it: `SELECT 1 SHOW` names a column. The hint
+then names the semicolon.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.language.grammar import BODY, END, MARKS, NAMES, SLOTS, acceptable
-from jetsql.language.intent import SYNONYMS
-from jetsql.language.missing_semicolon import add_semicolon, begins_statement
+from jetsql.language.intent import STATEMENT_VERBS, SYNONYMS
 from jetsql.language.tokens import Kind, Token, tokens, unquote
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 # These end a run of tokens without spaces, which is probably a name that needs quotes.
 _SEPARATORS: Final = frozenset(";(),=")
 _SHOWN: Final = 40
+# Words that also begin a clause. They begin a statement only at the beginning of a line.
+_CLAUSES: Final = frozenset("ADD COMMENT FROM LIST LOCK MAP REDUCE REPLACE SET START TABLE USE VALUES WITH".split())
 # Clauses that other systems have for functions in Python.
 _FUNCTION_HINTS: Final = {
     "TEMPORARY": "JetSQL stores a function in Python with its schema. Leave out TEMPORARY.",
@@ -99,6 +102,16 @@ def listed(terminals: Iterable[str]) -> str:
 def shown(text: str) -> str:
     """Return the text of a token for a message: in quotes, and shortened to 40 characters."""
     return f"'{text}'" if len(text) <= _SHOWN else f"'{text[:_SHOWN]}...'"
+
+
+def found_at(found: Sequence[Token], index: int) -> str:
+    """Return the phrase that names the token at an index in a message, also after the last one."""
+    return f"found {shown(found[index].text)}" if index < len(found) else "found the end of the statement"
+
+
+def place_at(found: Sequence[Token], index: int) -> Span:
+    """Return the span of the token at an index; after the last one, an empty span at the end."""
+    return found[index].place if index < len(found) else Span(found[-1].stop, found[-1].stop)
 
 
 def _unexpected(expected: frozenset[str], found: str, place: Span, hint: str) -> StatementError:
@@ -185,3 +198,29 @@ def _run(found: Sequence[Token], at: int) -> list[Token]:
             break
         run.append(token)
     return run
+
+
+def missing_semicolon_hint(text: str, offset: int, is_complete: Callable[[str], bool]) -> str:
+    """Return the hint at a missing semicolon; empty if none is missing.
+
+    offset: where the parser failed. is_complete: returns whether a text is a whole statement.
+    """
+    found = list(tokens(text))
+    at = next((index for index, token in enumerate(found) if token.start == offset), None)
+    if at is None:
+        return ""
+    begins = (index for index in (at, at - 1) if begins_statement(text, found, index))
+    token = next((found[index] for index in begins if is_complete(text[: found[index].start])), None)
+    return "" if token is None else add_semicolon(token)
+
+
+def begins_statement(text: str, found: Sequence[Token], index: int) -> bool:
+    """Return whether the token can begin another statement. found: the tokens of the text."""
+    if index < 1 or found[index].word not in STATEMENT_VERBS:
+        return False
+    return found[index].word not in _CLAUSES or "\n" in text[found[index - 1].stop : found[index].start]
+
+
+def add_semicolon(token: Token) -> str:
+    """Return the hint for a token that begins another statement."""
+    return f"A semicolon is missing before {token.word}, which begins another statement."

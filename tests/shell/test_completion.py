@@ -122,7 +122,7 @@ WHOLE = [
     ("SHOW ALL |", "JOBS"),
     ("SUSPEND JOBS |", ""),
     ("SUSPEND JOB totals |", ""),
-    ("CREATE JOB x AS |", "INSERT INTO, INSERT OVERWRITE, SINK INTO, WITH"),
+    ("CREATE JOB x AS |", "AUTO CDC INTO, INSERT INTO, INSERT OVERWRITE, SINK INTO, WITH"),
     ("CREATE JOB x AS si|", "sink into"),
     # options
     ("CREATE JOB x OPTIONS ('tr|", "'trigger' = "),

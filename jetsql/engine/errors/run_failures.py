@@ -97,7 +97,8 @@ _MESSAGE = "The message at offset "  # MessageDecoder.java's error for a message
 
 _NO_SEQUENCE = "A change has NULL in SEQUENCE BY"  # ChangeQuery.java's error for a change of AUTO CDC without an order
 _NO_SEQUENCE_HINT = (
-    "Exclude these changes with FROM (SELECT * FROM STREAM source WHERE ... IS NOT NULL), or replace NULL with coalesce."
+    "Exclude these changes with FROM (SELECT * FROM STREAM source WHERE ... IS NOT NULL), or replace NULL with"
+    " coalesce."
 )
 
 

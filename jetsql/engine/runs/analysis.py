@@ -303,7 +303,9 @@ def _check_changes(body: Body, facts: dict[str, Any], sink: Sink) -> None:
         return
     if not facts["streaming"]:
         message = "AUTO CDC applies the changes of a stream, and this query reads none."
-        raise StatementError("UNSUPPORTED_QUERY", message, place=body.target, hint="Write FROM STREAM before the table.")
+        raise StatementError(
+            "UNSUPPORTED_QUERY", message, place=body.target, hint="Write FROM STREAM before the table."
+        )
     if sink.kind is SinkKind.FILES or not sink.key_columns:
         reason = "is a file table, whose rows cannot be updated" if sink.kind is SinkKind.FILES else "has no key"
         hint = "Write a table USING jdbc or kafka with the table option 'key.columns'."

@@ -84,7 +84,9 @@ def test_the_newest_change_of_each_key_wins(people: People) -> None:
 
 def test_columns_are_matched_by_name_and_the_others_are_null(people: People) -> None:
     source = "(SELECT town, id AS Id, n FROM STREAM changes WHERE id <> 2)"
-    people.sql(f"CREATE JOB j {QUICK} AS AUTO CDC INTO people FROM {source} KEYS (ID) SEQUENCE BY (n, id) COLUMNS (town, id)")
+    people.sql(
+        f"CREATE JOB j {QUICK} AS AUTO CDC INTO people FROM {source} KEYS (ID) SEQUENCE BY (n, id) COLUMNS (town, id)"
+    )
     assert people.rows() == [(1, None, "Rome"), (3, None, None)]
 
 
@@ -100,7 +102,10 @@ def test_a_change_without_order_or_key_ends_the_job(people: People) -> None:
     people.sql(f"CREATE JOB j {QUICK} AS {CDC}")
     people.change("(1, 'Ann', NULL, 'U', NULL)")
     error = people.sql.error("WAIT FOR JOB j UNTIL IDLE")
-    assert people.sql.value("SELECT last_error_condition FROM jetsql.jobs WHERE end_time IS NULL") == "JETSQL.SINK_REFUSED_ROWS"
+    assert (
+        people.sql.value("SELECT last_error_condition FROM jetsql.jobs WHERE end_time IS NULL")
+        == "JETSQL.SINK_REFUSED_ROWS"
+    )
     assert "FROM (SELECT * FROM STREAM source WHERE ... IS NOT NULL)" in f"{error.message} {error.hint}"
     assert "NULL in SEQUENCE BY" in error.message
     assert people.rows() == [(1, "Ann", "Rome"), (2, "Bob", "Bonn"), (3, "Eve", None)]
