@@ -37,9 +37,7 @@ final class DebeziumFormat {
       new StructType()
           .add("_op", DataTypes.StringType)
           .add("_source_timestamp", DataTypes.TimestampType)
-          .add(
-              "_source",
-              DataTypes.createMapType(DataTypes.StringType, DataTypes.StringType));
+          .add("_source", DataTypes.createMapType(DataTypes.StringType, DataTypes.StringType));
 
   private static final String HIDDEN = "__jetsql";
   private static final String BROKEN = "__jetsql_broken";
@@ -127,7 +125,8 @@ final class DebeziumFormat {
   }
 
   private boolean isText(DataType type) {
-    return type.equals(DataTypes.TimestampType) && OptionMaps.get(options, TIMESTAMP_FORMAT) == null;
+    return type.equals(DataTypes.TimestampType)
+        && OptionMaps.get(options, TIMESTAMP_FORMAT) == null;
   }
 
   /** Returns whether a message is no change, or its columns are of other types. */

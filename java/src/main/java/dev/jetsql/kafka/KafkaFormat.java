@@ -32,8 +32,8 @@ import org.apache.spark.sql.types.YearMonthIntervalType;
  * Converts between columns and the bytes of a message's key or value with Spark's own functions:
  * json, csv, avro or raw; values also debezium-json.
  *
- * <p>Parsing returns a struct of the columns. For json, csv and debezium-json it has an additional field, which is
- * set if the bytes do not fit the columns.
+ * <p>Parsing returns a struct of the columns. For json, csv and debezium-json it has an additional
+ * field, which is set if the bytes do not fit the columns.
  */
 final class KafkaFormat {
   static final List<String> NAMES = List.of("json", "csv", "avro", "raw");

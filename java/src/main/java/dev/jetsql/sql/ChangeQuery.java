@@ -29,7 +29,6 @@ import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
@@ -51,7 +50,8 @@ final class ChangeQuery {
   private static final String ORDER = "__jetsql_order";
   private static final String NEWEST = "__jetsql_newest";
   // The text is a part of the operator, by which a job recognizes its state: keep it as it is.
-  private static final String NO_SEQUENCE = "A change has NULL in SEQUENCE BY, so its order is unknown.";
+  private static final String NO_SEQUENCE =
+      "A change has NULL in SEQUENCE BY, so its order is unknown.";
 
   private final ParserInterface parser;
   private final JsonNode clauses;
@@ -106,8 +106,7 @@ final class ChangeQuery {
     var changes = new Project(Sequences.of(columns), source);
     var change = struct("row", column(ROW), "deleted", column(ORDER, "deleted"));
     var sequence = parse(clauses.get("sequence"));
-    var newest =
-        at(sequence, () -> new MaxBy(change, column(ORDER)).toAggregateExpression());
+    var newest = at(sequence, () -> new MaxBy(change, column(ORDER)).toAggregateExpression());
     var aggregate =
         new Aggregate(
             Sequences.of(keys), Sequences.of(alias(newest, NEWEST)), changes, Option.empty());
@@ -152,8 +151,7 @@ final class ChangeQuery {
 
   private static Expression struct(String first, Expression one, String second, Expression two) {
     return new CreateNamedStruct(
-        Sequences.of(
-            Literal$.MODULE$.apply(first), one, Literal$.MODULE$.apply(second), two));
+        Sequences.of(Literal$.MODULE$.apply(first), one, Literal$.MODULE$.apply(second), two));
   }
 
   private static Expression column(String... parts) {
