@@ -25,7 +25,7 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "42601",
         "The text after `AS` in `CREATE JOB` is not a job.",
         "Begin it with `INSERT INTO`, `INSERT OVERWRITE` or `SINK INTO`, with `WITH` before that if needed, "
-        "and end it with a query.",
+        "and end it with a query. Or write `AUTO CDC INTO` with its clauses.",
     ),
     "INVALID_NAME": Condition(
         "42602",

@@ -37,9 +37,9 @@ def submit(
 ) -> None:
     """Create and start a job from the INSERT in a file.
 
-    The file (- is standard input) has one statement: INSERT INTO ..., INSERT OVERWRITE ... or SINK INTO ..., without
-    CREATE JOB before it. The command returns when the first batch is committed, or after some seconds if that takes
-    longer.
+    The file (- is standard input) has one statement: INSERT INTO ..., INSERT OVERWRITE ..., SINK INTO ... or AUTO CDC
+    INTO ..., without CREATE JOB before it. The command returns when the first batch is committed, or after some seconds
+    if that takes longer.
 
     \b
     Examples:

@@ -12,7 +12,7 @@ from typing import Final
 from jetsql.language.grammar import BODY, END, MARKS, NAMES, SLOTS, STRINGS, TABLE_CLAUSES, Slot, ahead_of
 from jetsql.language.tokens import Kind, Token, tokens
 
-_BODY_WORDS: Final = ("INSERT INTO", "INSERT OVERWRITE", "SINK INTO", "CREATE TABLE", "WITH")
+_BODY_WORDS: Final = ("INSERT INTO", "INSERT OVERWRITE", "SINK INTO", "AUTO CDC INTO", "CREATE TABLE", "WITH")
 _TABLE_WORDS: Final = ("USING", "PARTITIONED BY", "OPTIONS", "TBLPROPERTIES", "LOCATION", "COMMENT", "AS SELECT")
 
 

@@ -43,7 +43,7 @@ class Slot(Enum):
     WHOLE_NUMBER = "a whole number"
     TABLE_NAME = "a table's name"
     TABLE_CLAUSES = "AS SELECT"
-    BODY = "INSERT INTO, INSERT OVERWRITE, SINK INTO, CREATE TABLE or WITH"
+    BODY = "INSERT INTO, INSERT OVERWRITE, SINK INTO, AUTO CDC INTO, CREATE TABLE or WITH"
     NEW_FUNCTION = "a name for the function"
     COLUMN_NAME = "a name"
     DATA_TYPE = "a data type"

@@ -19,12 +19,13 @@ from difflib import get_close_matches
 from typing import Final
 
 from jetsql.errors import Span, StatementError
+from jetsql.language.change_clauses import CDC_EXAMPLE, insert_text, read_clauses
 from jetsql.language.foreign_words import refuse_foreign_words
 from jetsql.language.statement import Body, Verb
-from jetsql.language.syntax_errors import add_semicolon, second_statement, shown, unclosed
-from jetsql.language.tokens import Kind, Token, scan, tokens, top_level, verb_after_with
+from jetsql.language.syntax_errors import add_semicolon, found_at, place_at, second_statement, unclosed
+from jetsql.language.tokens import Kind, Token, blank, scan, tokens, top_level, verb_after_with
 
-_EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query"
+_EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query, or AUTO CDC INTO"
 _EXAMPLE: Final = "Write AS INSERT INTO table SELECT ..."
 # After these words a `:` begins a parameter; after any other operand it begins a path into a variant or JSON value.
 _NO_OPERAND: Final = frozenset(
@@ -52,6 +53,7 @@ def read_body(text: str, start: int) -> Body:
     at = _verb_index(found)
     verb, table = _read_verb(found, at)
     last = _read_table(found, table)
+    clauses = read_clauses(found, last + 1) if verb is Verb.AUTO_CDC else None
     _refuse_variants(found, [index for index in top_level(found) if index > last])
     refuse_foreign_words(found)
     refuse_parameters(found)
@@ -61,8 +63,11 @@ def read_body(text: str, start: int) -> Body:
         verb=verb,
         text=text[start:stop],
         place=Span(start, stop),
-        spark_text=_spark_text(text, start, found, at, verb),
+        spark_text=_spark_text(text, start, found, at, verb)
+        if clauses is None
+        else insert_text(text, Span(found[table - 1].start, clauses.source_stop), stop),
         target=Span(found[table].start, found[last].stop),
+        changes=None if clauses is None else clauses.changes,
     )
 
 
@@ -97,16 +102,28 @@ def _verb_index(found: Sequence[Token]) -> int:
 def _read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
     """Return the verb at the index `at`, and the index of the table's first token."""
     first = found[at].word
+    if first == "AUTO" and _token(found, at + 1).word == "CDC":
+        return Verb.AUTO_CDC, _read_auto_cdc(found, at)
     if first not in ("INSERT", "SINK"):
         raise _not_an_insert(found, at)
     verb = _VERBS.get(f"{first} {_token(found, at + 1).word}")
     if verb is None:
         wanted = "INTO" if first == "SINK" else "INTO or OVERWRITE"
-        raise unsupported_body(f"Expected {wanted} after {first}, {_found(found, at + 1)}.", _place(found, at + 1))
+        raise unsupported_body(f"Expected {wanted} after {first}, {found_at(found, at + 1)}.", place_at(found, at + 1))
     table = at + 2
     if _token(found, table).word == "TABLE" and _names_table(found, table + 1):
         table += 1
     return verb, table
+
+
+def _read_auto_cdc(found: Sequence[Token], at: int) -> int:
+    """Return the index of the table after AUTO CDC INTO."""
+    if at:
+        hint = "Write AUTO CDC INTO table FROM (WITH ... SELECT ...) KEYS ..."
+        raise unsupported_body("AUTO CDC has no WITH before it; its query is in parentheses.", found[at].place, hint)
+    if _token(found, 2).word != "INTO":
+        raise unsupported_body(f"Expected INTO after AUTO CDC, {found_at(found, 2)}.", place_at(found, 2), CDC_EXAMPLE)
+    return 3
 
 
 def _names_table(found: Sequence[Token], index: int) -> bool:
@@ -120,7 +137,7 @@ def _read_table(found: Sequence[Token], table: int) -> int:
     if _token(found, table).word in ("DIRECTORY", "LOCAL") and _writes_directory(found, table):
         raise unsupported_body("A job cannot write to a directory, only to a table.", found[table].place, _LOCATION)
     if _token(found, table).kind not in (Kind.WORD, Kind.QUOTED):
-        raise unsupported_body(f"Expected a table, {_found(found, table)}.", _place(found, table))
+        raise unsupported_body(f"Expected a table, {found_at(found, table)}.", place_at(found, table))
     last = table
     if found[table].word == "IDENTIFIER" and _token(found, table + 1).text == "(":
         return _closing(found, table + 1)
@@ -146,7 +163,7 @@ def _closing(found: Sequence[Token], opening: int) -> int:
 
 
 def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
-    token, message, hint = found[at], f"{_EXPECTED}, {_found(found, at)}.", _EXAMPLE
+    token, message, hint = found[at], f"{_EXPECTED}, {found_at(found, at)}.", _EXAMPLE
     inserts = [index for index in top_level(found) if index > at and _is_insert(found, index)]
     if token.word == "FROM":
         message = "A job's body begins with INSERT; its FROM follows the SELECT."
@@ -160,7 +177,7 @@ def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
     elif token.word in ("SELECT", "VALUES", "TABLE"):
         message = "A query alone is not a job: its rows need a table."
         hint = f"Write INSERT INTO table {token.word} ..."
-    elif close := get_close_matches(token.word, ("INSERT", "SINK", "WITH")):
+    elif close := get_close_matches(token.word, ("INSERT", "SINK", "AUTO", "WITH")):
         hint = f"Did you mean {close[0]}?"
     return unsupported_body(message, token.place, hint)
 
@@ -271,11 +288,6 @@ def _shortened(head: str, count: int) -> str:
     return head[:at] + head[at + count :]
 
 
-def blank(text: str) -> str:
-    """Return the text with spaces for everything except line breaks."""
-    return re.sub(r"[^\r\n]", " ", text)
-
-
 def unsupported_body(message: str, place: Span, hint: str = _EXAMPLE) -> StatementError:
     """Return the error of a body that no job can run."""
     return StatementError("UNSUPPORTED_BODY", message, place=place, hint=hint)
@@ -293,11 +305,3 @@ def _parameter(kind: str, place: Span) -> StatementError:
 def _token(found: Sequence[Token], index: int) -> Token:
     """Return the token at the index, or a token without text after the last one."""
     return found[index] if index < len(found) else _NO_TOKEN
-
-
-def _place(found: Sequence[Token], index: int) -> Span:
-    return found[index].place if index < len(found) else Span(found[-1].stop, found[-1].stop)
-
-
-def _found(found: Sequence[Token], index: int) -> str:
-    return f"found {shown(found[index].text)}" if index < len(found) else "found the end of the statement"

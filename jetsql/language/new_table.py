@@ -17,7 +17,6 @@ from typing import Final
 from jetsql.errors import Span
 from jetsql.language.foreign_words import refuse_foreign_words
 from jetsql.language.insert import (
-    blank,
     refuse_parameters,
     refuse_second_insert,
     refuse_substitution,
@@ -26,7 +25,7 @@ from jetsql.language.insert import (
 )
 from jetsql.language.statement import Body, NewTable, TableIdentifier, Verb
 from jetsql.language.syntax_errors import shown
-from jetsql.language.tokens import Kind, Token, tokens, top_level, unquote
+from jetsql.language.tokens import Kind, Token, blank, tokens, top_level, unquote
 
 _EXAMPLE: Final = "Write CREATE TABLE table USING parquet AS SELECT ..."
 _QUERIES: Final = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES"})

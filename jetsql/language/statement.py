@@ -40,6 +40,18 @@ class Verb(Enum):
     INSERT_INTO = "INSERT INTO"
     INSERT_OVERWRITE = "INSERT OVERWRITE"
     SINK_INTO = "SINK INTO"
+    AUTO_CDC = "AUTO CDC INTO"
+
+
+@dataclass(frozen=True)
+class ChangeClauses:
+    """The clauses of AUTO CDC. Their places are in the statement."""
+
+    keys: tuple[str, ...]  # columns of the source, without back quotes
+    key_places: tuple[Span, ...]  # of each key
+    sequence: Span  # the expression after SEQUENCE BY
+    delete_when: Span | None = None  # the condition after APPLY AS DELETE WHEN
+    columns: Span | None = None  # COLUMNS with its list or its * EXCEPT
 
 
 @dataclass(frozen=True)
@@ -47,7 +59,8 @@ class Body:
     """The statement that a job runs: the user's text after AS.
 
     In `spark_text`, the text before the body is blank and SINK INTO is INSERT INTO. It has the length and line breaks
-    of the user's statement up to the end of the body, so positions in Spark's errors fit the user's statement.
+    of the user's statement up to the end of the body, so positions in Spark's errors fit the user's statement. For AUTO
+    CDC it is an INSERT of the source's rows, followed by SELECT *, and without the clauses after the source.
     """
 
     verb: Verb
@@ -55,6 +68,7 @@ class Body:
     place: Span
     spark_text: str  # as Spark runs it
     target: Span  # of the table's name
+    changes: ChangeClauses | None = None  # of AUTO CDC
 
 
 class TableKind(Enum):

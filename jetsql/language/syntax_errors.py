@@ -133,6 +133,16 @@ def shown(text: str) -> str:
     return f"'{text}'" if len(text) <= _SHOWN else f"'{text[:_SHOWN]}...'"
 
 
+def found_at(found: Sequence[Token], index: int) -> str:
+    """Return the phrase that names the token at an index in a message, also after the last one."""
+    return f"found {shown(found[index].text)}" if index < len(found) else "found the end of the statement"
+
+
+def place_at(found: Sequence[Token], index: int) -> Span:
+    """Return the span of the token at an index; after the last one, an empty span at the end."""
+    return found[index].place if index < len(found) else Span(found[-1].stop, found[-1].stop)
+
+
 def _unexpected(expected: frozenset[str], found: str, place: Span, hint: str) -> StatementError:
     if BODY in expected:
         return StatementError(

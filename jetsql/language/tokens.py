@@ -121,6 +121,11 @@ def unquote(literal: str) -> str:
     return _ESCAPE.sub(lambda match: _unescape(match.group(), quote), literal[1:-1])
 
 
+def blank(text: str) -> str:
+    """Return a text with a space in place of each character except line breaks, so offsets and lines stay."""
+    return re.sub(r"[^\r\n]", " ", text)
+
+
 def _unescape(escape: str, quote: str) -> str:
     if escape[0] != "\\":  # two quotes: one quote of the literal's own kind, or two of the other kind
         return quote if escape[0] == quote else escape

@@ -117,6 +117,14 @@ def _whole(facts: Facts) -> Iterable[Row]:
     return [(len(facts.source.ids()), sum(facts.source.ids()))]
 
 
+def _newest(facts: Facts) -> Iterable[Row]:
+    """The newest change of each digit by `_SEQUENCE`, unless it deletes."""
+    newest: dict[int, int] = {}
+    for i in facts.source.ids():
+        newest[i % 10] = max(i, newest.get(i % 10, i), key=lambda each: each * 7919 % 10007)
+    return ((digit, i) for digit, i in newest.items() if i % 3)
+
+
 def _check_lives(found: Rows, facts: Facts) -> Loss:
     """The newest life of a job that is dropped and made again has everything, an older one whole files of it."""
     newest = facts.last_lives["renewed"]
@@ -136,6 +144,7 @@ def _check_once(found: Rows, facts: Facts) -> Loss:
 _SOURCE = "STREAM numbers WITH ('maxFilesPerTrigger' = '1')"
 _WINDOWS = f"""SELECT window.start, count(*), sum(id) FROM {_SOURCE} WATERMARK at DELAY OF INTERVAL 0 SECONDS
   GROUP BY window(at, '1 minute')"""
+_SEQUENCE = "id * 7919 % 10007"  # of ids below 10007, each has another
 _DIGITS = f"SELECT id % 10, count(*), sum(id) FROM {_SOURCE} GROUP BY 1"
 _MINUTE = "CAST(unix_timestamp(start) / 60 AS BIGINT) - 28401120, n, total"  # from 2024-01-01 on
 
@@ -247,6 +256,18 @@ JDBC_KINDS: Final = (
         "digit, n, total",
         _job("j_digits", f"SINK INTO j_digits {_DIGITS}"),
         exactly(_digits),
+    ),
+    Kind(
+        "j_changes",
+        "AUTO CDC with deletions, out of order",
+        "j_changes",
+        "digit, id",
+        _job(
+            "j_changes",
+            f"AUTO CDC INTO j_changes FROM (SELECT id, id % 10 AS digit FROM {_SOURCE}) KEYS (digit)"
+            f" APPLY AS DELETE WHEN id % 3 = 0 SEQUENCE BY {_SEQUENCE}",
+        ),
+        exactly(_newest),
     ),
     Kind(
         "j_whole",
@@ -398,6 +419,7 @@ CREATE TABLE IF NOT EXISTS once (id BIGINT, life BIGINT, digit BIGINT) USING par
 CREATE TABLE IF NOT EXISTS j_copy {_JDBC}, dbtable 'crash.copy');
 CREATE TABLE IF NOT EXISTS j_minutes {_JDBC}, dbtable 'crash.minutes');
 CREATE TABLE IF NOT EXISTS j_digits {_JDBC}, dbtable 'crash.digits', 'key.columns' 'digit');
+CREATE TABLE IF NOT EXISTS j_changes {_JDBC}, dbtable 'crash.changes', 'key.columns' 'digit');
 CREATE TABLE IF NOT EXISTS j_whole {_JDBC}, dbtable 'crash.whole');
 CREATE TABLE IF NOT EXISTS j_least {_JDBC}, dbtable 'crash.least')
 """
@@ -406,6 +428,7 @@ CREATE SCHEMA crash;
 CREATE TABLE crash.copy (id bigint);
 CREATE TABLE crash.minutes (start timestamptz, n bigint, total bigint);
 CREATE TABLE crash.digits (digit bigint PRIMARY KEY, n bigint, total bigint);
+CREATE TABLE crash.changes (digit bigint PRIMARY KEY, id bigint);
 CREATE TABLE crash.whole (n bigint, total bigint);
 CREATE TABLE crash.least (start timestamptz, n bigint, total bigint);
 """

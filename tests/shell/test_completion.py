@@ -122,7 +122,7 @@ WHOLE = [
     ("SHOW ALL |", "JOBS"),
     ("SUSPEND JOBS |", ""),
     ("SUSPEND JOB totals |", ""),
-    ("CREATE JOB x AS |", "CREATE TABLE, INSERT INTO, INSERT OVERWRITE, SINK INTO, WITH"),
+    ("CREATE JOB x AS |", "AUTO CDC INTO, CREATE TABLE, INSERT INTO, INSERT OVERWRITE, SINK INTO, WITH"),
     ("CREATE JOB x AS si|", "sink into"),
     # options
     ("CREATE JOB x OPTIONS ('tr|", "'trigger' = "),

@@ -95,6 +95,12 @@ NOT_RETRYABLE: tuple[str, ...] = (
 
 _MESSAGE = "The message at offset "  # MessageDecoder.java's error for a message that does not fit its table's columns
 
+_NO_SEQUENCE = "A change has NULL in SEQUENCE BY"  # ChangeQuery.java's error for a change of AUTO CDC without an order
+_NO_SEQUENCE_HINT = (
+    "Exclude these changes with FROM (SELECT * FROM STREAM source WHERE ... IS NOT NULL), or replace NULL with"
+    " coalesce."
+)
+
 
 def is_retryable(condition: str) -> bool:
     """Return whether a run that ended with this condition may succeed when it is started again."""
@@ -175,6 +181,9 @@ def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | 
         return Cause(described[0], condition, state, batch, is_retryable(condition), hint=described[1])
     if condition == "USER_RAISED_EXCEPTION" and message.startswith(_MESSAGE):
         condition, state = "JETSQL.MESSAGE_NOT_READABLE", SQLSTATES["MESSAGE_NOT_READABLE"]
+    if condition == "USER_RAISED_EXCEPTION" and message.startswith(_NO_SEQUENCE):
+        condition = "JETSQL.SINK_REFUSED_ROWS"
+        return Cause(message, condition, SQLSTATES["SINK_REFUSED_ROWS"], batch, False, hint=_NO_SEQUENCE_HINT)
     kind = class_name(chain[-1])
     where = _file_of(named) if condition == "FAILED_READ_FILE.FILE_NOT_EXIST" else ""
     cause = Cause(message, condition, state, batch, is_retryable(condition), kind, where)

@@ -16,6 +16,8 @@ from typing import Final
 
 LEDGER_FORMAT: Final = 1
 LEDGER_TABLE: Final = "jetsql_ledger"
+DELETED: Final = "__jetsql_deleted"
+"""The column that `ChangeQuery.java` adds to the rows of AUTO CDC."""
 
 _PART: Final = r'(?:"(?:[^"]|"")+"|[^\s"`().,;]+)'
 _NAME: Final = re.compile(rf"\s*(?:(?P<schema>{_PART}(?:\s*\.\s*{_PART})*)\s*\.\s*)?{_PART}\s*")
@@ -128,17 +130,27 @@ class TargetSql:
     """All columns that are written."""
     keys: tuple[str, ...] = ()
     """The key columns of an upsert; empty for an insert."""
+    deletes: bool = False
+    """True if the column `DELETED` of the staging table marks rows whose keys are deleted."""
 
     def create_staging(self, staging: str) -> str:
         """Return the statement for a staging table with the same columns and types, without constraints."""
-        return f"CREATE {self.dialect.staging} {staging} AS SELECT {self._columns} FROM {self.table} WITH NO DATA"
+        columns = f"{self._columns}, FALSE AS {quote(DELETED)}" if self.deletes else self._columns
+        return f"CREATE {self.dialect.staging} {staging} AS SELECT {columns} FROM {self.table} WITH NO DATA"
 
     def delete_rows(self) -> str:
         """Return a DELETE of all rows. Readers see the old rows until the commit; TRUNCATE would show them none."""
         return f"DELETE FROM {self.table}"
 
+    def delete_from(self, staging: str) -> str:
+        """Return a DELETE of the rows whose keys the staging table marks as deleted."""
+        same = " AND ".join(f"target.{quote(key)} = change.{quote(key)}" for key in self.keys)
+        return f"DELETE FROM {self.table} AS target USING {staging} AS change WHERE change.{quote(DELETED)} AND {same}"
+
     def insert_from(self, staging: str) -> str:
         insert = f"INSERT INTO {self.table} ({self._columns}) SELECT {self._columns} FROM {staging}"
+        if self.deletes:
+            insert += f" WHERE NOT {quote(DELETED)}"
         return f"{insert} ON CONFLICT ({_join_quoted(self.keys)}) {self._on_conflict()}" if self.keys else insert
 
     def count_rows(self, staging: str) -> str:

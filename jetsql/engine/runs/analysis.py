@@ -36,7 +36,9 @@ from jetsql.jobs.model.job import (
 )
 from jetsql.jobs.planning.output_mode import MODES
 from jetsql.language import find_function, find_name
+from jetsql.language.change_clauses import clause_texts
 from jetsql.language.statement import Body
+from jetsql.language.tokens import Kind, tokens, unquote
 
 _FILE_FORMATS = frozenset({"parquet", "orc", "json", "csv", "avro", "text"})
 _STREAMABLE = _FILE_FORMATS | {"kafka"}
@@ -48,6 +50,7 @@ _SOURCE_FORMATS = {
 }
 _REPLAY = {"rate": Replay.BY_CLOCK, "socket": Replay.NO}
 _ENDLESS = frozenset({"rate", "rate-micro-batch"})
+_EXTRA_COLUMNS = "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS"
 _RATE_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger", "maxoffsetspertrigger"})
 
 
@@ -72,17 +75,20 @@ class ResolvedBody:
 def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> ResolvedBody:
     """Analyze a body in a session. Raises Spark's errors, and StatementError for a body that no job can run."""
     _check_database(body, spark)
+    modes = ",".join(mode.value for mode in MODES[body.verb])
+    clauses = clause_texts(body)
     try:
         plans = java(spark).sql.JobBody.analyze(
-            spark._jsparkSession, body.spark_text, ",".join(mode.value for mode in MODES[body.verb])
+            spark._jsparkSession, body.spark_text, modes, None if clauses is None else json.dumps(clauses)
         )
     except (PySparkException, Py4JError) as error:
-        raise _explain_database_error(body, error) or error from None
+        raise _explain_extra_columns(body, error) or _explain_database_error(body, error) or error from None
     facts = json.loads(plans.facts())
     sink = _sink(body, spark, facts)
     _check_temporary(body, spark, facts)
     sources = tuple(_source(entry) for entry in facts["sources"])
     _check_own_sink(body, facts, sources, sink)
+    _check_changes(body, facts, sink)
     statics = tuple(table["location"] for table in facts["statics"])
     analysis = _analysis(facts, sources, sink, captured)
     unchecked_by_spark = bool(facts.get("unchecked_by_spark"))
@@ -100,6 +106,32 @@ def _check_database(body: Body, spark: SparkSession) -> None:
         check_jdbc_table(spark, table)
     except StatementError as error:
         raise error.at(body.target) from None
+
+
+def _explain_extra_columns(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
+    """Return the error to raise for changes with columns that the table lacks, or None for another error.
+
+    Spark only counts the columns.
+    """
+    if body.changes is None or not isinstance(error, PySparkException):
+        return None
+    if error.getCondition() not in ("INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS", _EXTRA_COLUMNS):
+        return None
+    parameters = error.getMessageParameters() or {}
+    table = [name.lower() for name in _split_names(parameters.get("tableColumns", ""))]
+    extra = [name for name in _split_names(parameters.get("dataColumns", "")) if name.lower() not in table]
+    listed = ", ".join(extra) or parameters.get("extraColumns", "").replace("`", "")
+    return StatementError(
+        "UNSUPPORTED_QUERY",
+        f"The changes have columns that the table does not have: {listed}.",
+        place=body.changes.columns or body.target,
+        hint=f"Write COLUMNS * EXCEPT ({listed}) after SEQUENCE BY." if extra else "Remove them from COLUMNS.",
+    )
+
+
+def _split_names(listed: str) -> list[str]:
+    """Return the names of a list in one of Spark's messages, in back quotes."""
+    return [unquote(token.text) for token in tokens(listed) if token.kind is Kind.QUOTED]
 
 
 def _explain_database_error(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
@@ -265,6 +297,34 @@ def _reads_sink_topic(facts: dict[str, Any]) -> bool:
         entry.get("servers") == topic.servers and topic.name in entry.get("location", "").split(",")
         for entry in facts["sources"]
     )
+
+
+def _check_changes(body: Body, facts: dict[str, Any], sink: Sink) -> None:
+    """Check that AUTO CDC reads a stream, and applies its changes by the key of the table."""
+    changes = body.changes
+    if changes is None:
+        return
+    if not facts["streaming"]:
+        message = "AUTO CDC applies the changes of a stream, and this query reads none."
+        raise StatementError(
+            "UNSUPPORTED_QUERY", message, place=body.target, hint="Write FROM STREAM before the table."
+        )
+    if sink.kind is SinkKind.FILES or not sink.key_columns:
+        reason = "is a file table, whose rows cannot be updated" if sink.kind is SinkKind.FILES else "has no key"
+        hint = "Write a table USING jdbc or kafka with the table option 'key.columns'."
+        raise _unsupported(body, f"AUTO CDC is not possible: {sink.table} {reason}.", hint)
+    places = dict(zip((key.lower() for key in changes.keys), changes.key_places, strict=False))
+    keys = [key.lower() for key in sink.key_columns]
+    wrong = next((place for key, place in places.items() if key not in keys), changes.key_places[0])
+    if set(places) != set(keys):
+        listed = ", ".join(sink.key_columns)
+        message = f"KEYS must be the 'key.columns' of {sink.table}: {listed}."
+        raise StatementError("UNSUPPORTED_QUERY", message, place=wrong, hint=f"Write KEYS ({listed}).")
+    columns = {column.lower() for column in facts["change_columns"]}
+    missing = next((key for key in places if key not in columns), None)
+    if missing is not None:
+        message = f"COLUMNS leaves out {missing}, which is one of the KEYS."
+        raise StatementError("UNSUPPORTED_QUERY", message, place=changes.columns, hint=f"Add {missing} to COLUMNS.")
 
 
 def _check_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> None:

@@ -64,7 +64,7 @@ def open_target(spark: SparkSession, table: TableFacts, plan: Plan, job_id: str)
     if dialect is None:
         raise StatementError("UNSUPPORTED_SINK", f"JetSQL does not support transactions in {database.server}.")
     keys = plan.analysis.sink.key_columns if plan.upsert else ()
-    sql = TargetSql(dialect, database.table, table.columns, keys)
+    sql = TargetSql(dialect, database.table, table.columns, keys, plan.deletes)
     return JdbcTarget(database, sql, LedgerSql(name_in_schema(database.table, LEDGER_TABLE), job_id))
 
 
@@ -165,6 +165,8 @@ class JdbcTransactions:
             steps.append(TransactionStep("keys", sql.count_null_keys(staging), expect=0))
         if plan.overwrite:
             steps.append(TransactionStep("empty", sql.delete_rows()))
+        if plan.deletes:
+            steps.append(TransactionStep("delete", sql.delete_from(staging)))
         steps.append(TransactionStep("move", sql.insert_from(staging)))
         if self._has_ledger:
             steps.append(TransactionStep("prune", target.ledger.delete_older(batch)))

@@ -27,6 +27,7 @@ _PURPOSES: Final = {
     "prune": f"delete rows of its ledger {LEDGER_TABLE} in the schema of {{table}}",
     "stage": "create a staging table in the schema of {table}",
     "empty": "delete rows of {table}",
+    "delete": "delete rows of {table}",
     "move": "insert rows into {table}",
 }
 
@@ -70,6 +71,7 @@ def check_jdbc_sink(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
 
 def _check_dialect(database: Database, dialect: Dialect | None, plan: Plan) -> None:
     verb = "SINK INTO with 'key.columns'" if plan.upsert else "INSERT OVERWRITE" if plan.overwrite else ""
+    verb = "AUTO CDC" if plan.deletes else verb
     if dialect is not None and (dialect.can_upsert or not plan.upsert) and is_table_name(database.table):
         return
     where = database.server if dialect is None or plan.upsert else f"the 'dbtable' {database.table}"
@@ -97,6 +99,8 @@ def _try_batch(target: JdbcTarget, plan: Plan) -> None:
         steps = [*ledger, TransactionStep("stage", target.sql.create_staging(staging))]
         if plan.overwrite:
             steps.append(TransactionStep("empty", f"{target.sql.delete_rows()} WHERE 1 = 0"))
+        if plan.deletes:
+            steps.append(TransactionStep("delete", target.sql.delete_from(staging)))
         steps.append(TransactionStep("move", target.sql.insert_from(staging)))
         target.transact(steps + target.drop_tables([staging]), keep=False)
     except JdbcError as error:
@@ -146,4 +150,6 @@ def _grant_hint(target: JdbcTarget, error: JdbcError, rights: str) -> str:
         return f"Run GRANT CREATE ON SCHEMA {find_schema(target.sql.table) or 'of the table'} TO {user} there."
     if error.step in ("newest", "claim", "prune"):
         return f"Run GRANT SELECT, INSERT, DELETE ON {target.ledger.table} TO {user} there."
-    return f"Run GRANT {'DELETE' if error.step == 'empty' else rights} ON {target.sql.table} TO {user} there."
+    return (
+        f"Run GRANT {'DELETE' if error.step in ('empty', 'delete') else rights} ON {target.sql.table} TO {user} there."
+    )

@@ -215,6 +215,7 @@ class Plan:
     initial_snapshot: str | None
     spark_confs: Mapping[str, str]  # the job's own `spark.*` options
     options: Mapping[str, str]  # canonical spelling, only those that the user set
+    deletes: bool = False  # the last column of each row says whether the row deletes its key
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ MODES: Final = {
     Verb.INSERT_INTO: (OutputMode.APPEND,),
     Verb.INSERT_OVERWRITE: (OutputMode.COMPLETE,),
     Verb.SINK_INTO: (OutputMode.APPEND, OutputMode.UPDATE),
+    Verb.AUTO_CDC: (OutputMode.UPDATE,),
 }
 
 """The output modes in which each verb may write, the preferred one first."""
@@ -47,7 +48,8 @@ def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Span |
         return _in_real_time(analysis, requested, place)
     if requested is not None and requested not in MODES[verb]:
         message = f"{verb.value} cannot write in output mode '{requested.value}'."
-        raise StatementError("NO_OUTPUT_MODE", message, place=place, hint=_VERBS[requested])
+        hint = "Remove the option." if verb is Verb.AUTO_CDC else _VERBS[requested]
+        raise StatementError("NO_OUTPUT_MODE", message, place=place, hint=hint)
     if verb is Verb.INSERT_OVERWRITE:
         _check_overwrite(analysis, target)
     candidates = MODES[verb] if requested is None else (requested,)

@@ -40,7 +40,7 @@ def make_plan(analysis: Analysis, options: Options, verb: Verb, target: Span | N
         trigger=options.trigger,
         interval_millis=_interval(analysis, options),
         output_mode=mode,
-        upsert=verb is Verb.SINK_INTO and _upserts(analysis, target),
+        upsert=verb is Verb.AUTO_CDC or (verb is Verb.SINK_INTO and _upserts(analysis, target)),
         overwrite=verb is Verb.INSERT_OVERWRITE,
         restart_attempts=options.restart_attempts,
         suspend_on_failure=streaming if options.suspend_on_failure is None else options.suspend_on_failure,
@@ -51,6 +51,7 @@ def make_plan(analysis: Analysis, options: Options, verb: Verb, target: Span | N
         initial_snapshot=options.initial_snapshot,
         spark_confs=options.spark_confs,
         options=options.given,
+        deletes=verb is Verb.AUTO_CDC,
     )
 
 

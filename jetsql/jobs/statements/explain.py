@@ -83,6 +83,10 @@ def describe_sink(sink: Sink) -> str:
 
 def describe_write(plan: Plan) -> str:
     """Return how rows are written to the sink, as a phrase."""
+    if plan.deletes:
+        return (
+            f"the newest change of each key updates or deletes its row, by {', '.join(plan.analysis.sink.key_columns)}"
+        )
     if plan.upsert:
         return f"rows are updated by {', '.join(plan.analysis.sink.key_columns)}"
     return "each result replaces the previous rows" if plan.overwrite else "rows are added"

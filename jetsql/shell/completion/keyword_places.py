@@ -34,6 +34,8 @@ FOLLOWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "NULLS": ("FIRST", "LAST"),
     "INSERT": ("INTO", "OVERWRITE"),
     "SINK": ("INTO",),
+    "AUTO": ("CDC INTO",),
+    "CDC": ("INTO",),
     "MERGE": ("INTO",),
     "DELETE": ("FROM",),
     "MATCHED": ("THEN", "AND", "BY SOURCE", "BY TARGET"),

@@ -30,13 +30,15 @@ import org.apache.spark.sql.types.YearMonthIntervalType;
 
 /**
  * Converts between columns and the bytes of a message's key or value with Spark's own functions:
- * json, csv, avro or raw.
+ * json, csv, avro or raw; values also debezium-json.
  *
- * <p>Parsing returns a struct of the columns. For json and csv it has an additional field, which is
- * set if the bytes do not fit the columns.
+ * <p>Parsing returns a struct of the columns. For json, csv and debezium-json it has an additional
+ * field, which is set if the bytes do not fit the columns.
  */
 final class KafkaFormat {
   static final List<String> NAMES = List.of("json", "csv", "avro", "raw");
+  static final List<String> VALUE_NAMES =
+      List.of("json", "csv", "avro", "raw", DebeziumFormat.NAME);
   private static final String BROKEN = "__jetsql_broken";
   // By default Spark writes only three digits of a second.
   private static final String TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX";
@@ -48,13 +50,13 @@ final class KafkaFormat {
 
   /**
    * Creates a format. Its options are the table's options that begin with its name, such as
-   * `json.timestampFormat`.
+   * `json.timestampFormat`; debezium-json has those of json.
    */
   KafkaFormat(String name, StructType columns, Map<String, String> tableOptions) {
     this.name = name.toLowerCase(Locale.ROOT);
     this.columns = columns;
     this.options = new HashMap<>();
-    String prefix = this.name + ".";
+    String prefix = isDebezium() ? "json." : this.name + ".";
     tableOptions.forEach(
         (key, value) -> {
           if (key.toLowerCase(Locale.ROOT).startsWith(prefix))
@@ -92,7 +94,7 @@ final class KafkaFormat {
       case "raw" -> isText(type) ? null : "cannot be cast to text";
       case "csv" ->
           isText(type) && !type.equals(DataTypes.BinaryType) ? null : "cannot be written as csv";
-      case "json" -> whyNotInJson(type);
+      case "json", DebeziumFormat.NAME -> whyNotInJson(type);
       default -> null;
     };
   }
@@ -129,6 +131,7 @@ final class KafkaFormat {
   private Column parse(Column bytes, StructType requested) {
     if (name.equals("raw")) return parseRaw(bytes, requested.apply(0));
     if (name.equals("avro")) return avro().parse(bytes);
+    if (isDebezium()) return debezium().parse(bytes);
     Map<String, String> formatOptions = new HashMap<>(options);
     formatOptions.put("mode", "PERMISSIVE");
     formatOptions.put("columnNameOfCorruptRecord", BROKEN);
@@ -137,6 +140,15 @@ final class KafkaFormat {
     return name.equals("csv")
         ? from_csv(text, lit(withBroken.toDDL()), formatOptions)
         : from_json(text, withBroken, formatOptions);
+  }
+
+  /** Returns whether a message is a change in Debezium's JSON. */
+  boolean isDebezium() {
+    return name.equals(DebeziumFormat.NAME);
+  }
+
+  private DebeziumFormat debezium() {
+    return new DebeziumFormat(columns, options);
   }
 
   private AvroFormat avro() {
@@ -167,6 +179,7 @@ final class KafkaFormat {
               row.isNull()
                   .or(row.getField(BROKEN).isNotNull())
                   .or(isNotObject(bytes.cast(DataTypes.StringType)));
+          case DebeziumFormat.NAME -> debezium().isBroken(row);
           default -> row.isNull();
         };
     return bytes.isNotNull().and(broken);
@@ -181,6 +194,7 @@ final class KafkaFormat {
     return switch (name) {
       case "avro" -> avro().reason(bytes);
       case "json" -> reasonInJson(bytes);
+      case DebeziumFormat.NAME -> debezium().reason(bytes);
       case "raw" -> lit("it is not of type " + columns.apply(0).dataType().sql());
       default -> lit("it is not valid " + name + " for these columns");
     };
@@ -208,6 +222,16 @@ final class KafkaFormat {
     };
   }
 
+  /**
+   * Returns the bytes of a change in Debezium's JSON.
+   *
+   * @param isDeleted whether the change is a deletion
+   * @param op the operation of any other change
+   */
+  Column encodeChange(Column[] values, Column isDeleted, String op) {
+    return debezium().encode(struct(values), isDeleted, op, writerOptions());
+  }
+
   private Column encodeRaw(Column value) {
     DataType type = columns.apply(0).dataType();
     if (type.equals(DataTypes.BinaryType)) return value;
@@ -218,10 +242,15 @@ final class KafkaFormat {
     return text.cast(DataTypes.BinaryType);
   }
 
-  private Column encodeText(Column row) {
+  private Map<String, String> writerOptions() {
     Map<String, String> formatOptions = new HashMap<>(options);
     formatOptions.putIfAbsent("timestampFormat", TIMESTAMP);
     formatOptions.putIfAbsent("timestampNTZFormat", TIMESTAMP_NTZ);
+    return formatOptions;
+  }
+
+  private Column encodeText(Column row) {
+    Map<String, String> formatOptions = writerOptions();
     return name.equals("csv") ? to_csv(row, formatOptions) : to_json(row, formatOptions);
   }
 

@@ -53,7 +53,8 @@ final class KafkaOptionValues {
       case "startingoffsets" -> checkStart(name, text, origin);
       case "startingoffsetsbytimestamp", "endingoffsets", "endingoffsetsbytimestamp" ->
           checkJson(name, text, origin);
-      case "value.format", "key.format" -> checkOneOf(name, text, KafkaFormat.NAMES, origin);
+      case "value.format" -> checkOneOf(name, text, KafkaFormat.VALUE_NAMES, origin);
+      case "key.format" -> checkOneOf(name, text, KafkaFormat.NAMES, origin);
       case "includeheaders", "failondataloss", "delivery.headers" ->
           checkOneOf(name, text, List.of("true", "false"), origin);
       case "maxoffsetspertrigger", "minpartitions", "maxrecordsperpartition" ->

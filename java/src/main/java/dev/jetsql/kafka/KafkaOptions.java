@@ -209,8 +209,8 @@ public final class KafkaOptions {
       throw invalid(
           null,
           "A Kafka table with columns of its own needs the option 'value.format': 'json', 'csv',"
-              + " 'avro' or 'raw'. Without columns it has Kafka's: key, value, topic, partition,"
-              + " offset, timestamp, timestampType.");
+              + " 'avro', 'raw' or 'debezium-json'. Without columns it has Kafka's: key, value,"
+              + " topic, partition, offset, timestamp, timestampType.");
     }
     for (String option : REQUIRE_COLUMNS) {
       if (!values.containsKey(option)) continue;

@@ -215,16 +215,27 @@ public final class KafkaTable {
     return columns;
   }
 
-  /** Returns Kafka's fields as metadata columns; none for a table whose columns they are. */
+  /**
+   * Returns the metadata columns: Kafka's fields, and those of a change. A table whose columns are
+   * Kafka's fields has none.
+   */
   StructType metadataColumns() {
-    return isRaw()
-        ? new StructType()
-        : new StructType()
+    if (isRaw()) return new StructType();
+    StructType columns =
+        new StructType()
             .add("_topic", DataTypes.StringType)
             .add("_partition", DataTypes.IntegerType)
             .add("_offset", DataTypes.LongType)
             .add("_timestamp", DataTypes.TimestampType)
             .add("_key", DataTypes.BinaryType);
+    if (!hasChanges()) return columns;
+    for (StructField column : DebeziumFormat.METADATA.fields()) columns = columns.add(column);
+    return columns;
+  }
+
+  /** Returns whether each message is a change of a row, in Debezium's JSON. */
+  boolean hasChanges() {
+    return DebeziumFormat.NAME.equalsIgnoreCase(option("value.format"));
   }
 
   /** Returns the format of the messages' values. */

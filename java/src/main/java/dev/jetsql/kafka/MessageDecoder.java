@@ -100,7 +100,9 @@ final class MessageDecoder {
     // The row is exploded from an array with one element. Otherwise Spark would replace the alias
     // in filters by its expression and parse the bytes several times.
     Column row = explode(array(table.valueFormat().parse(value)));
-    return messages.select(
+    // A message without a value follows each deletion, for the compaction of the topic.
+    Dataset<Row> read = table.hasChanges() ? messages.filter(value.isNotNull()) : messages;
+    return read.select(
         value.as("__value"),
         row.as("__row"),
         keys.as("__keys"),
@@ -146,7 +148,12 @@ final class MessageDecoder {
           !keyColumns.contains(name) ? value : table.hasRawValue() ? key : coalesce(value, key);
       columns.add(inMessage.as(name, IS_COLUMN));
     }
-    for (String name : table.metadataColumns().fieldNames()) columns.add(col(name));
+    List<String> ofChange =
+        table.hasChanges() ? List.of(DebeziumFormat.METADATA.fieldNames()) : List.of();
+    for (String name : table.metadataColumns().fieldNames()) {
+      boolean inChange = ofChange.contains(name);
+      columns.add(inChange ? DebeziumFormat.metadata(col("__row"), name).as(name) : col(name));
+    }
     return messages.select(columns.toArray(Column[]::new));
   }
 }

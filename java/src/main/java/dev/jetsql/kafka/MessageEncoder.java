@@ -20,6 +20,7 @@ import org.apache.spark.sql.Row;
  */
 final class MessageEncoder {
   private static final String[] FIELDS = {"key", "value", "headers", "topic", "partition"};
+  private static final String DELETED = "__jetsql_deleted";
 
   private final KafkaTable table;
 
@@ -30,21 +31,31 @@ final class MessageEncoder {
   /**
    * Returns rows as messages.
    *
-   * @param deletes whether a row whose columns are all NULL except the key's is encoded as a
-   *     message without a value, which deletes the key from a compacted topic
+   * @param rows the rows, of AUTO CDC with a last column that marks the deletions
+   * @param deletes whether rows are updated and deleted by key. A deletion is a marked row, or
+   *     without marks a row whose columns are all NULL except the key's. It becomes a message
+   *     without a value, which deletes the key from a compacted topic, or Debezium's change.
    */
   Dataset<Row> messages(Dataset<Row> rows, boolean deletes) {
-    Dataset<Row> named = rows.toDF(table.catalogTable().schema().fieldNames());
+    boolean isMarked = rows.columns().length > table.columnNames().size();
+    List<String> names = new ArrayList<>(table.columnNames());
+    if (isMarked) names.add(DELETED);
+    Dataset<Row> named = rows.toDF(names.toArray(String[]::new));
     if (table.isRaw()) return named.select(columns(messageColumns()));
     List<Column> fields = new ArrayList<>();
     List<String> keyColumns = table.keyColumns();
     if (!keyColumns.isEmpty()) fields.add(table.keyFormat().encode(columns(keyColumns)).as("key"));
-    Column value =
-        table
-            .valueFormat()
-            .encode(columns(table.hasRawValue() ? valueColumns() : table.columnNames()));
-    fields.add((deletes ? when(not(isEmpty()), value) : value).as("value"));
+    Column[] values = columns(table.hasRawValue() ? valueColumns() : table.columnNames());
+    Column isDeleted = isMarked ? col(DELETED) : deletes ? isEmpty() : lit(false);
+    fields.add(value(values, isDeleted, deletes).as("value"));
     return named.select(fields.toArray(Column[]::new));
+  }
+
+  private Column value(Column[] values, Column isDeleted, boolean deletes) {
+    KafkaFormat format = table.valueFormat();
+    if (table.hasChanges()) return format.encodeChange(values, isDeleted, deletes ? "u" : "c");
+    Column value = format.encode(values);
+    return deletes ? when(not(isDeleted), value) : value;
   }
 
   /**

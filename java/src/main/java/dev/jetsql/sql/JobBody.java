@@ -64,9 +64,13 @@ public final class JobBody {
   private final LogicalPlan written;
   private final RewrittenQuery rewritten;
 
-  private JobBody(SparkSession session, LogicalPlan command, List<OutputMode> modes) {
+  private JobBody(
+      SparkSession session, LogicalPlan command, List<OutputMode> modes, boolean appliesChanges) {
     this.command = command;
-    this.written = readSink();
+    var query = readSink();
+    if (query != null && appliesChanges)
+      facts.set("change_columns", Json.MAPPER.valueToTree(ChangeQuery.columns(query)));
+    this.written = query != null && appliesChanges ? ChangeQuery.withDeleted(query) : query;
     this.rewritten = written == null ? null : RewrittenQuery.of(session, written, modes);
     if (written != null) readQuery(modes);
   }
@@ -85,10 +89,12 @@ public final class JobBody {
    *
    * @param modes the output modes in which the statement may write, separated by commas; the first
    *     possible one decides how the query is rewritten
+   * @param clauses the clauses of AUTO CDC, see `ChangeQuery`, or null for an INSERT
    */
-  public static JobBody analyze(SparkSession session, String text, String modes) {
+  public static JobBody analyze(
+      SparkSession session, String text, String modes, String clauses) {
     var outputModes = Arrays.stream(modes.split(",")).map(InternalOutputModes::apply).toList();
-    return inSession(session, () -> resolve(session, text, outputModes));
+    return inSession(session, () -> resolve(session, text, outputModes, clauses));
   }
 
   /** Runs an analysis of a job in a session. */
@@ -104,16 +110,20 @@ public final class JobBody {
     }
   }
 
-  private static JobBody resolve(SparkSession session, String text, List<OutputMode> modes) {
+  private static JobBody resolve(
+      SparkSession session, String text, List<OutputMode> modes, String clauses) {
     var state = session.sessionState();
+    var parser = state.sqlParser();
     try {
-      var parsed = state.sqlParser().parsePlan(text);
-      if (parsed instanceof CreateTableAsSelect statement)
-        return new JobBody(session, NewTable.resolve(session, statement), modes);
+      var statement = parser.parsePlan(text);
+      if (statement instanceof CreateTableAsSelect create)
+        return new JobBody(session, NewTable.resolve(session, create), modes);
+      var parsed = clauses == null ? statement : ChangeQuery.of(parser, statement, clauses);
       return new JobBody(
           session,
           state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())),
-          modes);
+          modes,
+          clauses != null);
     } catch (Exception e) {
       throw Exceptions.raise(e);
     }

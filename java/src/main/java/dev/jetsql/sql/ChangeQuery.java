@@ -1,0 +1,197 @@
+package dev.jetsql.sql;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.Json;
+import dev.jetsql.common.PartialFunctions;
+import dev.jetsql.common.Sequences;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedStar;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.RaiseError;
+import org.apache.spark.sql.catalyst.expressions.aggregate.MaxBy;
+import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The query of AUTO CDC: an aggregate by the keys that keeps the newest change of each key.
+ *
+ * <p>The newest change has the highest sequence; of two changes with the same sequence, a deletion
+ * is the newer one. In output mode update, the query returns the newest change of each key that has
+ * a change in a batch. So an older change, late or replayed, returns the newest one again. The
+ * aggregate's state keeps deleted keys too. It is exactly once by the checkpoint and needs nothing
+ * in the table.
+ */
+final class ChangeQuery {
+  /** The last column of the rows: whether the change deletes its key. */
+  static final String DELETED = "__jetsql_deleted";
+
+  private static final String ROW = "__jetsql_row";
+  private static final String ORDER = "__jetsql_order";
+  private static final String NEWEST = "__jetsql_newest";
+  // The text is a part of the operator, by which a job recognizes its state: keep it as it is.
+  private static final String NO_SEQUENCE =
+      "A change has NULL in SEQUENCE BY, so its order is unknown.";
+
+  private final ParserInterface parser;
+  private final JsonNode clauses;
+
+  private ChangeQuery(ParserInterface parser, JsonNode clauses) {
+    this.parser = parser;
+    this.clauses = clauses;
+  }
+
+  /**
+   * Returns the INSERT of the newest changes.
+   *
+   * @param insert the parsed INSERT of the source's rows, `SELECT *`
+   * @param clauses the texts of the clauses as JSON
+   */
+  static LogicalPlan of(ParserInterface parser, LogicalPlan insert, String clauses) {
+    try {
+      var query = new ChangeQuery(parser, Json.MAPPER.readTree(clauses));
+      return insert.transformUp(
+          PartialFunctions.of(
+              InsertIntoStatement.class::isInstance,
+              node -> query.withNewest((InsertIntoStatement) node)));
+    } catch (JsonProcessingException e) {
+      throw Exceptions.raise(e);
+    }
+  }
+
+  private LogicalPlan withNewest(InsertIntoStatement insert) {
+    var newest = newest(((Project) insert.query()).child());
+    return insert.copy(
+        insert.table(),
+        insert.partitionSpec(),
+        insert.userSpecifiedCols(),
+        newest,
+        insert.overwrite(),
+        insert.ifPartitionNotExists(),
+        true, // by name
+        insert.replaceCriteriaOpt(),
+        insert.withSchemaEvolution());
+  }
+
+  private LogicalPlan newest(LogicalPlan source) {
+    var keys = new ArrayList<Expression>();
+    var columns = new ArrayList<NamedExpression>();
+    columns.add(alias(parse(clauses.get("columns")), ROW));
+    columns.add(alias(order(), ORDER));
+    for (var key : clauses.get("keys")) {
+      var column = (UnresolvedAttribute) parse(key);
+      columns.add(alias(column, column.name()));
+      keys.add(column(column.name()));
+    }
+    var changes = new Project(Sequences.of(columns), source);
+    var change = struct("row", column(ROW), "deleted", column(ORDER, "deleted"));
+    var sequence = parse(clauses.get("sequence"));
+    var newest = at(sequence, () -> new MaxBy(change, column(ORDER)).toAggregateExpression());
+    var aggregate =
+        new Aggregate(
+            Sequences.of(keys), Sequences.of(alias(newest, NEWEST)), changes, Option.empty());
+    NamedExpression star = new UnresolvedStar(Option.apply(Sequences.of(NEWEST, "row")));
+    return new Project(Sequences.of(star), aggregate);
+  }
+
+  /** Returns the order of a change: its sequence, and whether it deletes its key. */
+  private Expression order() {
+    var sequence = parse(clauses.get("sequence"));
+    var checked =
+        at(
+            sequence,
+            () ->
+                new If(
+                    new IsNull(sequence),
+                    new RaiseError(Literal$.MODULE$.apply(NO_SEQUENCE)),
+                    sequence));
+    return struct("sequence", checked, "deleted", deleted());
+  }
+
+  private Expression deleted() {
+    if (clauses.get("delete").isNull()) return Literal$.MODULE$.apply(false);
+    var condition = parse(clauses.get("delete"));
+    // The condition is also false if it is NULL.
+    return at(
+        condition,
+        () -> new If(condition, Literal$.MODULE$.apply(true), Literal$.MODULE$.apply(false)));
+  }
+
+  private Expression parse(JsonNode text) {
+    try {
+      return parser.parseExpression(text.asText());
+    } catch (Exception e) {
+      throw Exceptions.raise(e);
+    }
+  }
+
+  private static <T> T at(Expression place, Supplier<T> made) {
+    return CurrentOrigin.withOrigin(place.origin(), made::get);
+  }
+
+  private static Expression struct(String first, Expression one, String second, Expression two) {
+    return new CreateNamedStruct(
+        Sequences.of(Literal$.MODULE$.apply(first), one, Literal$.MODULE$.apply(second), two));
+  }
+
+  private static Expression column(String... parts) {
+    return new UnresolvedAttribute(Sequences.of(parts));
+  }
+
+  private static Alias alias(Expression value, String name) {
+    return new Alias(
+        value,
+        name,
+        NamedExpression$.MODULE$.newExprId(),
+        Sequences.of(),
+        Option.empty(),
+        Sequences.of());
+  }
+
+  /** Returns the names of the columns of a change in an analyzed query. */
+  static List<String> columns(LogicalPlan query) {
+    var newest = (StructType) newestColumn(query).dataType();
+    return List.of(((StructType) newest.apply("row").dataType()).fieldNames());
+  }
+
+  private static Attribute newestColumn(LogicalPlan query) {
+    if (query instanceof Aggregate aggregate)
+      return aggregate.aggregateExpressions().head().toAttribute();
+    return newestColumn(((Project) query).child());
+  }
+
+  /** Returns the analyzed query of the INSERT with the additional column `DELETED`. */
+  static LogicalPlan withDeleted(LogicalPlan query) {
+    var project = (Project) query;
+    var columns =
+        new ArrayList<NamedExpression>(CollectionConverters.asJava(project.projectList()));
+    if (project.child() instanceof Aggregate) {
+      var deleted = new GetStructField(newestColumn(query), 1, Option.apply("deleted"));
+      columns.add(alias(deleted, DELETED));
+      return new Project(Sequences.of(columns), project.child());
+    }
+    var child = withDeleted(project.child());
+    columns.add(child.output().last());
+    return new Project(Sequences.of(columns), child);
+  }
+}
