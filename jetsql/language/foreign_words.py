@@ -43,7 +43,7 @@ def refuse_foreign_words(found: Sequence[Token]) -> None:
 
 
 def _refuse_emit(found: Sequence[Token]) -> None:
-    if len(found) < 3 or found[-2].word != "EMIT" or found[-1].word not in ("CHANGES", "FINAL"):
+    if [token.word for token in found[-2:]] not in (["EMIT", "CHANGES"], ["EMIT", "FINAL"]):
         return
     if _symbol_or_word(found, len(found) - 3) in _BEFORE_NAMES:
         return
