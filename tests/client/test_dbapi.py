@@ -434,7 +434,7 @@ def test_parameters_on_the_wire(value: object, encoded: object) -> None:
 def test_a_struct_has_a_value_for_each_name(names: tuple[str, ...], values: tuple[int, ...]) -> None:
     """PySpark's Row accepts fewer values than names."""
     kind = type("Row", (tuple,), {"__fields__": names})
-    with raises(EngineError, match=f"a struct with {len(names)} names and {len(values)} values"):
+    with raises(StatementError, match=f"a struct with {len(names)} names and {len(values)} values"):
         encode_parameters([kind(values)])
 
 

@@ -1,5 +1,6 @@
 """What `jetsql.open` passes to Spark, without starting it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,15 +33,15 @@ def test_the_arguments_reach_spark(tmp_path: Path, starts: list[SparkStart]) -> 
         jetsql.open(home=home, master="local[7]", conf={"spark.ui.enabled": "false"})
     [start] = starts
     assert (start.home, start.master, start.conf["spark.ui.enabled"]) == (home, "local[7]", "false")
-    assert Path(start.warehouse).is_relative_to(home)
+    assert start.warehouse == (home / "warehouse").as_uri().replace("file://", "file:")
     assert start.token == token(home)
 
 
 def test_settings_replace_the_other_arguments(tmp_path: Path, starts: list[SparkStart]) -> None:
-    settings = load(home=tmp_path / "a", master="local[3]", conf={"spark.x": "1"})
+    loaded = load(home=tmp_path / "a", master="local[3]", conf={"spark.x": "1"})
+    settings = replace(loaded, driver_memory="3g", cluster_secret_file=tmp_path / "secret")
     with pytest.raises(EngineError, match="no Spark here"):
         embedded_engine.open(home=tmp_path / "b", master="local[4]", conf={"spark.x": "2"}, settings=settings)
     [start] = starts
     assert (start.home, start.master, start.conf["spark.x"]) == (tmp_path / "a", "local[3]", "1")
-    assert start.driver_memory == settings.driver_memory
-    assert start.cluster_secret_file == settings.cluster_secret_file
+    assert (start.driver_memory, start.cluster_secret) == ("3g", tmp_path / "secret")

@@ -39,3 +39,16 @@ def test_a_wait_returns_the_unchanged_view_when_the_time_is_up(view: JobView) ->
     registry.put(view)
     assert registry.wait(view, lambda current: False, 0.0) == view
     assert not registry.has_waiters(view.job.id)
+
+
+def test_the_last_message_is_that_of_the_newest_history_row(tmp_path: Path) -> None:
+    with world(tmp_path) as w:
+        job_id = w.make("j")
+        messages = []
+        for statement in ("SUSPEND JOB j", "RESUME JOB j"):
+            w.sql(statement)
+            shown = w.manager.registry.get(job_id)
+            assert shown is not None
+            messages.append(shown.stats.last_message)
+            assert shown.stats.last_message == w.manager.store.history(job_id)[-1].message
+        assert len(set(messages)) == 2
