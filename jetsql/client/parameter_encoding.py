@@ -125,7 +125,12 @@ def _encode_array(members: list[Any]) -> list[Any]:
 def _encode_struct(value: tuple[Any, ...]) -> Any:
     names = getattr(value, "__fields__", None) or getattr(value, "_fields", None)
     names = names or [f"col{n}" for n, _ in enumerate(value, 1)]
-    return _typed("struct", [[str(name), _encode(each)] for name, each in zip(names, value, strict=True)])
+    try:
+        members = list(zip(names, value, strict=True))
+    except ValueError as error:
+        message = f"A parameter is a struct with {len(names)} names and {len(value)} values."
+        raise _not_readable(message, "Pass one value for each name.") from error
+    return _typed("struct", [[str(name), _encode(each)] for name, each in members])
 
 
 def _check_integer(value: int) -> Any:

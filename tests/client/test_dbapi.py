@@ -68,6 +68,15 @@ def test_rows_by_every_way_of_fetching(connection: dbapi.Connection) -> None:
     assert cursor.execute("COUNT 4").fetchmany() == [(0,), (1,), (2,)]
 
 
+def test_the_row_count_is_known_when_all_rows_are_fetched(connection: dbapi.Connection) -> None:
+    cursor = connection.cursor()
+    assert (len(cursor.execute("COUNT 3").fetchall()), cursor.rowcount) == (3, 3)
+    assert (len(cursor.execute("COUNT 3").fetchmany(3)), cursor.rowcount) == (3, -1)
+    assert (len(cursor.fetchmany(1)), cursor.rowcount) == (0, 3)
+    assert (len(cursor.execute("COUNT 3").fetchmany(4)), cursor.rowcount) == (3, 3)
+    assert (len(list(cursor.execute("COUNT 2"))), cursor.rowcount) == (2, 2)
+
+
 def test_columns_are_described(connection: dbapi.Connection) -> None:
     cursor = connection.cursor()
     cursor.execute("COUNT 1")
@@ -419,6 +428,14 @@ ENCODED = [
 def test_parameters_on_the_wire(value: object, encoded: object) -> None:
     assert encode_parameters([value]) == [encoded]
     assert bind_parameters(encode_parameters([value]), "SELECT ?") is not None
+
+
+@pytest.mark.parametrize(("names", "values"), [(("a", "b"), (1,)), (("a",), (1, 2))])
+def test_a_struct_has_a_value_for_each_name(names: tuple[str, ...], values: tuple[int, ...]) -> None:
+    """PySpark's Row accepts fewer values than names."""
+    kind = type("Row", (tuple,), {"__fields__": names})
+    with raises(StatementError, match=f"a struct with {len(names)} names and {len(values)} values"):
+        encode_parameters([kind(values)])
 
 
 def test_values_of_numpy_and_pandas() -> None:

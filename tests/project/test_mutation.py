@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import ClassVar, cast
 
 import coverage
 import pytest
 
 from tests.support.paths import ROOT
+from tools.mutation import __main__ as mutation
 from tools.mutation import worker
 from tools.mutation.__main__ import FLOOR, GOAL, Judged, Outcome, report
 from tools.mutation.mutants import File, Identity, Mutant, explained, stale
@@ -185,6 +188,66 @@ def test_the_run_fails_below_its_floor_and_states_the_goal(
     shown = capsys.readouterr().out
     assert shown.endswith(words.format(floor=FLOOR) + "\n")
     assert f"mutation score: {100 - survived:.1f} % killed or explained\n" in shown
+
+
+# --- control runs ----------------------------------------------------------------------------------------------------
+
+FAILED_OUTPUT = "E   assert 1 == 2\nFAILED tests/test_shop.py::test_opening - assert 1 == 2\n1 failed in 0.1s\n"
+
+
+class StubWorkers:
+    """Kills each mutant, and fails the first `failures` runs without a mutant."""
+
+    processes = (None,)
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.controls = 0
+
+    def judge(self, number: int, task: worker.Task) -> worker.Verdict:
+        if task.text != SOURCE:
+            return worker.Verdict(1, "")
+        self.controls += 1
+        return worker.Verdict(int(self.controls <= self.failures), FAILED_OUTPUT)
+
+
+class StubReach:
+    """A reach in which one test reaches every line."""
+
+    seconds: ClassVar = {"tests/test_shop.py::test_opening": 0.1}
+
+    def tests(self, file: str, lines: range) -> list[str]:
+        return list(self.seconds)
+
+
+def run_controls(source: Path, failures: int) -> tuple[Judged, int]:
+    """Judge all mutants of a module. Return the outcomes and the number of control runs."""
+    file = File(source.parent, source)
+    test = mutation.Test([file], cast(Reach, StubReach()), seed=1, deadline=time.monotonic() + 60)
+    workers = StubWorkers(failures)
+    test.run(cast(mutation.Workers, workers))
+    return test.judged, workers.controls
+
+
+def test_a_control_run_that_fails_once_is_repeated(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutation, "_CONTROL_EVERY", 1)
+    judged, controls = run_controls(source, failures=1)
+    total = len(File(source.parent, source))
+    assert (judged.outcomes[Outcome.KILLED], controls) == (total, total + 1)
+    assert report(judged, total, [])
+
+
+def test_a_control_run_that_fails_twice_ends_with_the_report(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(mutation, "_CONTROL_EVERY", 3)
+    judged, controls = run_controls(source, failures=2)
+    assert (judged.outcomes, controls) == ({Outcome.KILLED: 2}, 2)
+    assert not report(judged, 9, [])
+    shown = capsys.readouterr().out
+    assert "2 of 9 mutants: 2 killed," in shown
+    assert "mutation score: 100.0 % killed or explained\n" in shown
+    assert shown.endswith("failed twice without a mutant: tests/test_shop.py::test_opening\n")
 
 
 # --- verdicts --------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -48,6 +49,8 @@ _TESTS_SECONDS: Final = 20.0  # the limit of the total measured time of the test
 _LIMIT_SECONDS: Final = 10.0
 _LIMIT_TIMES: Final = 4.0
 _CONTROL_EVERY: Final = 25  # the interval of control runs without a mutant, in which the tests must pass
+_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)  # in pytest's short summary
+_CONTROLS: Final = 2  # a test can fail once because the machine is busy
 
 
 class Outcome(Enum):
@@ -75,6 +78,8 @@ class Judged:
     """The number of mutants in each function that no test reaches."""
     survivors: list[tuple[Mutant, int]] = field(default_factory=list)
     """The mutants that no test has detected, with the number of tests."""
+    failed_control: str = ""
+    """The end of the output of a control run that failed twice, which ends the mutation test."""
 
     @property
     def score(self) -> float:
@@ -168,7 +173,10 @@ class Test:
         self.judged = Judged()
 
     def run(self, workers: Workers) -> None:
-        """Judge mutants until the deadline, with all workers in parallel. Raises the first error of a worker."""
+        """Judge mutants until the deadline or a failed control run, with all workers in parallel.
+
+        Raises the first error of a worker.
+        """
         threads = [threading.Thread(target=self._work, args=(workers, each)) for each in range(len(workers.processes))]
         for thread in threads:
             thread.start()
@@ -185,7 +193,7 @@ class Test:
 
     def _work(self, workers: Workers, number: int) -> None:
         try:
-            while not self._failed and time.monotonic() < self._deadline:
+            while not self._is_over():
                 with self._lock:
                     following = next(self._order, None)
                 if following is None:
@@ -194,6 +202,9 @@ class Test:
         except BaseException as error:
             self._failed.append(error)
 
+    def _is_over(self) -> bool:
+        return bool(self._failed or self.judged.failed_control) or time.monotonic() >= self._deadline
+
     def _judge(self, workers: Workers, number: int, count: int, mutant: Mutant) -> None:
         tests = self._tests(mutant)
         if not tests:
@@ -201,8 +212,9 @@ class Test:
         elif mutant.identity in self._explained:
             outcome = Outcome.EXPLAINED
         else:
-            if count % _CONTROL_EVERY == _CONTROL_EVERY - 1:
-                self._control(workers, number, mutant, tests)
+            is_control = count % _CONTROL_EVERY == _CONTROL_EVERY - 1
+            if is_control and not self._passes_control(workers, number, mutant, tests):
+                return
             outcome = self._outcome(workers.judge(number, self._task(mutant, mutant.text, tests)))
         with self._lock:
             self.judged.outcomes[outcome] += 1
@@ -233,14 +245,16 @@ class Test:
         usual = sum(self._reached.seconds[test] for test in tests)
         return worker.Task(mutant.file, mutant.function, text, tests, _LIMIT_SECONDS + _LIMIT_TIMES * usual)
 
-    def _control(self, workers: Workers, number: int, mutant: Mutant, tests: list[str]) -> None:
-        """Run the tests without a mutant, again if they fail: on a busy machine, one can miss its deadline."""
+    def _passes_control(self, workers: Workers, number: int, mutant: Mutant, tests: list[str]) -> bool:
+        """Run the tests without the mutant, and repeat them if they fail. Return whether they pass."""
         [original] = [file.text for file in self._sources if file.name == mutant.file]
-        for _ in range(2):
+        for _ in range(_CONTROLS):
             verdict = workers.judge(number, self._task(mutant, original, tests))
             if verdict.code == 0:
-                return
-        raise click.ClickException(f"Tests fail without a mutant, so no mutant can be judged:\n{verdict.output}")
+                return True
+        with self._lock:
+            self.judged.failed_control = verdict.output or f"The worker's code is {verdict.code}."
+        return False
 
     @staticmethod
     def _outcome(verdict: worker.Verdict) -> Outcome:
@@ -260,7 +274,7 @@ class Test:
 
 
 def report(judged: Judged, total: int, failed: list[str]) -> bool:
-    """Print the result. Return whether the score reaches the floor."""
+    """Print the result. Return whether the score reaches the floor and no control run has failed."""
     for place, count in sorted(judged.unreached.items()):
         click.echo(f"not reached by these tests: {place} ({count})")
     for test in failed:
@@ -271,7 +285,12 @@ def report(judged: Judged, total: int, failed: list[str]) -> bool:
     click.echo(f"goal: {GOAL:g} % {'met' if judged.score >= GOAL else 'MISSED'}")
     reaches_floor = judged.score >= FLOOR
     click.echo(f"floor: {FLOOR:g} % {'met' if reaches_floor else 'MISSED, so the test fails'}")
-    return reaches_floor
+    if not judged.failed_control:
+        return reaches_floor
+    click.echo(f"Tests fail without a mutant, so no further mutant was judged:\n{judged.failed_control}")
+    for test in _FAILED.findall(judged.failed_control):
+        click.echo(f"failed twice without a mutant: {test}")
+    return False
 
 
 def main() -> None:
@@ -292,15 +311,11 @@ def main() -> None:
         reached = reach.Reach(Path(folder), trees[0])
         test = Test(sources, reached, seed, began + seconds)
         with Workers(trees, [file.module for file in sources]) as workers:
-            try:
-                test.run(workers)
-            except click.ClickException:
-                report(test.judged, sum(map(len, sources)), reached.failed)
-                raise
+            test.run(workers)
     for identity in missing:
         click.echo(f"explained, but there is no such mutant: {identity.place}: {identity.before} -> {identity.after}")
-    reaches_floor = report(test.judged, sum(map(len, sources)), reached.failed)
-    sys.exit(0 if reaches_floor and not missing else 1)
+    succeeded = report(test.judged, sum(map(len, sources)), reached.failed)
+    sys.exit(0 if succeeded and not missing else 1)
 
 
 if __name__ == "__main__":

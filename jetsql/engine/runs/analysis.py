@@ -36,7 +36,7 @@ from jetsql.jobs.model.job import (
 )
 from jetsql.jobs.planning.output_mode import MODES
 from jetsql.language import find_function, find_name
-from jetsql.language.change_clauses import clause_texts
+from jetsql.language.body.change_clauses import clause_texts
 from jetsql.language.statement import Body
 from jetsql.language.tokens import Kind, tokens, unquote
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
+from functools import partial
 from typing import Final, TypeVar
 
 from jetsql.errors import Span, StatementError
@@ -97,17 +98,14 @@ def _boolean(text: str) -> bool:
     return {"true": True, "false": False}[text.strip().casefold()]
 
 
-def _integer(minimum: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        stripped = text.strip()
-        if not (stripped.isascii() and stripped.isdigit()) or len(stripped) > 19:
-            raise ValueError(text)
-        number = int(stripped)
-        if not minimum <= number <= _MAX_INTEGER:
-            raise ValueError(text)
-        return number
-
-    return parse
+def _integer(minimum: int, text: str) -> int:
+    stripped = text.strip()
+    if not (stripped.isascii() and stripped.isdigit()) or len(stripped) > 19:
+        raise ValueError(text)
+    number = int(stripped)
+    if not minimum <= number <= _MAX_INTEGER:
+        raise ValueError(text)
+    return number
 
 
 def _name(text: str) -> str:
@@ -149,7 +147,7 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "a positive whole number",
         "1000; 10000 for file tables; 60000 with trigger realTime",
         "Time between micro-batches, in milliseconds.",
-        _integer(1),
+        partial(_integer, 1),
     ),
     _flag(
         "autoScaling",
@@ -190,7 +188,7 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "0 or a positive whole number",
         "3",
         "The limit of consecutive restarts without progress after an error. Waiting for a Kafka broker does not count.",
-        _integer(0),
+        partial(_integer, 0),
     ),
     _flag(
         "metricsEnabled",

@@ -87,6 +87,15 @@ def test_bad_values_are_refused_at_the_value(key: str, value: str, hint: str) ->
     assert hint in error.hint
 
 
+@pytest.mark.parametrize(("key", "smallest"), [("snapshotIntervalMillis", 1), ("restartAttempts", 0)])
+def test_numbers_have_limits(key: str, smallest: int) -> None:
+    for accepted in (smallest, smallest + 1, 2**63 - 2, 2**63 - 1):
+        assert getattr(parsed(**{key: str(accepted)}), spec_of(key).field) == accepted  # type: ignore[union-attr]
+    for number in (smallest - 1, 2**63, 10**19):
+        with pytest.raises(StatementError, match="INVALID_OPTION_VALUE"):
+            parsed(**{key: str(number)})
+
+
 def test_unknown_keys_are_refused_at_the_key() -> None:
     error = refused(("trigger", "interval"), ("restartAtempts", "3"))
     assert error.condition == "JETSQL.UNKNOWN_OPTION"

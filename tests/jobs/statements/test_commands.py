@@ -254,6 +254,12 @@ def test_describe_tells_everything(w: World) -> None:
     assert (more["run"], more["newest batch"], more["version of spark"]) == ("1", "0", "0")
 
 
+def test_describe_has_no_newest_batch_before_the_first(w: World) -> None:
+    w.engine.quiet = True
+    w.sql(f"CREATE JOB j AS {BODY}")
+    assert facts(w.sql("DESCRIBE JOB EXTENDED j"))["newest batch"] is None
+
+
 def test_show_create_job_makes_the_same_job_again(w: World) -> None:
     w.sql(
         "CREATE /* x */ JOB `my ``job``` COMMENT 'it''s\\n\\\\ \\'q\\'' "

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
-from jetsql.jobs.statements.metrics_sample import RATE_SECONDS, RATES, rates, sample_jobs
-from jetsql.jobs.store.metrics import BatchMetrics
+from jetsql.jobs.model.job import Status
+from jetsql.jobs.statements.job_metrics import JobMetrics
+from jetsql.jobs.statements.metrics_sample import RATE_SECONDS, RATES, JobSample, rates, sample_jobs
+from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.server.metrics_response import as_object
 from tests.support.jobs_world import World, world
 
@@ -92,3 +94,45 @@ def test_a_job_without_metrics_has_nothing_to_tell(jobs: World) -> None:
     told = as_object(sample_jobs(jobs.manager))["jobs"][0]
     assert (told["batch"], told["batch_seconds"], told["lag"], told["state_rows"]) == (None, None, {}, None)
     assert told["rates"] == [0.0] * RATES
+
+
+def test_every_value_of_a_sample_is_in_the_response() -> None:
+    latest = BatchMetrics(
+        1,
+        7,
+        NOW,
+        trigger_ms=250,
+        state_rows=3,
+        state_bytes=99,
+        lag={"a": 5},
+        lag_seconds={"a": 1.5},
+        event_time_lag=2.5,
+    )
+    metrics = JobMetrics("id", "j", Status.RUNNING, 4, 2, Totals(10, 20, 30, 40), latest, 0.5, "error")
+    totals = metrics.totals
+    told = as_object([JobSample(metrics, 10.0, (0.12345, 2.0))])
+    assert told == {
+        "rate_seconds": RATE_SECONDS,
+        "jobs": [
+            {
+                "id": "id",
+                "name": "j",
+                "status": "RUNNING",
+                "runs": 4,
+                "attempts": 2,
+                "rows_per_second": 10.0,
+                "rates": [0.123, 2.0],
+                "input_rows": totals.input_rows,
+                "late_rows": totals.late_rows,
+                "batch": 7,
+                "batch_seconds": 0.25,
+                "lag": {"a": 5},
+                "lag_seconds": {"a": 1.5},
+                "event_time_lag": 2.5,
+                "watermark_delay": 0.5,
+                "state_rows": 3,
+                "state_bytes": 99,
+                "last_error": "error",
+            }
+        ],
+    }

@@ -17,7 +17,7 @@ from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.statements.job_metrics import job_metrics
 from jetsql.jobs.store.metrics import LEVELS, BatchMetrics, Changes, Level, Metrics, Series, Totals
-from jetsql.jobs.store.metrics_file import MetricsFile
+from jetsql.jobs.store.metrics_file import VERSION, MetricsFile
 from tests.support.golden_reports import compare
 from tests.support.jobs_world import World, world
 
@@ -206,18 +206,6 @@ def test_what_was_forgotten_is_gone_and_so_is_what_belongs_to_no_job(path: Path)
     assert count(path) == 1
 
 
-def test_a_file_of_the_first_version_keeps_its_rows(path: Path) -> None:
-    metrics, file = opened(path)
-    metrics.add(JOB, FULL)
-    file.close()
-    execute(path, "ALTER TABLE measures DROP COLUMN lag_seconds")
-    execute(path, "PRAGMA user_version = 1")
-    for _ in range(2):  # the second time, it has the new version
-        again, file = opened(path)
-        assert again.rows(JOB) == (FULL,)
-        file.close()
-
-
 @pytest.mark.parametrize("harm", ["no database", "cut off", "another version", "no table"])
 def test_a_file_that_is_of_no_use_is_moved_aside(path: Path, harm: str, caplog: pytest.LogCaptureFixture) -> None:
     metrics, file = opened(path)
@@ -238,10 +226,37 @@ def test_a_file_that_is_of_no_use_is_moved_aside(path: Path, harm: str, caplog: 
     again.add(JOB, FULL)
     file.close()
     assert "Cannot use the metrics" in caplog.text and Path(f"{path}.damaged").exists()
-    assert ("it has version 99, and this JetSQL writes version" in caplog.text) is (harm == "another version")
     third, file = opened(path)
     assert third.rows(JOB) == (FULL,)
     file.close()
+
+
+def test_a_file_of_version_1_gets_the_column_of_version_2(path: Path) -> None:
+    metrics, file = opened(path)
+    metrics.add(JOB, FULL)
+    file.close()
+    execute(path, "ALTER TABLE measures DROP COLUMN lag_seconds")
+    execute(path, "PRAGMA user_version = 1")
+    again, file = opened(path)
+    file.close()
+    assert again.rows(JOB) == (FULL,)
+    assert version_of(path) == VERSION == 2
+
+
+@pytest.mark.parametrize("version", [-1, VERSION + 1])
+def test_the_version_of_a_file_that_is_moved_aside_is_logged(
+    path: Path, version: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    opened(path)[1].close()
+    execute(path, f"PRAGMA user_version = {version}")
+    _, file = opened(path)
+    file.close()
+    assert f"(it has version {version}, and this JetSQL writes version {VERSION})" in caplog.text
+
+
+def version_of(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def execute(path: Path, statement: str) -> None:

@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.language.change_clauses import CDC_EXAMPLE, insert_text, read_clauses
+from jetsql.language.body.change_clauses import CDC_EXAMPLE, insert_text, read_clauses
 from jetsql.language.foreign_words import refuse_foreign_words
 from jetsql.language.statement import Body, Verb
 from jetsql.language.syntax_errors import add_semicolon, found_at, place_at, second_statement, unclosed

@@ -15,14 +15,14 @@ from itertools import islice
 from typing import Final
 
 from jetsql.errors import Span
-from jetsql.language.foreign_words import refuse_foreign_words
-from jetsql.language.insert import (
+from jetsql.language.body.insert import (
     refuse_parameters,
     refuse_second_insert,
     refuse_substitution,
     statement_tokens,
     unsupported_body,
 )
+from jetsql.language.foreign_words import refuse_foreign_words
 from jetsql.language.statement import Body, NewTable, TableIdentifier, Verb
 from jetsql.language.syntax_errors import shown
 from jetsql.language.tokens import Kind, Token, blank, tokens, top_level, unquote
