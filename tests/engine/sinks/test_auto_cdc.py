@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
@@ -80,6 +81,27 @@ def test_the_newest_change_of_each_key_wins(people: People) -> None:
     # A deleted key returns. Of two changes with the same sequence, the deletion wins.
     again = people.rows_after("(3, 'Eve', 'Oslo', 'I', 20)", "(1, NULL, NULL, 'D', 21)", "(1, 'x', NULL, 'U', 21)")
     assert again == [bobby, (3, "Eve", "Oslo"), (5, None, None), other]
+
+
+@pytest.mark.slow
+def test_the_table_is_what_the_changes_make_of_it_in_any_order(people: People) -> None:
+    """Deliver changes shuffled, some of them twice, in several batches: the table is that of all of them in order."""
+    random = Random(7)
+    people.sql(f"CREATE JOB j {QUICK} AS {CDC}")
+    changes = [(random.randrange(1, 30), n, random.random() < 0.3) for n in range(10, 400)]
+    expected: dict[int, tuple[Any, ...]] = {row[0]: row for row in people.rows()}
+    for id_, n, deletes in changes:
+        expected.pop(id_, None)
+        if not deletes:
+            expected[id_] = (id_, f"name {n}", None)
+    delivered = random.sample([*changes, *random.sample(changes, 100)], 490)
+    for part in range(0, 490, 70):
+        values = (
+            f"({id_}, NULL, NULL, 'D', {n})" if deletes else f"({id_}, 'name {n}', NULL, 'U', {n})"
+            for id_, n, deletes in delivered[part : part + 70]
+        )
+        rows = people.rows_after(*values)
+    assert rows == sorted(expected.values())
 
 
 def test_columns_are_matched_by_name_and_the_others_are_null(people: People) -> None:
