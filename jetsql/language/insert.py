@@ -3,6 +3,8 @@
 Only the verb, the table and the beginning of the query are read; Spark receives the rest unchanged. The text before the
 body is replaced by blanks, so that the positions in Spark's errors are positions in the user's whole statement.
 
+`change_clauses` reads the clauses of AUTO CDC.
+
 SINK INTO is JetSQL's own; Spark receives INSERT INTO, which is two characters longer. INSERT is written into the blanks
 before INTO, if necessary on the line before, so that everything from INTO on keeps its offset, line and column.
 There is one exception: a WITH comes first and leaves no blanks (`)`, then SINK in the first column of the next line).
