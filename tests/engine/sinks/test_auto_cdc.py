@@ -132,6 +132,27 @@ def test_a_change_without_order_or_key_ends_the_job(people: People) -> None:
     assert people.rows() == [(1, "Ann", "Rome"), (2, "Bob", "Bonn"), (3, "Eve", None)]
 
 
+@pytest.mark.slow
+def test_the_hint_names_the_right_that_is_missing(people: People) -> None:
+    table = f"{people.schema}.people"
+    people.server(f"""
+        CREATE ROLE cleo LOGIN PASSWORD 'pw-of-cleo';
+        GRANT USAGE, CREATE ON SCHEMA {people.schema} TO cleo;
+        GRANT SELECT, INSERT, UPDATE ON {table} TO cleo
+    """)
+    options = people.server.options(table, user="cleo", password="pw-of-cleo", key_columns="id")
+    people.sql("DROP TABLE people")
+    people.sql(f"CREATE TABLE people {options}")
+    error = people.sql.error(f"CREATE JOB j {QUICK} AS {CDC}")
+    assert error.condition == "JETSQL.SINK_NOT_READY"
+    assert f"Run GRANT SELECT, DELETE ON {table} TO cleo there." in f"{error.message} {error.hint}"
+    people.server(f"GRANT SELECT, DELETE ON {table} TO cleo")
+    people.sql(f"CREATE JOB j {QUICK} AS {CDC}")
+    assert len(people.rows()) == 3
+    people.sql("DROP JOB j")
+    people.server("DROP OWNED BY cleo; DROP ROLE cleo")
+
+
 CHANGES = "FROM STREAM changes KEYS (id)"
 REFUSED = {
     "file table": (f"INTO files {CHANGES} SEQUENCE BY n COLUMNS (id, name)", "files", "is a file table"),
