@@ -56,16 +56,17 @@ _OUR_WORD: Final = rf"(?:(?:{_SINK}|(?:{'|'.join(_SHOWN)})S?|{'|'.join(_TABLE_KI
 _BLOCK: Final = rf"(?:(?:\w++|`[^`]*+`){_GAP}:{_GAP})?BEGIN\b"
 _EXPLAIN: Final = rf"EXPLAIN\b{_GAP}(?:(?!WITH\b)\w++{_GAP})?"
 _SINK_AFTER_WITH: Final = rf"(?:{_EXPLAIN})?WITH\b.*?\b{_SINK}\b"
+_LONE_CDC: Final = rf"(?:{_EXPLAIN})?AUTO\b{_GAP}CDC\b"
 _LEAD: Final = rf"(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_OUR_WORD}"
 _REPLACE: Final = rf"(?:OR\b{_GAP}REPLACE\b{_GAP})?(?:TEMP(?:ORARY)?\b{_GAP})?"
 _PYTHON_FUNCTION: Final = rf"CREATE\b{_GAP}{_REPLACE}FUNCTION\b.*?(?:\bLANGUAGE\b|\$)"
-STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_LEAD}|{_SINK_AFTER_WITH}|{_PYTHON_FUNCTION})"
+STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_LEAD}|{_SINK_AFTER_WITH}|{_LONE_CDC}|{_PYTHON_FUNCTION})"
 """A regular expression that matches at the beginning of every statement of JetSQL, for Python and for Java.
 
 It saves Spark's own statements the call from Java to Python. It matches if a word of JetSQL is among the first `LEAD`
-tokens or anywhere in a block, if SINK is anywhere after WITH, if LANGUAGE or `$` is anywhere after CREATE FUNCTION, or
-if a nested comment comes first. A statement whose only word of JetSQL is misspelled does not match, and Spark reports
-its error.
+tokens or anywhere in a block, if SINK is anywhere after WITH, if AUTO CDC comes first, if LANGUAGE or `$` is anywhere
+after CREATE FUNCTION, or if a nested comment comes first. A statement whose only word of JetSQL is misspelled does not
+match, and Spark reports its error.
 """
 
 
@@ -113,15 +114,17 @@ def _is_table_with_job(lead: Sequence[Token], verb: str, second: str) -> bool:
 
 
 def begins_with_clause(lead: Sequence[Token]) -> bool:
-    """Return whether a statement begins with a WITH clause, also after EXPLAIN: `lone_sink` needs all its tokens."""
+    """Return whether a statement begins with a WITH clause, also after EXPLAIN: `lone_verb` needs all its tokens."""
     return _word(_unexplained(lead), 0) == "WITH"
 
 
-def lone_sink(found: Sequence[Token]) -> Token | None:
-    """Return the SINK of a statement whose verb is SINK INTO, or None: it belongs into CREATE JOB."""
+def lone_verb(found: Sequence[Token]) -> Token | None:
+    """Return the first word of SINK INTO or AUTO CDC, if it is the verb of a statement; it belongs into CREATE JOB."""
     found = _unexplained(found)
     at = verb_after_with(found) if begins_with_clause(found) else 0
-    return found[at] if at is not None and _word(found, at) == _SINK and _word(found, at + 1) == "INTO" else None
+    if at is None:
+        return None
+    return found[at] if (_word(found, at), _word(found, at + 1)) in ((_SINK, "INTO"), ("AUTO", "CDC")) else None
 
 
 def creates_function(lead: Sequence[Token]) -> bool:

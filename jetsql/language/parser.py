@@ -17,7 +17,7 @@ from jetsql.language.intent import (
     creates_function,
     is_ours,
     is_python_function,
-    lone_sink,
+    lone_verb,
 )
 from jetsql.language.statement import Statement
 from jetsql.language.tokens import Kind, Token, tokens
@@ -37,20 +37,22 @@ def parse(text: str) -> Statement | None:
         return None
     if creates_function(lead):
         return _statement(text) if is_python_function([*lead, *rest]) else None
-    _refuse_sink(lead, rest)
+    _refuse_lone_verb(lead, rest)
     return _statement(text) if is_ours(lead) else None
 
 
-def _refuse_sink(lead: Sequence[Token], rest: Iterable[Token]) -> None:
-    """Raise the error of SINK INTO outside of CREATE JOB; `rest` (after the lead) is read only after WITH."""
-    sink = lone_sink([*lead, *rest] if begins_with_clause(lead) else lead)
-    if sink is not None:
-        raise StatementError(
-            "PARSE_SYNTAX_ERROR",
-            "SINK INTO is allowed only in CREATE JOB.",
-            place=sink.place,
-            hint="Write CREATE JOB name AS SINK INTO ... for a job, or INSERT INTO ... to write once.",
-        )
+def _refuse_lone_verb(lead: Sequence[Token], rest: Iterable[Token]) -> None:
+    """Raise the error of a job's verb outside of CREATE JOB; `rest` (after the lead) is read only after WITH."""
+    verb = lone_verb([*lead, *rest] if begins_with_clause(lead) else lead)
+    if verb is None:
+        return
+    written, once = ("AUTO CDC", "") if verb.word == "AUTO" else ("SINK INTO", ", or INSERT INTO ... to write once")
+    raise StatementError(
+        "PARSE_SYNTAX_ERROR",
+        f"{written} is allowed only in CREATE JOB.",
+        place=verb.place,
+        hint=f"Write CREATE JOB name AS {written} ... for a job{once}.",
+    )
 
 
 def _statement(text: str) -> Statement:
@@ -75,7 +77,7 @@ def _refuse_jobs_inside(text: str) -> None:
         if index + 1 < len(found) and found[index + 1].text == ":":
             continue  # a label
         lead = found[index : index + LEAD]
-        _refuse_sink(lead, islice(found, index + LEAD, None))
+        _refuse_lone_verb(lead, islice(found, index + LEAD, None))
         if is_ours(lead):
             raise StatementError(
                 "JOB_IN_BLOCK",

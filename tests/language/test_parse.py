@@ -162,6 +162,15 @@ def test_sink_into_belongs_into_create_job(before: str) -> None:
     assert "Write CREATE JOB name AS SINK INTO" in error.hint
 
 
+@pytest.mark.parametrize("before", ["", "EXPLAIN ", "explain formatted "])
+def test_auto_cdc_belongs_into_create_job(before: str) -> None:
+    text = f"{before}auto cdc INTO t FROM STREAM s KEYS (id) SEQUENCE BY n"
+    error = rejected(text)
+    assert (error.condition, marked(text, error.place)) == ("JETSQL.PARSE_SYNTAX_ERROR", "auto")
+    assert error.message == "AUTO CDC is allowed only in CREATE JOB."
+    assert error.hint == "Write CREATE JOB name AS AUTO CDC ... for a job."
+
+
 def test_a_whole_create_job() -> None:
     options = "OPTIONS ('a'='b', \"c\" = r'\\d')"
     text = f"CREATE OR REPLACE JOB `late ``ones``` COMMENT 'it''s' {options} AS SINK INTO t SELECT 1 ;"

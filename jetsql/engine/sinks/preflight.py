@@ -150,6 +150,5 @@ def _grant_hint(target: JdbcTarget, error: JdbcError, rights: str) -> str:
         return f"Run GRANT CREATE ON SCHEMA {find_schema(target.sql.table) or 'of the table'} TO {user} there."
     if error.step in ("newest", "claim", "prune"):
         return f"Run GRANT SELECT, INSERT, DELETE ON {target.ledger.table} TO {user} there."
-    return (
-        f"Run GRANT {'DELETE' if error.step in ('empty', 'delete') else rights} ON {target.sql.table} TO {user} there."
-    )
+    rights = {"empty": "DELETE", "delete": "SELECT, DELETE"}.get(error.step or "", rights)
+    return f"Run GRANT {rights} ON {target.sql.table} TO {user} there."

@@ -35,7 +35,6 @@ _NOT_SUPPORTED: Final = {
     "TRUNCATE": ("APPLY AS TRUNCATE is not supported.", "Use APPLY AS DELETE WHEN, which deletes single rows."),
     "TRACK": ("TRACK HISTORY is not supported.", "Use STORED AS SCD TYPE 1, which keeps the newest row of each key."),
 }
-_SELECT: Final = "SELECT *"
 _WORDS: Final = (Kind.WORD, Kind.QUOTED)
 
 
@@ -94,17 +93,6 @@ def read_clauses(found: Sequence[Token], at: int) -> ReadClauses:
         columns=None if columns is None else _read_columns(found, columns),
     )
     return ReadClauses(changes, found[source_stop - 1].stop)
-
-
-def insert_text(text: str, insert: Span, stop: int) -> str:
-    """Return the INSERT of the source's rows, as long as the statement up to `stop`, or longer.
-
-    insert: from INTO to the end of the source. AUTO CDC before it is longer than INSERT.
-    """
-    auto = text.upper().rindex("AUTO", 0, insert.start)
-    head = blank(text[:auto]) + "INSERT" + blank(text[auto + len("INSERT") : insert.start])
-    tail = blank(text[insert.stop : stop])
-    return f"{head}{text[insert.start : insert.stop]}{tail} {_SELECT}"
 
 
 def clause_texts(body: Body) -> dict[str, object] | None:

@@ -3,6 +3,8 @@
 Only the verb, the table and the beginning of the query are read; Spark receives the rest unchanged. The text before the
 body is replaced by blanks, so that the positions in Spark's errors are positions in the user's whole statement.
 
+`change_clauses` reads the clauses of AUTO CDC.
+
 SINK INTO is JetSQL's own; Spark receives INSERT INTO, which is two characters longer. INSERT is written into the blanks
 before INTO, if necessary on the line before, so that everything from INTO on keeps its offset, line and column.
 There is one exception: a WITH comes first and leaves no blanks (`)`, then SINK in the first column of the next line).
@@ -19,7 +21,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.language.body.change_clauses import CDC_EXAMPLE, insert_text, read_clauses
+from jetsql.language.body.change_clauses import CDC_EXAMPLE, ReadClauses, read_clauses
 from jetsql.language.foreign_words import refuse_foreign_words
 from jetsql.language.statement import Body, Verb
 from jetsql.language.syntax_errors import add_semicolon, found_at, place_at, second_statement, unclosed
@@ -63,9 +65,7 @@ def read_body(text: str, start: int) -> Body:
         verb=verb,
         text=text[start:stop],
         place=Span(start, stop),
-        spark_text=_spark_text(text, start, found, at, verb)
-        if clauses is None
-        else insert_text(text, Span(found[table - 1].start, clauses.source_stop), stop),
+        spark_text=_spark_text(text, start, found, at, verb, clauses),
         target=Span(found[table].start, found[last].stop),
         changes=None if clauses is None else clauses.changes,
     )
@@ -264,21 +264,30 @@ def refuse_substitution(text: str, start: int, stop: int) -> None:
             raise _parameter("A substitution", Span(*found.span()))
 
 
-def _spark_text(text: str, start: int, found: Sequence[Token], at: int, verb: Verb) -> str:
+def _spark_text(text: str, start: int, found: Sequence[Token], at: int, verb: Verb, clauses: ReadClauses | None) -> str:
     stop = found[-1].stop
-    if verb is not Verb.SINK_INTO:
-        return blank(text[:start]) + text[start:stop]
-    into = found[at + 1].start
+    if clauses is not None:
+        into = found[at + 2].start
+        source = text[into : clauses.source_stop] + blank(text[clauses.source_stop : stop])
+        return f"{_insert_before(text, found, at, into)}{source} SELECT *"
+    if verb is Verb.SINK_INTO:
+        into = found[at + 1].start
+        return _insert_before(text, found, at, into) + text[into:stop]
+    return blank(text[:start]) + text[start:stop]
+
+
+def _insert_before(text: str, found: Sequence[Token], at: int, into: int) -> str:
+    """Return the text before INTO, with INSERT in place of the verb at the index `at`. into: the offset of INTO."""
     # Without a WITH, everything before INTO is blank, and the word INSERT fits anywhere in it.
     room_from = found[at - 1].stop if at else 0
-    head = blank(text[:start]) + text[start:room_from] if at else ""
+    head = blank(text[: found[0].start]) + text[found[0].start : room_from] if at else ""
     room = blank(text[room_from:into])
     for offset in range(len(room) - len(_INSERT) - 1, -1, -1):
         if _BREAK.search(room, offset, offset + len(_INSERT)) is None:
-            return head + room[:offset] + _INSERT + room[offset + len(_INSERT) :] + text[into:stop]
+            return head + room[:offset] + _INSERT + room[offset + len(_INSERT) :]
     line_end = _BREAK.search(room)
     fitted = _INSERT + (room[line_end.start() :] if line_end else " ")
-    return _shortened(head, len(fitted) - len(room)) + fitted + text[into:stop]
+    return _shortened(head, len(fitted) - len(room)) + fitted
 
 
 def _shortened(head: str, count: int) -> str:

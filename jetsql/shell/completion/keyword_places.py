@@ -79,6 +79,7 @@ _AFTER_EXPRESSION: Final[Mapping[Clause, tuple[str, ...]]] = {
     Clause.SET: (*_OPERATORS, "WHERE", "WHEN MATCHED", "WHEN NOT MATCHED"),
     Clause.START: QUERY,
 }
+_CHANGE_CLAUSES: Final = ("KEYS", "APPLY AS DELETE WHEN", "SEQUENCE BY", "COLUMNS", "STORED AS SCD TYPE 1")
 _NESTED: Final = (*_OPERATORS, "AS", "PARTITION BY", "ORDER BY", "ASC", "DESC", "ROWS BETWEEN", "RANGE BETWEEN", "FROM")
 _IN_CASE: Final = ("WHEN", "THEN", "ELSE", "END")
 
@@ -92,6 +93,8 @@ def after_operand(position: Position, statement: str, *, in_job: bool) -> tuple[
         case Clause.FROM | Clause.JOIN:
             conditions = ("ON", "USING") if position.lacks_condition else ()
             merging = ("WHEN MATCHED", "WHEN NOT MATCHED") if statement == "MERGE" else ()
+            if statement == "AUTO":
+                return (*_CHANGE_CLAUSES, "WATERMARK")
             return (*conditions, "AS", *merging, *_AFTER_TABLE, "TABLESAMPLE", "WATERMARK")
         case Clause.TARGET:
             return _after_target(statement)
@@ -108,4 +111,6 @@ def _after_target(statement: str) -> tuple[str, ...]:
         return ("SET", "AS")
     if statement == "MERGE":
         return ("USING", "AS")
+    if statement == "AUTO":
+        return ("FROM",)
     return ("SELECT", "VALUES", "WITH", "BY NAME", "PARTITION", "TABLE", "FROM")

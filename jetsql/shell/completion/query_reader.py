@@ -48,7 +48,7 @@ _NO_ALIAS: Final = (
 )
 _NAMES: Final = (Kind.WORD, Kind.QUOTED)
 _UNITS: Final = frozenset({"MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR"})
-_WRITING_VERBS: Final = frozenset({"INSERT", "SINK", "UPDATE", "DELETE", "MERGE"})
+_WRITING_VERBS: Final = frozenset({"INSERT", "SINK", "CDC", "UPDATE", "DELETE", "MERGE"})
 # All words that can begin a clause.
 _CLAUSE_WORDS: Final = (
     frozenset(_CLAUSES) | _SET_OPERATIONS | _WRITING_VERBS | {"FROM", "JOIN", "USING", "LATERAL", "WITH"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
@@ -82,6 +83,27 @@ def test_the_newest_change_of_each_key_wins(people: People) -> None:
     assert again == [bobby, (3, "Eve", "Oslo"), (5, None, None), other]
 
 
+@pytest.mark.slow
+def test_the_table_is_what_the_changes_make_of_it_in_any_order(people: People) -> None:
+    """Deliver changes shuffled, some of them twice, in several batches: the table is that of all of them in order."""
+    random = Random(7)
+    people.sql(f"CREATE JOB j {QUICK} AS {CDC}")
+    changes = [(random.randrange(1, 30), n, random.random() < 0.3) for n in range(10, 400)]
+    expected: dict[int, tuple[Any, ...]] = {row[0]: row for row in people.rows()}
+    for id_, n, deletes in changes:
+        expected.pop(id_, None)
+        if not deletes:
+            expected[id_] = (id_, f"name {n}", None)
+    delivered = random.sample([*changes, *random.sample(changes, 100)], 490)
+    for part in range(0, 490, 70):
+        values = (
+            f"({id_}, NULL, NULL, 'D', {n})" if deletes else f"({id_}, 'name {n}', NULL, 'U', {n})"
+            for id_, n, deletes in delivered[part : part + 70]
+        )
+        rows = people.rows_after(*values)
+    assert rows == sorted(expected.values())
+
+
 def test_columns_are_matched_by_name_and_the_others_are_null(people: People) -> None:
     source = "(SELECT town, id AS Id, n FROM STREAM changes WHERE id <> 2)"
     people.sql(
@@ -94,8 +116,7 @@ def test_explain_names_what_is_kept(people: People) -> None:
     lines = "\n".join(str(row[0]) for row in people.sql(f"EXPLAIN CREATE JOB j AS {CDC}"))
     assert "the newest change of each key updates or deletes its row, by id" in lines
     assert "exactly once" in lines
-    [row] = people.sql(f"CREATE JOB j {QUICK} AS {CDC}")
-    assert "State that nothing removes: each group by id." in row[-1]
+    assert "State that nothing removes: each group by id." in lines
 
 
 def test_a_change_without_order_or_key_ends_the_job(people: People) -> None:
@@ -109,6 +130,27 @@ def test_a_change_without_order_or_key_ends_the_job(people: People) -> None:
     assert "FROM (SELECT * FROM STREAM source WHERE ... IS NOT NULL)" in f"{error.message} {error.hint}"
     assert "NULL in SEQUENCE BY" in error.message
     assert people.rows() == [(1, "Ann", "Rome"), (2, "Bob", "Bonn"), (3, "Eve", None)]
+
+
+@pytest.mark.slow
+def test_the_hint_names_the_right_that_is_missing(people: People) -> None:
+    table = f"{people.schema}.people"
+    people.server(f"""
+        CREATE ROLE cleo LOGIN PASSWORD 'pw-of-cleo';
+        GRANT USAGE, CREATE ON SCHEMA {people.schema} TO cleo;
+        GRANT SELECT, INSERT, UPDATE ON {table} TO cleo
+    """)
+    options = people.server.options(table, user="cleo", password="pw-of-cleo", key_columns="id")
+    people.sql("DROP TABLE people")
+    people.sql(f"CREATE TABLE people {options}")
+    error = people.sql.error(f"CREATE JOB j {QUICK} AS {CDC}")
+    assert error.condition == "JETSQL.SINK_NOT_READY"
+    assert f"Run GRANT SELECT, DELETE ON {table} TO cleo there." in f"{error.message} {error.hint}"
+    people.server(f"GRANT SELECT, DELETE ON {table} TO cleo")
+    people.sql(f"CREATE JOB j {QUICK} AS {CDC}")
+    assert len(people.rows()) == 3
+    people.sql("DROP JOB j")
+    people.server("DROP OWNED BY cleo; DROP ROLE cleo")
 
 
 CHANGES = "FROM STREAM changes KEYS (id)"

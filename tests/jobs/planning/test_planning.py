@@ -271,6 +271,16 @@ def test_sink_into_takes_changes_where_rows_cannot_be_final() -> None:
     assert "INSERT OVERWRITE" in refused(COUNTS, Verb.SINK_INTO, outputMode="complete").hint
 
 
+def test_auto_cdc_updates_and_deletes_rows() -> None:
+    made = plan(replace(COUNTS, sink=KEYED), Verb.AUTO_CDC)
+    assert (made.output_mode, made.upsert, made.deletes) == (OutputMode.UPDATE, True, True)
+    assert made.guarantee is Guarantee.EXACTLY_ONCE
+    assert not plan(replace(COUNTS, sink=KEYED), Verb.SINK_INTO).deletes
+    for mode in ("append", "complete"):
+        error = refused(replace(COUNTS, sink=KEYED), Verb.AUTO_CDC, outputMode=mode)
+        assert (error.place, error.hint) == (at_value("outputMode", mode), "Remove the option.")
+
+
 def test_rows_of_file_tables_cannot_be_updated() -> None:
     error = refused(analysis(sink=sink(key_columns=("id",))), Verb.SINK_INTO)
     assert (error.condition, error.place) == ("JETSQL.UNSUPPORTED_SINK", TARGET)

@@ -66,6 +66,7 @@ def test_each_message_is_a_change(sql: Sql, kafka: Kafka) -> None:
     assert len(sql("SELECT * FROM people LIMIT 1")[0]) == 3
 
 
+@pytest.mark.slow
 def test_what_is_no_change_of_a_row(sql: Sql, kafka: Kafka) -> None:
     topic = kafka.topic("debezium.broken", 1)
     broken = {
@@ -131,3 +132,18 @@ def test_rows_are_written_as_changes(sql: Sql, kafka: Kafka) -> None:
         {"before": None, "after": person(1, "x"), "op": "u"},
     ]
     assert sql("SELECT since FROM people WHERE _op = 'c'") == [(datetime(2026, 1, 1, tzinfo=UTC),)]
+
+
+@pytest.mark.slow
+def test_dead_letters_and_keys_without_a_value(sql: Sql, kafka: Kafka) -> None:
+    source, target = kafka.topic("debezium.letters", 1), kafka.topic("debezium.keyless", 1)
+    kafka.send(source, [CHANGES[0], Message(None, b'{"op": "t"}', 0), tombstone(7)])
+    make_people(sql, kafka, source, on_error="table:letters")
+    make_people(sql, kafka, target, "applied", key_columns="id")
+    clauses = "FROM STREAM people KEYS (id) APPLY AS DELETE WHEN _op = 'd' SEQUENCE BY _offset"
+    sql(f"CREATE JOB j {QUICK} AS AUTO CDC INTO applied {clauses}")
+    assert sql("SELECT offset, reason FROM letters") == [(1, "its op is t, which is no change of a row")]
+    kafka.send(source, [Message(None, b'{"op": "c", "after": {"name": "nobody"}}', 0)])
+    error = sql.error("WAIT FOR JOB j UNTIL IDLE")
+    assert "A row of the batch has no key" in error.message
+    assert [message.key for message in kafka.read(target)] == [b"1"]
