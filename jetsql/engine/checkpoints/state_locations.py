@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jetsql.engine.checkpoints.checkpoint_copies import link_to, needs_link
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import read_progress
-from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Job, quoted_name
 
@@ -22,16 +22,15 @@ from jetsql.jobs.model.job import Job, quoted_name
 class StateLocations:
     """The places of the state of one engine's jobs."""
 
-    def __init__(self, checkpoints: Checkpoints, sessions: JobSessions) -> None:
+    def __init__(self, checkpoints: Checkpoints) -> None:
         self._checkpoints = checkpoints
-        self._sessions = sessions
         self._links: tempfile.TemporaryDirectory[str] | None = None
         self._lock = threading.Lock()
 
-    def locate(self, job: Job) -> dict[str, Any]:
+    def locate(self, job: Job, confs: Mapping[str, str]) -> dict[str, Any]:
         """Return the job's name, its checkpoint, the newest committed batch, and the settings of its state as JSON.
 
-        Raises StatementError STATE_NOT_FOUND.
+        confs: the settings. Raises StatementError STATE_NOT_FOUND.
         """
         path = self._checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         batch = read_progress(self._checkpoints.files, path).committed
@@ -46,7 +45,7 @@ class StateLocations:
             "job": job.name,
             "path": self._readable_path(job, path),
             "batch": batch,
-            "confs": self._sessions.state_confs(job),
+            "confs": dict(confs),
         }
 
     def _readable_path(self, job: Job, path: str) -> str:

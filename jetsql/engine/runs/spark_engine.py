@@ -90,7 +90,7 @@ class SparkEngine:
         self._sessions = JobSessions(spark, self._checkpoints.root)
         self._pins = CheckpointPins()
         self._state_copies = StateCopies(self._checkpoints, self._pins, self._files.qualify(settings.snapshot_root))
-        self._state_locations = StateLocations(self._checkpoints, self._sessions)
+        self._state_locations = StateLocations(self._checkpoints)
         self._runs: dict[RunId, Run] = {}
         self._lock = threading.Lock()
         self._watchdog = KafkaWatchdog(spark, self._catalog)
@@ -102,7 +102,7 @@ class SparkEngine:
 
     def locate_state(self, job: Job) -> dict[str, Any]:
         """Return where the state of a job is, see `StateLocations`. Raises StatementError STATE_NOT_FOUND."""
-        return self._state_locations.locate(job)
+        return self._state_locations.locate(job, self._sessions.state_confs(job))
 
     def qualify_function(self, statement: CreateFunction, session: UserSession) -> tuple[str, str]:
         return self._functions.qualify(statement, _spark(session))

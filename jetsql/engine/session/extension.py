@@ -131,9 +131,6 @@ def connect(
         table = execute(text, SparkSession(spark.sparkContext, session))
         return {"columns": ddl(table.columns), "rows": table.rows}
 
-    def read_relation(_session: Any, name: str) -> dict[str, Any]:
-        return {"rows": list(relate(name))}
-
     def drop_python_function(_session: Any, text: str) -> None:
         request = json.loads(text)
         drop_function(request["schema"], request["name"], request["if_exists"])
@@ -158,7 +155,7 @@ def connect(
         _Callback(describe_columns),
         _CancellableCallback(execute_statement, running),
         running,
-        _Callback(read_relation),
+        _Callback(lambda _session, name: {"rows": list(relate(name))}),
         _Callback(check_table_topic),
         _Callback(find_users),
         _Callback(drop_python_function),

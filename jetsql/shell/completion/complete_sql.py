@@ -37,6 +37,7 @@ _NAMES: Final = (Kind.WORD, Kind.QUOTED)
 _CLOSING: Final = frozenset(")]")
 # Users qualify columns in queries with more tables.
 _MAX_RELATIONS: Final = 50
+_JETSQL: Final = "jetsql"  # the schema of the relations and of `jetsql.state`
 
 
 def add_sql(at: AtCursor, names: Names, collector: CandidateCollector, *, in_job: bool) -> None:
@@ -76,6 +77,8 @@ def _add_slot(slot: NameSlot, qualifier: tuple[str, ...], names: Names, collecto
             _add_tables(qualifier, names, collector, tables=False)
         case NameSlot.RELATION:
             _add_tables(qualifier, names, collector)
+            if (qualifier[-1] if qualifier else names.schema).lower() == _JETSQL:
+                collector.add_functions([("state", "the state of a job")])
         case NameSlot.SCHEMA if not qualifier:
             collector.add_names(names.schemas, CandidateKind.SCHEMA)
         case NameSlot.FUNCTION if not qualifier:
