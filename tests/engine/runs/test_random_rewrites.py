@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jetsql.embedded.embedded_engine import EmbeddedEngine
@@ -125,7 +125,7 @@ class Comparison:
     def compare(self, batches: list[list[dict[str, Any]]], queries: list[Query]) -> None:
         """Run each query as a job with a batch for each file, and over the whole table."""
         number = next(self._numbers)
-        self._write_files(self._folder / str(number), batches)
+        self.write_files(self._folder / str(number), batches)
         events = f"default.random_{number}"
         self.sql(
             f"CREATE TABLE {events} ({COLUMNS}) USING json LOCATION '{self._folder / str(number)}'"
@@ -136,7 +136,6 @@ class Comparison:
             self.sql(f"CREATE VIEW {schema}_{number}.s AS SELECT * FROM {source}")
         jobs = [f"random_{number}_{n}" for n in range(len(queries))]
         for job, query in zip(jobs, queries, strict=True):
-            note(f"{job}: {query.text}")
             self.sql(f"USE whole_{number}")
             self.sql(f"CREATE TABLE result_{job} USING parquet AS {query.text} LIMIT 0")
             self.sql(f"USE streamed_{number}")
@@ -147,7 +146,7 @@ class Comparison:
         self.sql(f"USE whole_{number}")
         for job, query in zip(jobs, queries, strict=True):
             self.sql(f"WAIT FOR JOB {job} UNTIL COMPLETED TIMEOUT 120")
-            written, whole = (_rows(self.sql, text) for text in (f"SELECT * FROM result_{job}", query.text))
+            written, whole = (rows_of(self.sql, text) for text in (f"SELECT * FROM result_{job}", query.text))
             assert written == whole, f"missing: {whole - written}, extra: {written - whole}, of {query.text}"
         self.sql("USE default")
         for schema in ("streamed", "whole"):
@@ -155,16 +154,18 @@ class Comparison:
         self.sql(f"DROP TABLE {events}")
 
     @staticmethod
-    def _write_files(folder: Path, batches: list[list[dict[str, Any]]]) -> None:
-        folder.mkdir()
-        ids = count()
-        for number, batch in enumerate(batches):
-            path = folder / f"{number}.json"
-            path.write_text("\n".join(json.dumps({"id": next(ids), **row}) for row in batch))
-            os.utime(path, (1_700_000_000 + number,) * 2)
+    def write_files(folder: Path, batches: list[list[dict[str, Any]]], first: int = 0) -> None:
+        """Write a file for each batch. first: the number of the first file"""
+        folder.mkdir(exist_ok=True)
+        ids = count(first * 100)
+        for number, batch in enumerate(batches, start=first):
+            draft = folder / f"_{number}"
+            draft.write_text("\n".join(json.dumps({"id": next(ids), **row}) for row in batch))
+            os.utime(draft, (1_700_000_000 + number,) * 2)
+            draft.rename(folder / f"{number}.json")
 
 
-def _rows(sql: Sql, text: str) -> Counter[str]:
+def rows_of(sql: Sql, text: str) -> Counter[str]:
     return Counter(map(repr, sql(text)))
 
 
@@ -192,6 +193,48 @@ def test_values_that_compare_in_their_own_way(comparison: Comparison) -> None:
     values = (None, 0.0, "NaN", -2.0, "NaN", None, 1.5, 0.0)
     rows = [{"k": n % 3 or None, "g": None, "v": n % 2, "d": d, "t": None} for n, d in enumerate(values)]
     comparison.compare([rows[:3], rows[3:5], rows[5:]], FIXED)
+
+
+LASTING: Final = {
+    "top": "SELECT id, k, v FROM s QUALIFY row_number() OVER (PARTITION BY k ORDER BY v DESC NULLS LAST, id) <= 2",
+    "counts": "SELECT k, count(DISTINCT v, g) AS c, count(*) AS n FROM s GROUP BY k",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LASTING)
+def test_a_rewritten_job_keeps_its_state(comparison: Comparison, sql: Sql, tmp_path: Path, name: str) -> None:
+    rows = [{"k": n % 3, "g": "ab"[n % 2], "v": n * 7 % 5 or None, "d": None, "t": None} for n in range(24)]
+    batches = [rows[n : n + 6] for n in range(0, 24, 6)]
+    folder = tmp_path / "life"
+    comparison.write_files(folder, batches[:1])
+    sql(f"CREATE TABLE life ({COLUMNS}) USING json LOCATION '{folder}' OPTIONS ('maxFilesPerTrigger' = '1')")
+    query = LASTING[name]
+    streamed, whole = (query.replace("FROM s", f"FROM {source}") for source in ("STREAM life", "life"))
+    sql(f"CREATE TABLE result USING parquet AS {whole} LIMIT 0")
+    fast = "'snapshotIntervalMillis' = '50'"
+    body = f"INSERT OVERWRITE result {streamed}"
+    sql(f"CREATE JOB {name} OPTIONS ({fast}) AS {body}")
+    for number, change in enumerate(
+        (
+            f"SUSPEND JOB {name}; RESUME JOB {name}",
+            f"CREATE OR REPLACE JOB {name} OPTIONS ({fast}, 'spark.sql.shuffle.partitions' = '3') AS {body}",
+            f"CREATE OR REPLACE JOB {name} OPTIONS ({fast}, 'spark.sql.shuffle.partitions' = '1') AS {body}",
+        ),
+        start=1,
+    ):
+        sql(f"WAIT FOR JOB {name} UNTIL IDLE TIMEOUT 60")
+        assert rows_of(sql, "SELECT * FROM result") == rows_of(sql, whole)
+        for statement in change.split("; "):
+            sql(statement)
+        sql("REFRESH TABLE life")
+        comparison.write_files(folder, batches[number : number + 1], first=number)
+    sql(f"WAIT FOR JOB {name} UNTIL IDLE TIMEOUT 60")
+    assert rows_of(sql, "SELECT * FROM result") == rows_of(sql, whole)
+    assert sql.value("SELECT count(*) FROM life") == 24
+    if name == "top":
+        error = sql.error(f"CREATE OR REPLACE JOB top OPTIONS ({fast}) AS {body.replace('<= 2', '<= 3')}")
+        assert error.condition == "JETSQL.STATE_NOT_COMPATIBLE", error
 
 
 @pytest.mark.slow
