@@ -77,8 +77,6 @@ def _add_slot(slot: NameSlot, qualifier: tuple[str, ...], names: Names, collecto
             _add_tables(qualifier, names, collector, tables=False)
         case NameSlot.RELATION:
             _add_tables(qualifier, names, collector)
-            if (qualifier[-1] if qualifier else names.schema).lower() == _JETSQL:
-                collector.add_functions([("state", "the state of a job")])
         case NameSlot.SCHEMA if not qualifier:
             collector.add_names(names.schemas, CandidateKind.SCHEMA)
         case NameSlot.FUNCTION if not qualifier:
@@ -184,6 +182,9 @@ class _ClauseCompletion:
             for cte in visible_ctes(position.query):
                 collector.add_name(cte.parts[0], CandidateKind.CTE)
         _add_tables(self._qualifier, self._names, collector, views=not target)
+        schema = self._qualifier[-1] if self._qualifier else self._names.schema
+        if schema.lower() == _JETSQL and not target:
+            collector.add_functions([("state", "the state of a job")])
         if self._qualifier or target:
             return
         if previous.word != "STREAM":
