@@ -66,7 +66,7 @@ CONDITIONS: Final[dict[str, Condition]] = {
     "WRONG_FUNCTION_CALL": Condition(
         "42809",
         "A function in Python is called in the wrong place: a table function in an expression, or a function for a "
-        "single value in `FROM`.",
+        "single value in `FROM`. Or `jetsql.state` has wrong arguments.",
         "Call it as the message says.",
     ),
     "UNKNOWN_OPTION": Condition(
@@ -175,6 +175,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "42P01",
         "There is no streaming table or materialized view with this name.",
         "`SHOW STREAMING TABLES` and `SHOW MATERIALIZED VIEWS` list them. Use `IF EXISTS` where that is no error.",
+    ),
+    "STATE_NOT_FOUND": Condition(
+        "42704",
+        "A job has no state, or not the part that a call of `jetsql.state` names.",
+        "The message lists the operators, or the parts of the operator.",
     ),
     "SNAPSHOT_NOT_FOUND": Condition(
         "42704",

@@ -54,6 +54,7 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.statements import dispatch, system_tables
+from jetsql.jobs.statements.lookup import find_job_of_argument
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
@@ -99,7 +100,8 @@ class EmbeddedEngine:
         )
         metrics = Metrics()
         self._metrics_file = MetricsFile(settings.home / "metrics.db", metrics)
-        self._manager = Manager(self._store, SparkEngine(spark, engine_settings), settings.jobs, metrics=metrics)
+        spark_engine = SparkEngine(spark, engine_settings)
+        self._manager = Manager(self._store, spark_engine, settings.jobs, metrics=metrics)
         self._closed = False
         java_classes.enable(spark)
         if not owns_spark:
@@ -113,6 +115,7 @@ class EmbeddedEngine:
             lambda name: system_tables.rows(self._manager, name),
             lambda *change: refuse_change(self._manager.registry, *change),
             lambda schema, name, if_exists: drop_function(self._manager, schema, name, if_exists),
+            lambda name: spark_engine.locate_state(find_job_of_argument(self._manager, name).job),
         )
         relation_views.install(spark, system_tables.SYSTEM_TABLES)
         streaming_selects.connect(spark, storage.streaming_selects, settings.streaming_select_seconds)

@@ -532,3 +532,8 @@ def test_a_text_that_differs_long_before_the_cursor_is_read_again() -> None:
 @pytest.mark.parametrize("marked", _ON_ONE_LINE)
 def test_what_is_written_behind_a_semicolon_changes_nothing(marked: str) -> None:
     assert texts(marked) == texts(f"SELECT 1;\n{marked}")
+
+
+def test_the_table_function_of_the_state_is_offered_among_the_relations() -> None:
+    assert texts("SELECT * FROM jetsql.st|", CandidateKind.FUNCTION) == ["state("]
+    assert texts("SELECT * FROM sales.st|", CandidateKind.FUNCTION) == []

@@ -126,18 +126,28 @@ def is_complete(files: FileSystem, target: str) -> bool:
 
 @contextmanager
 def local_alias(path: str) -> Iterator[str]:
-    """Yield a path of a folder that Spark's state tools can open: a link to it, or the path itself.
-
-    The tools convert the path to a URI and back, which turns a space into `%20`. Only a local folder gets a link.
-    """
-    scheme, _, local = path.partition(":")
-    if scheme != "file" or quote(local) == local:
+    """Yield a path of a folder that Spark's state tools can open: a link to it, or the path itself."""
+    if not needs_link(path):
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="jetsql-") as folder:
-        link = Path(folder).resolve() / "state"
-        link.symlink_to(local, target_is_directory=True)
-        yield link.as_uri().replace("file:///", "file:/")
+        yield link_to(path, Path(folder) / "state")
+
+
+def needs_link(path: str) -> bool:
+    """Return whether Spark's state tools can open a folder only by a link to it.
+
+    The tools convert the path to a URI and back, which turns a space into `%20`. Only a local folder can have a link.
+    """
+    scheme, _, local = path.partition(":")
+    return scheme == "file" and quote(local) != local
+
+
+def link_to(path: str, link: Path) -> str:
+    """Return the URI of a link to a local folder, and create the link unless it exists. path: a URI"""
+    if not link.is_symlink():
+        link.symlink_to(path.partition(":")[2], target_is_directory=True)
+    return (link.parent.resolve() / link.name).as_uri().replace("file:///", "file:/")
 
 
 def check_readable(session: SparkSession, checkpoint: str, batch: int) -> None:

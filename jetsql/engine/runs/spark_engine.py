@@ -17,6 +17,7 @@ from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import fill_offset_gap
 from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.checkpoints.state_copies import StateCopies, cancel_when
+from jetsql.engine.checkpoints.state_locations import StateLocations
 from jetsql.engine.errors import run_failures
 from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.functions.python_functions import PythonFunctions
@@ -91,6 +92,7 @@ class SparkEngine:
         self._sessions = JobSessions(spark, self._checkpoints.root)
         self._pins = CheckpointPins()
         self._state_copies = StateCopies(self._checkpoints, self._pins, self._files.qualify(settings.snapshot_root))
+        self._state_locations = StateLocations(self._checkpoints)
         self._runs: dict[RunId, Run] = {}
         self._lock = threading.Lock()
         self._watchdog = KafkaWatchdog(spark, self._catalog)
@@ -99,6 +101,10 @@ class SparkEngine:
     def analyse(self, body: Body, session: UserSession) -> Analysis:
         spark = _spark(session)
         return resolve_body(body, spark, self._sessions.capture(spark)).analysis
+
+    def locate_state(self, job: Job) -> dict[str, Any]:
+        """Return where the state of a job is, see `StateLocations`. Raises StatementError STATE_NOT_FOUND."""
+        return self._state_locations.locate(job, self._sessions.state_confs(job))
 
     def qualify_function(self, statement: CreateFunction, session: UserSession) -> tuple[str, str]:
         return self._functions.qualify(statement, _spark(session))

@@ -2,9 +2,9 @@
 
 The extension has a callback for the columns of a statement and another for its rows, so that parsing has no side
 effect. Further callbacks return the rows of a relation, check a topic that a Spark statement is about to read or write,
-find the jobs that use a table, and drop a function in Python. A waiting statement is cancelled when Spark interrupts
-its thread. Errors keep condition, SQLSTATE and position in every client; an error of Spark is passed back as the same
-Java object.
+find the jobs that use a table, drop a function in Python, and find the state of a job. A waiting statement is cancelled
+when Spark interrupts its thread. Errors keep condition, SQLSTATE and position in every client; an error of Spark is
+passed back as the same Java object.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ RefuseChange = Callable[[str, str, str | None], str]
 """A function of the verb (`drop`), a schema and a table, None for all of its tables; it returns an empty text to allow
 the change."""
 DropFunction = Callable[[str, str, bool], None]
+FindState = Callable[[str], dict[str, Any]]
 
 
 class _Callback:
@@ -110,6 +111,7 @@ def connect(
     relate: Relate,
     refuse_change: RefuseChange,
     drop_function: DropFunction,
+    find_state: FindState,
 ) -> SparkClientStatements:
     """Connect the parser extension of this JVM to an engine, and return the running statements.
 
@@ -118,6 +120,7 @@ def connect(
     relate: returns the rows of a relation.
     refuse_change: returns why a table must not be dropped or renamed.
     drop_function: drops a function in Python.
+    find_state: returns where the state of a job is, see `JobState.java`.
     """
 
     def describe_columns(_session: Any, text: str) -> dict[str, Any] | None:
@@ -127,9 +130,6 @@ def connect(
     def execute_statement(session: Any, text: str) -> dict[str, Any]:
         table = execute(text, SparkSession(spark.sparkContext, session))
         return {"columns": ddl(table.columns), "rows": table.rows}
-
-    def read_relation(_session: Any, name: str) -> dict[str, Any]:
-        return {"rows": list(relate(name))}
 
     def drop_python_function(_session: Any, text: str) -> None:
         request = json.loads(text)
@@ -155,10 +155,11 @@ def connect(
         _Callback(describe_columns),
         _CancellableCallback(execute_statement, running),
         running,
-        _Callback(read_relation),
+        _Callback(lambda _session, name: {"rows": list(relate(name))}),
         _Callback(check_table_topic),
         _Callback(find_users),
         _Callback(drop_python_function),
+        _Callback(lambda _session, name: find_state(name)),
     )
     return running
 

@@ -119,6 +119,11 @@ class JobSessions:
         session.catalog.setCurrentDatabase(captured.schema)
         return session
 
+    def state_confs(self, job: Job) -> dict[str, str]:
+        """Return the settings that a session needs to read the state of the job."""
+        defaults = {**self.defaults(), **job.version.session_defaults}
+        return {**{name: defaults[name] for name in _STREAMING_CONFS}, **self._checkpoint_confs}
+
     def defaults(self) -> dict[str, str]:
         """Return the default settings of the sessions of new jobs.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 
-from jetsql.errors import StatementError
+from jetsql.errors import Span, StatementError
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.ids import canonical_id
@@ -24,34 +24,44 @@ def find_job(manager: Manager, name: Name) -> JobView:
 
     Raises StatementError JOB_NOT_FOUND at the name.
     """
-    if name.is_id:
-        return _by_id(manager, name)
-    live = find_live_job(manager, name.text)
+    find = _by_id if name.is_id else _by_name
+    return find(manager, name.text, name.place)
+
+
+def find_job_of_argument(manager: Manager, text: str) -> JobView:
+    """Return the job with a name or an id that is the value of an argument. Raises StatementError JOB_NOT_FOUND."""
+    is_id = canonical_id(text) is not None and find_live_job(manager, text) is None
+    find = _by_id if is_id else _by_name
+    return find(manager, text, None)
+
+
+def _by_name(manager: Manager, text: str, place: Span | None) -> JobView:
+    live = find_live_job(manager, text)
     if live is not None:
         return live
-    ended = manager.store.newest_named(name.text)
+    ended = manager.store.newest_named(text)
     if ended is None:
-        raise _not_found(manager, name)
+        raise _not_found(manager, text, place)
     return JobView(ended)
 
 
-def _by_id(manager: Manager, name: Name) -> JobView:
-    job_id = canonical_id(name.text)
+def _by_id(manager: Manager, text: str, place: Span | None) -> JobView:
+    job_id = canonical_id(text)
     shown = manager.registry.get(job_id) if job_id else None
     if shown is not None:
         return shown
     ended = manager.store.job(job_id) if job_id else None
     if ended is None:
         hint = "Ids have the form '0401-9f77-b9c0-0001'; SHOW ALL JOBS lists them. Write a job's name without quotes."
-        raise StatementError("JOB_NOT_FOUND", f"There is no job with the id '{name}'.", place=name.place, hint=hint)
+        raise StatementError("JOB_NOT_FOUND", f"There is no job with the id '{text}'.", place=place, hint=hint)
     return JobView(ended)
 
 
-def _not_found(manager: Manager, name: Name) -> StatementError:
+def _not_found(manager: Manager, text: str, place: Span | None) -> StatementError:
     names = {name_key(view.job.name): view.job.name for view in manager.registry.live()}
-    close = get_close_matches(name_key(name.text), names)
+    close = get_close_matches(name_key(text), names)
     hint = f"Did you mean {names[close[0]]}?" if close else "SHOW ALL JOBS lists the jobs."
-    return StatementError("JOB_NOT_FOUND", f"There is no job named {name}.", place=name.place, hint=hint)
+    return StatementError("JOB_NOT_FOUND", f"There is no job named {text}.", place=place, hint=hint)
 
 
 def like_pattern(pattern: str) -> re.Pattern[str]:

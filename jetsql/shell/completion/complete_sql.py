@@ -37,6 +37,7 @@ _NAMES: Final = (Kind.WORD, Kind.QUOTED)
 _CLOSING: Final = frozenset(")]")
 # Users qualify columns in queries with more tables.
 _MAX_RELATIONS: Final = 50
+_JETSQL: Final = "jetsql"  # the schema of the relations and of `jetsql.state`
 
 
 def add_sql(at: AtCursor, names: Names, collector: CandidateCollector, *, in_job: bool) -> None:
@@ -181,6 +182,9 @@ class _ClauseCompletion:
             for cte in visible_ctes(position.query):
                 collector.add_name(cte.parts[0], CandidateKind.CTE)
         _add_tables(self._qualifier, self._names, collector, views=not target)
+        schema = self._qualifier[-1] if self._qualifier else self._names.schema
+        if schema.lower() == _JETSQL and not target:
+            collector.add_functions([("state", "the state of a job")])
         if self._qualifier or target:
             return
         if previous.word != "STREAM":

@@ -68,12 +68,18 @@ public final class JetSqlException extends AnalysisException {
         "[" + name + "] " + message + " SQLSTATE: " + state, line, position, name, state);
   }
 
-  /** Returns the error in the field `error` of a response from Python. */
-  static JetSqlException of(JsonNode error) {
+  /**
+   * Returns the error in the field `error` of a response from Python.
+   *
+   * @param origin the position of an error that has none, or null
+   */
+  static JetSqlException of(JsonNode error, Origin origin) {
+    var line = number(error.get("line"));
+    var isPlaced = line.isDefined() || origin == null;
     return new JetSqlException(
         error.get("message").asText(),
-        number(error.get("line")),
-        number(error.get("position")),
+        isPlaced ? line : origin.line(),
+        isPlaced ? number(error.get("position")) : origin.startPosition(),
         error.get("condition").asText(),
         error.get("sqlstate").asText());
   }

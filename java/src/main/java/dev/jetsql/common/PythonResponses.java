@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
@@ -29,10 +30,18 @@ public final class PythonResponses {
    * is or contains.
    */
   public static JsonNode of(Object response) {
+    return of(response, null);
+  }
+
+  /**
+   * Does the same. An error without a position gets the one of a node in the statement, unless that
+   * is null.
+   */
+  public static JsonNode of(Object response, Origin origin) {
     if (response == null) return null;
     if (response instanceof Throwable error) throw Exceptions.raise(error);
     var node = Json.read((String) response);
-    if (node.has("error")) throw Exceptions.raise(JetSqlException.of(node.get("error")));
+    if (node.has("error")) throw Exceptions.raise(JetSqlException.of(node.get("error"), origin));
     return node;
   }
 

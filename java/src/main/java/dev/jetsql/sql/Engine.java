@@ -55,6 +55,7 @@ public final class Engine {
    * @param topicCheck see `KafkaTopicChecks`
    * @param findUsers see `TableUsers`
    * @param dropFunction see `PythonFunctions`
+   * @param findState see `JobState`
    */
   public static void connect(
       String filter,
@@ -64,13 +65,15 @@ public final class Engine {
       BiFunction<Object, String, Object> rows,
       BiFunction<Object, String, Object> topicCheck,
       BiFunction<Object, String, Object> findUsers,
-      BiFunction<Object, String, Object> dropFunction) {
+      BiFunction<Object, String, Object> dropFunction,
+      BiFunction<Object, String, Object> findState) {
     functions = new Functions(new StatementFilter(filter), describe, execute);
     PythonCalls.connect(cancel);
     LiveTables.connect(rows);
     KafkaTopicChecks.connect(topicCheck);
     TableUsers.connect(findUsers);
     PythonFunctions.connect(dropFunction);
+    JobState.connect(findState);
   }
 
   /** Disconnects the engine: Spark handles all statements from now on. */
@@ -81,6 +84,7 @@ public final class Engine {
     KafkaTopicChecks.connect(null);
     TableUsers.connect(null);
     PythonFunctions.connect(null);
+    JobState.connect(null);
     ClusterExecutors.unwatch();
   }
 

@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedNamespace;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTable;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableOrView;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedView;
 import org.apache.spark.sql.catalyst.plans.logical.AlterViewAs;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
@@ -46,9 +47,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.collection.immutable.Seq;
 
 /**
- * Resolves the names of tables in a statement: to a relation of the engine (`LiveTables`), to a
- * Kafka table, or to one of Spark's tables, whose cached file list it drops when that is out of
- * date (`TableVersions`). Refuses statements that these tables do not support.
+ * Resolves the names of tables in a statement: to a relation of the engine (`LiveTables`,
+ * `JobState`), to a Kafka table, or to one of Spark's tables, whose cached file list it drops when
+ * that is out of date (`TableVersions`). Refuses statements that these tables do not support.
  */
 final class TableRules extends Rule<LogicalPlan> {
   private final SparkSession session;
@@ -71,14 +72,24 @@ final class TableRules extends Rule<LogicalPlan> {
     JdbcSecrets.check(plan);
     return plan.resolveOperatorsDown(
         PartialFunctions.of(
-            node -> node instanceof UnresolvedRelation || node instanceof InsertIntoStatement,
+            node ->
+                node instanceof UnresolvedRelation
+                    || node instanceof InsertIntoStatement
+                    || node instanceof UnresolvedTableValuedFunction,
             this::resolve));
   }
 
   private LogicalPlan resolve(LogicalPlan node) {
-    return node instanceof InsertIntoStatement insert
-        ? resolveInsert(insert)
-        : resolve((UnresolvedRelation) node);
+    if (node instanceof InsertIntoStatement insert) return resolveInsert(insert);
+    if (node instanceof UnresolvedTableValuedFunction call) return resolveCall(call);
+    return resolve((UnresolvedRelation) node);
+  }
+
+  private LogicalPlan resolveCall(UnresolvedTableValuedFunction call) {
+    var schema = schemaOf(call.name());
+    return schema != null && JobState.isCalled(schema, call.name().last())
+        ? JobState.plan(session, call)
+        : call;
   }
 
   private LogicalPlan resolve(UnresolvedRelation relation) {
