@@ -91,8 +91,7 @@ public final class JobBody {
    *     possible one decides how the query is rewritten
    * @param clauses the clauses of AUTO CDC, see `ChangeQuery`, or null for an INSERT
    */
-  public static JobBody analyze(
-      SparkSession session, String text, String modes, String clauses) {
+  public static JobBody analyze(SparkSession session, String text, String modes, String clauses) {
     var outputModes = Arrays.stream(modes.split(",")).map(InternalOutputModes::apply).toList();
     return inSession(session, () -> resolve(session, text, outputModes, clauses));
   }

@@ -11,6 +11,7 @@ import dev.jetsql.common.Sequences;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
@@ -147,7 +148,7 @@ final class JobState {
   }
 
   /** Returns the options of Spark's source for an operator. */
-  private LinkedHashMap<String, String> options(StateMetadataTableEntry entry) {
+  private Map<String, String> options(StateMetadataTableEntry entry) {
     var names = StateSourceOptions$.MODULE$;
     var options = new LinkedHashMap<String, String>();
     options.put(names.OPERATOR_ID(), Long.toString(entry.operatorId()));
