@@ -129,6 +129,7 @@ class SparkEngine:
                 check_transactions(self._spark, table)
             else:
                 check_topic(self._spark, table, KafkaOperation.WRITE)
+            TopicTable(self._spark, table.name).check_encoding()
 
     def _check_sources(self, plan: Plan) -> None:
         for source in plan.analysis.sources:

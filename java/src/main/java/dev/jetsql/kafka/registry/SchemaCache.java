@@ -1,0 +1,60 @@
+package dev.jetsql.kafka.registry;
+
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.IntSupplier;
+import java.util.function.Supplier;
+import org.apache.avro.Schema;
+
+/**
+ * The schemas of registries in this process, bounded. The schema of an id and the id of a schema
+ * never change. The newest version and the absence of a schema are requested again after some time.
+ */
+final class SchemaCache {
+  private static final int MAX = 1000;
+  private static final long NANOS = Duration.ofSeconds(30).toNanos();
+
+  private final Map<List<Object>, Entry> entries =
+      new LinkedHashMap<>(16, 0.75f, true) {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<List<Object>, Entry> eldest) {
+          return size() > MAX;
+        }
+      };
+
+  private record Entry(Object value, long expires, boolean isFixed) {
+    boolean isValid() {
+      return isFixed || System.nanoTime() - expires < 0;
+    }
+  }
+
+  Schema byId(String registry, int id, Supplier<Schema> fetch) {
+    return (Schema) get(List.of(registry, id), fetch, true);
+  }
+
+  SchemaRegistry.Registered version(
+      String registry, String subject, String version, Supplier<SchemaRegistry.Registered> fetch) {
+    var key = List.<Object>of(registry, subject, "version", version);
+    return (SchemaRegistry.Registered) get(key, fetch, !version.equals("latest"));
+  }
+
+  int registered(String registry, String subject, String schema, IntSupplier fetch) {
+    return (int) get(List.of(registry, subject, "schema", schema), fetch::getAsInt, true);
+  }
+
+  private Object get(List<Object> key, Supplier<?> fetch, boolean isFixed) {
+    synchronized (entries) {
+      Entry entry = entries.get(key);
+      if (entry != null && entry.isValid()) return entry.value();
+    }
+    Object value = fetch.get(); // without the lock: tasks with other schemas need not wait
+    synchronized (entries) {
+      entries.put(key, new Entry(value, System.nanoTime() + NANOS, isFixed && value != null));
+    }
+    return value;
+  }
+}
