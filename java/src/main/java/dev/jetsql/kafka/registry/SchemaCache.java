@@ -10,11 +10,12 @@ import org.apache.avro.Schema;
 
 /**
  * The schemas of registries in this process, bounded. The schema of an id and the id of a schema
- * never change. The newest version and the absence of a schema are requested again after some time.
+ * never change. The newest version of a subject is requested again after some seconds, like a schema
+ * whose id is unknown.
  */
 final class SchemaCache {
   private static final int MAX = 1000;
-  private static final long NANOS = Duration.ofSeconds(30).toNanos();
+  private static final long NANOS = Duration.ofSeconds(5).toNanos();
 
   private final Map<List<Object>, Entry> entries =
       new LinkedHashMap<>(16, 0.75f, true) {
@@ -52,6 +53,7 @@ final class SchemaCache {
       if (entry != null && entry.isValid()) return entry.value();
     }
     Object value = fetch.get(); // without the lock: tasks with other schemas need not wait
+    if (value == null && key.size() > 2) return null; // the user may add the version immediately
     synchronized (entries) {
       entries.put(key, new Entry(value, System.nanoTime() + NANOS, isFixed && value != null));
     }
