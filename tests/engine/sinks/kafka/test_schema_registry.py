@@ -1,4 +1,4 @@
-"""Kafka tables whose Avro schemas are in a schema registry: reading all versions, writing, and a registry with faults."""
+"""Kafka tables whose Avro schemas are in a schema registry: reading, writing, and a registry with faults."""
 
 from __future__ import annotations
 

@@ -160,9 +160,7 @@ final class AvroFormat {
   /** Returns the schema in the options, or the one that Spark derives from the columns. */
   private String schema() {
     String schema = OptionMaps.get(options, SCHEMA);
-    return schema != null
-        ? schema
-        : derivedSchema(columns).toString();
+    return schema != null ? schema : derivedSchema(columns).toString();
   }
 
   /** Returns the schema that Spark derives from columns. */

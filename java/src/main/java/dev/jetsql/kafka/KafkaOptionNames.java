@@ -70,9 +70,7 @@ final class KafkaOptionNames {
    */
   static boolean isKnown(String key) {
     boolean ofClient = key.startsWith(CLIENT_PREFIX) && key.length() > CLIENT_PREFIX.length();
-    return (ofClient && nearest(key, 2) == null)
-        || RegistryOptions.isHeader(key)
-        || isListed(key);
+    return (ofClient && nearest(key, 2) == null) || RegistryOptions.isHeader(key) || isListed(key);
   }
 
   /** Returns the names with the options of Spark's functions for each format. */

@@ -207,7 +207,8 @@ public final class KafkaOptions {
               || "avro".equalsIgnoreCase(values.get("key.format"));
       if (!isAvro) {
         throw invalid(
-            origins.get(key), "The option '" + key + "' is for tables with 'value.format' = 'avro'.");
+            origins.get(key),
+            "The option '" + key + "' is for tables with 'value.format' = 'avro'.");
       }
     }
     boolean both = values.containsKey(RegistryOptions.URL) && values.containsKey("avro.schema.id");

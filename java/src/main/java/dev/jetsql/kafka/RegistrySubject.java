@@ -95,7 +95,8 @@ final class RegistrySubject {
    */
   Writer writer(StructType columns, String option) {
     if (name == null) {
-      throw error("SINK_NOT_READY", "A table without 'topic' needs 'avro.schema.registry.subject'.");
+      throw error(
+          "SINK_NOT_READY", "A table without 'topic' needs 'avro.schema.registry.subject'.");
     }
     if (version != null) return pinned(columns);
     Schema schema =

@@ -112,8 +112,7 @@ public final class RegisteredRecords implements Serializable {
 
   private static byte[] rewrite(Reader reader, byte[] bytes) throws IOException {
     int length = bytes.length - WireFormat.HEADER_BYTES;
-    var decoder =
-        DecoderFactory.get().binaryDecoder(bytes, WireFormat.HEADER_BYTES, length, null);
+    var decoder = DecoderFactory.get().binaryDecoder(bytes, WireFormat.HEADER_BYTES, length, null);
     Object record;
     synchronized (reader) { // Avro's readers are not safe for threads
       record = reader.reader().read(null, decoder);

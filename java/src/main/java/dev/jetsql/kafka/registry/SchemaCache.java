@@ -10,8 +10,8 @@ import org.apache.avro.Schema;
 
 /**
  * The schemas of registries in this process, bounded. The schema of an id and the id of a schema
- * never change. The newest version of a subject is requested again after some seconds, like a schema
- * whose id is unknown.
+ * never change. The newest version of a subject is requested again after some seconds, like a
+ * schema whose id is unknown.
  */
 final class SchemaCache {
   private static final int MAX = 1000;

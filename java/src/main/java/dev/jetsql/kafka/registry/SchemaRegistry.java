@@ -121,8 +121,7 @@ public final class SchemaRegistry implements Serializable {
   }
 
   private String rule(String subject) {
-    JsonNode config =
-        get("/config/" + encode(subject) + "?defaultToGlobal=true", "SINK_NOT_READY");
+    JsonNode config = get("/config/" + encode(subject) + "?defaultToGlobal=true", "SINK_NOT_READY");
     if (config == null) config = get("/config", "SINK_NOT_READY");
     return config == null ? "unknown" : config.path("compatibilityLevel").asText("unknown");
   }

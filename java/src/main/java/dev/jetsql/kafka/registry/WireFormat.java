@@ -2,7 +2,9 @@ package dev.jetsql.kafka.registry;
 
 import java.nio.ByteBuffer;
 
-/** The header that clients of a schema registry write: a zero byte, and the schema id in 4 bytes. */
+/**
+ * The header that clients of a schema registry write: a zero byte, and the schema id in 4 bytes.
+ */
 public final class WireFormat {
   public static final int HEADER_BYTES = 5;
 
