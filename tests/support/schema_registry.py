@@ -54,8 +54,8 @@ class Registry:
                 versions = self.subjects[subject]
                 number = len(versions) if version == "latest" else int(version)
                 if number <= len(versions):
-                    id_ = versions[number - 1]
-                    return 200, {"subject": subject, "version": number, "id": id_, "schema": self.schemas[id_]}
+                    found = versions[number - 1]
+                    return 200, {"subject": subject, "version": number, "id": found, "schema": self.schemas[found]}
             case ["config", *_]:
                 return 200, {"compatibilityLevel": "BACKWARD"}
         return 404, {"error_code": 40403, "message": "not found"}

@@ -158,7 +158,8 @@ def test_a_job_waits_for_its_registry(sql: Sql, kafka: Kafka, registry: Registry
     second = registry.add(f"{topic}-value", record(ID, ("n", "int", 0)))
     registry.status = 503
     kafka.send(topic, [Message(None, header(second) + b"\4\0")])
-    until(lambda: "The schema registry" in str(dict(sql("DESCRIBE JOB j")).get("last_error")))
+    error = "SELECT last_error FROM jetsql.jobs WHERE name = 'j'"
+    until(lambda: "The schema registry" in str(sql.value(error)))
     assert sql.status("j") != "FAILED"
     registry.status = 0
     until(lambda: sql("SELECT id FROM copy ORDER BY id") == [(1,), (2,)])

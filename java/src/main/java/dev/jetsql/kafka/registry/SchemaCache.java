@@ -44,7 +44,15 @@ final class SchemaCache {
   }
 
   int registered(String registry, String subject, String schema, IntSupplier fetch) {
-    return (int) get(List.of(registry, subject, "schema", schema), fetch::getAsInt, true);
+    Supplier<Object> register =
+        () -> {
+          int id = fetch.getAsInt();
+          synchronized (entries) { // the next read needs this version
+            entries.remove(List.<Object>of(registry, subject, "version", "latest"));
+          }
+          return id;
+        };
+    return (int) get(List.of(registry, subject, "schema", schema), register, true);
   }
 
   private Object get(List<Object> key, Supplier<?> fetch, boolean isFixed) {
