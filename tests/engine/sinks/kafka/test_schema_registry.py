@@ -158,8 +158,7 @@ def test_a_job_waits_for_its_registry(sql: Sql, kafka: Kafka, registry: Registry
     second = registry.add(f"{topic}-value", record(ID, ("n", "int", 0)))
     registry.status = 503
     kafka.send(topic, [Message(None, header(second) + b"\4\0")])
-    error = "SELECT last_error FROM jetsql.jobs WHERE name = 'j'"
-    until(lambda: "The schema registry" in str(sql.value(error)))
+    until(lambda: "The schema registry" in str(sql("SHOW JOBS LIKE 'j'")[0][-1]))
     assert sql.status("j") != "FAILED"
     registry.status = 0
     until(lambda: sql("SELECT id FROM copy ORDER BY id") == [(1,), (2,)])
