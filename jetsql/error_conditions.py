@@ -295,7 +295,8 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "EXTERNAL_SYSTEM_UNAVAILABLE": Condition(
         "08001",
-        "A Kafka broker or a database cannot be reached, or the engine has no JDBC driver for the database.",
+        "A Kafka broker, a schema registry or a database cannot be reached, or the engine has no JDBC driver for the "
+        "database.",
         "Check the address and the server. Jobs wait or retry meanwhile. The hint says how to start the engine with "
         "a missing driver.",
     ),
@@ -306,12 +307,12 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "SINK_NOT_READY": Condition(
         "42501",
-        "The user may not write into the sink, or it lacks something: a permission, a unique index, a topic.",
+        "The user may not write into the sink, or it lacks something: a permission, a unique index, a topic, a schema.",
         "Grant or create what the message names.",
     ),
     "SOURCE_NOT_READY": Condition(
         "42501",
-        "The user may not read the source, or it does not exist.",
+        "The user may not read the source, or it does not exist, or it has no schema for the columns.",
         "Grant or create what the message names.",
     ),
     "MESSAGE_NOT_READABLE": Condition(

@@ -187,6 +187,8 @@ def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | 
     kind = class_name(chain[-1])
     where = _file_of(named) if condition == "FAILED_READ_FILE.FILE_NOT_EXIST" else ""
     cause = Cause(message, condition, state, batch, is_retryable(condition), kind, where)
+    if condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE":  # Java's own error, for example of a schema registry
+        return replace(cause, external_outage=True)
     messages = tuple(_call(each, "getMessage") for each in chain)
     return explain_cause(cause, Trace(messages, "\n".join(_frames(each) for each in chain), kind), paths)
 

@@ -38,6 +38,7 @@ from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.file_tables import PART_NAMES, StagedFiles
 from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
 from jetsql.engine.sinks.kafka.dead_letters import create_dead_letter_tables, with_dead_letters
+from jetsql.engine.sinks.kafka.messages import TopicTable
 from jetsql.engine.sinks.kafka.transactional_topics import KafkaTransactions, check_transactions
 from jetsql.engine.sinks.preflight import check_jdbc_sink
 from jetsql.engine.sinks.spark_sinks import KafkaAppend, KafkaStream, PartitionOverwrite, PlainAppend
@@ -164,6 +165,7 @@ class SparkEngine:
                 check_transactions(self._spark, table)
             else:
                 check_topic(self._spark, table, KafkaOperation.WRITE)
+            TopicTable(self._spark, table.name).check_encoding()
 
     def _check_sources(self, plan: Plan) -> None:
         for source in plan.analysis.sources:

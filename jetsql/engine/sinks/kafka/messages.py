@@ -22,6 +22,13 @@ class TopicTable:
         _, schema, table = name.split(".", 2)
         self._java = java(spark).kafka.KafkaTable.load(spark._jsparkSession, schema, table)
 
+    def check_encoding(self) -> None:
+        """Register the schema of the messages if the table has a schema registry.
+
+        Raises PySpark's AnalysisException with the condition JETSQL.SINK_NOT_READY or EXTERNAL_SYSTEM_UNAVAILABLE.
+        """
+        self._java.checkEncoding()
+
     def encode(self, rows: DataFrame, job: Job) -> DataFrame:
         """Return the rows with the message columns that the table defines."""
         return DataFrame(self._java.messages(rows._jdf, job.plan.upsert), rows.sparkSession)

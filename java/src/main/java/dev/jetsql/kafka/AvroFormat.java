@@ -1,21 +1,25 @@
 package dev.jetsql.kafka;
 
 import static org.apache.spark.sql.functions.call_function;
+import static org.apache.spark.sql.functions.coalesce;
 import static org.apache.spark.sql.functions.concat;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.struct;
 import static org.apache.spark.sql.functions.substring;
 import static org.apache.spark.sql.functions.when;
 
-import java.nio.ByteBuffer;
+import dev.jetsql.kafka.registry.RegisteredRecords;
+import dev.jetsql.kafka.registry.WireFormat;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.avro.Schema;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.avro.SchemaConverters;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -28,18 +32,21 @@ final class AvroFormat {
   static final String SCHEMA_ID = "schema.id";
   private static final String EVOLVED_SCHEMA = "avroSchema";
   private static final String READ = "__jetsql_read";
-  private static final int HEADER_BYTES = 5;
+  private static final String REGISTRY = SCHEMA + ".registry.";
 
   private final StructType columns;
   private final Map<String, String> options;
+  private final RegistrySubject subject;
 
   /**
    * @param columns the columns of the table that are in the record
    * @param options the table's options that begin with `avro.`, without this prefix
+   * @param subject the subject in a schema registry; null without a registry
    */
-  AvroFormat(StructType columns, Map<String, String> options) {
+  AvroFormat(StructType columns, Map<String, String> options, RegistrySubject subject) {
     this.columns = columns;
     this.options = options;
+    this.subject = subject;
   }
 
   /**
@@ -57,15 +64,10 @@ final class AvroFormat {
    * the fields does not matter.
    */
   Column parse(Column bytes) {
-    byte[] header = header();
-    Column record =
-        header.length == 0
-            ? bytes
-            : when(
-                headerOf(bytes).equalTo(lit(header)),
-                substring(bytes, header.length + 1, Integer.MAX_VALUE));
-    Column parsed = call_function("from_avro", record, lit(schema()), readerOptions());
-    StructType fields = fields(schema());
+    String schema = readerSchema();
+    Column record = record(bytes, schema);
+    Column parsed = call_function("from_avro", record, lit(schema), readerOptions(schema));
+    StructType fields = fields(schema);
     List<Column> members = new ArrayList<>();
     for (StructField column : columns.fields()) {
       String field = KafkaFormat.fieldName(fields, column.name());
@@ -75,23 +77,50 @@ final class AvroFormat {
     return when(parsed.getField(READ), struct(members.toArray(Column[]::new)));
   }
 
+  /** Returns the record of a message, or NULL if it has another header than expected. */
+  private Column record(Column bytes, String schema) {
+    if (subject != null) {
+      var records = new RegisteredRecords(subject.registry(), schema);
+      return functions.udf(records.converter(), DataTypes.BinaryType).apply(bytes);
+    }
+    byte[] header = header();
+    return header.length == 0
+        ? bytes
+        : when(
+            headerOf(bytes).equalTo(lit(header)),
+            substring(bytes, header.length + 1, Integer.MAX_VALUE));
+  }
+
   /** Returns the bytes of a row's values, which are in the order of the columns. */
   Column encode(Column[] values) {
+    if (subject != null) {
+      RegistrySubject.Writer writer = subject.writer(columns, OptionMaps.get(options, SCHEMA));
+      return encode(values, writer.schema().toString(), WireFormat.header(writer.id()));
+    }
+    return encode(values, schema(), header());
+  }
+
+  private Column encode(Column[] values, String schema, byte[] header) {
     List<Column> members = new ArrayList<>();
-    for (StructField field : fields(schema()).fields()) {
+    for (StructField field : fields(schema).fields()) {
       Column value = lit(null);
       for (int i = 0; i < columns.length(); i++) {
         if (columns.apply(i).name().equalsIgnoreCase(field.name())) value = values[i];
       }
       members.add(value.cast(field.dataType()).as(field.name()));
     }
-    Column record = call_function("to_avro", struct(members.toArray(Column[]::new)), lit(schema()));
-    return concat(lit(header()), record);
+    Column record = call_function("to_avro", struct(members.toArray(Column[]::new)), lit(schema));
+    return concat(lit(header), record);
   }
 
   /** Returns the reason why bytes do not fit, as a text without a full stop. */
   Column reason(Column bytes) {
     Column reason = lit("it is not valid avro for these columns");
+    if (subject != null) {
+      var records = new RegisteredRecords(subject.registry(), readerSchema());
+      Column mismatch = functions.udf(records.reason(), DataTypes.StringType).apply(bytes);
+      return coalesce(mismatch, reason);
+    }
     byte[] header = header();
     if (header.length == 0) {
       Column zero = substring(bytes, 1, 1).equalTo(lit(new byte[1]));
@@ -99,7 +128,8 @@ final class AvroFormat {
               zero,
               lit(
                   "it is not valid avro for these columns (if a client of a schema registry wrote"
-                      + " it, set the option 'avro.schema.id')"))
+                      + " it, set the option 'avro.schema.registry.url', or set the option"
+                      + " 'avro.schema.id')"))
           .otherwise(reason);
     }
     return when(headerOf(bytes).equalTo(lit(header)), reason)
@@ -113,32 +143,43 @@ final class AvroFormat {
   private byte[] header() {
     String id = OptionMaps.get(options, SCHEMA_ID);
     if (id == null) return new byte[0];
-    return ByteBuffer.allocate(HEADER_BYTES).putInt(1, Integer.parseInt(id)).array();
+    return WireFormat.header(Integer.parseInt(id));
   }
 
   private static Column headerOf(Column bytes) {
-    return substring(bytes, 1, HEADER_BYTES);
+    return substring(bytes, 1, WireFormat.HEADER_BYTES);
+  }
+
+  /** Returns the schema of the records that `from_avro` reads. */
+  private String readerSchema() {
+    return subject == null
+        ? schema()
+        : subject.readerSchema(columns, OptionMaps.get(options, SCHEMA)).toString();
   }
 
   /** Returns the schema in the options, or the one that Spark derives from the columns. */
   private String schema() {
     String schema = OptionMaps.get(options, SCHEMA);
-    return schema != null
-        ? schema
-        : SchemaConverters.toAvroType(columns, false, "topLevelRecord", "").toString();
+    return schema != null ? schema : derivedSchema(columns).toString();
+  }
+
+  /** Returns the schema that Spark derives from columns. */
+  static Schema derivedSchema(StructType columns) {
+    return SchemaConverters.toAvroType(columns, false, "topLevelRecord", "");
   }
 
   /** Returns the options of `from_avro` as a map expression. */
-  private Column readerOptions() {
+  private Column readerOptions(String schema) {
     Map<String, String> readerOptions = new HashMap<>(options);
     readerOptions.put("mode", "PERMISSIVE");
     String evolved = OptionMaps.find(readerOptions, EVOLVED_SCHEMA);
-    if (evolved == null) readerOptions.put(EVOLVED_SCHEMA, withReadField(schema()));
+    if (evolved == null) readerOptions.put(EVOLVED_SCHEMA, withReadField(schema));
     else readerOptions.put(evolved, withReadField(readerOptions.get(evolved)));
     List<Column> pairs = new ArrayList<>();
     readerOptions.forEach(
         (name, value) -> {
           if (name.equalsIgnoreCase(SCHEMA) || name.equalsIgnoreCase(SCHEMA_ID)) return;
+          if (name.toLowerCase(Locale.ROOT).startsWith(REGISTRY)) return; // may be secret
           pairs.add(lit(name));
           pairs.add(lit(value));
         });

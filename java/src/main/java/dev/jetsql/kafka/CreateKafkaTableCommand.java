@@ -60,14 +60,19 @@ public final class CreateKafkaTableCommand extends LeafCommand {
       SchemaUtils.checkSchemaColumnNameDuplication(query.schema(), caseSensitive);
       KafkaOptions.check(CollectionConverters.asJava(table.storage().properties()), query.schema());
     }
-    catalog.createTable(withColumns(columns()), ifNotExists, false);
+    catalog.createTable(withColumns(columns(session)), ifNotExists, false);
     if (query != null) fill(session, catalog);
     return noRows;
   }
 
-  private StructType columns() {
+  private StructType columns(org.apache.spark.sql.classic.SparkSession session) {
     if (query != null) return query.schema();
-    return table.schema().length() > 0 ? table.schema() : KafkaTable.messageColumns(table);
+    if (table.schema().length() > 0) return table.schema();
+    KafkaTable kafka = new KafkaTable(session, table, Map.of());
+    if (kafka.isRaw()) return KafkaTable.messageColumns(table);
+    StructType columns = kafka.registeredColumns();
+    KafkaOptions.check(kafka.options(), columns);
+    return columns;
   }
 
   private void fill(org.apache.spark.sql.classic.SparkSession session, SessionCatalog catalog) {

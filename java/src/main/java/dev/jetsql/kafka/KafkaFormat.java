@@ -47,12 +47,19 @@ final class KafkaFormat {
   private final String name;
   private final StructType columns;
   private final Map<String, String> options;
+  private final RegistrySubject subject;
 
   /**
    * Creates a format. Its options are the table's options that begin with its name, such as
    * `json.timestampFormat`; debezium-json has those of json.
    */
   KafkaFormat(String name, StructType columns, Map<String, String> tableOptions) {
+    this(name, columns, tableOptions, isAvro(name) ? RegistrySubject.ofValues(tableOptions) : null);
+  }
+
+  private KafkaFormat(
+      String name, StructType columns, Map<String, String> tableOptions, RegistrySubject subject) {
+    this.subject = subject;
     this.name = name.toLowerCase(Locale.ROOT);
     this.columns = columns;
     this.options = new HashMap<>();
@@ -69,11 +76,16 @@ final class KafkaFormat {
    * table's Avro schema is that of the value and does not apply.
    */
   static KafkaFormat ofKeys(String name, StructType columns, Map<String, String> tableOptions) {
-    KafkaFormat format = new KafkaFormat(name, columns, tableOptions);
+    RegistrySubject subject = isAvro(name) ? RegistrySubject.ofKeys(tableOptions) : null;
+    KafkaFormat format = new KafkaFormat(name, columns, tableOptions, subject);
     OptionMaps.remove(format.options, AvroFormat.SCHEMA);
     OptionMaps.remove(format.options, AvroFormat.SCHEMA_ID);
     format.options.putIfAbsent("timeZone", "UTC");
     return format;
+  }
+
+  private static boolean isAvro(String name) {
+    return name.equalsIgnoreCase("avro");
   }
 
   /** Returns whether values of the type can be cast to text and back. */
@@ -152,7 +164,7 @@ final class KafkaFormat {
   }
 
   private AvroFormat avro() {
-    return new AvroFormat(columns, options);
+    return new AvroFormat(columns, options, subject);
   }
 
   private static Column parseRaw(Column bytes, StructField column) {

@@ -1,5 +1,6 @@
 package dev.jetsql.kafka;
 
+import dev.jetsql.kafka.registry.RegistryOptions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -69,12 +70,13 @@ final class KafkaOptionNames {
    */
   static boolean isKnown(String key) {
     boolean ofClient = key.startsWith(CLIENT_PREFIX) && key.length() > CLIENT_PREFIX.length();
-    return (ofClient && nearest(key, 2) == null) || isListed(key);
+    return (ofClient && nearest(key, 2) == null) || RegistryOptions.isHeader(key) || isListed(key);
   }
 
   /** Returns the names with the options of Spark's functions for each format. */
   private static List<String> withFormats() {
     List<String> names = new ArrayList<>(NAMES);
+    names.addAll(RegistryOptions.NAMES);
     addAll(names, "json.", JSONOptions$.MODULE$);
     addAll(names, "csv.", CSVOptions$.MODULE$);
     addAll(names, "avro.", AvroOptions$.MODULE$);

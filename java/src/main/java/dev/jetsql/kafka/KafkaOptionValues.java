@@ -6,6 +6,9 @@ import static dev.jetsql.kafka.KafkaOptionErrors.invalid;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.Secrets;
+import dev.jetsql.kafka.registry.RegistryOptions;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
@@ -41,9 +44,13 @@ final class KafkaOptionValues {
    * @param origin null if the option has no position in a statement
    */
   void check(String name, String key, String text, Origin origin) {
-    if (Secrets.isReference(text) && !key.startsWith("kafka.")) {
+    boolean canBeSecret = key.startsWith("kafka.") || RegistryOptions.maySecret(key);
+    if (Secrets.isReference(text) && !canBeSecret) {
       throw Secrets.noSecret(
-          origin, name, "only options that begin with 'kafka.' can. Write the value.");
+          origin,
+          name,
+          "only options that begin with 'kafka.', and the credentials of a schema registry, can."
+              + " Write the value.");
     }
     switch (key) {
       case "topic" -> checkTopic(name, text, origin);
@@ -69,6 +76,9 @@ final class KafkaOptionValues {
       case "watermark" -> checkWatermark(name, text, origin);
       case "avro.schema" -> checkAvroSchema(name, text, origin);
       case "avro.schema.id" -> checkSchemaId(name, text, origin);
+      case RegistryOptions.URL -> checkRegistryUrl(name, text, origin);
+      case RegistryOptions.SUBJECT -> checkSubject(name, text, origin);
+      case RegistryOptions.VERSION -> checkVersion(name, text, origin);
       case "key.columns" -> checkKeyColumns(text, origin);
       default -> {}
     }
@@ -195,6 +205,36 @@ final class KafkaOptionValues {
   private static void checkSchemaId(String name, String text, Origin origin) {
     if (text.matches("[0-9]{1,10}") && Long.parseLong(text) <= Integer.MAX_VALUE) return;
     throw badValue(origin, name, text, "the id of the schema in a schema registry, a whole number");
+  }
+
+  private static void checkRegistryUrl(String name, String text, Origin origin) {
+    if (text.contains("@")) {
+      throw invalid(
+          origin,
+          "'"
+              + name
+              + "' must not contain credentials. Write them into"
+              + " 'avro.schema.registry.basic.auth.user.info', such as 'secret:env:NAME'.");
+    }
+    try {
+      URI url = new URI(text);
+      if (text.matches("(?i)https?://.*")
+          && url.getHost() != null
+          && url.getQuery() == null
+          && url.getFragment() == null) return;
+    } catch (URISyntaxException e) {
+      throw badValue(origin, name, text, "a URL: " + e.getReason());
+    }
+    throw badValue(origin, name, text, "a URL such as 'https://registry.example.com:8081'");
+  }
+
+  private static void checkSubject(String name, String text, Origin origin) {
+    if (text.isBlank()) throw badValue(origin, name, text, "the name of a subject");
+  }
+
+  private static void checkVersion(String name, String text, Origin origin) {
+    if (text.equals("latest") || text.matches("[1-9][0-9]{0,8}")) return;
+    throw badValue(origin, name, text, "'latest' or the number of a version");
   }
 
   private void checkKeyColumns(String text, Origin origin) {

@@ -4,6 +4,7 @@ import static dev.jetsql.kafka.KafkaOptionErrors.invalid;
 import static dev.jetsql.kafka.KafkaOptionErrors.notChangeable;
 
 import dev.jetsql.common.OptionPositions;
+import dev.jetsql.kafka.registry.RegistryOptions;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -65,17 +66,22 @@ public final class KafkaOptions {
   private final Map<String, String> values = new HashMap<>();
   private final Map<String, Origin> origins = new HashMap<>();
 
-  private KafkaOptions(StructType columns) {
+  private KafkaOptions(StructType columns, KafkaOptionValues valueChecks) {
     this.columns = columns;
-    this.valueChecks = new KafkaOptionValues(columns);
+    this.valueChecks = valueChecks;
   }
 
   /** Checks the options of a CREATE TABLE. The columns are null if a query defines them. */
   static void check(UnresolvedTableSpec spec, StructType columns) {
-    KafkaOptions options = new KafkaOptions(columns);
-    for (var option : CollectionConverters.asJava(spec.optionExpression().options())) {
-      options.add(option._1(), option._2());
-    }
+    var given = CollectionConverters.asJava(spec.optionExpression().options());
+    boolean fromRegistry =
+        columns != null
+            && columns.length() == 0
+            && given.stream().anyMatch(option -> option._1().equalsIgnoreCase(RegistryOptions.URL));
+    // The columns of the registry are checked when the table is created.
+    StructType known = fromRegistry ? null : columns;
+    KafkaOptions options = new KafkaOptions(known, new KafkaOptionValues(known));
+    for (var option : given) options.add(option._1(), option._2());
     options.checkTogether();
   }
 
@@ -84,7 +90,7 @@ public final class KafkaOptions {
    * are no longer known.
    */
   static void check(Map<String, String> tableOptions, StructType columns) {
-    KafkaOptions options = new KafkaOptions(columns);
+    KafkaOptions options = new KafkaOptions(columns, new KafkaOptionValues(columns));
     tableOptions.forEach(
         (name, value) -> {
           String key = name.toLowerCase(Locale.ROOT);
@@ -120,7 +126,7 @@ public final class KafkaOptions {
       Origin origin, String name, KafkaTable table, boolean streaming) {
     String key = name.toLowerCase(Locale.ROOT);
     if (contains(REFUSED, key)) throw KafkaOptionErrors.fixed(origin, name);
-    if (contains(TABLE_ONLY, key)) {
+    if (contains(TABLE_ONLY, key) || key.startsWith(RegistryOptions.PREFIX)) {
       throw notChangeable(
           origin,
           "Cannot set '"
@@ -183,9 +189,35 @@ public final class KafkaOptions {
           "A Kafka table needs the option 'topic' or, to read several topics, one of 'subscribe',"
               + " 'subscribePattern' and 'assign' instead.");
     }
+    checkRegistry();
     if (columns == null) return;
     if (values.containsKey("value.format")) checkFormats();
     else checkWithoutFormat();
+  }
+
+  private void checkRegistry() {
+    for (String key : values.keySet()) {
+      if (!key.startsWith(RegistryOptions.PREFIX)) continue;
+      if (!values.containsKey(RegistryOptions.URL)) {
+        throw invalid(
+            origins.get(key), "The option '" + key + "' needs 'avro.schema.registry.url' as well.");
+      }
+      boolean isAvro =
+          "avro".equalsIgnoreCase(values.get("value.format"))
+              || "avro".equalsIgnoreCase(values.get("key.format"));
+      if (!isAvro) {
+        throw invalid(
+            origins.get(key),
+            "The option '" + key + "' is for tables with 'value.format' = 'avro'.");
+      }
+    }
+    boolean both = values.containsKey(RegistryOptions.URL) && values.containsKey("avro.schema.id");
+    if (both) {
+      throw invalid(
+          origins.get("avro.schema.id"),
+          "Set either 'avro.schema.id' or 'avro.schema.registry.url', which finds each message's"
+              + " schema by its id.");
+    }
   }
 
   private void checkFormats() {

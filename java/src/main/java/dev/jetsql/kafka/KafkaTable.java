@@ -1,5 +1,7 @@
 package dev.jetsql.kafka;
 
+import static org.apache.spark.sql.functions.lit;
+
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
@@ -10,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -236,6 +239,29 @@ public final class KafkaTable {
   /** Returns whether each message is a change of a row, in Debezium's JSON. */
   boolean hasChanges() {
     return DebeziumFormat.NAME.equalsIgnoreCase(option("value.format"));
+  }
+
+  /** Returns the columns of the table's subject in its schema registry, all nullable. */
+  StructType registeredColumns() {
+    loadModules();
+    StructType columns = new StructType();
+    for (StructField column : RegistrySubject.ofValues(options).columns().fields())
+      columns = columns.add(column.name(), column.dataType());
+    return columns;
+  }
+
+  /**
+   * Checks that rows can be encoded. With a schema registry, this registers the schemas of value
+   * and key.
+   */
+  public void checkEncoding() {
+    if (isRaw()) return;
+    if (RegistrySubject.ofValues(options) == null) return;
+    Column[] nulls = new Column[columnNames().size()];
+    Arrays.fill(nulls, lit(null));
+    if (!hasRawValue()) valueFormat().encode(nulls);
+    List<String> keys = keyColumns();
+    if (!keys.isEmpty()) keyFormat().encode(Arrays.copyOf(nulls, keys.size()));
   }
 
   /** Returns the format of the messages' values. */

@@ -1,0 +1,260 @@
+package dev.jetsql.kafka.registry;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.JetSqlException;
+import dev.jetsql.common.Json;
+import java.io.IOException;
+import java.io.Serializable;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.avro.Schema;
+
+/**
+ * A client of a schema registry with Confluent's API. It needs four requests, so it uses Java's own
+ * HTTP client: the registries' client libraries depend on dozens of jars, some of them in other
+ * versions than Spark's.
+ *
+ * <p>Executors receive a copy with each task. The caches belong to the process.
+ */
+public final class SchemaRegistry implements Serializable {
+  private static final long serialVersionUID = 1L;
+  private static final Duration CONNECT = Duration.ofSeconds(5);
+  private static final Duration ANSWER = Duration.ofSeconds(15);
+  private static final int MAX_BYTES = 16 * 1024 * 1024;
+  private static final int MAX_REFERENCES = 100;
+  private static final String MEDIA = "application/vnd.schemaregistry.v1+json";
+  private static final SchemaCache CACHE = new SchemaCache();
+
+  private final String url;
+  private final TreeMap<String, String> headers;
+
+  /**
+   * @param headers the headers of each request, with the values of secrets
+   */
+  public SchemaRegistry(String url, Map<String, String> headers) {
+    this.url = url.replaceAll("/+$", "");
+    this.headers = new TreeMap<>(headers);
+  }
+
+  /** A schema of the registry. */
+  public record Registered(int id, Schema schema) {}
+
+  /** Returns the name of the registry in messages, which has no secret. */
+  @Override
+  public String toString() {
+    return "The schema registry " + url;
+  }
+
+  /**
+   * Returns the Avro schema with an id, or null if the registry has none. Throws
+   * EXTERNAL_SYSTEM_UNAVAILABLE and SOURCE_NOT_READY.
+   */
+  public Schema byId(int id) {
+    return CACHE.byId(url + headers.hashCode(), id, () -> fetchById(id));
+  }
+
+  private Schema fetchById(int id) {
+    JsonNode found = get("/schemas/ids/" + id, "SOURCE_NOT_READY");
+    return found == null ? null : parse(found, "the id " + id, "SOURCE_NOT_READY");
+  }
+
+  /**
+   * Returns a version of a subject, or null if the registry has none.
+   *
+   * @param version a number or `latest`
+   * @param condition the condition of the error if the registry refuses the request
+   */
+  public Registered version(String subject, String version, String condition) {
+    return CACHE.version(
+        url + headers.hashCode(),
+        subject,
+        version,
+        () -> {
+          String path = "/subjects/" + encode(subject) + "/versions/" + encode(version);
+          JsonNode found = get(path, condition);
+          if (found == null) return null;
+          Schema schema = parse(found, "the subject " + subject, condition);
+          return new Registered(found.path("id").asInt(), schema);
+        });
+  }
+
+  /**
+   * Registers a schema under a subject, unless it is registered, and returns its id. Throws
+   * SINK_NOT_READY with the registry's reason if the subject's compatibility rule refuses it.
+   */
+  public int register(String subject, Schema schema) {
+    String text = schema.toString();
+    return CACHE.registered(url + headers.hashCode(), subject, text, () -> post(subject, text));
+  }
+
+  private int post(String subject, String schema) {
+    String body = Json.write(Map.of("schema", schema));
+    HttpResponse<byte[]> response =
+        send(
+            request("/subjects/" + encode(subject) + "/versions")
+                .header("Content-Type", MEDIA)
+                .POST(HttpRequest.BodyPublishers.ofString(body))
+                .build());
+    if (response.statusCode() == 200) return json(response).path("id").asInt();
+    if (response.statusCode() != 409) throw refused(response, "SINK_NOT_READY");
+    throw error(
+        "SINK_NOT_READY",
+        "42501",
+        this
+            + " refuses the schema of the table's columns for the subject "
+            + subject
+            + ", whose compatibility rule is "
+            + rule(subject)
+            + ": "
+            + reason(response)
+            + " Give the table columns and types that the rule allows, set 'avro.schema', or write"
+            + " with a registered version: 'avro.schema.registry.version' = 'latest'.");
+  }
+
+  private String rule(String subject) {
+    JsonNode config = get("/config/" + encode(subject) + "?defaultToGlobal=true", "SINK_NOT_READY");
+    if (config == null) config = get("/config", "SINK_NOT_READY");
+    return config == null ? "unknown" : config.path("compatibilityLevel").asText("unknown");
+  }
+
+  /** Returns the JSON at a path, or null for the status 404. */
+  private JsonNode get(String path, String condition) {
+    HttpResponse<byte[]> response = send(request(path).GET().build());
+    if (response.statusCode() == 404) return null;
+    if (response.statusCode() != 200) throw refused(response, condition);
+    return json(response);
+  }
+
+  private HttpRequest.Builder request(String path) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(url + path)).timeout(ANSWER).header("Accept", MEDIA);
+    headers.forEach(request::setHeader);
+    return request;
+  }
+
+  private HttpResponse<byte[]> send(HttpRequest request) {
+    try {
+      return Client.HTTP.send(
+          request,
+          info ->
+              HttpResponse.BodySubscribers.mapping(
+                  HttpResponse.BodySubscribers.ofInputStream(),
+                  stream -> {
+                    try (stream) {
+                      return stream.readNBytes(MAX_BYTES);
+                    } catch (IOException e) {
+                      throw new UncheckedIOException(e);
+                    }
+                  }));
+    } catch (IOException | UncheckedIOException e) {
+      String detail = e.getMessage() == null ? "no connection" : e.getMessage();
+      throw unavailable("cannot be reached: " + detail + " (" + e.getClass().getSimpleName() + ")");
+    } catch (InterruptedException e) {
+      throw Exceptions.raise(e);
+    }
+  }
+
+  private JsonNode json(HttpResponse<byte[]> response) {
+    try {
+      return Json.MAPPER.readTree(response.body());
+    } catch (IOException e) {
+      throw unavailable("returned no JSON. Check its URL.");
+    }
+  }
+
+  private RuntimeException refused(HttpResponse<byte[]> response, String condition) {
+    int status = response.statusCode();
+    if (status >= 500 || status == 429) {
+      throw unavailable("answers with the status " + status + ": " + reason(response));
+    }
+    String hint =
+        status == 401 || status == 403
+            ? " Check 'avro.schema.registry.basic.auth.user.info' or"
+                + " 'avro.schema.registry.bearer.auth.token' in the table's OPTIONS."
+            : " Check 'avro.schema.registry.url' in the table's OPTIONS.";
+    throw error(
+        condition,
+        "42501",
+        this + " refuses the request with the status " + status + ": " + reason(response) + hint);
+  }
+
+  /** Returns the registry's message as a sentence. */
+  private static String reason(HttpResponse<byte[]> response) {
+    String text = new String(response.body(), StandardCharsets.UTF_8);
+    try {
+      text = Json.MAPPER.readTree(text).path("message").asText(text);
+    } catch (IOException e) {
+      text = text.replaceAll("<[^>]*>", " "); // a proxy answers with a page
+    }
+    String line = text.strip().replaceAll("\\s+", " ");
+    if (line.isEmpty()) return "no reason given.";
+    if (line.length() > 1000) line = line.substring(0, 1000) + " ...";
+    return line.endsWith(".") ? line : line + ".";
+  }
+
+  private RuntimeException unavailable(String problem) {
+    throw error(
+        "EXTERNAL_SYSTEM_UNAVAILABLE",
+        "08001",
+        this + " " + problem + (problem.endsWith(".") ? "" : "."));
+  }
+
+  private static RuntimeException error(String condition, String state, String message) {
+    return Exceptions.raise(JetSqlException.of(condition, state, message));
+  }
+
+  private Schema parse(JsonNode found, String what, String condition) {
+    String type = found.path("schemaType").asText("AVRO");
+    if (!type.equals("AVRO")) {
+      throw error(
+          condition, "42501", this + " has a schema of the type " + type + " for " + what + ".");
+    }
+    Schema.Parser parser = new Schema.Parser().setValidateDefaults(false);
+    parseReferences(found, parser, condition, new int[1]);
+    return parser.parse(found.path("schema").asText());
+  }
+
+  /** Adds the schemas that a schema refers to, and those that they refer to. */
+  private void parseReferences(
+      JsonNode found, Schema.Parser parser, String condition, int[] parsed) {
+    for (JsonNode reference : found.path("references")) {
+      if (++parsed[0] > MAX_REFERENCES) {
+        throw error(condition, "42501", this + " has a schema with too many references.");
+      }
+      if (parser.getTypes().containsKey(reference.path("name").asText())) continue;
+      String subject = reference.path("subject").asText();
+      String path =
+          "/subjects/" + encode(subject) + "/versions/" + reference.path("version").asInt();
+      JsonNode referenced = get(path, condition);
+      if (referenced == null) {
+        throw error(condition, "42501", this + " lacks the referenced subject " + subject + ".");
+      }
+      parseReferences(referenced, parser, condition, parsed);
+      parser.parse(referenced.path("schema").asText());
+    }
+  }
+
+  private static String encode(String text) {
+    return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
+  }
+
+  /** The HTTP client, which is created with the first request of the process. */
+  private static final class Client {
+    // Redirects are refused: they would send the credentials to another host.
+    static final HttpClient HTTP =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .connectTimeout(CONNECT)
+            .followRedirects(HttpClient.Redirect.NEVER)
+            .build();
+  }
+}
