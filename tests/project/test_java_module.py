@@ -20,6 +20,7 @@ PACKAGES = (
     "common",
     "files",
     "endpoints",
+    "kafka.registry",
     "kafka.transactions",
     "kafka",
     "rewrites",

@@ -117,7 +117,7 @@ class KafkaOptionsTest {
   void refusesSecretsOutsideOfClientOptions() {
     assertRefused(
         "INVALID_OPTION_VALUE",
-        "only options that begin with 'kafka.' can",
+        "only options that begin with 'kafka.', and the credentials of a schema registry, can",
         ", 'groupIdPrefix' = 'secret:env:X'");
     assertDoesNotThrow(
         () -> check(null, ", 'topic' = 'x', 'kafka.ssl.key.password' = 'secret:env:X'"));

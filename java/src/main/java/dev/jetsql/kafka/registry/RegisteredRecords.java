@@ -48,7 +48,23 @@ public final class RegisteredRecords implements Serializable {
   }
 
   /** A converted record, or the reason why there is none, as a text without a full stop. */
-  record Result(byte[] record, String reason) {}
+  static final class Result {
+    private final byte[] record;
+    private final String reason;
+
+    private Result(byte[] record, String reason) {
+      this.record = record;
+      this.reason = reason;
+    }
+
+    byte[] record() {
+      return record;
+    }
+
+    String reason() {
+      return reason;
+    }
+  }
 
   private record Reader(
       boolean isSame, GenericDatumReader<Object> reader, GenericDatumWriter<Object> writer) {}
@@ -76,7 +92,7 @@ public final class RegisteredRecords implements Serializable {
       reader = remember(id, written);
     }
     try {
-      return new Result(reader.isSame() ? check(reader, bytes) : rewrite(reader, bytes), null);
+      return new Result(reader.isSame() ? withoutHeader(bytes) : rewrite(reader, bytes), null);
     } catch (IOException | AvroRuntimeException | IndexOutOfBoundsException e) {
       return broken("it is not a valid record of its schema, id " + id);
     }
@@ -106,7 +122,7 @@ public final class RegisteredRecords implements Serializable {
   }
 
   /** Returns the record of a message that was written with the target schema. */
-  private static byte[] check(Reader reader, byte[] bytes) {
+  private static byte[] withoutHeader(byte[] bytes) {
     return Arrays.copyOfRange(bytes, WireFormat.HEADER_BYTES, bytes.length);
   }
 
