@@ -125,6 +125,21 @@ def _newest(facts: Facts) -> Iterable[Row]:
     return ((digit, i) for digit, i in newest.items() if i % 3)
 
 
+def _newest_two(facts: Facts) -> Iterable[Row]:
+    """The two ids of each digit with the highest `_SEQUENCE`."""
+    by_sequence = sorted(facts.source.ids(), key=lambda each: each * 7919 % 10007, reverse=True)
+    for digit in range(10):
+        yield from ((digit, i) for i in [each for each in by_sequence if each % 10 == digit][:2])
+
+
+def _remainders(facts: Facts) -> Iterable[Row]:
+    """How many remainders by 7 the ids of each digit have."""
+    found: dict[int, set[int]] = {}
+    for i in facts.source.ids():
+        found.setdefault(i % 10, set()).add(i % 7)
+    return ((digit, len(remainders)) for digit, remainders in found.items())
+
+
 def _check_lives(found: Rows, facts: Facts) -> Loss:
     """The newest life of a job that is dropped and made again has everything, an older one whole files of it."""
     newest = facts.last_lives["renewed"]
@@ -230,6 +245,33 @@ FILE_KINDS: Final = (
         _job("now", f"INSERT INTO now SELECT id FROM {_SOURCE}", "'trigger' = 'availableNow'"),
         exactly(_ids),
         ends=True,
+    ),
+)
+# Queries that JetSQL rewrites: their state is that of other operators than those of the statement.
+REWRITTEN_KINDS: Final = (
+    Kind(
+        "newest_two",
+        "top rows, INSERT OVERWRITE",
+        "newest_two",
+        "digit, id",
+        _job(
+            "newest_two",
+            f"INSERT OVERWRITE newest_two SELECT digit, id FROM (SELECT id % 10 AS digit, id FROM {_SOURCE})"
+            f" QUALIFY row_number() OVER (PARTITION BY digit ORDER BY {_SEQUENCE} DESC) <= 2",
+        ),
+        exactly(_newest_two),
+    ),
+    Kind(
+        "remainders",
+        "count(DISTINCT), INSERT OVERWRITE",
+        "remainders",
+        "digit, n",
+        _job(
+            "remainders",
+            "INSERT OVERWRITE remainders"
+            f" SELECT id % 10 AS digit, count(DISTINCT id % 7) AS n FROM {_SOURCE} GROUP BY 1",
+        ),
+        exactly(_remainders),
     ),
 )
 JDBC_KINDS: Final = (
@@ -410,6 +452,8 @@ CREATE TABLE IF NOT EXISTS copy (id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS parts (id BIGINT, digit BIGINT) USING parquet PARTITIONED BY (digit);
 CREATE TABLE IF NOT EXISTS minutes (start TIMESTAMP, n BIGINT, total BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS digits (digit BIGINT, n BIGINT, total BIGINT) USING parquet;
+CREATE TABLE IF NOT EXISTS newest_two (digit BIGINT, id BIGINT) USING parquet;
+CREATE TABLE IF NOT EXISTS remainders (digit BIGINT, n BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS paired (id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS chained (id BIGINT) USING orc;
 CREATE TABLE IF NOT EXISTS least (start TIMESTAMP, n BIGINT, total BIGINT) USING json;

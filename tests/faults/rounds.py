@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from jetsql.failpoints import FailPoint
-from tests.faults.jobs import FILE_KINDS, JDBC_KINDS, KAFKA_KINDS, ONCE, PASSING, RENEWED, Kind
+from tests.faults.jobs import FILE_KINDS, JDBC_KINDS, KAFKA_KINDS, ONCE, PASSING, RENEWED, REWRITTEN_KINDS, Kind
 
 _SUSPEND, _RESUME, _DROP = "SUSPEND JOB minutes", "RESUME JOB minutes", "DROP JOB IF EXISTS renewed"
 _ALTER = "ALTER JOB digits OPTIONS ('snapshotIntervalMillis' = '150')"
@@ -213,7 +213,7 @@ STATEMENTS: Final = Scenario(
 
 def _update(name: str, *options: str) -> str:
     """The same statement with other options, so that the rows that must be there stay the same."""
-    made = next(kind.job for kind in (*FILE_KINDS, *KAFKA_KINDS) if kind.name == name)
+    made = next(kind.job for kind in (*FILE_KINDS, *REWRITTEN_KINDS, *KAFKA_KINDS) if kind.name == name)
     made = made.replace("CREATE JOB IF NOT EXISTS", "CREATE OR REPLACE JOB")
     return made.replace("'snapshotIntervalMillis' = '100'", ", ".join(("'snapshotIntervalMillis' = '120'", *options)))
 
@@ -231,7 +231,7 @@ def _snapshot(name: str) -> str:
     return f"CREATE OR REPLACE SNAPSHOT of_{name} FOR JOB {name}"
 
 
-_STATEFUL = tuple(kind for kind in FILE_KINDS if kind.name in ("parts", "minutes", "digits", "now"))
+_STATEFUL = (*_FEW, *REWRITTEN_KINDS)
 _AGAIN = "WAIT FOR JOB digits UNTIL IDLE TIMEOUT 60"
 _BEGUN = "WAIT FOR JOB renewed UNTIL BATCH 0 TIMEOUT 60"
 
@@ -272,9 +272,19 @@ STATES: Final = Scenario(
         Round(("stored-writing-snapshot:minutes",), (_SUSPEND,), (_snapshot("minutes"),)),
         Round(("storing-snapshot:minutes",), (_RESUME,), (_snapshot("minutes"),)),
         Round(("stored-updated:digits",), (), (_update("digits"),)),
-        Round(("storing-update-committed:digits",), (), (_spread("digits", 3),), files=1),
+        Round(
+            ("storing-update-committed:digits",),
+            tuple(_spread(kind.name, 3) for kind in REWRITTEN_KINDS),
+            (_spread("digits", 3),),
+            files=1,
+        ),
         Round(("stored-update-committed:digits",), (), (_update("digits"),), files=1),
-        Round(("stored-update-rolled-back:parts",), (), (_fail("parts"),), files=1),
+        Round(
+            ("stored-update-rolled-back:parts",),
+            tuple(_spread(kind.name, 1) for kind in REWRITTEN_KINDS),
+            (_fail("parts"),),
+            files=1,
+        ),
     ),
     polled=("parts", "digits"),
 )
