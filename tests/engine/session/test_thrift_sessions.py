@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.engine.session.startup import load_kafka_connector
 from jetsql.settings import EndpointSettings
 from tests.support.strangers import connect, half_open, is_closed
 
@@ -90,6 +91,17 @@ def is_answered(endpoint: Endpoint) -> bool:
         return client.value("SELECT 'honest'") == "honest"
     finally:
         client.close()
+
+
+def test_clients_log_in_after_kafkas_own_check_of_logins_is_loaded(engine: EmbeddedEngine) -> None:
+    """Kafka's clients register a check for the mechanism PLAIN in Java when a table first logs in to a broker."""
+    load_kafka_connector(engine.spark)
+    java: Any = engine.spark.sparkContext._jvm.java
+    java.security.Security.removeProvider("HiveSaslPlain")
+    loader = java.lang.Thread.currentThread().getContextClassLoader()
+    java.lang.Class.forName("org.apache.kafka.common.security.plain.PlainLoginModule", True, loader)
+    with thrift(engine, NEVER) as endpoint:
+        assert is_answered(endpoint)
 
 
 def test_600_half_open_connections_do_not_lock_out_a_client_at_the_same_address(engine: EmbeddedEngine) -> None:

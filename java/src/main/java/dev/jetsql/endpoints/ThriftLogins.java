@@ -1,10 +1,12 @@
 package dev.jetsql.endpoints;
 
 import java.lang.reflect.Method;
+import java.security.Security;
 import java.util.List;
 import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hive.service.CompositeService;
 import org.apache.hive.service.Service;
+import org.apache.hive.service.auth.PlainSaslServer;
 import org.apache.hive.service.cli.CLIService;
 
 /**
@@ -19,7 +21,19 @@ public final class ThriftLogins {
   /** Sets the token that logins need, and returns the name of the class that checks it. */
   public static String expect(String token) {
     TokenLogin.expect(token);
+    preferHive();
     return TokenLogin.class.getName();
+  }
+
+  /**
+   * Makes Hive's check of logins by the mechanism PLAIN the first one of this Java process. Kafka's
+   * clients bring another one, which knows no token: it would refuse every login if a table had
+   * loaded them first.
+   */
+  private static void preferHive() {
+    var hive = new PlainSaslServer.SaslPlainProvider();
+    Security.removeProvider(hive.getName());
+    Security.insertProviderAt(hive, 1);
   }
 
   /**
