@@ -1,4 +1,4 @@
-"""What `jetsql.open` passes to Spark, without starting it."""
+"""Test what `jetsql.open` passes to Spark, without starting it."""
 
 from dataclasses import replace
 from pathlib import Path

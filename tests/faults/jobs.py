@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from tests.faults.source import ROWS_A_FILE, Source, sum_by_digit
@@ -126,14 +127,14 @@ def _newest(facts: Facts) -> Iterable[Row]:
 
 
 def _newest_two(facts: Facts) -> Iterable[Row]:
-    """The two ids of each digit with the highest `_SEQUENCE`."""
+    """Return the two ids of each digit with the highest `_SEQUENCE`."""
     by_sequence = sorted(facts.source.ids(), key=lambda each: each * 7919 % 10007, reverse=True)
     for digit in range(10):
-        yield from ((digit, i) for i in [each for each in by_sequence if each % 10 == digit][:2])
+        yield from islice(((digit, i) for i in by_sequence if i % 10 == digit), 2)
 
 
 def _remainders(facts: Facts) -> Iterable[Row]:
-    """How many remainders by 7 the ids of each digit have."""
+    """Count the remainders by 7 of the ids of each digit."""
     found: dict[int, set[int]] = {}
     for i in facts.source.ids():
         found.setdefault(i % 10, set()).add(i % 7)
