@@ -35,6 +35,8 @@ POINTS: Final[dict[str, str]] = {
     "stored-continued": "start of the engine: a job's new run is stored and not started",
     "run-starting": "start of a run: the sink is recovered, Spark's query not started",
     "run-started": "start of a run: Spark's query has started, the start is not reported",
+    "rows-stored": "several tables: the batch's rows are stored, and in no table",
+    "branch-written": "several tables: the batch is in one table, not in the next one",
     "staged": "file table: the batch is staged, without a manifest",
     "manifest-written": "file table: the manifest is written, no file has moved",
     "file-moved": "file table: between two renames",

@@ -49,22 +49,24 @@ def _unmoved_files(manifest: dict[str, object], places: Places) -> list[Path]:
 
 
 def check_table(job: Job, places: Places) -> Iterator[Finding]:
-    """Check that the folder of a live job's table exists. The folder of an overwritten table changes."""
-    sink, plan = job.plan.analysis.sink, job.plan
-    folder = places.local_path(sink.location) if sink.kind is SinkKind.FILES and not plan.overwrite else None
-    if folder is not None and not folder.is_dir():
-        message = f"The folder of the table {sink.table}, which job {job.name} writes, is missing."
-        remedy = f"Restore the folder, or DROP JOB {quoted_name(job.name)} and create table and job again."
-        yield Finding(Severity.ERROR, message, str(folder), remedy)
+    """Check that the folders of a live job's tables exist. The folder of an overwritten table changes."""
+    for sink in job.plan.analysis.sinks:
+        has_folder = sink.kind is SinkKind.FILES and not job.plan.overwrite
+        folder = places.local_path(sink.location) if has_folder else None
+        if folder is not None and not folder.is_dir():
+            message = f"The folder of the table {sink.table}, which job {job.name} writes, is missing."
+            remedy = f"Restore the folder, or DROP JOB {quoted_name(job.name)} and create table and job again."
+            yield Finding(Severity.ERROR, message, str(folder), remedy)
 
 
 def check_staging(jobs: Iterable[Job], warehouse: Path, places: Places) -> Iterator[Finding]:
     """Check for staged rows that no job will move. jobs: all jobs of the store."""
     known = {job.id for job in jobs if job.has_files}
     tables = {
-        places.local_path(job.plan.analysis.sink.location)
+        places.local_path(sink.location)
         for job in jobs
-        if job.plan.analysis.sink.kind is SinkKind.FILES
+        for sink in job.plan.analysis.sinks
+        if sink.kind is SinkKind.FILES
     }
     staging = {table / STAGING for table in tables if table is not None and places.is_checked(table)}
     staging |= {*warehouse.glob(f"*/{STAGING}"), *warehouse.glob(f"*/*/{STAGING}")}
@@ -75,5 +77,5 @@ def check_staging(jobs: Iterable[Job], warehouse: Path, places: Places) -> Itera
 
 
 def _owner(folder: str) -> str:
-    """Return the job id in a folder's name: four groups, followed by a number for dead letters."""
+    """Return the job id in a folder's name: four groups, followed by the number of dead letters or of a sink."""
     return "-".join(folder.split("-")[:4])

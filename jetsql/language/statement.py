@@ -55,20 +55,32 @@ class ChangeClauses:
 
 
 @dataclass(frozen=True)
+class Branch:
+    """One INSERT of a body with several. Its places are in the statement."""
+
+    verb: Verb
+    place: Span  # from INSERT or SINK to the end of its query
+    target: Span  # of the table's name
+    into: int  # the offset of INTO
+
+
+@dataclass(frozen=True)
 class Body:
     """The statement that a job runs: the user's text after AS.
 
     In `spark_text`, the text before the body is blank and SINK INTO is INSERT INTO. It has the length and line breaks
     of the user's statement up to the end of the body, so positions in Spark's errors fit the user's statement. For AUTO
-    CDC it is an INSERT of the source's rows, followed by SELECT *, and without the clauses after the source.
+    CDC it is an INSERT of the source's rows, followed by SELECT *, and without the clauses after the source. A body
+    with branches is there as it was written; `language.body.branches` returns the texts of its parts.
     """
 
-    verb: Verb
+    verb: Verb  # of a body with branches: SINK INTO if it is the verb of all, otherwise INSERT INTO
     text: str  # as written
     place: Span
     spark_text: str  # as Spark runs it
-    target: Span  # of the table's name
+    target: Span  # of the table's name; of the first table of a body with branches
     changes: ChangeClauses | None = None  # of AUTO CDC
+    branches: tuple[Branch, ...] = ()  # empty for a body with one INSERT
 
 
 class TableKind(Enum):

@@ -5,6 +5,9 @@
 <root>/<job id>/manifests/    the files that each batch moves into its file table; kept here because TRUNCATE and
                               OVERWRITE delete hidden folders inside a table
 <root>/<job id>/parts/        the parts into which each batch for a Kafka topic is split
+<root>/<job id>/rows/         of a job with several sinks: the rows of a batch until they are in all sinks
+
+The further sinks of a job have folders with their numbers: manifests-1, parts-1.
 """
 
 from __future__ import annotations
@@ -36,11 +39,14 @@ class Checkpoints:
         """Return the folder of one of the Spark checkpoints of a job. number: `Version.checkpoint`."""
         return f"{self.job_folder(job_id)}/{checkpoint_name(number)}"
 
-    def manifests_folder(self, job_id: str) -> str:
-        return f"{self.job_folder(job_id)}/manifests"
+    def manifests_folder(self, job_id: str, sink: int = 0) -> str:
+        return f"{self.job_folder(job_id)}/manifests{_suffix(sink)}"
 
-    def parts_folder(self, job_id: str) -> str:
-        return f"{self.job_folder(job_id)}/parts"
+    def parts_folder(self, job_id: str, sink: int = 0) -> str:
+        return f"{self.job_folder(job_id)}/parts{_suffix(sink)}"
+
+    def rows_folder(self, job_id: str) -> str:
+        return f"{self.job_folder(job_id)}/rows"
 
     def read_progress(self, job: Job) -> Progress:
         return read_progress(self.files, self.spark_checkpoint(job.id, job.version.checkpoint))
@@ -63,3 +69,8 @@ class Checkpoints:
     def discard(self, job: Job) -> None:
         """Delete all files of the job."""
         self.files.delete(self.job_folder(job.id))
+
+
+def _suffix(sink: int) -> str:
+    """Return the suffix of a folder of a job's sink, by the number of the sink."""
+    return f"-{sink}" if sink else ""

@@ -44,6 +44,8 @@ class OffsetLogEntry:
     """The offset of each source as parsed JSON; None for a source without rows or with another format."""
     confs: dict[str, str]
     """The settings that Spark pinned for the query."""
+    millis: int
+    """The time of the batch, milliseconds since the epoch."""
 
     @classmethod
     def parse(cls, text: str) -> OffsetLogEntry:
@@ -51,7 +53,8 @@ class OffsetLogEntry:
         version, metadata, *sources = text.splitlines()
         if version != "v1":
             raise StatementError("SNAPSHOT_FAILED", f"JetSQL cannot read version {version} of Spark's offset log.")
-        return cls(tuple(_parse_offset(source) for source in sources), json.loads(metadata).get("conf", {}))
+        facts = json.loads(metadata)
+        return cls(tuple(map(_parse_offset, sources)), facts.get("conf", {}), facts.get("batchTimestampMs", 0))
 
 
 def _parse_offset(text: str) -> object:

@@ -36,6 +36,7 @@ from jetsql.jobs.model.job import (
 )
 from jetsql.jobs.planning.output_mode import MODES
 from jetsql.language import find_function, find_name
+from jetsql.language.body.branches import SOURCE_NAME, branch_text, source_text
 from jetsql.language.body.change_clauses import clause_texts
 from jetsql.language.statement import Body
 from jetsql.language.tokens import Kind, tokens, unquote
@@ -51,6 +52,18 @@ _SOURCE_FORMATS = {
 _REPLAY = {"rate": Replay.BY_CLOCK, "socket": Replay.NO}
 _ENDLESS = frozenset({"rate", "rate-micro-batch"})
 _EXTRA_COLUMNS = "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS"
+_BRANCHES = "the query of each table runs over the rows of each batch"
+_OPERATIONS = {
+    "Aggregate": "An aggregate",
+    "Distinct": "DISTINCT",
+    "Window": "A window function",
+    "GlobalLimit": "LIMIT",
+    "LocalLimit": "LIMIT",
+    "Offset": "OFFSET",
+    "Sort": "ORDER BY",
+}
+"""The operations of a query by the class of their node in Spark's plan."""
+
 _RATE_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger", "maxoffsetspertrigger"})
 
 
@@ -70,34 +83,61 @@ class ResolvedBody:
     """The query needs Spark's own check to be off at its start, which would refuse it."""
     static_locations: tuple[str, ...]
     """The locations of the tables that the query reads in addition to its streams."""
+    branches: tuple[Any, ...]
+    """The query of each branch over the rows of a batch, a BatchPart; empty for a body with one INSERT."""
 
 
 def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> ResolvedBody:
     """Analyze a body in a session. Raises Spark's errors, and StatementError for a body that no job can run."""
-    _check_database(body, spark)
+    targets = [branch.target for branch in body.branches] or [body.target]
+    for target in targets:
+        _check_database(body, target, spark)
+    plans = _analyze(body, spark)
+    facts = json.loads(plans.facts())
+    described = facts.get("branches", [facts])
+    sinks = tuple(_sink(target, spark, each) for target, each in zip(targets, described, strict=True))
+    _check_temporary(body, spark, facts)
+    _check_branches(body, facts)
+    sources = tuple(_source(entry) for entry in facts["sources"])
+    for target, each, sink in zip(targets, described, sinks, strict=True):
+        _check_own_sink(target, {**facts, **each}, sources, sink)
+    _check_changes(body, facts, sinks[0])
+    statics = tuple(table["location"] for table in facts["statics"])
+    analysis = _analysis(facts, sources, sinks, captured)
+    return ResolvedBody(
+        analysis=analysis,
+        written=plans.written(),
+        query=plans.query(),
+        batch_part=plans.batchPart(),
+        unchecked_by_spark=bool(facts.get("unchecked_by_spark")),
+        static_locations=statics,
+        branches=tuple(plans.branchParts()),
+    )
+
+
+def _analyze(body: Body, spark: SparkSession) -> Any:
+    """Return the JobBody of the Java module."""
     modes = ",".join(mode.value for mode in MODES[body.verb])
     clauses = clause_texts(body)
+    session, classes = spark._jsparkSession, java(spark).sql
+    target = body.target
     try:
-        plans = java(spark).sql.JobBody.analyze(
-            spark._jsparkSession, body.spark_text, modes, None if clauses is None else json.dumps(clauses)
-        )
+        if not body.branches:
+            return classes.JobBody.analyze(
+                session, body.spark_text, modes, None if clauses is None else json.dumps(clauses)
+            )
+        insert = classes.BranchedInsert.ofSource(session, source_text(body))
+        for branch in body.branches:
+            target = branch.target
+            insert.add(branch_text(body, branch), SOURCE_NAME)
+        return classes.JobBody.of(insert, modes)
     except (PySparkException, Py4JError) as error:
-        raise _explain_extra_columns(body, error) or _explain_database_error(body, error) or error from None
-    facts = json.loads(plans.facts())
-    sink = _sink(body, spark, facts)
-    _check_temporary(body, spark, facts)
-    sources = tuple(_source(entry) for entry in facts["sources"])
-    _check_own_sink(body, facts, sources, sink)
-    _check_changes(body, facts, sink)
-    statics = tuple(table["location"] for table in facts["statics"])
-    analysis = _analysis(facts, sources, sink, captured)
-    unchecked_by_spark = bool(facts.get("unchecked_by_spark"))
-    return ResolvedBody(analysis, plans.written(), plans.query(), plans.batchPart(), unchecked_by_spark, statics)
+        raise _explain_extra_columns(body, error) or _explain_database_error(target, error) or error from None
 
 
-def _check_database(body: Body, spark: SparkSession) -> None:
+def _check_database(body: Body, target: Span, spark: SparkSession) -> None:
     """Check a sink's database before Spark connects to it during analysis."""
-    name = body.spark_text[body.target.start : body.target.stop]
+    name = body.spark_text[target.start : target.stop]
     facts = java(spark).sql.Tables.named(spark._jsparkSession, name)
     table = None if facts is None else TableFacts.from_json(json.loads(facts))
     if table is None or table.provider != "jdbc":
@@ -105,7 +145,7 @@ def _check_database(body: Body, spark: SparkSession) -> None:
     try:
         check_jdbc_table(spark, table)
     except StatementError as error:
-        raise error.at(body.target) from None
+        raise error.at(target) from None
 
 
 def _explain_extra_columns(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
@@ -134,13 +174,16 @@ def _split_names(listed: str) -> list[str]:
     return [unquote(token.text) for token in tokens(listed) if token.kind is Kind.QUOTED]
 
 
-def _explain_database_error(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
-    """Return the error to raise for a database that the body reads or writes, or None for another error."""
+def _explain_database_error(target: Span, error: PySparkException | Py4JError) -> StatementError | None:
+    """Return the error to raise for a database that the body reads or writes, or None for another error.
+
+    target: the place of the table that is written.
+    """
     if isinstance(error, PySparkException) and error.getCondition() == "USER_SPECIFIED_AND_ACTUAL_SCHEMA_MISMATCH":
         return StatementError(
             "SINK_CHANGED",
             f"The columns of a JDBC table differ from those in the catalogue. {_describe_columns(error)}",
-            place=body.target,
+            place=target,
             hint="Run DROP TABLE and CREATE TABLE to update the catalogue; the rows stay in the database.",
         )
     failure = find_jdbc_error(error)
@@ -153,14 +196,46 @@ def _describe_columns(error: PySparkException) -> str:
     return f"In the catalogue and in the database: {text.removeprefix('user-specified: ').replace('actual: ', '')}"
 
 
-def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, captured: CapturedSession) -> Analysis:
+def _check_branches(body: Body, facts: dict[str, Any]) -> None:
+    """Check that each branch computes its rows from single rows of a stream."""
+    if not body.branches:
+        return
+    if not facts["streaming"]:
+        raise StatementError(
+            "UNSUPPORTED_QUERY",
+            "A job with several tables reads a stream, and this FROM reads none.",
+            place=Span(body.place.start, body.branches[0].place.start),
+            hint="Write FROM STREAM table, with OPTIONS ('trigger' = 'availableNow') for a job that ends.",
+        )
+    for branch, found in zip(body.branches, facts["branches"], strict=True):
+        if found["refused"] is not None:
+            operation = _OPERATIONS.get(found["refused"], found["refused"])
+            raise StatementError(
+                "UNSUPPORTED_QUERY",
+                f"{operation} is not possible after a FROM with several INSERTs: each row is computed on its own.",
+                place=branch.place,
+                hint="Write it into the FROM: FROM (SELECT ...) INSERT INTO ..., or create a job for this table.",
+            )
+    if "unstorable" in facts:
+        raise StatementError(
+            "UNSUPPORTED_QUERY",
+            f"The FROM of a job with several tables has a column that cannot be stored: {facts['unstorable']}.",
+            place=Span(body.place.start, body.branches[0].place.start),
+            hint="Convert it with CAST in the FROM.",
+        )
+
+
+def _analysis(
+    facts: dict[str, Any], sources: tuple[Source, ...], sinks: tuple[Sink, ...], captured: CapturedSession
+) -> Analysis:
     modes = {OutputMode(mode): _reason(text) for mode, text in facts.get("modes", {}).items()}
     operators = tuple(Operator(each["kind"], each["meaning"]) for each in facts.get("stateful", ()))
     waits_for_watermark = bool(operators) and bool(facts.get("watermark")) and modes.get(OutputMode.APPEND, "") is None
     return Analysis(
         streaming=facts["streaming"],
         sources=sources,
-        sink=sink,
+        sink=sinks[0],
+        more_sinks=sinks[1:],
         session=captured,
         modes=modes,
         has_aggregates=bool(facts.get("aggregates")),
@@ -169,7 +244,7 @@ def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, ca
         operators=operators,
         rewrites=tuple(Rewrite(**each) for each in facts.get("rules", ())),
         kept_state=tuple(facts.get("kept_state", ())),
-        batch_part=facts.get("batch_part", ""),
+        batch_part="; ".join(each for each in (facts.get("batch_part", ""), _BRANCHES * (len(sinks) > 1)) if each),
         functions=tuple(UsedFunction(*each) for each in sorted(facts.get("functions", {}).items())),
         unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),
         tables_read_once=() if facts["streaming"] else _streamable_tables(facts),
@@ -187,6 +262,9 @@ def _describe_unstable_partitioning(facts: dict[str, Any], sources: tuple[Source
 
     Changed values matter only if rows are distributed by their values.
     """
+    if "branches" in facts:  # the rows of a batch are stored before the branches read them
+        varying = [each["varying"] for each in facts["branches"] if "varying" in each]
+        return f"{varying[0]} returns other values in a replayed batch" if varying else ""
     if "spread" in facts:
         return f"{facts['spread']} distributes the rows of a replayed batch differently"
     by_values = stateful or facts.get("joins", False) or any(source.format != "kafka" for source in sources)
@@ -213,14 +291,14 @@ def _source(entry: dict[str, Any]) -> Source:
     )
 
 
-def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
+def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
     if "sink" not in facts:
         raise _unsupported(
-            body, "Jobs cannot write this table.", "Write a file table, or a table USING jdbc or USING kafka."
+            target, "Jobs cannot write this table.", "Write a file table, or a table USING jdbc or USING kafka."
         )
     table = TableFacts.from_json(facts["sink"])
     if table.bucketed:
-        raise _unsupported(body, f"{table.name} is bucketed.", "Write a table without CLUSTERED BY.")
+        raise _unsupported(target, f"{table.name} is bucketed.", "Write a table without CLUSTERED BY.")
     if table.provider in _FILE_FORMATS:
         kind = SinkKind.FILES
     elif table.provider == "jdbc":
@@ -229,7 +307,7 @@ def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         kind = SinkKind.KAFKA
     else:
         raise _unsupported(
-            body,
+            target,
             f"{table.name} is a table USING {table.provider or 'hive'}.",
             "Write a table USING parquet, orc, json, csv, avro, text, jdbc or kafka.",
         )
@@ -242,7 +320,7 @@ def _sink(body: Body, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         created=table.created,
         columns=table.columns,
         partition_columns=table.partition_columns,
-        key_columns=_key_columns(body, table),
+        key_columns=_key_columns(target, table),
         managed=table.managed,
         replaces_whole_table=not facts.get("static_partitions")
         and not (facts.get("dynamic") and table.partition_columns),
@@ -262,7 +340,7 @@ def _describe_system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> 
     return f"{database.server}, {database.table}", find_dialect(database.driver) is not None
 
 
-def _key_columns(body: Body, table: TableFacts) -> tuple[str, ...]:
+def _key_columns(target: Span, table: TableFacts) -> tuple[str, ...]:
     """Return the columns of the option `key.columns`, spelled as in the table. Raises StatementError."""
     option = table.option("key.columns")
     columns = {column.lower(): column for column in table.columns} | {column: column for column in table.columns}
@@ -271,23 +349,25 @@ def _key_columns(body: Body, table: TableFacts) -> tuple[str, ...]:
         column = columns.get(name) or columns.get(name.lower())
         if column is None:
             hint = f"The table's columns: {', '.join(table.columns)}."
-            raise _unsupported(body, f"{table.name} has no column {name}, which its option 'key.columns' names.", hint)
+            raise _unsupported(
+                target, f"{table.name} has no column {name}, which its option 'key.columns' names.", hint
+            )
         keys.append(column)
     return tuple(keys)
 
 
-def _unsupported(body: Body, message: str, hint: str) -> StatementError:
-    return StatementError("UNSUPPORTED_SINK", message, place=body.target, hint=hint)
+def _unsupported(target: Span, message: str, hint: str) -> StatementError:
+    return StatementError("UNSUPPORTED_SINK", message, place=target, hint=hint)
 
 
-def _check_own_sink(body: Body, facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink) -> None:
+def _check_own_sink(target: Span, facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink) -> None:
     if any(source.name.lower() == sink.table.lower() for source in sources):
         message = f"The job would read its own rows: {sink.table} is both its source and its sink."
     elif sink.kind is SinkKind.KAFKA and _reads_sink_topic(facts):
         message = f"The job would read its own rows: it also reads a table of {sink.system}."
     else:
         return
-    raise StatementError("UNSUPPORTED_QUERY", message, place=body.target, hint="Write another table.")
+    raise StatementError("UNSUPPORTED_QUERY", message, place=target, hint="Write another table.")
 
 
 def _reads_sink_topic(facts: dict[str, Any]) -> bool:
@@ -312,7 +392,7 @@ def _check_changes(body: Body, facts: dict[str, Any], sink: Sink) -> None:
     if sink.kind is SinkKind.FILES or not sink.key_columns:
         reason = "is a file table, whose rows cannot be updated" if sink.kind is SinkKind.FILES else "has no key"
         hint = "Write a table USING jdbc or kafka with the table option 'key.columns'."
-        raise _unsupported(body, f"AUTO CDC is not possible: {sink.table} {reason}.", hint)
+        raise _unsupported(body.target, f"AUTO CDC is not possible: {sink.table} {reason}.", hint)
     places = dict(zip((key.lower() for key in changes.keys), changes.key_places, strict=False))
     keys = [key.lower() for key in sink.key_columns]
     wrong = next((place for key, place in places.items() if key not in keys), changes.key_places[0])

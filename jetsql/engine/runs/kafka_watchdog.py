@@ -153,5 +153,5 @@ def _topics(analysis: Analysis) -> tuple[tuple[str, KafkaOperation], ...]:
     read = [
         (source.name, KafkaOperation.READ) for source in analysis.sources if source.format == "kafka" and source.created
     ]
-    written = [(analysis.sink.table, KafkaOperation.WRITE)] if analysis.sink.kind is SinkKind.KAFKA else []
+    written = [(sink.table, KafkaOperation.WRITE) for sink in analysis.sinks if sink.kind is SinkKind.KAFKA]
     return (*read, *written)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,8 +33,9 @@ from jetsql.engine.session.executors import list_members, watch_members
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.session.job_tables import create_table, is_empty, qualify
 from jetsql.engine.session.kafka_topics import check_topic
-from jetsql.engine.sinks import SinkContext, SinkWriter
+from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
+from jetsql.engine.sinks.branches import BranchedSink, branch_contexts
 from jetsql.engine.sinks.file_tables import PART_NAMES, StagedFiles
 from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
 from jetsql.engine.sinks.kafka.dead_letters import create_dead_letter_tables, with_dead_letters
@@ -157,6 +158,11 @@ class SparkEngine:
         if plan.trigger is not Trigger.REAL_TIME:  # `check_real_time` checks its sources
             self._check_sources(plan)
         create_dead_letter_tables(self._spark, self._catalog, plan)
+        for branch in plan.branches:
+            self._check_sink(branch)
+
+    def _check_sink(self, plan: Plan) -> None:
+        """Check the external system of a plan with one sink."""
         if plan.analysis.sink.kind is SinkKind.JDBC:
             check_jdbc_sink(self._spark, self._catalog, plan)
         elif plan.analysis.sink.kind is SinkKind.KAFKA:
@@ -223,7 +229,8 @@ class SparkEngine:
 
         accepts_functions: whether replaced functions are no reason to refuse the run.
         """
-        self._catalog.check_sink_exists(job.plan.analysis.sink)
+        for sink in job.plan.analysis.sinks:
+            self._catalog.check_sink_exists(sink)
         resolved = resolve_body(job.body, session, job.plan.analysis.session)
         _check_same_query(job, resolved, accepts_functions)
         lease = JobLease(self._checkpoints, job)
@@ -233,7 +240,7 @@ class SparkEngine:
         if is_topic_to_topic(job.plan.analysis):
             fill_offset_gap(self._files, checkpoint)
         progress = check_checkpoint(self._files, checkpoint, job)
-        writer = self._writer(job, session, report)
+        writer = self._writer(job, session, report, resolved.branches)
         writer.recover()
         return RunContext(job, session, resolved, writer, checkpoint, report, self._pins, lease, progress)
 
@@ -309,11 +316,14 @@ class SparkEngine:
 
     def _discard_staged_rows(self, job: Job, version: Version) -> None:
         """Delete the rows that a version of the job has staged in a table that the job no longer writes."""
-        old, new = version.plan.analysis.sink, job.plan.analysis.sink
+        kept = dict(enumerate(sink.table for sink in job.plan.analysis.sinks))
+        contexts = branch_contexts(self._sink_context(job.with_plan(version.plan), self._spark, _no_report))
         # In a database and at a broker, all versions of the job share staging tables and batch numbers. The current run
         # needs them, and drops leftovers of other runs.
-        if old.table != new.table and old.kind is SinkKind.FILES:
-            self._writer(job.with_plan(version.plan), self._spark, _no_report).discard()
+        for context in contexts:
+            old = context.job.plan.analysis.sink
+            if old.table != kept.get(context.number) and old.kind is SinkKind.FILES:
+                with_dead_letters(context, choose_sink(context)).discard()
 
     def sink_has_batch(self, job: Job) -> bool:
         progress = self._checkpoints.read_progress(job)
@@ -382,9 +392,14 @@ class SparkEngine:
 
         return listen
 
-    def _writer(self, job: Job, session: SparkSession, report: Report) -> SinkWriter:
+    def _writer(self, job: Job, session: SparkSession, report: Report, branches: Sequence[Any] = ()) -> SinkWriter:
+        """Return the sink of a job. branches: those of its resolved body, if a run writes batches to several sinks."""
+        context = self._sink_context(job, session, report)
+        return with_dead_letters(context, choose_sink(context, branches))
+
+    def _sink_context(self, job: Job, session: SparkSession, report: Report) -> SinkContext:
         run = RunId(job.id, job.run)
-        context = SinkContext(
+        return SinkContext(
             job=job,
             spark=session,
             catalog=self._catalog,
@@ -393,7 +408,6 @@ class SparkEngine:
             old_versions_seconds=self._settings.old_versions_seconds,
             notice=lambda message: report(SinkNotice(run, message)),
         )
-        return with_dead_letters(context, choose_sink(context))
 
 
 def _create_run(context: RunContext) -> Run:
@@ -408,9 +422,11 @@ def _spark(session: UserSession) -> SparkSession:
     return session
 
 
-def choose_sink(context: SinkContext) -> SinkWriter:
-    """Return the sink that provides the guarantee of a job's plan."""
+def choose_sink(context: SinkContext, branches: Sequence[Any] = ()) -> SinkWriter:
+    """Return the sink that provides the guarantee of a job's plan. branches: see `BranchedSink`"""
     plan = context.job.plan
+    if plan.analysis.more_sinks:
+        return BranchedSink(context, [_choose_branch(each) for each in branch_contexts(context)], branches)
     if plan.analysis.sink.kind is SinkKind.FILES and plan.overwrite:
         return PartitionOverwrite(context) if plan.analysis.sink.partition_columns else TableSnapshots(context)
     if plan.analysis.sink.kind is SinkKind.FILES and plan.guarantee is Guarantee.EXACTLY_ONCE:
@@ -420,6 +436,12 @@ def choose_sink(context: SinkContext) -> SinkWriter:
     if plan.analysis.sink.kind is SinkKind.KAFKA:
         return _choose_topic_sink(context)
     return PlainAppend(context)
+
+
+def _choose_branch(context: SinkContext) -> BatchWriter:
+    writer = choose_sink(context)
+    assert not isinstance(writer, StreamWriter), "the branches of a job are written in batches"
+    return writer
 
 
 def _choose_topic_sink(context: SinkContext) -> SinkWriter:

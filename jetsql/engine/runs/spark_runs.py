@@ -84,9 +84,11 @@ class RunContext:
 
     @property
     def paths(self) -> RunPaths:
-        sink = self.job.plan.analysis.sink
+        sinks = self.job.plan.analysis.sinks
         temporary = self.session.sparkContext.getConf().get("spark.local.dir", tempfile.gettempdir())
-        return RunPaths(sink.system or sink.table, sink.location, self.checkpoint, str(temporary))
+        names = ", ".join(dict.fromkeys(sink.system or sink.table for sink in sinks))
+        folder = sinks[0].location if len(sinks) == 1 else ""
+        return RunPaths(names, folder, self.checkpoint, str(temporary))
 
     def rows(self) -> DataFrame:
         """Return the rows of the query, in the format of the sink unless `batch_rows` has to complete them."""

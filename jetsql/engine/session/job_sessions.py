@@ -110,7 +110,7 @@ class JobSessions:
         captured = plan.analysis.session
         defaults = {**self.defaults(), **job_defaults, **(_POLLING_CONFS if tracks_asynchronously(plan) else {})}
         required = {**{name: defaults[name] for name in _STREAMING_CONFS}, **self._checkpoint_confs}
-        if plan.analysis.sink.kind is SinkKind.KAFKA:
+        if any(sink.kind is SinkKind.KAFKA for sink in plan.analysis.sinks):
             required |= _KAFKA_SINK_CONFS
         plan_confs = revealed(self._spark, plan.spark_confs)
         for key, value in {**defaults, **captured.confs, **plan_confs, **required}.items():

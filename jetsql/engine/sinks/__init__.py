@@ -37,6 +37,13 @@ class SinkContext:
     """The time for which replaced snapshots of a table are kept."""
     notice: Callable[[str], None]
     """Adds a message to the job's history."""
+    number: int = 0
+    """The number of the sink in the job, from 0."""
+
+    @property
+    def writer_id(self) -> str:
+        """Return the id under which the sink records its batches: each sink of a job has its own."""
+        return f"{self.job.id}-sink{self.number}" if self.number else self.job.id
 
 
 class TableSink(Protocol):

@@ -69,11 +69,11 @@ class StagedFiles:
     def __init__(self, context: SinkContext) -> None:
         self._context = context
         self._files = context.checkpoints.files
-        self._job = context.job.id
+        self._job = context.writer_id
         self._name = context.job.name
         self._sink = context.job.plan.analysis.sink
         self._batch_files = BatchFiles(context.single_file_bytes, context.job.plan.analysis.stateful)
-        self._manifests = Manifests(context.checkpoints.manifests_folder(self._job), self._files)
+        self._manifests = Manifests(context.checkpoints.manifests_folder(context.job.id, context.number), self._files)
 
     def recover(self) -> None:
         self._context.catalog.require_sink_table(self._sink)

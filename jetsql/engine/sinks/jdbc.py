@@ -190,10 +190,10 @@ class JdbcTransactions:
 
     @property
     def _prefix(self) -> str:
-        return f"jetsql_{self._job.id.replace('-', '')}_"
+        return f"jetsql_{self._context.writer_id.replace('-', '')}_"
 
     def _target(self, table: TableFacts) -> JdbcTarget:
-        return open_target(self._context.spark, table, self._job.plan, self._job.id)
+        return open_target(self._context.spark, table, self._job.plan, self._context.writer_id)
 
     def _explain_error(self, database: Database, error: JdbcError, batch: int) -> StatementError:
         dialect = find_dialect(database.driver)

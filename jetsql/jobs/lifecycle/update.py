@@ -219,7 +219,7 @@ def probe_failed(job: Job, event: TrialProbed) -> Step:
     cause = describe_cause(event.cause) if event.cause is not None else ""
     suspended = replace(job, status=Status.SUSPENDED, waiting_for_members=False)
     message = (
-        f"It is unknown whether the first batch of the new version is in {job.plan.analysis.sink.table}: {cause}"
+        f"It is unknown whether the first batch of the new version is in {job.plan.analysis.sink_names}: {cause}"
         " RESUME JOB starts the new version again."
     )
     return _change(suspended, "suspended by an error", message)

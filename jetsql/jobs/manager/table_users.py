@@ -39,8 +39,8 @@ def refuse_change(registry: JobRegistry, action: str, schema: str, table: str | 
 def _uses(job: Job, schema: str, table: str | None) -> Iterator[str]:
     """Return what the job does with the table, or with each table of the schema, as phrases."""
     analysis = job.plan.analysis
-    if _matches(analysis.sink.table, schema, table):
-        yield f"writes {'it' if table is not None else analysis.sink.table}"
+    written = dict.fromkeys(sink.table for sink in analysis.sinks)
+    yield from (f"writes {'it' if table is not None else name}" for name in written if _matches(name, schema, table))
     read = dict.fromkeys((*(source.name for source in analysis.sources), *analysis.tables_read_once))
     yield from (f"reads {'it' if table is not None else name}" for name in read if _matches(name, schema, table))
 

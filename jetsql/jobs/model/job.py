@@ -178,6 +178,25 @@ class Analysis:
     unstable_partitioning: str = field(default="", compare=False)
     """The part of the query that can put rows into other partitions when a batch is repeated; empty for none."""
     tables_read_once: tuple[str, ...] = ()  # of a batch job: the tables that it could read as streams, qualified
+    more_sinks: tuple[Sink, ...] = ()  # the sinks after the first, of a body with several INSERTs
+
+    @property
+    def sinks(self) -> tuple[Sink, ...]:
+        """Return all tables that the job writes, in the order of its body."""
+        return (self.sink, *self.more_sinks)
+
+    @property
+    def sink_names(self) -> str:
+        """Return the names of the sinks, separated by commas."""
+        return ", ".join(dict.fromkeys(sink.table for sink in self.sinks))
+
+    @property
+    def branches(self) -> tuple[Analysis, ...]:
+        """Return an analysis for each sink, as if it were the only one."""
+        if not self.more_sinks:
+            return (self,)
+        # A branch reads the rows that the query has returned, so it has no state.
+        return tuple(replace(self, sink=sink, more_sinks=(), stateful=False) for sink in self.sinks)
 
     @property
     def operator_texts(self) -> tuple[str, ...]:
@@ -216,6 +235,18 @@ class Plan:
     spark_confs: Mapping[str, str]  # the job's own `spark.*` options
     options: Mapping[str, str]  # canonical spelling, only those that the user set
     deletes: bool = False  # the last column of each row says whether the row deletes its key
+    more_upserts: tuple[bool, ...] = ()  # `upsert` for each sink after the first
+
+    @property
+    def branches(self) -> tuple[Plan, ...]:
+        """Return a plan for each sink, as if it were the only one."""
+        if not self.analysis.more_sinks:
+            return (self,)
+        upserts = (self.upsert, *self.more_upserts)
+        return tuple(
+            replace(self, analysis=analysis, upsert=upsert, more_upserts=())
+            for analysis, upsert in zip(self.analysis.branches, upserts, strict=True)
+        )
 
 
 @dataclass(frozen=True)

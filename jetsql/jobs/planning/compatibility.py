@@ -152,11 +152,23 @@ def _changes(old: Plan, new: Plan) -> Iterator[str]:
         if _key(before) == _key(now) and _is_recreated(before, now):
             source = f"the source {now.name} was recreated"
             yield f"{source}; its files are read, except those with the path of a file read before"
-    if old.analysis.sink.table != new.analysis.sink.table:
-        yield f"new rows are written to {new.analysis.sink.table}; the rows in {old.analysis.sink.table} stay"
+    yield from _sink_changes(old.analysis, new.analysis)
     partitions = new_partition_count(old, new)
     if partitions is not None:
         yield f"the state is repartitioned into {partitions} partitions"
+
+
+def _sink_changes(old: Analysis, new: Analysis) -> Iterator[str]:
+    before, now = (dict.fromkeys(sink.table for sink in analysis.sinks) for analysis in (old, new))
+    added, removed = (
+        [table for table in tables if table not in others] for tables, others in ((now, before), (before, now))
+    )
+    if added:
+        yield f"new rows are written to {', '.join(added)}" + (
+            f"; the rows in {', '.join(removed)} stay" * bool(removed)
+        )
+    elif removed:
+        yield f"no more rows are written to {', '.join(removed)}, whose rows stay"
 
 
 def _is_recreated(before: Source, now: Source) -> bool:

@@ -5,6 +5,7 @@ The weakest of sources and sink decides. The user can request less, never more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +18,8 @@ GUARANTEE_TEXTS: Final = {
     Guarantee.AT_LEAST_ONCE: "at least once",
     Guarantee.NONE: "none",
 }
+
+_ORDER: Final = (Guarantee.EXACTLY_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.NONE)
 
 _SINK_REASONS: Final = {
     SinkKind.FILES: "each batch is staged and moved into the table exactly once",
@@ -63,6 +66,23 @@ def choose_guarantee(analysis: Analysis, options: Options, target: Span | None) 
         raise _not_possible(message, "Use 'atLeastOnce', or use rate-micro-batch as source.", place)
     reason = f"the source {by_clock.name} generates rows by wall clock, so a repeated batch can have other rows"
     return _requested_or(Guarantee.AT_LEAST_ONCE, reason, requested)
+
+
+def choose_weakest(analysis: Analysis, options: Options, targets: Sequence[Span | None]) -> Delivery:
+    """Return the weakest guarantee of the job's sinks.
+
+    targets: the place of each sink's name. Raises as `choose_guarantee`.
+    """
+    branches = zip(analysis.branches, targets, strict=True)
+    deliveries = [choose_guarantee(branch, options, target) for branch, target in branches]
+    weakest = max((delivery.guarantee for delivery in deliveries), key=_ORDER.index)
+    reasons: dict[str, list[str]] = {}
+    for sink, delivery in zip(analysis.sinks, deliveries, strict=True):
+        if delivery.guarantee is weakest:
+            reasons.setdefault(delivery.reason, []).append(sink.table)
+    if len(reasons) == 1:
+        return Delivery(weakest, next(iter(reasons)))
+    return Delivery(weakest, "; ".join(f"{', '.join(tables)}: {reason}" for reason, tables in reasons.items()))
 
 
 def _first(analysis: Analysis, replay: Replay) -> Source | None:

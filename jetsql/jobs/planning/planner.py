@@ -6,11 +6,12 @@ run later.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Analysis, Plan, SinkKind, Trigger
-from jetsql.jobs.planning.guarantee import choose_guarantee
+from jetsql.jobs.planning.guarantee import choose_weakest
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import choose_mode
 from jetsql.jobs.planning.real_time_rules import DEFAULT_MILLIS, check_real_time
@@ -20,17 +21,26 @@ _INTERVAL_MILLIS: Final = 1_000
 _FILES_INTERVAL_MILLIS: Final = 10_000
 
 
-def make_plan(analysis: Analysis, options: Options, verb: Verb, target: Span | None) -> Plan:
+def make_plan(
+    analysis: Analysis,
+    options: Options,
+    verb: Verb,
+    target: Span | None,
+    branches: Sequence[tuple[Verb, Span | None]] = (),
+) -> Plan:
     """Return the plan of a job.
 
     target: the place of the sink's name in the statement, for errors that are not caused by an option.
+    branches: the verb and the place of the name for each sink of a body with several.
     Raises StatementError NO_OUTPUT_MODE, TRIGGER_NOT_POSSIBLE, GUARANTEE_NOT_POSSIBLE, SOURCE_NOT_REPLAYABLE,
     UNSUPPORTED_SINK, INVALID_OPTION_VALUE.
     """
     _check_trigger(analysis, options)
     if options.trigger is Trigger.REAL_TIME:
         check_real_time(analysis, options, verb, target)
-    delivery = choose_guarantee(analysis, options, target)
+    written = tuple(branches) or ((verb, target),)
+    delivery = choose_weakest(analysis, options, [place for _, place in written])
+    upserts = [_upserts(branch, *each) for branch, each in zip(analysis.branches, written, strict=True)]
     mode = choose_mode(analysis, options, verb, target)
     streaming = analysis.streaming
     return Plan(
@@ -40,7 +50,7 @@ def make_plan(analysis: Analysis, options: Options, verb: Verb, target: Span | N
         trigger=options.trigger,
         interval_millis=_interval(analysis, options),
         output_mode=mode,
-        upsert=verb is Verb.AUTO_CDC or (verb is Verb.SINK_INTO and _upserts(analysis, target)),
+        upsert=upserts[0],
         overwrite=verb is Verb.INSERT_OVERWRITE,
         restart_attempts=options.restart_attempts,
         suspend_on_failure=streaming if options.suspend_on_failure is None else options.suspend_on_failure,
@@ -52,6 +62,7 @@ def make_plan(analysis: Analysis, options: Options, verb: Verb, target: Span | N
         spark_confs=options.spark_confs,
         options=options.given,
         deletes=verb is Verb.AUTO_CDC,
+        more_upserts=tuple(upserts[1:]),
     )
 
 
@@ -60,7 +71,8 @@ def _interval(analysis: Analysis, options: Options) -> int:
         return options.snapshot_interval_millis
     if options.trigger is Trigger.REAL_TIME:
         return DEFAULT_MILLIS
-    return _FILES_INTERVAL_MILLIS if analysis.sink.kind is SinkKind.FILES else _INTERVAL_MILLIS
+    writes_files = any(sink.kind is SinkKind.FILES for sink in analysis.sinks)
+    return _FILES_INTERVAL_MILLIS if writes_files else _INTERVAL_MILLIS
 
 
 def _check_trigger(analysis: Analysis, options: Options) -> None:
@@ -73,8 +85,10 @@ def _check_trigger(analysis: Analysis, options: Options) -> None:
         )
 
 
-def _upserts(analysis: Analysis, target: Span | None) -> bool:
+def _upserts(analysis: Analysis, verb: Verb, target: Span | None) -> bool:
     sink = analysis.sink
+    if verb is not Verb.SINK_INTO:
+        return verb is Verb.AUTO_CDC
     if sink.key_columns and sink.kind is SinkKind.FILES:
         raise StatementError(
             "UNSUPPORTED_SINK",

@@ -28,6 +28,8 @@ def check_real_time(analysis: Analysis, options: Options, verb: Verb, target: Sp
     if other is not None:
         raise not_possible(f"requires Kafka sources; the format of {other.name} is {other.format}", place)
     sink = analysis.sink
+    if analysis.more_sinks:
+        raise not_possible(f"requires a job with one table; this one writes {len(analysis.sinks)}", place)
     if sink.kind is not SinkKind.KAFKA:
         raise not_possible(f"requires a Kafka sink; {sink.table} is a table USING {sink.provider}", place)
     lettered = next((source for source in analysis.sources if source.has_dead_letters), None)

@@ -156,7 +156,8 @@ def alter_options(manager: Manager, statement: AlterJobOptions) -> Table:
         _check_changeable(job, text)
     options = parse_options(statement.options, before=job.plan.options)
     check_confs(manager, options)
-    plan = make_plan(job.plan.analysis, options, job.body.verb, None)
+    branches = [(branch.verb, None) for branch in job.body.branches]
+    plan = make_plan(job.plan.analysis, options, job.body.verb, None, branches)
     _check_state_compatible(job, plan, options)
     if plan.trigger is Trigger.REAL_TIME and plan.trigger is not job.plan.trigger:
         check_real_time(manager, job.body, plan, options, job)

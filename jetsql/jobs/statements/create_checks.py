@@ -17,7 +17,9 @@ def make_statement_plan(
     """Return the plan of a statement. job: the one that it replaces. Raises as `Engine.analyse` and `make_plan`."""
     check_confs(manager, options)
     analysis = manager.engine.analyse(statement.body, session)
-    plan = make_plan(analysis, options, statement.body.verb, statement.body.target)
+    body = statement.body
+    branches = [(branch.verb, branch.target) for branch in body.branches]
+    plan = make_plan(analysis, options, body.verb, body.target, branches)
     if plan.trigger is Trigger.REAL_TIME:
         check_real_time(manager, statement.body, plan, options, job)
     return plan

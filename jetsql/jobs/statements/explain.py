@@ -56,7 +56,8 @@ def decisions(plan: Plan) -> Iterator[str]:
     yield f"Job:         {kind}"
     for source in plan.analysis.sources:
         yield f"Source:      {describe_source(source)}"
-    yield f"Sink:        {describe_sink(plan.analysis.sink)}; {describe_write(plan)}"
+    for branch in plan.branches:
+        yield f"Sink:        {describe_sink(branch.analysis.sink)}; {describe_write(branch)}"
     yield f"Delivery:    {GUARANTEE_TEXTS[plan.guarantee]}: {plan.guarantee_reason}"
     if plan.analysis.streaming:
         yield f"Trigger:     {describe_trigger(plan)}"

@@ -3,7 +3,7 @@
 Only the verb, the table and the beginning of the query are read; Spark receives the rest unchanged. The text before the
 body is replaced by blanks, so that the positions in Spark's errors are positions in the user's whole statement.
 
-`change_clauses` reads the clauses of AUTO CDC.
+`change_clauses` reads the clauses of AUTO CDC, and `branches` a body with several INSERTs.
 
 SINK INTO is JetSQL's own; Spark receives INSERT INTO, which is two characters longer. INSERT is written into the blanks
 before INTO, if necessary on the line before, so that everything from INTO on keeps its offset, line and column.
@@ -29,6 +29,7 @@ from jetsql.language.tokens import Kind, Token, blank, scan, tokens, top_level, 
 
 _EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query, or AUTO CDC INTO"
 _EXAMPLE: Final = "Write AS INSERT INTO table SELECT ..."
+_SEVERAL_TABLES: Final = "Write FROM source INSERT INTO table SELECT ... INSERT INTO other SELECT ..."
 # After these words a `:` begins a parameter; after any other operand it begins a path into a variant or JSON value.
 _NO_OPERAND: Final = frozenset(
     "ALL AND AS BETWEEN BY CASE DISTINCT DIV ELSE ESCAPE FROM HAVING ILIKE IN INTERVAL INTO JOIN LIKE LIMIT NOT OFFSET"
@@ -46,15 +47,14 @@ _BREAK: Final = re.compile(r"[\r\n]")
 _SUBSTITUTION: Final = re.compile(r"\$\{[^\s$][^\s}$]*\}")
 
 
-def read_body(text: str, start: int) -> Body:
-    """Return the INSERT that begins at the offset `start` of the statement `text`.
+def read_insert(text: str, start: int, found: Sequence[Token]) -> Body:
+    """Return the INSERT that begins at the offset `start` of the statement `text`. found: its tokens.
 
     Raises StatementError UNSUPPORTED_BODY, PARAMETER_IN_BODY or PARSE_SYNTAX_ERROR with the span of the wrong token.
     """
-    found = statement_tokens(text, start)
     at = _verb_index(found)
-    verb, table = _read_verb(found, at)
-    last = _read_table(found, table)
+    verb, table = read_verb(found, at)
+    last = read_table(found, table)
     clauses = read_clauses(found, last + 1) if verb is Verb.AUTO_CDC else None
     _refuse_variants(found, [index for index in top_level(found) if index > last])
     refuse_foreign_words(found)
@@ -99,7 +99,7 @@ def _verb_index(found: Sequence[Token]) -> int:
     return at
 
 
-def _read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
+def read_verb(found: Sequence[Token], at: int) -> tuple[Verb, int]:
     """Return the verb at the index `at`, and the index of the table's first token."""
     first = found[at].word
     if first == "AUTO" and _token(found, at + 1).word == "CDC":
@@ -132,7 +132,7 @@ def _names_table(found: Sequence[Token], index: int) -> bool:
     return token.kind is Kind.QUOTED or (bool(token.word) and token.word not in _QUERY | _CLAUSES)
 
 
-def _read_table(found: Sequence[Token], table: int) -> int:
+def read_table(found: Sequence[Token], table: int) -> int:
     """Return the index of the last token of the table's name, which begins at `table`."""
     if _token(found, table).word in ("DIRECTORY", "LOCAL") and _writes_directory(found, table):
         raise unsupported_body("A job cannot write to a directory, only to a table.", found[table].place, _LOCATION)
@@ -164,12 +164,11 @@ def _closing(found: Sequence[Token], opening: int) -> int:
 
 def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
     token, message, hint = found[at], f"{_EXPECTED}, {found_at(found, at)}.", _EXAMPLE
-    inserts = [index for index in top_level(found) if index > at and _is_insert(found, index)]
     if token.word == "FROM":
-        message = "A job's body begins with INSERT; its FROM follows the SELECT."
-        if len(inserts) > 1:
-            return _several(found[inserts[1]])
+        message = "The body of a job with one table begins with INSERT; its FROM follows the SELECT."
         hint = "Write INSERT INTO table SELECT ... FROM source."
+    elif token.word in ("BEGIN", "EXECUTE") and "STATEMENT" in (_token(found, at + 1).word, _token(found, at + 2).word):
+        message, hint = "STATEMENT SET is not a statement of JetSQL.", _SEVERAL_TABLES
     elif token.word == "CREATE":
         hint = "Write CREATE TABLE table AS SELECT ... for a new table."
     elif token.word in ("OPTIONS", "COMMENT"):
@@ -192,12 +191,20 @@ def _refuse_variants(found: Sequence[Token], rest: Sequence[int]) -> None:
     refuse_second_insert(found, rest)
 
 
+def refuse_second_job(found: Sequence[Token], inserts: Sequence[int]) -> None:
+    """Refuse a second CREATE JOB: the semicolon before it is missing. inserts: the indexes of the further INSERTs."""
+    for index in inserts:
+        second = _create_job_before(found, index)
+        if second is not None:
+            raise _second_job(second)
+
+
 def refuse_second_insert(found: Sequence[Token], rest: Sequence[int]) -> None:
     """Refuse an INSERT or SINK INTO at one of the indexes `rest`."""
+    refuse_second_job(found, [index for index in rest if is_insert(found, index)])
     for index in rest:
-        if _is_insert(found, index):
-            second = _create_job_before(found, index)
-            raise _several(found[index]) if second is None else _second_job(second)
+        if is_insert(found, index):
+            raise _several(found[index])
 
 
 def _begins_query(found: Sequence[Token], index: int) -> bool:
@@ -207,7 +214,8 @@ def _begins_query(found: Sequence[Token], index: int) -> bool:
     return found[index].word in _QUERY and not options
 
 
-def _is_insert(found: Sequence[Token], index: int) -> bool:
+def is_insert(found: Sequence[Token], index: int) -> bool:
+    """Return whether an INSERT or SINK INTO begins at the index."""
     return found[index].word in ("INSERT", "SINK") and _token(found, index + 1).word in ("INTO", "OVERWRITE")
 
 
@@ -229,9 +237,8 @@ def _second_job(create: Token) -> StatementError:
 
 
 def _several(second: Token) -> StatementError:
-    message = "A job writes to one table; this is a second INSERT."
-    hint = "Create a job for each table, and end each statement with a semicolon."
-    return unsupported_body(message, second.place, hint)
+    message = "This is a second INSERT; a job with several tables begins with FROM."
+    return unsupported_body(message, second.place, f"{_SEVERAL_TABLES} For two jobs, end each with a semicolon.")
 
 
 def refuse_parameters(found: Sequence[Token]) -> None:

@@ -159,9 +159,10 @@ class KafkaTransactions:
         self._sink = context.job.plan.analysis.sink
         self._streaming = context.job.plan.analysis.streaming
         self._files = context.checkpoints.files
-        self._manifests = PartitionManifests(context.checkpoints.parts_folder(context.job.id), self._files)
+        parts_folder = context.checkpoints.parts_folder(context.job.id, context.number)
+        self._manifests = PartitionManifests(parts_folder, self._files)
         self._cached_table: tuple[float, TableFacts | None] = (0.0, None)
-        self._staging = f"{context.checkpoints.parts_folder(context.job.id)}/rows"
+        self._staging = f"{parts_folder}/rows"
 
     def recover(self) -> None:
         self._context.catalog.require_sink_table(self._sink)
@@ -195,7 +196,7 @@ class KafkaTransactions:
 
     @cached_property
     def _topic(self) -> TransactionalTopic:
-        return open_topic(self._context.spark, self._table, self._job.id)
+        return open_topic(self._context.spark, self._table, self._context.writer_id)
 
     def has_batch(self, batch: int) -> bool:
         """Return whether a part of the batch is committed, so that the whole batch has to be committed.
@@ -229,7 +230,7 @@ class KafkaTransactions:
             return
         try:
             _java(spark).closeProducers(
-                spark._jsparkSession, _id_prefix(self._job.id), spark.sparkContext.defaultParallelism
+                spark._jsparkSession, _id_prefix(self._context.writer_id), spark.sparkContext.defaultParallelism
             )
         except (PySparkException, Py4JError) as error:  # Spark may be stopped concurrently
             _LOG.info(

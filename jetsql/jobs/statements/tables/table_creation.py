@@ -216,4 +216,5 @@ def _is_used(manager: Manager, name: str, job_id: str, table: str) -> bool:
 
 def _tables(job: Job) -> set[str]:
     versions = (job.version, job.pending_version, job.rollback_version)
-    return {name_key(version.plan.analysis.sink.table) for version in versions if version is not None}
+    plans = [version.plan for version in versions if version is not None]
+    return {name_key(sink.table) for plan in plans for sink in plan.analysis.sinks}

@@ -29,6 +29,19 @@ final class RowsInBatch {
     }
   }
 
+  /**
+   * Returns the kind of the first node of a body that needs more than one row of its stream, or
+   * null.
+   */
+  static String firstOther(LogicalPlan body) {
+    for (var node = body; !node.children().isEmpty(); ) {
+      var child = streamingChild(node);
+      if (child == null) return kind(node);
+      node = child;
+    }
+    return null;
+  }
+
   private static String kind(LogicalPlan node) {
     return node.getClass().getSimpleName();
   }

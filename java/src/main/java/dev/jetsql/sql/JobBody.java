@@ -10,7 +10,9 @@ import dev.jetsql.common.Sequences;
 import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.rewrites.BatchPart;
+import dev.jetsql.rewrites.Branches;
 import dev.jetsql.rewrites.RewrittenQuery;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -60,14 +62,14 @@ public final class JobBody {
   private final ObjectNode facts = Json.MAPPER.createObjectNode();
   private final Map<ExprId, Expression> definitions = new HashMap<>();
   private final Map<ExprId, Attribute> sourceColumns = new HashMap<>();
-  private final LogicalPlan command;
   private final LogicalPlan written;
   private final RewrittenQuery rewritten;
+  private final Branches branches;
 
   private JobBody(
       SparkSession session, LogicalPlan command, List<OutputMode> modes, boolean appliesChanges) {
-    this.command = command;
-    var query = readSink();
+    this.branches = null;
+    var query = readSink(command, facts);
     if (query != null && appliesChanges)
       facts.set("change_columns", Json.MAPPER.valueToTree(ChangeQuery.columns(query)));
     this.written = query != null && appliesChanges ? ChangeQuery.withDeleted(query) : query;
@@ -76,11 +78,43 @@ public final class JobBody {
   }
 
   private JobBody(SparkSession session, NewTable table, List<OutputMode> modes) {
-    this.command = null;
+    this.branches = null;
     this.written = table.query();
-    describeSink(Option.apply(table.table()));
+    describeSink(Option.apply(table.table()), facts);
     this.rewritten = RewrittenQuery.of(session, written, modes);
     readQuery(modes);
+  }
+
+  private JobBody(BranchedInsert insert, List<OutputMode> modes) {
+    var described = facts.putArray("branches");
+    var queries = new ArrayList<LogicalPlan>();
+    for (var each : insert.commands()) {
+      var query = readSink(each, described.addObject());
+      if (query != null) queries.add(query);
+    }
+    this.branches =
+        queries.size() == described.size() ? Branches.of(insert.source(), queries) : null;
+    this.written = branches == null ? null : branches.source();
+    this.rewritten = written == null ? null : RewrittenQuery.of(insert.session(), written, modes);
+    if (written == null) return;
+    for (int i = 0; i < queries.size(); i++) {
+      var facts = (ObjectNode) described.get(i);
+      facts.put("refused", Branches.refused(queries.get(i)));
+      nodes(queries.get(i)).forEach(node -> readVarying(node, facts));
+    }
+    var unstorable = branches.unstorable();
+    if (unstorable != null)
+      facts.put("unstorable", unstorable.name() + " " + typeText(unstorable.dataType()));
+    readQuery(modes);
+  }
+
+  /** Returns the body of several INSERTs. modes: see `analyze` */
+  public static JobBody of(BranchedInsert insert, String modes) {
+    return inSession(insert.session(), () -> new JobBody(insert, outputModes(modes)));
+  }
+
+  private static List<OutputMode> outputModes(String modes) {
+    return Arrays.stream(modes.split(",")).map(InternalOutputModes::apply).toList();
   }
 
   /**
@@ -92,8 +126,7 @@ public final class JobBody {
    * @param clauses the clauses of AUTO CDC, see `ChangeQuery`, or null for an INSERT
    */
   public static JobBody analyze(SparkSession session, String text, String modes, String clauses) {
-    var outputModes = Arrays.stream(modes.split(",")).map(InternalOutputModes::apply).toList();
-    return inSession(session, () -> resolve(session, text, outputModes, clauses));
+    return inSession(session, () -> resolve(session, text, outputModes(modes), clauses));
   }
 
   /** Runs an analysis of a job in a session. */
@@ -143,27 +176,32 @@ public final class JobBody {
     return rewritten == null ? null : rewritten.batchPart();
   }
 
+  /** Returns the queries of a body with several INSERTs; empty for any other body. */
+  public List<BatchPart> branchParts() {
+    return branches == null ? List.of() : branches.parts();
+  }
+
   /** Returns the facts as a JSON object. */
   public String facts() {
     return Json.write(facts);
   }
 
-  private LogicalPlan readSink() {
+  private static LogicalPlan readSink(LogicalPlan command, ObjectNode facts) {
     facts.put("command", command.getClass().getSimpleName());
     if (command instanceof InsertIntoHadoopFsRelationCommand insert) {
       facts.put("dynamic", insert.dynamicPartitionOverwrite());
       facts.put("static_partitions", insert.staticPartitions().size());
-      describeSink(insert.catalogTable());
+      describeSink(insert.catalogTable(), facts);
       return insert.query();
     }
     if (command instanceof InsertIntoDataSourceCommand insert) {
-      describeSink(insert.logicalRelation().catalogTable());
+      describeSink(insert.logicalRelation().catalogTable(), facts);
       return insert.query();
     }
     return null;
   }
 
-  private void describeSink(Option<CatalogTable> table) {
+  private static void describeSink(Option<CatalogTable> table, ObjectNode facts) {
     if (table.isDefined()) facts.set("sink", Tables.facts(table.get()));
   }
 
@@ -176,7 +214,8 @@ public final class JobBody {
     var views = facts.putArray("temporary_views");
     var variables = facts.putArray("variables");
     var functions = facts.putObject("functions");
-    var nodes = nodes(written);
+    var nodes = new ArrayList<>(nodes(written));
+    branchParts().forEach(part -> nodes.addAll(nodes(part.body())));
     for (var node : nodes) {
       readLeaf(node, sources, statics);
       if (node instanceof LogicalRelation relation && relation.catalogTable().isDefined())
@@ -302,14 +341,14 @@ public final class JobBody {
       if (keepsState(node)) stateful.add(describeOperator(node));
       else if (node instanceof Join) facts.put("joins", true);
     }
-    nodes.forEach(this::readVarying);
+    nodes.forEach(node -> readVarying(node, facts));
   }
 
   /**
    * Records what may change when Spark repeats a batch: "varying" is an expression that may return
    * other values, "spread" a node that may distribute the rows to other partitions.
    */
-  private void readVarying(LogicalPlan node) {
+  private static void readVarying(LogicalPlan node, ObjectNode facts) {
     var isHash =
         node instanceof RepartitionByExpression repartition && isHashPartitioned(repartition);
     var spreads = node instanceof RepartitionOperation || node instanceof RebalancePartitions;

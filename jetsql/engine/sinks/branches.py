@@ -1,0 +1,91 @@
+"""Several sinks of one job: the rows of a batch are stored once, and each branch writes its own part of them.
+
+Each sink has its own record of the written batches, under its own id (`SinkContext.writer_id`). After a crash the batch
+is repeated for all sinks, and those that have it skip it. The branches must then see the same rows as before, or a row
+could come into two tables or into none: tables that the source is joined with may have changed, and `rand()` returns
+other values. So the first attempt stores the rows in the job's folder, and a repeated batch reads them there.
+
+The batch's entry in Spark's offset log names the folder: another plan of a batch with this number has another entry.
+The entry's time is the current time in all branches, also of a repeated batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any, Final
+
+from pyspark.sql import DataFrame
+
+from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry
+from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows, encode_rows
+from jetsql.failpoints import failpoint
+
+_COMPLETE: Final = "_SUCCESS"
+
+
+def branch_contexts(context: SinkContext) -> tuple[SinkContext, ...]:
+    """Return the context of each sink of a job, as if it were the only one."""
+    return tuple(
+        replace(context, job=context.job.with_plan(plan), number=number)
+        for number, plan in enumerate(context.job.plan.branches)
+    )
+
+
+class BranchedSink:
+    """The sinks of one job, which write one after the other."""
+
+    def __init__(self, context: SinkContext, writers: Sequence[BatchWriter], parts: Sequence[Any]) -> None:
+        """Create the sink. parts: the BatchPart of each writer; empty for a sink that writes no batch."""
+        self._context = context
+        self._files = context.checkpoints.files
+        self._folder = context.checkpoints.rows_folder(context.job.id)
+        self._writers = writers
+        self._parts = parts
+
+    def recover(self) -> None:
+        for writer in self._writers:
+            writer.recover()
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        entry = self._read_entry(batch)
+        stored = self._store(rows, f"{batch:09d}-{sha256(entry.encode()).hexdigest()[:16]}")
+        millis = OffsetLogEntry.parse(entry).millis
+        counts = []
+        for part, writer in zip(self._parts, self._writers, strict=True):
+            selected = DataFrame(part.applyAt(stored._jdf, millis), stored.sparkSession)
+            counts.append(writer.write(encode_rows(selected, writer), batch))
+            failpoint("branch-written", self._context.job.name)
+        self._files.delete(self._folder)
+        return None if None in counts else sum(count or 0 for count in counts)
+
+    def has_batch(self, batch: int) -> bool:
+        """Return whether any sink has the batch: then the other sinks have to get it too."""
+        return any([writer.has_batch(batch) for writer in self._writers])  # a list, because each fences its producers
+
+    def discard(self) -> None:
+        for writer in self._writers:
+            writer.discard()
+
+    def close(self) -> None:
+        for writer in self._writers:
+            writer.close()
+
+    def _read_entry(self, batch: int) -> str:
+        job, checkpoints = self._context.job, self._context.checkpoints
+        return self._files.read(f"{checkpoints.spark_checkpoint(job.id, job.version.checkpoint)}/offsets/{batch}")
+
+    def _store(self, rows: DataFrame, name: str) -> DataFrame:
+        """Return the rows of a batch as its first attempt has read them. name: the name of their folder"""
+        folder = f"{self._folder}/{name}"
+        renamed = rows.toDF(*(f"c{number}" for number in range(len(rows.columns))))
+        if self._files.exists(f"{folder}/{_COMPLETE}"):
+            consume_rows(rows)
+        else:
+            self._files.delete(self._folder)
+            renamed.write.mode("overwrite").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "true").parquet(
+                folder
+            )
+            failpoint("rows-stored", self._context.job.name)
+        return rows.sparkSession.read.schema(renamed.schema).parquet(folder)
