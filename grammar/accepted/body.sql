@@ -32,3 +32,8 @@ CREATE JOB j AS AUTO CDC INTO a.t FROM STREAM s WITH ('x' = 'y') KEYS (id, `a b`
 SEQUENCE BY struct(ts, n) COLUMNS * EXCEPT (op, ts) STORED AS SCD TYPE 1;
 CREATE JOB j AS auto cdc into t from (SELECT keys (1) FROM STREAM s WHERE x) keys (id) sequence by n columns (id, name);
 CREATE JOB j AS AUTO CDC INTO keys FROM keys KEYS (keys) SEQUENCE BY sequence COLUMNS *;
+CREATE JOB j AS FROM STREAM s INSERT INTO t SELECT a WHERE b IS DISTINCT FROM 1 INSERT INTO TABLE c.u (x) SELECT b;
+CREATE JOB j AS
+FROM (SELECT * FROM STREAM s JOIN r ON s.a = r.a) AS q
+SINK INTO t SELECT q.a
+SINK INTO u SELECT e LATERAL VIEW explode(q.b) AS e;

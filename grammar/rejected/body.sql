@@ -20,10 +20,31 @@ CREATE JOB j AS DELETE FROM t
 -- error: UNSUPPORTED_BODY at 1:16: FROM follows the SELECT
 CREATE JOB j AS FROM s INSERT INTO t SELECT a
 
--- error: UNSUPPORTED_BODY at 1:46: A job writes to one table
-CREATE JOB j AS FROM s INSERT INTO t SELECT a INSERT INTO u SELECT b
+-- error: UNSUPPORTED_BODY at 1:46: INSERT OVERWRITE is not possible
+CREATE JOB j AS FROM s INSERT INTO t SELECT a INSERT OVERWRITE u SELECT b
 
--- error: UNSUPPORTED_BODY at 1:39: Create a job for each table
+-- error: UNSUPPORTED_BODY at 1:46: no FROM of its own
+CREATE JOB j AS FROM s INSERT INTO t SELECT a FROM r INSERT INTO u SELECT b
+
+-- error: UNSUPPORTED_BODY at 1:37: REPLACE WHERE is not supported
+CREATE JOB j AS FROM s INSERT INTO t REPLACE WHERE a = 1 SELECT a INSERT INTO u SELECT b
+
+-- error: UNSUPPORTED_BODY at 1:69: AUTO CDC is not possible
+CREATE JOB j AS FROM s INSERT INTO t SELECT a INSERT INTO u SELECT b AUTO CDC INTO v
+
+-- error: UNSUPPORTED_BODY at 1:16: WITH is not possible before a FROM
+CREATE JOB j AS WITH r AS (SELECT 1) FROM r INSERT INTO t SELECT a INSERT INTO u SELECT b
+
+-- error: UNSUPPORTED_BODY at 1:35: cannot write to a directory
+CREATE JOB j AS FROM s INSERT INTO LOCAL DIRECTORY '/tmp/x' SELECT a INSERT INTO u SELECT b
+
+-- error: UNSUPPORTED_BODY at 1:46: inside the body of another one
+CREATE JOB j AS FROM s INSERT INTO t SELECT a CREATE JOB k AS INSERT INTO u SELECT b
+
+-- error: UNSUPPORTED_BODY at 1:16: STATEMENT SET is not a statement of JetSQL
+CREATE JOB j AS EXECUTE STATEMENT SET BEGIN INSERT INTO t SELECT a
+
+-- error: UNSUPPORTED_BODY at 1:39: a job with several tables begins with FROM
 CREATE JOB j AS INSERT INTO t SELECT a INSERT INTO u SELECT b
 
 -- error: UNSUPPORTED_BODY at 1:30: REPLACE WHERE is not supported
@@ -38,7 +59,7 @@ CREATE JOB j AS CREATE VIEW v AS SELECT 1
 -- error: UNSUPPORTED_BODY at 1:28: a table's name
 CREATE JOB j AS CREATE TABLE
 
--- error: UNSUPPORTED_BODY at 1:43: Create a job for each table
+-- error: UNSUPPORTED_BODY at 1:43: For two jobs, end each with a semicolon
 CREATE JOB j AS CREATE TABLE t AS SELECT a INSERT INTO u SELECT b
 
 -- error: UNSUPPORTED_BODY at 1:43: inside the body of another one
@@ -135,10 +156,10 @@ CREATE JOB j AS UPSERT INTO t SELECT 1
 -- error: UNSUPPORTED_BODY at 1:16: Did you mean SINK?
 CREATE JOB j AS SNK INTO t SELECT 1
 
--- error: UNSUPPORTED_BODY at 1:39: Create a job for each table
+-- error: UNSUPPORTED_BODY at 1:39: For two jobs, end each with a semicolon
 CREATE JOB j AS INSERT INTO t SELECT a INSERT OVERWRITE u SELECT b
 
--- error: UNSUPPORTED_BODY at 1:39: Create a job for each table
+-- error: UNSUPPORTED_BODY at 1:39: For two jobs, end each with a semicolon
 CREATE JOB j AS INSERT INTO t SELECT a SINK INTO u SELECT b
 
 -- error: UNSUPPORTED_BODY at 1:16: Did you mean WITH?

@@ -275,7 +275,20 @@ REWRITTEN_KINDS: Final = (
         exactly(_remainders),
     ),
 )
+# By chance a row goes into one table or the other, so a repeated batch must not decide again.
+_SPLIT = f"FROM (SELECT id, rand() AS chance FROM {_SOURCE})"
 JDBC_KINDS: Final = (
+    Kind(
+        "split",
+        "two tables: files, JDBC",
+        "(SELECT id FROM split UNION ALL SELECT id FROM j_split)",
+        "id",
+        _job(
+            "split",
+            f"{_SPLIT} INSERT INTO split SELECT id WHERE chance < 0.5 INSERT INTO j_split SELECT id WHERE chance >= 0.5",
+        ),
+        exactly(_ids),
+    ),
     Kind(
         "j_copy",
         "JDBC insert",
@@ -410,6 +423,20 @@ KAFKA_KINDS: Final = (
         topic=True,
         fed=True,
     ),
+    Kind(
+        "k_split",
+        "three tables: files, topic, JDBC",
+        "(SELECT id FROM split UNION ALL SELECT id FROM j_split"
+        " UNION ALL SELECT CAST(CAST(value AS STRING) AS BIGINT) FROM k_split)",
+        "id",
+        _job(
+            "k_split",
+            f"{_SPLIT} INSERT INTO split SELECT id WHERE chance < 0.3"
+            f" INSERT INTO k_split (key, value) SELECT {_message('id')} WHERE chance BETWEEN 0.3 AND 0.6"
+            " INSERT INTO j_split SELECT id WHERE chance > 0.6",
+        ),
+        exactly(_ids),
+    ),
     # Numbers of more than one digit don't fit the table that it reads.
     Kind(
         "k_fitting",
@@ -461,6 +488,8 @@ CREATE TABLE IF NOT EXISTS least (start TIMESTAMP, n BIGINT, total BIGINT) USING
 CREATE TABLE IF NOT EXISTS now (id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS renewed (id BIGINT, life BIGINT, digit BIGINT) USING parquet PARTITIONED BY (digit);
 CREATE TABLE IF NOT EXISTS once (id BIGINT, life BIGINT, digit BIGINT) USING parquet PARTITIONED BY (digit);
+CREATE TABLE IF NOT EXISTS split (id BIGINT) USING parquet;
+CREATE TABLE IF NOT EXISTS j_split {_JDBC}, dbtable 'crash.split');
 CREATE TABLE IF NOT EXISTS j_copy {_JDBC}, dbtable 'crash.copy');
 CREATE TABLE IF NOT EXISTS j_minutes {_JDBC}, dbtable 'crash.minutes');
 CREATE TABLE IF NOT EXISTS j_digits {_JDBC}, dbtable 'crash.digits', 'key.columns' 'digit');
@@ -471,6 +500,7 @@ CREATE TABLE IF NOT EXISTS j_least {_JDBC}, dbtable 'crash.least')
 SERVER_TABLES: Final = """
 CREATE SCHEMA crash;
 CREATE TABLE crash.copy (id bigint);
+CREATE TABLE crash.split (id bigint);
 CREATE TABLE crash.minutes (start timestamptz, n bigint, total bigint);
 CREATE TABLE crash.digits (digit bigint PRIMARY KEY, n bigint, total bigint);
 CREATE TABLE crash.changes (digit bigint PRIMARY KEY, id bigint);

@@ -134,7 +134,7 @@ SINKS: Final = Scenario(
                 *("staged:copy@2", "manifest-written:parts@2", "sink-written:minutes@2", "result-staged:digits@2"),
                 *("sink-written:paired@2", "sink-written:least@2", "jdbc-prepared:j_copy@2", "jdbc-staged:j_digits@2"),
                 *("jdbc-committed:j_minutes@2", "sink-written:j_whole@2", "sink-written:j_least@2"),
-                "jdbc-staged:j_changes@2",
+                *("jdbc-staged:j_changes@2", "rows-stored:split@2"),
                 "storing-submitted:renewed",
             ),
             (*_make((*FILE_KINDS, *JDBC_KINDS)), _renew(1)),
@@ -146,7 +146,7 @@ SINKS: Final = Scenario(
                 *("file-moved:copy", "file-moved:parts@4", "manifest-written:minutes", "table-moved:digits"),
                 *("staged:paired", "sink-written:chained", "run-started:copy_too", "jdbc-committed:j_copy"),
                 *("jdbc-staged:j_minutes", "sink-written:j_digits", "jdbc-committed:j_whole"),
-                "jdbc-committed:j_changes",
+                *("jdbc-committed:j_changes", "branch-written:split"),
                 # Not where an older life is dropped: that one's first trigger may still come in.
                 "storing-first-trigger:renewed",
             ),
@@ -159,6 +159,7 @@ SINKS: Final = Scenario(
                 *("manifest-written:copy", "files-moved:parts", "file-moved:minutes", "sink-written:digits"),
                 *("manifest-written:chained", "run-starting:copy_too", "sink-written:j_copy", "sink-written:j_minutes"),
                 *("jdbc-prepared:j_digits", "jdbc-staged:j_whole", "sink-written:j_changes"),
+                "jdbc-committed:split",
                 "stored-submitted:renewed",
             ),
             (_DROP, _renew(3)),
@@ -294,6 +295,7 @@ TOPICS: Final = Scenario(
             (
                 *("parts-listed:k_numbers@2", "kafka-begun:k_minutes", "kafka-marked:k_digits@2"),
                 *("sink-written:parts@2", "dead-letters-written:k_fitting"),
+                "branch-written:k_split@3",
             ),
             _make(_TOPICS),
             files=3,
@@ -302,6 +304,7 @@ TOPICS: Final = Scenario(
             (
                 *("kafka-committed:k_numbers", "kafka-sent:k_copy", "kafka-open:k_both", "kafka-marked:k_minutes"),
                 *("kafka-committed:k_digits", "file-moved:k_fitting"),
+                "branch-written:k_split@2",
             ),
             files=2,
         ),
@@ -309,6 +312,7 @@ TOPICS: Final = Scenario(
             (
                 *("kafka-marked:k_numbers", "kafka-committed:k_copy", "kafka-committed:k_both"),
                 *("sink-written:k_minutes", "kafka-begin:k_digits"),
+                "kafka-committed:k_split",
             ),
             files=2,
         ),
@@ -334,12 +338,20 @@ TOPICS: Final = Scenario(
 
 # One job into each kind of sink, each killed once in the middle of a batch. `make test` runs this scenario alone.
 _EACH = tuple(
-    kind for kind in (*FILE_KINDS, *JDBC_KINDS, *KAFKA_KINDS) if kind.name in ("parts", "now", "j_copy", "k_numbers")
+    kind
+    for kind in (*FILE_KINDS, *JDBC_KINDS, *KAFKA_KINDS)
+    if kind.name in ("parts", "now", "j_copy", "k_numbers", "split")
 )
 EACH_SINK: Final = Scenario(
     "each-sink",
     _EACH,
-    (Round(("file-moved:parts@4", "jdbc-committed:j_copy", "kafka-committed:k_numbers"), _make(_EACH), files=3),),
+    (
+        Round(
+            ("file-moved:parts@4", "jdbc-committed:j_copy", "kafka-committed:k_numbers", "branch-written:split"),
+            _make(_EACH),
+            files=3,
+        ),
+    ),
     polled=("parts",),
     java_dies=False,
     slots=6,

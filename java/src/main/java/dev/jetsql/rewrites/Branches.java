@@ -60,7 +60,9 @@ public record Branches(LogicalPlan source, List<BatchPart> parts) {
   private static BatchPart part(LogicalPlan query, List<Attribute> columns) {
     var rows = relation(columns);
     var body = Plans.transformStreams(query, node -> node instanceof LocalRelation ? rows : node);
-    return new BatchPart(body, rows, "");
+    // Spark keeps the stand-in if it is equal to the new relation, and a part needs the very node.
+    var used = Plans.list(body.collectLeaves()).stream().filter(LogicalPlan::isStreaming);
+    return new BatchPart(body, used.findFirst().orElseThrow(), "");
   }
 
   private static LocalRelation relation(List<Attribute> columns) {
