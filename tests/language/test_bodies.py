@@ -8,6 +8,7 @@ from hypothesis import strategies as some
 
 from jetsql.errors import Span, StatementError
 from jetsql.language import find_function, find_name, parse
+from jetsql.language.body.branches import SOURCE_NAME, branch_text, source_text
 from jetsql.language.statement import Body, CreateJob, Verb
 from tests.support.golden_reports import raises
 from tests.support.hypothesis_profiles import examples
@@ -212,3 +213,50 @@ def test_functions_are_found_where_they_are_called() -> None:
     assert find_function(TEXT, "COUNT") == Span(TEXT.index("count"), TEXT.index("count") + 5)
     assert find_function("SELECT f, db.f (1)", "f") == Span(13, 14)
     assert find_function(TEXT, "orders") is None
+
+
+# --- several tables --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE JOB j AS FROM STREAM s INSERT INTO a SELECT x INSERT INTO b SELECT y WHERE z IS DISTINCT FROM 1",
+        "CREATE JOB j AS\nFROM s\nSINK INTO a\nSELECT x\nSINK INTO b\nSELECT y",
+        "CREATE JOB j AS FROM s SINK /* one */ INTO a SELECT x\r\n-- INSERT INTO c\r\nINSERT INTO TABLE b SELECT 'INTO'",
+        "CREATE JOB j AS FROM (SELECT 1\nINTERSECT SELECT 1) q INSERT INTO a SELECT q.x INSERT INTO b SELECT q.y",
+    ],
+)
+def test_the_parts_of_several_inserts_keep_their_places(text: str) -> None:
+    found = body(text)
+    assert [text[branch.target.start : branch.target.stop] for branch in found.branches] == ["a", "b"]
+    assert source_text(found).endswith(" SELECT *")
+    start = found.branches[0].place.start
+    assert source_text(found)[found.place.start : start] == text[found.place.start : start]
+    for branch in found.branches:
+        part = branch_text(found, branch)
+        assert len(part) == branch.place.stop
+        assert part[branch.into :] == text[branch.into : branch.place.stop]
+        assert part[: branch.into].split() == ["FROM", SOURCE_NAME, "INSERT"]
+        assert [at for at, sign in enumerate(part) if sign == "\n"] == [
+            at for at, sign in enumerate(text[: branch.place.stop]) if sign == "\n"
+        ]
+
+
+def test_several_inserts_with_each_word_on_a_line_keep_their_lines() -> None:
+    text = "CREATE JOB j AS FROM s SINK INTO a SELECT x SINK INTO b SELECT y".replace(" ", "\n")
+    found = body(text)
+    for branch in found.branches:
+        part = branch_text(found, branch)
+        assert part.split("INTO")[0].split() == ["FROM", SOURCE_NAME, "INSERT"]
+        assert part.count("\n") == text[: branch.place.stop].count("\n")
+
+
+def test_the_verb_of_several_inserts() -> None:
+    both = body("CREATE JOB j AS FROM s SINK INTO a SELECT x SINK INTO b SELECT y")
+    assert both.verb is Verb.SINK_INTO
+    one = body("CREATE JOB j AS FROM s SINK INTO a SELECT x INSERT INTO b SELECT y")
+    assert (one.verb, [branch.verb for branch in one.branches]) == (
+        Verb.INSERT_INTO,
+        [Verb.SINK_INTO, Verb.INSERT_INTO],
+    )

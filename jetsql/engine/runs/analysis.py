@@ -129,7 +129,8 @@ def _analyze(body: Body, spark: SparkSession) -> Any:
         insert = classes.BranchedInsert.ofSource(session, source_text(body))
         for branch in body.branches:
             target = branch.target
-            insert.add(branch_text(body, branch), SOURCE_NAME)
+            text = body.spark_text
+            insert.add(branch_text(body, branch), SOURCE_NAME, target.line(text), target.column(text))
         return classes.JobBody.of(insert, modes)
     except (PySparkException, Py4JError) as error:
         raise _explain_extra_columns(body, error) or _explain_database_error(target, error) or error from None

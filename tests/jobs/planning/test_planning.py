@@ -8,6 +8,7 @@ import pytest
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Analysis, Guarantee, OutputMode, Plan, Replay, SinkKind, Trigger
+from jetsql.jobs.planning.compatibility import compare_plans
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
@@ -284,3 +285,66 @@ def test_auto_cdc_updates_and_deletes_rows() -> None:
 def test_rows_of_file_tables_cannot_be_updated() -> None:
     error = refused(analysis(sink=sink(key_columns=("id",))), Verb.SINK_INTO)
     assert (error.condition, error.place) == ("JETSQL.UNSUPPORTED_SINK", TARGET)
+
+
+FILES = analysis().sink
+MIXED = analysis(sink=FILES, more_sinks=(KEYED, KAFKA))
+BRANCHES = ((Verb.INSERT_INTO, Span(10, 11)), (Verb.SINK_INTO, Span(20, 21)), (Verb.INSERT_INTO, Span(30, 31)))
+
+
+def branched(of: Analysis = MIXED, **options: str) -> Plan:
+    typed = parse_options(option(key, value) for key, value in options.items())
+    return make_plan(of, typed, Verb.INSERT_INTO, BRANCHES[0][1], BRANCHES)
+
+
+def test_a_job_with_several_tables_has_a_plan_for_each() -> None:
+    made = branched()
+    assert (made.guarantee, made.interval_millis, made.output_mode) == (
+        Guarantee.EXACTLY_ONCE, 10_000, OutputMode.APPEND,
+    )  # fmt: skip
+    assert [each.analysis.sinks for each in made.branches] == [(FILES,), (KEYED,), (KAFKA,)]
+    assert [(each.upsert, each.more_upserts) for each in made.branches] == [(False, ()), (True, ()), (False, ())]
+    assert all(table in made.guarantee_reason for table in (FILES.table, KEYED.table, KAFKA.table))
+    same = branched(analysis(more_sinks=(FILES, FILES)))
+    assert same.guarantee_reason == plan().guarantee_reason
+    assert plan().branches == (plan(),)
+
+
+def test_the_weakest_table_decides_the_guarantee_of_all() -> None:
+    weak = replace(JDBC, system="Derby", transactional=False)
+    made = branched(analysis(more_sinks=(weak, KAFKA)))
+    assert made.guarantee is Guarantee.AT_LEAST_ONCE
+    assert made.guarantee_reason.startswith("Derby cannot store")
+    with raises(StatementError) as caught:
+        branched(analysis(more_sinks=(weak, KAFKA)), processingGuarantee="exactlyOnce")
+    assert weak.table in caught.value.message
+    assert branched(analysis(unstable_partitioning="rand()", more_sinks=(JDBC, KAFKA))).guarantee is (
+        Guarantee.AT_LEAST_ONCE
+    )
+
+
+def test_a_branch_into_a_file_table_with_keys_is_refused_at_its_table() -> None:
+    keyed_files = replace(FILES, key_columns=("id",))
+    with raises(StatementError) as caught:
+        branched(analysis(more_sinks=(keyed_files, KAFKA)))
+    assert (caught.value.condition, caught.value.place) == ("JETSQL.UNSUPPORTED_SINK", BRANCHES[1][1])
+
+
+def test_several_tables_are_written_in_batches() -> None:
+    topics = replace(LIVE, more_sinks=(KAFKA, KAFKA), batch_part="the rows of each batch")
+    assert not any(map(tracks_asynchronously, branched(topics, processingGuarantee="atLeastOnce").branches))
+    with raises(StatementError) as caught:
+        branched(topics, trigger="realTime")
+    assert "requires a job with one table; this one writes 3" in caught.value.message
+
+
+def test_a_new_version_may_write_other_tables() -> None:
+    both, one, other = branched(analysis(more_sinks=(KEYED, KAFKA))), plan(), plan(analysis(sink=JDBC))
+    assert compare_plans(one, both).reasons == compare_plans(both, one).reasons == ()
+    assert compare_plans(one, both).changes == (f"new rows are written to {KEYED.table}, {KAFKA.table}",)
+    assert compare_plans(both, one).changes == (
+        f"no more rows are written to {KEYED.table}, {KAFKA.table}, whose rows stay",
+    )
+    assert compare_plans(one, other).changes == (
+        f"new rows are written to {JDBC.table}; the rows in {FILES.table} stay",
+    )

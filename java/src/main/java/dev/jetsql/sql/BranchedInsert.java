@@ -5,9 +5,11 @@ import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.rewrites.Branches;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.Option;
 
@@ -38,18 +40,44 @@ public final class BranchedInsert {
    * Resolves the INSERT of a branch. Throws Spark's errors, with positions in `text`.
    *
    * @param text an INSERT that reads from `name`, which stands for the source
+   * @param line the line of the table in `text`, from 1, for errors without a position
+   * @param column its column, from 0
    */
-  public void add(String text, String name) {
+  public void add(String text, String name, int line, int column) {
     commands.add(
         JobBody.inSession(
             session,
-            () ->
-                analyze(
-                    session,
-                    parse(session, text)
-                        .transformDown(
-                            PartialFunctions.<LogicalPlan, LogicalPlan>of(
-                                node -> isNamed(node, name), node -> standIn)))));
+            () -> {
+              var parsed =
+                  parse(session, text)
+                      .transformDown(
+                          PartialFunctions.<LogicalPlan, LogicalPlan>of(
+                              node -> isNamed(node, name), node -> standIn));
+              try {
+                return analyze(session, parsed);
+              } catch (Exception e) {
+                throw Exceptions.raise(withPosition(e, line, column));
+              }
+            }));
+  }
+
+  /** Returns the error with the position of its branch: Spark does not say which table it means. */
+  private static Exception withPosition(Exception error, int line, int column) {
+    if (!(error instanceof AnalysisException analysis)
+        || analysis.line().isDefined()
+        || analysis.getQueryContext().length > 0) return error;
+    return analysis.withPosition(
+        new Origin(
+            Option.apply(line),
+            Option.apply(column),
+            Option.empty(),
+            Option.empty(),
+            Option.empty(),
+            Option.empty(),
+            Option.empty(),
+            Option.empty(),
+            Option.empty(),
+            Option.empty()));
   }
 
   private static boolean isNamed(LogicalPlan node, String name) {
