@@ -180,7 +180,8 @@ def _job_findings(job: Job, root: Path, places: Places) -> Iterator[Finding]:
         return  # it starts from scratch
     if job.version.first_trigger_done:
         yield from check_checkpoint(_job_checkpoint(job, spark))
-    yield from check_manifests(job, folder / "manifests", newest_commit(spark), places)
+    for manifests in (folder / "manifests", *sorted(folder.glob("manifests-*"))):
+        yield from check_manifests(job, manifests, newest_commit(spark), places)
 
 
 def _job_checkpoint(job: Job, folder: Path) -> Checkpoint:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.language import statement as st
-from jetsql.language.body.branches import read_body
 from jetsql.language.body.new_table import TableStart, is_new_table, read_new_table, read_table_body
+from jetsql.language.body.several_inserts import read_body
 from jetsql.language.tokens import Kind, tokens, unquote
 
 if TYPE_CHECKING:

@@ -71,7 +71,7 @@ class Body:
     In `spark_text`, the text before the body is blank and SINK INTO is INSERT INTO. It has the length and line breaks
     of the user's statement up to the end of the body, so positions in Spark's errors fit the user's statement. For AUTO
     CDC it is an INSERT of the source's rows, followed by SELECT *, and without the clauses after the source. A body
-    with branches is there as it was written; `language.body.branches` returns the texts of its parts.
+    with branches is there as it was written; `language.body.several_inserts` returns the texts of its parts.
     """
 
     verb: Verb  # of a body with branches: SINK INTO if it is the verb of all, otherwise INSERT INTO

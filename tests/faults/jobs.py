@@ -285,7 +285,8 @@ JDBC_KINDS: Final = (
         "id",
         _job(
             "split",
-            f"{_SPLIT} INSERT INTO split SELECT id WHERE chance < 0.5 INSERT INTO j_split SELECT id WHERE chance >= 0.5",
+            f"{_SPLIT} INSERT INTO split SELECT id WHERE chance < 0.5"
+            " INSERT INTO j_split SELECT id WHERE chance >= 0.5",
         ),
         exactly(_ids),
     ),

@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 
 from jetsql.errors import Span, StatementError
 from jetsql.language import find_function, find_name, parse
-from jetsql.language.body.branches import SOURCE_NAME, branch_text, source_text
+from jetsql.language.body.several_inserts import SOURCE_NAME, branch_text, source_text
 from jetsql.language.statement import Body, CreateJob, Verb
 from tests.support.golden_reports import raises
 from tests.support.hypothesis_profiles import examples
@@ -223,7 +223,7 @@ def test_functions_are_found_where_they_are_called() -> None:
     [
         "CREATE JOB j AS FROM STREAM s INSERT INTO a SELECT x INSERT INTO b SELECT y WHERE z IS DISTINCT FROM 1",
         "CREATE JOB j AS\nFROM s\nSINK INTO a\nSELECT x\nSINK INTO b\nSELECT y",
-        "CREATE JOB j AS FROM s SINK /* one */ INTO a SELECT x\r\n-- INSERT INTO c\r\nINSERT INTO TABLE b SELECT 'INTO'",
+        "CREATE JOB j AS FROM s SINK /* one */ INTO a SELECT x\r\n-- INTO c\r\nINSERT INTO TABLE b SELECT 'INTO'",
         "CREATE JOB j AS FROM (SELECT 1\nINTERSECT SELECT 1) q INSERT INTO a SELECT q.x INSERT INTO b SELECT q.y",
     ],
 )

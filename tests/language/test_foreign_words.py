@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jetsql.errors import StatementError
-from jetsql.language.body.branches import read_body
+from jetsql.language.body.several_inserts import read_body
 from tests.support.golden_reports import raises
 
 

@@ -7,6 +7,7 @@ positions in the whole statement.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from jetsql.engine.errors.run_failures import strip_message
 from jetsql.engine.jdbc.jdbc_databases import Database, explain_read_error, find_jdbc_error
 from jetsql.engine.jdbc.jdbc_dialects import find_dialect
 from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.runs.branch_checks import check_branches
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.engine.sinks.preflight import check_jdbc_table
@@ -36,8 +38,8 @@ from jetsql.jobs.model.job import (
 )
 from jetsql.jobs.planning.output_mode import MODES
 from jetsql.language import find_function, find_name
-from jetsql.language.body.branches import SOURCE_NAME, branch_text, source_text
 from jetsql.language.body.change_clauses import clause_texts
+from jetsql.language.body.several_inserts import SOURCE_NAME, branch_text, source_text
 from jetsql.language.statement import Body
 from jetsql.language.tokens import Kind, tokens, unquote
 
@@ -52,18 +54,6 @@ _SOURCE_FORMATS = {
 _REPLAY = {"rate": Replay.BY_CLOCK, "socket": Replay.NO}
 _ENDLESS = frozenset({"rate", "rate-micro-batch"})
 _EXTRA_COLUMNS = "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS"
-_BRANCHES = "the query of each table runs over the rows of each batch"
-_OPERATIONS = {
-    "Aggregate": "An aggregate",
-    "Distinct": "DISTINCT",
-    "Window": "A window function",
-    "GlobalLimit": "LIMIT",
-    "LocalLimit": "LIMIT",
-    "Offset": "OFFSET",
-    "Sort": "ORDER BY",
-}
-"""The operations of a query by the class of their node in Spark's plan."""
-
 _RATE_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger", "maxoffsetspertrigger"})
 
 
@@ -97,7 +87,7 @@ def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> 
     described = facts.get("branches", [facts])
     sinks = tuple(_sink(target, spark, each) for target, each in zip(targets, described, strict=True))
     _check_temporary(body, spark, facts)
-    _check_branches(body, facts)
+    check_branches(body, facts)
     sources = tuple(_source(entry) for entry in facts["sources"])
     for target, each, sink in zip(targets, described, sinks, strict=True):
         _check_own_sink(target, {**facts, **each}, sources, sink)
@@ -197,35 +187,6 @@ def _describe_columns(error: PySparkException) -> str:
     return f"In the catalogue and in the database: {text.removeprefix('user-specified: ').replace('actual: ', '')}"
 
 
-def _check_branches(body: Body, facts: dict[str, Any]) -> None:
-    """Check that each branch computes its rows from single rows of a stream."""
-    if not body.branches:
-        return
-    if not facts["streaming"]:
-        raise StatementError(
-            "UNSUPPORTED_QUERY",
-            "A job with several tables reads a stream, and this FROM reads none.",
-            place=Span(body.place.start, body.branches[0].place.start),
-            hint="Write FROM STREAM table, with OPTIONS ('trigger' = 'availableNow') for a job that ends.",
-        )
-    for branch, found in zip(body.branches, facts["branches"], strict=True):
-        if found["refused"] is not None:
-            operation = _OPERATIONS.get(found["refused"], found["refused"])
-            raise StatementError(
-                "UNSUPPORTED_QUERY",
-                f"{operation} is not possible after a FROM with several INSERTs: each row is computed on its own.",
-                place=branch.place,
-                hint="Write it into the FROM: FROM (SELECT ...) INSERT INTO ..., or create a job for this table.",
-            )
-    if "unstorable" in facts:
-        raise StatementError(
-            "UNSUPPORTED_QUERY",
-            f"The FROM of a job with several tables has a column that cannot be stored: {facts['unstorable']}.",
-            place=Span(body.place.start, body.branches[0].place.start),
-            hint="Convert it with CAST in the FROM.",
-        )
-
-
 def _analysis(
     facts: dict[str, Any], sources: tuple[Source, ...], sinks: tuple[Sink, ...], captured: CapturedSession
 ) -> Analysis:
@@ -245,11 +206,18 @@ def _analysis(
         operators=operators,
         rewrites=tuple(Rewrite(**each) for each in facts.get("rules", ())),
         kept_state=tuple(facts.get("kept_state", ())),
-        batch_part="; ".join(each for each in (facts.get("batch_part", ""), _BRANCHES * (len(sinks) > 1)) if each),
+        batch_part="; ".join(_batch_parts(facts)),
         functions=tuple(UsedFunction(*each) for each in sorted(facts.get("functions", {}).items())),
         unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),
         tables_read_once=() if facts["streaming"] else _streamable_tables(facts),
     )
+
+
+def _batch_parts(facts: dict[str, Any]) -> Iterator[str]:
+    if "batch_part" in facts:
+        yield facts["batch_part"]
+    if "branches" in facts:
+        yield "the query of each table runs over the rows of each batch"
 
 
 def _streamable_tables(facts: dict[str, Any]) -> tuple[str, ...]:

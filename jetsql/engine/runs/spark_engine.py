@@ -35,7 +35,7 @@ from jetsql.engine.session.job_tables import create_table, is_empty, qualify
 from jetsql.engine.session.kafka_topics import check_topic
 from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
-from jetsql.engine.sinks.branches import BranchedSink, branch_contexts
+from jetsql.engine.sinks.branched_sink import BranchedSink, branch_contexts
 from jetsql.engine.sinks.file_tables import PART_NAMES, StagedFiles
 from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
 from jetsql.engine.sinks.kafka.dead_letters import create_dead_letter_tables, with_dead_letters

@@ -3,7 +3,7 @@
 Only the verb, the table and the beginning of the query are read; Spark receives the rest unchanged. The text before the
 body is replaced by blanks, so that the positions in Spark's errors are positions in the user's whole statement.
 
-`change_clauses` reads the clauses of AUTO CDC, and `branches` a body with several INSERTs.
+`change_clauses` reads the clauses of AUTO CDC, and `several_inserts` a body with several INSERTs.
 
 SINK INTO is JetSQL's own; Spark receives INSERT INTO, which is two characters longer. INSERT is written into the blanks
 before INTO, if necessary on the line before, so that everything from INTO on keeps its offset, line and column.
