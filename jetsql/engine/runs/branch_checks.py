@@ -14,6 +14,7 @@ _OPERATIONS: Final = {
     "Window": ("A window function", _OWN_JOB),
     "GlobalLimit": ("LIMIT", _OWN_JOB),
     "LocalLimit": ("LIMIT", _OWN_JOB),
+    "InputFileName": ("input_file_name()", _OWN_JOB),
     "Sort": ("ORDER BY", "Remove it: the rows of a table have no order."),
 }
 """The name of an operation and a hint, by the class of its node in Spark's plan."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final
 
 from jetsql.engine.runs.lag import LagTracker, count_lag
@@ -48,13 +49,19 @@ def measure_batch_job(run: RunId, began: float, ended: float, rows: int | None) 
 
 
 def measure_batch(
-    run: RunId, progress: Mapping[str, Any], output_rows: int | None, sources: Sequence[str], lag_tracker: LagTracker
+    run: RunId,
+    progress: Mapping[str, Any],
+    output_rows: int | None,
+    sources: Sequence[str],
+    lag_tracker: LagTracker,
+    sink_rows: Mapping[str, int] = MappingProxyType({}),
 ) -> BatchMetrics:
     """Return the metrics of a progress event of Structured Streaming.
 
     output_rows: the sink's row count; None if it is unknown.
     sources: the names of the sources.
     lag_tracker: the history of the run's sources.
+    sink_rows: the row count of each of several sinks.
     """
     time, durations = parse_timestamp(progress["timestamp"]), progress.get("durationMs", {})
     events, states = progress.get("eventTime", {}), progress.get("stateOperators", ())
@@ -73,6 +80,7 @@ def measure_batch(
         state_bytes=_sum(states, "memoryUsedBytes"),
         lag=count_lag(progress.get("sources", ()), sources),
         lag_seconds=lag_tracker.measure_seconds(time, progress.get("sources", ()), sources),
+        sink_rows=sink_rows,
         **{name: durations.get(phase) for name, phase in _PHASES.items()},
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,7 +35,7 @@ from jetsql.engine.session.job_tables import create_table, is_empty, qualify
 from jetsql.engine.session.kafka_topics import check_topic
 from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
-from jetsql.engine.sinks.branched_sink import BranchedSink, branch_contexts
+from jetsql.engine.sinks.branched_sink import BranchedSink, BranchRun, branch_contexts
 from jetsql.engine.sinks.file_tables import PART_NAMES, StagedFiles
 from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
 from jetsql.engine.sinks.kafka.dead_letters import create_dead_letter_tables, with_dead_letters
@@ -240,9 +240,10 @@ class SparkEngine:
         if is_topic_to_topic(job.plan.analysis):
             fill_offset_gap(self._files, checkpoint)
         progress = check_checkpoint(self._files, checkpoint, job)
-        writer = self._writer(job, session, report, resolved.branches)
+        sink_rows: dict[int, dict[str, int]] = {}
+        writer = self._writer(job, session, report, BranchRun(resolved.branches, sink_rows))
         writer.recover()
-        return RunContext(job, session, resolved, writer, checkpoint, report, self._pins, lease, progress)
+        return RunContext(job, session, resolved, writer, checkpoint, report, self._pins, lease, progress, sink_rows)
 
     def _begin(self, run: Run, job: Job) -> None:
         with self._lock:
@@ -392,8 +393,8 @@ class SparkEngine:
 
         return listen
 
-    def _writer(self, job: Job, session: SparkSession, report: Report, branches: Sequence[Any] = ()) -> SinkWriter:
-        """Return the sink of a job. branches: those of its resolved body, if a run writes batches to several sinks."""
+    def _writer(self, job: Job, session: SparkSession, report: Report, branches: BranchRun | None = None) -> SinkWriter:
+        """Return the sink of a job. branches: those of a run with several sinks."""
         context = self._sink_context(job, session, report)
         return with_dead_letters(context, choose_sink(context, branches))
 
@@ -422,7 +423,7 @@ def _spark(session: UserSession) -> SparkSession:
     return session
 
 
-def choose_sink(context: SinkContext, branches: Sequence[Any] = ()) -> SinkWriter:
+def choose_sink(context: SinkContext, branches: BranchRun | None = None) -> SinkWriter:
     """Return the sink that provides the guarantee of a job's plan. branches: see `BranchedSink`"""
     plan = context.job.plan
     if plan.analysis.more_sinks:

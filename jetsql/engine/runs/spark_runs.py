@@ -77,6 +77,8 @@ class RunContext:
     """The lease that the run checks before each batch."""
     progress: Progress
     """The newest batches of the checkpoint before the run."""
+    sink_rows: dict[int, dict[str, int]]
+    """By batch, the rows that each of several sinks has written, until the batch is reported."""
 
     @property
     def id(self) -> RunId:
@@ -194,7 +196,12 @@ class StreamingRun:
             is_replay = batch == self._context.progress.replayed_batch
             names = tuple(source.name for source in self._context.job.plan.analysis.sources)
             measure = measure_batch(
-                self._context.id, self._progress, self._written.pop(batch, None), names, self._lag_tracker
+                self._context.id,
+                self._progress,
+                self._written.pop(batch, None),
+                names,
+                self._lag_tracker,
+                self._context.sink_rows.pop(batch, {}),
             )
             self._report_batch(measure, is_replay)
         elif kind == "idle":

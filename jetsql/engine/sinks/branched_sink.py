@@ -11,8 +11,9 @@ The entry's time is the current time in all branches, also of a repeated batch.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
 
@@ -33,32 +34,49 @@ def branch_contexts(context: SinkContext) -> tuple[SinkContext, ...]:
     )
 
 
+@dataclass(frozen=True)
+class BranchRun:
+    """The branches of a run."""
+
+    parts: Sequence[Any]
+    """The BatchPart of each branch."""
+    rows: dict[int, dict[str, int]]
+    """By batch, the rows that were written to each table."""
+
+
 class BranchedSink:
     """The sinks of one job, which write one after the other."""
 
-    def __init__(self, context: SinkContext, writers: Sequence[BatchWriter], parts: Sequence[Any]) -> None:
-        """Create the sink. parts: the BatchPart of each writer; empty for a sink that writes no batch."""
+    def __init__(self, context: SinkContext, writers: Sequence[BatchWriter], run: BranchRun | None) -> None:
+        """Create the sink. run: None for a sink that writes no batch."""
         self._context = context
         self._files = context.checkpoints.files
         self._folder = context.checkpoints.rows_folder(context.job.id)
         self._writers = writers
-        self._parts = parts
+        self._run = run
 
     def recover(self) -> None:
         for writer in self._writers:
             writer.recover()
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
+        run = self._run
+        assert run is not None, "the sink of a run has its branches"
         entry = self._read_entry(batch)
         stored = self._store(rows, f"{batch:09d}-{sha256(entry.encode()).hexdigest()[:16]}")
         millis = OffsetLogEntry.parse(entry).millis
         counts = []
-        for part, writer in zip(self._parts, self._writers, strict=True):
+        for part, writer in zip(run.parts, self._writers, strict=True):
             selected = DataFrame(part.applyAt(stored._jdf, millis), stored.sparkSession)
             counts.append(writer.write(encode_rows(selected, writer), batch))
             failpoint("branch-written", self._context.job.name)
         self._files.delete(self._folder)
-        return None if None in counts else sum(count or 0 for count in counts)
+        written = Counter[str]()
+        for sink, count in zip(self._context.job.plan.analysis.sinks, counts, strict=True):
+            if count is not None:
+                written[sink.table] += count
+        run.rows[batch] = dict(written)
+        return None if None in counts else sum(written.values())
 
     def has_batch(self, batch: int) -> bool:
         """Return whether any sink has the batch: then the other sinks have to get it too."""

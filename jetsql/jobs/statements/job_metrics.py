@@ -36,6 +36,7 @@ _OF_MEASURE: Final = (
     Column("state_bytes", "bigint", "memory of the state store"),
     Column("lag", "map<string,bigint>", "by source: rows not read yet, if the source reports them"),
     Column("lag_seconds", "map<string,double>", "by source: approximate waiting time of the oldest row not read yet"),
+    Column("sink_rows", "map<string,bigint>", "by table: rows written, of a job with several tables"),
 )
 METRICS_COLUMNS: Final = (
     Column("job", comment="the name of the job"),

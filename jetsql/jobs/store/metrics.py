@@ -8,7 +8,7 @@ batch. `metrics_file` stores the metrics.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -44,6 +44,7 @@ class BatchMetrics:
     state_bytes: int | None = None  # memory of the state
     lag: Mapping[str, int] = field(default_factory=dict)  # by source, the rows not read yet, in the source's units
     lag_seconds: Mapping[str, float] = field(default_factory=dict)  # by source, about how long the oldest has waited
+    sink_rows: Mapping[str, int] = field(default_factory=dict)  # by sink, the rows written, of a job with several
 
 
 _SUMS: Final = (
@@ -158,7 +159,9 @@ def _merge(older: BatchMetrics, newer: BatchMetrics) -> BatchMetrics:
     values: dict[str, Any] = {name: _sum(getattr(older, name), getattr(newer, name)) for name in _SUMS}
     values |= {name: getattr(newer if getattr(newer, name) is not None else older, name) for name in _NEWEST}
     values |= {"lag": {**older.lag, **newer.lag}, "lag_seconds": {**older.lag_seconds, **newer.lag_seconds}}
-    return replace(older, run=newer.run, batch=newer.batch, **values)
+    sink_rows = Counter(older.sink_rows)
+    sink_rows.update(newer.sink_rows)
+    return replace(older, run=newer.run, batch=newer.batch, sink_rows=dict(sink_rows), **values)
 
 
 def _sum(one: int | None, other: int | None) -> int | None:

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from jetsql.jobs.store.metrics import LEVELS, BatchMetrics, Changes, Metrics, Series
 from jetsql.jobs.store.store_file import StoreFile
 
-VERSION: Final = 2
+VERSION: Final = 3
 WRITE_SECONDS: Final = 10.0
 _LOG: Final = logging.getLogger(__name__)
 _METADATA: Final = sa.MetaData()
@@ -44,8 +44,9 @@ _MEASURES: Final = sa.Table(
     sqlite_with_rowid=False,
 )
 _FIELDS: Final = tuple(item.name for item in fields(BatchMetrics))
-_BY_SOURCE: Final = ("lag", "lag_seconds")
-_SINCE_2: Final = "ALTER TABLE measures ADD COLUMN lag_seconds TEXT NOT NULL DEFAULT '{}'"
+_MAPPINGS: Final = ("lag", "lag_seconds", "sink_rows")
+_ADDED: Final = ("lag_seconds", "sink_rows")
+"""The columns that each version after the first has added."""
 
 
 class MetricsFile:
@@ -106,11 +107,11 @@ class MetricsFile:
         sa.event.listen(self._engine, "connect", _configure)
         with self._engine.begin() as connection:
             version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-            if version not in (0, 1, VERSION):
+            if version not in range(VERSION + 1):
                 raise ValueError(f"it has version {version}, and this JetSQL writes version {VERSION}")
             _METADATA.create_all(connection)
-            if version == 1:
-                connection.exec_driver_sql(_SINCE_2)
+            for column in _ADDED[version - 1 :] if version else ():
+                connection.exec_driver_sql(f"ALTER TABLE measures ADD COLUMN {column} TEXT NOT NULL DEFAULT '{{}}'")
             connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
 
     def _load(self) -> dict[str, Series]:
@@ -165,12 +166,12 @@ def _write(connection: sa.Connection, changes: Changes) -> None:
 
 def _values(measure: BatchMetrics) -> dict[str, object]:
     values: dict[str, Any] = {name: getattr(measure, name) for name in _FIELDS}
-    return {**values, **{name: json.dumps(dict(values[name])) for name in _BY_SOURCE}}
+    return {**values, **{name: json.dumps(dict(values[name])) for name in _MAPPINGS}}
 
 
 def _measure(values: list[Any]) -> BatchMetrics:
     named = dict(zip(_FIELDS, values, strict=True))
-    return BatchMetrics(**{**named, **{name: json.loads(named[name]) for name in _BY_SOURCE}})
+    return BatchMetrics(**{**named, **{name: json.loads(named[name]) for name in _MAPPINGS}})
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:

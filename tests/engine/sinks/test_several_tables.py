@@ -72,6 +72,10 @@ INSERT INTO topic (key, value) SELECT NULL, CAST(kind AS BINARY) WHERE name IS N
     assert orders(f"SELECT sum(input_rows), sum(output_rows) FROM jetsql.metrics WHERE job_id = '{job_id}'") == [
         (6, 17)
     ]
+    counted = orders.value(f"SELECT sink_rows FROM jetsql.metrics WHERE job_id = '{job_id}' AND batch = {batch}")
+    assert sorted((table.rpartition(".")[2], count) for table, count in counted.items()) == [
+        ("good", 1), ("items", 1), ("kept", 1), ("topic", 0),
+    ]  # fmt: skip
     assert postgres(f"SELECT job, batch FROM {name}.jetsql_ledger") == [(f"{job_id}-sink1", batch)]
     assert "the job j writes it" in orders.error("DROP TABLE items").message
     orders("DROP JOB j")
@@ -136,6 +140,7 @@ def test_a_new_version_adds_and_removes_tables(orders: Sql, tmp_path: Path) -> N
         ("INSERT INTO good SELECT DISTINCT id, kind INSERT INTO items SELECT kind, id", "INSERT INTO good"),
         ("INSERT INTO good SELECT id, kind LIMIT 1 INSERT INTO items SELECT kind, id", "INSERT INTO good"),
         ("INSERT INTO good SELECT id, kind ORDER BY id INSERT INTO items SELECT kind, id", "INSERT INTO good"),
+        ("INSERT INTO good SELECT id, input_file_name() INSERT INTO items SELECT kind, id", "INSERT INTO good"),
         ("INSERT INTO good SELECT id, kind INSERT INTO orders SELECT id, kind, items", "orders SELECT"),
         ("INSERT INTO good SELECT id, kind INSERT INTO items VALUES ('a', 1)", "VALUES"),
     ],

@@ -231,16 +231,32 @@ def test_a_file_that_is_of_no_use_is_moved_aside(path: Path, harm: str, caplog: 
     file.close()
 
 
-def test_a_file_of_version_1_gets_the_column_of_version_2(path: Path) -> None:
+@pytest.mark.parametrize(("version", "missing"), [(1, ("lag_seconds", "sink_rows")), (2, ("sink_rows",))])
+def test_an_older_file_gets_the_columns_of_later_versions(path: Path, version: int, missing: tuple[str, ...]) -> None:
     metrics, file = opened(path)
     metrics.add(JOB, FULL)
     file.close()
-    execute(path, "ALTER TABLE measures DROP COLUMN lag_seconds")
-    execute(path, "PRAGMA user_version = 1")
+    for column in missing:
+        execute(path, f"ALTER TABLE measures DROP COLUMN {column}")
+    execute(path, f"PRAGMA user_version = {version}")
     again, file = opened(path)
     file.close()
     assert again.rows(JOB) == (FULL,)
-    assert version_of(path) == VERSION == 2
+    assert version_of(path) == VERSION == 3
+
+
+def test_the_rows_of_each_sink_are_stored_and_added(path: Path) -> None:
+    metrics, file = opened(path)
+    metrics.add(JOB, replace(FULL, sink_rows={"a": 1, "b": 2}))
+    file.close()
+    again, file = opened(path)
+    file.close()
+    [row] = again.rows(JOB)
+    assert row.sink_rows == {"a": 1, "b": 2}
+    series = Series((Level(0, 1), Level(10, 5)))
+    for number, rows in enumerate(({"a": 1, "b": 2}, {"a": 10}, {})):
+        series.add(replace(FULL, batch=number, time=20.0 + number, sink_rows=rows))
+    assert [dict(each.sink_rows) for each in series.rows()] == [{"a": 11, "b": 2}, {}]
 
 
 @pytest.mark.parametrize("version", [-1, VERSION + 1])

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.InputFileName;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -69,9 +70,17 @@ public record Branches(LogicalPlan source, List<BatchPart> parts) {
     return new LocalRelation(Sequences.of(columns), Sequences.of(), true, Option.empty());
   }
 
-  /** Returns the kind of the first node that needs more than one row of the source, or null. */
+  /**
+   * Returns the kind of the first node that needs more than one row of the source, or of an
+   * expression that needs the source's files, or null.
+   */
   public static String refused(LogicalPlan query) {
-    return RowsInBatch.firstOther(query);
+    var readsFiles =
+        query.exists(
+            node ->
+                Plans.list(node.expressions()).stream()
+                    .anyMatch(each -> each.exists(part -> part instanceof InputFileName)));
+    return readsFiles ? "InputFileName" : RowsInBatch.firstOther(query);
   }
 
   /** Returns the column that cannot be written to a file between the source and a branch, or null. */
