@@ -153,6 +153,14 @@ def test_old_batches_are_deleted_and_lists_of_files_compacted_by_spark(home: Hom
     assert the_one(home).where == str(spark / "sources" / "0" / "3.compact")
 
 
+def test_spark_keeps_the_state_of_partitions_that_a_job_has_no_more(home: Home) -> None:
+    job = home.job(stateful=True)
+    spark = home.checkpoint(home.spark(job), stateful=True)
+    (spark / "state" / "0" / "1" / "3_id-2-1.changelog").unlink()
+    rewritten("commits/2", 'v2\n{"stateUniqueIds":{"0":[["id-2-0"]]}}')(spark)
+    assert found(home) == []
+
+
 def test_a_batch_under_way_is_worth_a_note(home: Home) -> None:
     job = home.job()
     home.checkpoint(home.spark(job), pending=True)
