@@ -80,6 +80,11 @@ QUERIES: Final = {
         "SELECT s.id, x.m FROM s, LATERAL (SELECT max(f.b) m FROM facts f WHERE f.a = s.v) x",
         "the query runs over the rows of each batch",
     ),
+    "asof": (  # Spark itself runs it over streams
+        "INTO",
+        "SELECT s.id, f.b FROM s LEFT ASOF JOIN facts f MATCH_CONDITION (s.id >= f.b) ON s.k = f.a",
+        "SortMergeAsOfJoin",
+    ),
 }
 
 
