@@ -209,6 +209,8 @@ DAMAGES: list[tuple[Damage, str]] = [
     (holds("offsets/2", b"v1\n{"), "offsets/2 is not readable: its checksum does not match"),
     (holds("offsets/2", b"\0" * 700), "offsets/2 is not readable: it is empty"),
     (holds("offsets/.2.crc", b"crc"), "offsets/2 is not readable: its checksum does not match"),
+    (holds("offsets/.2.crc", b"sum\0\0\0\2\0sums"), "offsets/2 is not readable: its checksum does not match"),
+    (holds("offsets/.2.crc", b"crc\0\0\0\0\0"), "offsets/2 is not readable: its checksum does not match"),
     (rewritten("offsets/1", "v1"), "offsets/1 is not readable: it ends after its first line"),
     (rewritten("offsets/1", "{}\n{}"), "offsets/1 is not readable: it does not begin with a version"),
     (rewritten("commits/0", "v1\n{"), "commits/0 is not readable: it is not JSON"),
