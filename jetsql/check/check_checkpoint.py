@@ -135,28 +135,31 @@ def _state_findings(checkpoint: Checkpoint, commit: Path, batch: int) -> Iterato
     stores = sorted({path.parent for path in state.glob("*/*/**/*") if _state_file(path)})
     if not stores:
         yield checkpoint.error("its state is missing", state)
-    for store in stores:
-        yield from _store_findings(checkpoint, store, batch + 1)
     try:
-        incomplete = list(_incomplete_folders(state, facts))
+        named = dict(_named_ids(facts))
     except (TypeError, AttributeError, ValueError):
         yield checkpoint.error(f"the state references in commits/{batch} are not readable", commit)
         return
-    for folder in incomplete:
-        name = folder.relative_to(checkpoint.folder)
-        yield checkpoint.error(f"{name} lacks files of batch {batch}", folder)
+    for store in stores:
+        partition = Path(*store.relative_to(state).parts[:2])
+        if not named or partition in named:  # Spark keeps the folders of partitions that the job had before
+            yield from _store_findings(checkpoint, store, batch + 1)
+    for partition, ids in named.items():
+        folder = state / partition
+        present = {match["id"] for match in map(_state_file, folder.glob("**/*")) if match}
+        if not present.issuperset(ids):
+            yield checkpoint.error(f"{folder.relative_to(checkpoint.folder)} lacks files of batch {batch}", folder)
 
 
-def _incomplete_folders(state: Path, commit: object) -> Iterator[Path]:
-    """Return the folders without a file that the commit names. Raises TypeError, AttributeError for a malformed
-    commit."""
+def _named_ids(commit: object) -> Iterator[tuple[Path, set[str]]]:
+    """Return the ids of the state files that a commit names, by operator and partition.
+
+    Raises TypeError, AttributeError for a malformed commit.
+    """
     named = commit.get("stateUniqueIds") if isinstance(commit, dict) else None
     for operator, partitions in sorted((named or {}).items()):
         for number, ids in enumerate(partitions):
-            folder = state / operator / str(number)
-            present = {match["id"] for match in map(_state_file, folder.glob("**/*")) if match}
-            if not present.issuperset(ids):
-                yield folder
+            yield Path(operator, str(number)), set(ids)
 
 
 def _state_file(path: Path) -> re.Match[str] | None:

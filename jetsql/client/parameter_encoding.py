@@ -8,7 +8,6 @@ the type.
 from __future__ import annotations
 
 import base64
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -63,7 +62,7 @@ def _encode(value: Any) -> Any:
             return _check_integer(int(value))
         case float():
             # With its type, because a whole number such as 1.0 could be read as an INT.
-            return _typed("double", repr(float(value)) if math.isfinite(value) else str(as_text(float(value))))
+            return _typed("double", as_text(float(value)))
         case str():
             return _check_text(str(value))
         case UUID():

@@ -33,9 +33,10 @@ def refuse_foreign_words(found: Sequence[Token]) -> None:
         if word == "SYSTEM_TIME" and _symbol_or_word(found, at - 1) == "FOR" and _is_of_column(found, at):
             raise _refused(
                 found[at - 1],
-                "A job cannot join a table as of the time in a column.",
+                "FOR SYSTEM_TIME AS OF a column is not a clause of Spark.",
                 "For processing time, leave out FOR SYSTEM_TIME AS OF: each batch reads the table as it is then."
-                " A join as of an event time is not supported.",
+                " For an event time, keep all versions with their times in the table and write"
+                " ASOF JOIN ... MATCH_CONDITION (...) ON ....",
             )
         if word == "MATCH_RECOGNIZE" and following == "(" and _is_match(found, at + 2):
             raise _refused(token, "MATCH_RECOGNIZE is not supported.", "")

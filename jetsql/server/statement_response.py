@@ -86,7 +86,7 @@ class StatementResponse(Response):
             if isinstance(line, ErrorReport):
                 line = wire.arrow_error(line) if self._request.arrow else wire.error_line(line)
             await send({"type": "http.response.body", "body": line, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        await send({"type": "http.response.body", "more_body": False})
 
 
 def _emit(

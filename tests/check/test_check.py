@@ -153,6 +153,14 @@ def test_old_batches_are_deleted_and_lists_of_files_compacted_by_spark(home: Hom
     assert the_one(home).where == str(spark / "sources" / "0" / "3.compact")
 
 
+def test_spark_keeps_the_state_of_partitions_that_a_job_has_no_more(home: Home) -> None:
+    job = home.job(stateful=True)
+    spark = home.checkpoint(home.spark(job), stateful=True)
+    (spark / "state" / "0" / "1" / "3_id-2-1.changelog").unlink()
+    rewritten("commits/2", 'v2\n{"stateUniqueIds":{"0":[["id-2-0"]]}}')(spark)
+    assert found(home) == []
+
+
 def test_a_batch_under_way_is_worth_a_note(home: Home) -> None:
     job = home.job()
     home.checkpoint(home.spark(job), pending=True)
@@ -201,6 +209,8 @@ DAMAGES: list[tuple[Damage, str]] = [
     (holds("offsets/2", b"v1\n{"), "offsets/2 is not readable: its checksum does not match"),
     (holds("offsets/2", b"\0" * 700), "offsets/2 is not readable: it is empty"),
     (holds("offsets/.2.crc", b"crc"), "offsets/2 is not readable: its checksum does not match"),
+    (holds("offsets/.2.crc", b"sum\0\0\0\2\0sums"), "offsets/2 is not readable: its checksum does not match"),
+    (holds("offsets/.2.crc", b"crc\0\0\0\0\0"), "offsets/2 is not readable: its checksum does not match"),
     (rewritten("offsets/1", "v1"), "offsets/1 is not readable: it ends after its first line"),
     (rewritten("offsets/1", "{}\n{}"), "offsets/1 is not readable: it does not begin with a version"),
     (rewritten("commits/0", "v1\n{"), "commits/0 is not readable: it is not JSON"),

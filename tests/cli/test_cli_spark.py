@@ -60,7 +60,9 @@ def test_a_store_that_cannot_be_read_is_told_before_spark_starts(tmp_path: Path)
         ),
         (["--master", "local[x]"], "Could not parse Master URL: 'local[x]'"),
         (["--conf", "spark.driver.memory=lots"], "Java exited immediately: Invalid maximum heap size: -Xmxlots"),
-        (["--conf", "spark.sql.shuffle.partitions=abc"], "The value 'abc' in the config"),
+        pytest.param(
+            ["--conf", "spark.sql.shuffle.partitions=abc"], "The value 'abc' in the config", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_what_spark_refuses_to_start_with_is_told_in_its_words(

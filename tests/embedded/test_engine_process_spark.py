@@ -109,6 +109,7 @@ def test_an_engine_lives_through_everything(jetsql: Cli) -> None:
     jetsql("cancel", "copy")
 
 
+@pytest.mark.slow
 def test_the_log_tells_whose_messages_are_whose(jetsql: Cli) -> None:
     script = """
         CREATE TABLE words (word STRING) USING json; CREATE TABLE lengths (n INT) USING parquet;

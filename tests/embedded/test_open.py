@@ -35,6 +35,7 @@ def test_the_arguments_reach_spark(tmp_path: Path, starts: list[SparkStart]) -> 
     assert (start.home, start.master, start.conf["spark.ui.enabled"]) == (home, "local[7]", "false")
     assert start.warehouse == (home / "warehouse").as_uri().replace("file://", "file:")
     assert start.token == token(home)
+    assert (home / "jetsql.db").is_file()
 
 
 def test_settings_replace_the_other_arguments(tmp_path: Path, starts: list[SparkStart]) -> None:

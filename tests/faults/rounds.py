@@ -280,7 +280,12 @@ STATES: Final = Scenario(
             files=1,
         ),
         Round(("stored-update-committed:digits",), (), (_update("digits"),), files=1),
-        Round(("stored-update-rolled-back:parts",), (), (_fail("parts"),), files=1),
+        Round(
+            ("stored-update-rolled-back:parts",),
+            tuple(_spread(kind.name, 1) for kind in REWRITTEN_KINDS),
+            (_fail("parts"),),
+            files=1,
+        ),
     ),
     polled=("parts", "digits"),
 )

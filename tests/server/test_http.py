@@ -391,6 +391,11 @@ def test_a_connection_that_ends_in_the_rows_is_lost() -> None:
     assert lost.value.condition == "JETSQL.CONNECTION_LOST"
 
 
+def test_rows_of_a_response_without_a_length_end_with_the_connection() -> None:
+    with dying(b"HTTP/1.1 200 OK\r\n\r\n{}\n") as url, closing(HttpClient(url, TOKEN)) as client:
+        assert list(client.stream_lines("/v1/sql", {})) == [b"{}\n"]
+
+
 def test_an_engine_under_a_name_that_it_does_not_know_says_so(shared: RunningServer) -> None:
     remote = RemoteEngine(f"http://127.1:{urlsplit(shared.url).port}", TOKEN)
     with pytest.raises(RequestNotSent, match=r"does not accept the host name 127\.1.*http_hosts"):

@@ -112,6 +112,8 @@ def _confs(start: SparkStart) -> dict[str, str]:
         "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
         # Scripts substitute variables. Spark would replace each ${name} that is no setting with an empty text.
         "spark.sql.variable.substitute": "false",
+        # Otherwise Spark's parser refuses ASOF JOIN, which joins rows of a stream with the rows of a table before them.
+        "spark.sql.join.asofJoin.enabled": "true",
     }
     if start.master.startswith("local") or is_on_loopback(start.master):
         confs |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}

@@ -137,8 +137,8 @@ def servers() -> str:
     "option",
     [
         "linger.ms",
-        "max.poll.records",
-        "enable.idempotence",
+        pytest.param("max.poll.records", marks=pytest.mark.slow),
+        pytest.param("enable.idempotence", marks=pytest.mark.slow),
         "security.protocol",
         "sasl.jaas.config",
         "bootstrap.servers",

@@ -170,6 +170,7 @@ def members(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield made
 
 
+@pytest.mark.slow
 def test_every_socket_of_a_cluster_is_known_and_refuses_strangers(members: Cluster, tmp_path: Path) -> None:
     assert members.master is not None
     with running(tmp_path / "home", "--master", members.url, "--conf", "spark.executor.memory=512m") as engine:

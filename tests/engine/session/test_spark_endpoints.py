@@ -43,7 +43,9 @@ def steps(name: str) -> set[str]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ["spark-connect", "jdbc", pytest.param("beeline", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["spark-connect", *(pytest.param(name, marks=pytest.mark.slow) for name in ("jdbc", "beeline"))]
+)
 def test_clients_of_spark_speak_jetsql(engine: ClientTestEngine, name: str) -> None:
     [known] = [client for client in CLIENTS if client.name == name]
     found = try_client(Client(name, known.program), engine)

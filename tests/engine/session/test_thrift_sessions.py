@@ -104,6 +104,7 @@ def test_clients_log_in_after_kafkas_own_check_of_logins_is_loaded(engine: Embed
         assert is_answered(endpoint)
 
 
+@pytest.mark.slow
 def test_600_half_open_connections_do_not_lock_out_a_client_at_the_same_address(engine: EmbeddedEngine) -> None:
     with thrift(engine, NEVER) as endpoint, half_open(endpoint.port, 600, *BEGINNINGS) as strangers:
         assert is_answered(endpoint)

@@ -103,6 +103,7 @@ def _situations() -> Iterator[tuple[str, Job]]:
     yield "COMPLETING to UPDATE after an error", job(X, StopGoal.UPDATE, attempts=2, cause=HURT)
     yield "COMPLETING to suspend instead of an update", job(X, StopGoal.SUSPEND, pending_version=version())
     yield "COMPLETING to restart instead of an update", job(X, StopGoal.RESTART, pending_version=version())
+    yield "COMPLETING to fail instead of an update", job(X, StopGoal.FAIL, pending_version=version())
     yield (
         "COMPLETING to update when suspended",
         job(X, StopGoal.UPDATE, pending_version=replace(version(), was_suspended=True)),

@@ -245,6 +245,7 @@ BATCH = analysis(streaming=False, modes={})
 A, B, LIMIT = source("a"), source("b"), Operator("GlobalLimit", "5: int")
 FOUR = {"spark.sql.shuffle.partitions": "4"}
 TOKYO = {"spark.sql.session.timeZone": "Asia/Tokyo"}
+FORMAT = {"spark.sql.streaming.aggregation.stateFormatVersion": "1"}
 
 REFUSALS = [
     (plan(), plan(BATCH), "reads no stream"),
@@ -262,6 +263,8 @@ REFUSALS = [
     (plan(), plan(processingGuarantee="none"), "from exactlyOnce to none"),
     (plan(counting(LIMIT)), plan(counting(LIMIT), **FOUR), "LIMIT"),
     (plan(counting(COUNT)), plan(counting(COUNT), **TOKYO), "from UTC to Asia/Tokyo"),
+    (plan(counting(COUNT)), plan(counting(COUNT), **FORMAT), "from its default to 1"),
+    (plan(counting(COUNT), **FORMAT), plan(counting(COUNT)), "from 1 to its default"),
 ]
 
 

@@ -54,7 +54,9 @@ def test_rows_that_came_within_a_moment_count_in_that_moment() -> None:
 
 
 def test_a_measure_of_several_batches_stands_for_its_span() -> None:
-    assert rates([batch(980.0, 100, span=10)], NOW)[-11:-4] == (0.0, 10.0, 10.0, 10.0, 10.0, 10.0, 0.0)
+    expected = (0.0, 10.0, 10.0, 10.0, 10.0, 10.0, 0.0)
+    assert rates([batch(980.0, 100, span=10)], NOW)[-11:-4] == expected
+    assert rates([batch(970.0, 0), batch(980.0, 100, span=10)], NOW)[-11:-4] == expected
 
 
 @given(some.lists(some.tuples(some.floats(0.0, 5.0), some.none() | some.integers(0, 1000)), max_size=12))

@@ -127,13 +127,21 @@ def test_renamed_fields_keep_their_values(path: Path) -> None:
         record["plan"]["analysis"]["sources"][0]["letters"] = True
         record["plan"]["analysis"]["sink"] |= {"whole_table": False, "numbered": True}
         previous = {key: record[key] for key in ("text", "body", "plan")} | {"suspended": True, "checkpoint": 4}
-        record |= {"cause": cause, "previous": previous, "origin": "s", "over": True, "newest_checkpoint": 5}
+        record |= {
+            "cause": cause,
+            "stop_cause": {**cause, "away": False},
+            "previous": previous,
+            "origin": "s",
+            "over": True,
+            "newest_checkpoint": 5,
+        }
         connection.execute("UPDATE jobs SET record = ? WHERE id = ?", (json.dumps(record), job_id))
         connection.commit()
     with closing(Store(path)) as store:
         job = store.job(job_id)
     assert job is not None and job.cause is not None and job.rollback_version is not None
     assert job.cause.external_outage and job.cause.retryable
+    assert job.stop_cause is not None and job.stop_cause.retryable and not job.stop_cause.external_outage
     assert (job.rollback_version.was_suspended, job.rollback_version.checkpoint) == (True, 4)
     assert (job.source_snapshot_id, job.run_ended, job.highest_checkpoint) == ("s", True, 5)
     for analysis in (job.plan.analysis, job.rollback_version.plan.analysis):
