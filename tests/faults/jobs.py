@@ -222,6 +222,20 @@ FILE_KINDS: Final = (
         exactly(_ids),
     ),
     Kind(
+        "timely",
+        "late rows beside file table",
+        "(SELECT id FROM timely UNION ALL SELECT CAST(get_json_object(row, '$.id') AS BIGINT) FROM late_ids)",
+        "id",
+        _job(
+            "timely",
+            "INSERT INTO timely SELECT id FROM"
+            f" (SELECT id, at - make_dt_interval(0, 0, id % 3 * 10) AS at FROM {_SOURCE})"
+            " WATERMARK at DELAY OF INTERVAL 0 SECONDS QUALIFY row_number() OVER (PARTITION BY id ORDER BY at) = 1",
+            "'lateRows' = 'table:late_ids'",
+        ),
+        exactly(_ids),
+    ),
+    Kind(
         "chained",
         "chain of two jobs",
         "chained",
@@ -485,6 +499,7 @@ CREATE TABLE IF NOT EXISTS newest_two (digit BIGINT, id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS remainders (digit BIGINT, n BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS paired (id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS chained (id BIGINT) USING orc;
+CREATE TABLE IF NOT EXISTS timely (id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS least (start TIMESTAMP, n BIGINT, total BIGINT) USING json;
 CREATE TABLE IF NOT EXISTS now (id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS renewed (id BIGINT, life BIGINT, digit BIGINT) USING parquet PARTITIONED BY (digit);

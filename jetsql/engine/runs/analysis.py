@@ -209,6 +209,7 @@ def _analysis(
         batch_part="; ".join(_batch_parts(facts)),
         functions=tuple(UsedFunction(*each) for each in sorted(facts.get("functions", {}).items())),
         unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),
+        late_rows_refusal=facts.get("late_rows") or "",
         tables_read_once=() if facts["streaming"] else _streamable_tables(facts),
     )
 

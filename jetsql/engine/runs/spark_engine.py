@@ -41,6 +41,7 @@ from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transac
 from jetsql.engine.sinks.kafka.dead_letters import create_dead_letter_tables, with_dead_letters
 from jetsql.engine.sinks.kafka.messages import TopicTable
 from jetsql.engine.sinks.kafka.transactional_topics import KafkaTransactions, check_transactions
+from jetsql.engine.sinks.late_rows import create_late_rows_table, with_late_rows
 from jetsql.engine.sinks.preflight import check_jdbc_sink
 from jetsql.engine.sinks.spark_sinks import KafkaAppend, KafkaStream, PartitionOverwrite, PlainAppend
 from jetsql.engine.sinks.table_snapshots import TableSnapshots
@@ -158,6 +159,7 @@ class SparkEngine:
         if plan.trigger is not Trigger.REAL_TIME:  # `check_real_time` checks its sources
             self._check_sources(plan)
         create_dead_letter_tables(self._spark, self._catalog, plan)
+        create_late_rows_table(self._spark, self._catalog, plan)
         for branch in plan.branches:
             self._check_sink(branch)
 
@@ -396,7 +398,7 @@ class SparkEngine:
     def _writer(self, job: Job, session: SparkSession, report: Report, branches: BranchRun | None = None) -> SinkWriter:
         """Return the sink of a job. branches: those of a run with several sinks."""
         context = self._sink_context(job, session, report)
-        return with_dead_letters(context, choose_sink(context, branches))
+        return with_late_rows(context, with_dead_letters(context, choose_sink(context, branches)))
 
     def _sink_context(self, job: Job, session: SparkSession, report: Report) -> SinkContext:
         run = RunId(job.id, job.run)

@@ -179,6 +179,8 @@ class Analysis:
     """The part of the query that can put rows into other partitions when a batch is repeated; empty for none."""
     tables_read_once: tuple[str, ...] = ()  # of a batch job: the tables that it could read as streams, qualified
     more_sinks: tuple[Sink, ...] = ()  # the sinks after the first, of a body with several INSERTs
+    late_rows_refusal: str = field(default="an earlier version of JetSQL has created it", compare=False)
+    """The reason why the query's late rows cannot be kept, a clause; empty if they can."""
 
     @property
     def sinks(self) -> tuple[Sink, ...]:
@@ -236,6 +238,7 @@ class Plan:
     options: Mapping[str, str]  # canonical spelling, only those that the user set
     deletes: bool = False  # the last column of each row says whether the row deletes its key
     more_upserts: tuple[bool, ...] = ()  # `upsert` for each sink after the first
+    late_rows: str = ""  # the qualified name of the table for late rows; empty to drop them
 
     @property
     def branches(self) -> tuple[Plan, ...]:

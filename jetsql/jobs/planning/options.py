@@ -20,6 +20,7 @@ from jetsql.language.statement import OptionText
 
 Value = bool | int | str | Enum
 _Choice = TypeVar("_Choice", Guarantee, Trigger, OutputMode)
+LATE_ROWS_TABLE: Final = "table:"
 _MAX_INTEGER: Final = 2**63 - 1
 
 
@@ -65,6 +66,7 @@ class Options:
     store_metrics_after_completion: bool = False
     trigger: Trigger = Trigger.INTERVAL
     output_mode: OutputMode | None = None
+    late_rows: str = "drop"
     spark_confs: Mapping[str, str] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)  # the options that the user set, in canonical spelling
     texts: Mapping[str, OptionText] = field(default_factory=dict)  # the options of this statement with their places
@@ -112,6 +114,20 @@ def _name(text: str) -> str:
     if not text.strip():
         raise ValueError(text)
     return text
+
+
+def _late_rows(text: str) -> str:
+    """Return `drop` or `table:NAME`."""
+    if folded(text) == "drop":
+        return "drop"
+    word, _, name = text.partition(":")
+    if folded(word) != "table" or not 1 <= len(_parts(name)) <= 2 or not all(_parts(name)):
+        raise ValueError(text)
+    return f"{LATE_ROWS_TABLE}{'.'.join(_parts(name))}"
+
+
+def _parts(name: str) -> list[str]:
+    return [part.strip().strip("`") for part in name.split(".")]
 
 
 def _choice(
@@ -227,6 +243,16 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         },
         "chosen from query and sink",
         "The rows that each batch writes when the result of the query changes.",
+    ),
+    OptionSpec(
+        "lateRows",
+        "late_rows",
+        "drop, table:NAME",
+        "drop",
+        "The table for rows that come after the watermark has passed them.",
+        _late_rows,
+        (FixedValue("drop", "Drop them; the metric late_rows counts them."),),
+        changeable=False,
     ),
 )
 

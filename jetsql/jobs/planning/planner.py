@@ -12,6 +12,7 @@ from typing import Final
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Analysis, Plan, SinkKind, Trigger
 from jetsql.jobs.planning.guarantee import choose_weakest
+from jetsql.jobs.planning.late_rows import choose_late_rows_table
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import choose_mode
 from jetsql.jobs.planning.real_time_rules import DEFAULT_MILLIS, check_real_time
@@ -42,6 +43,7 @@ def make_plan(
     delivery = choose_weakest(analysis, options, [place for _, place in written])
     upserts = [_upserts(branch, *each) for branch, each in zip(analysis.branches, written, strict=True)]
     mode = choose_mode(analysis, options, verb, target)
+    late_rows = choose_late_rows_table(analysis, options, mode)
     streaming = analysis.streaming
     return Plan(
         analysis=analysis,
@@ -63,6 +65,7 @@ def make_plan(
         options=options.given,
         deletes=verb is Verb.AUTO_CDC,
         more_upserts=tuple(upserts[1:]),
+        late_rows=late_rows,
     )
 
 

@@ -67,6 +67,8 @@ def decisions(plan: Plan) -> Iterator[str]:
         if plan.analysis.batch_part:
             yield f"In batches:  {plan.analysis.batch_part}"
         yield f"State:       {'; '.join(plan.analysis.operator_texts) or 'none'}"
+        if plan.late_rows:
+            yield f"Late rows:   written to {plan.late_rows}"
 
 
 def describe_source(source: Source) -> str:

@@ -9,7 +9,7 @@ them on the driver.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, cast
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,10 +18,9 @@ from jetsql.engine.checkpoints.checkpoint_reader import read_source_range
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter, encode_rows
-from jetsql.engine.sinks.file_tables import Manifests, StagedFiles
-from jetsql.errors import StatementError
+from jetsql.engine.sinks.side_tables import SideTable, create_side_table
 from jetsql.failpoints import failpoint
-from jetsql.jobs.model.job import Guarantee, Plan, Sink, SinkKind, Source, quoted_name
+from jetsql.jobs.model.job import Plan, Source
 
 _COLUMNS: Final = {
     "topic": "STRING",
@@ -75,18 +74,7 @@ def create_dead_letter_tables(spark: SparkSession, catalog: Catalog, plan: Plan)
     Raises StatementError UNSUPPORTED_SINK for an existing table with other columns or another format.
     """
     for target in find_dead_letter_tables(catalog, plan):
-        table = catalog.table(target.table)
-        if table is None:
-            columns = ", ".join(f"`{name}` {kind}" for name, kind in _COLUMNS.items())
-            spark.sql(f"CREATE TABLE IF NOT EXISTS {_quote(target.table)} ({columns}) USING parquet")
-        elif set(table.columns) != set(_COLUMNS) or table.provider not in ("parquet", "orc"):
-            required = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
-            raise StatementError(
-                "UNSUPPORTED_SINK",
-                f"{target.table} cannot be the dead-letter table of {target.source}: its columns or its format do not"
-                " fit.",
-                hint=f"Name a table that does not exist yet, or a table USING parquet with ({required}).",
-            )
+        create_side_table(spark, catalog, target.table, _COLUMNS, f"dead-letter table of {target.source}")
 
 
 def with_dead_letters(context: SinkContext, writer: SinkWriter) -> SinkWriter:
@@ -102,37 +90,20 @@ def with_dead_letters(context: SinkContext, writer: SinkWriter) -> SinkWriter:
     return DeadLetterSink(writer, sources, context.job.name)
 
 
-class DeadLetterFiles(StagedFiles):
-    """The writer of dead letters to their table, exactly once."""
-
-    def __init__(self, context: SinkContext, target: DeadLetterTable, table: TableFacts) -> None:
-        job = context.job
-        sink = Sink(table.name, SinkKind.FILES, table.provider, table.location, table.created, table.columns)
-        analysis = replace(job.plan.analysis, sink=sink, stateful=False)
-        super().__init__(replace(context, job=job.with_plan(replace(job.plan, analysis=analysis))))
-        self._job = f"{job.id}-{target.number}"
-        folder = f"{context.checkpoints.job_folder(job.id)}/letters-{target.number}"
-        self._manifests = Manifests(folder, context.checkpoints.files)
-
-
 class SourceDeadLetters:
     """The dead letters of one source of a job."""
 
     def __init__(self, context: SinkContext, target: DeadLetterTable, table: TableFacts) -> None:
         self._context = context
         self._target = target
-        self.files = DeadLetterFiles(context, target, table)
+        self.files = SideTable(context, table, f"letters-{target.number}", str(target.number))
 
     def write(self, batch: int) -> None:
         """Write the dead letters of a batch."""
         start, end = self._read_offsets(batch)
         if start == end:
             return
-        rows = self._select_dead_letters(start, end)
-        if self._context.job.plan.guarantee is Guarantee.NONE:
-            rows.write.insertInto(_quote(self._target.table))  # each run counts its batches from 0 again
-        else:
-            self.files.write(rows, batch)
+        self.files.write(self._select_dead_letters(start, end), batch)
 
     def _select_dead_letters(self, start: Offsets, end: Offsets) -> DataFrame:
         """Return the dead letters between two offsets. Partitions without a start offset begin with the earliest."""
@@ -152,10 +123,6 @@ class SourceDeadLetters:
         checkpoint = checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         start, end = read_source_range(checkpoints.files, checkpoint, batch, self._target.number)
         return cast("Offsets", start or {}), cast("Offsets", end or {})
-
-
-def _quote(table: str) -> str:
-    return ".".join(quoted_name(part) for part in table.split("."))
 
 
 class DeadLetterSink:

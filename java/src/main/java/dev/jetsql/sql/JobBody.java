@@ -12,6 +12,7 @@ import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.Branches;
 import dev.jetsql.rewrites.RewrittenQuery;
+import dev.jetsql.stream.LateRows;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -332,6 +333,7 @@ public final class JobBody {
     var nodes = nodes(rewritten.query());
     for (var node : nodes) readDefinitions(node);
     var stateful = facts.putArray("stateful");
+    facts.put("late_rows", LateRows.refusal(rewritten.query()));
     facts.put("aggregates", false);
     facts.put("watermark", false);
     for (var node : nodes) {

@@ -1,0 +1,231 @@
+package dev.jetsql.stream;
+
+import static scala.jdk.javaapi.CollectionConverters.asJava;
+
+import dev.jetsql.common.PartialFunctions;
+import dev.jetsql.common.Sequences;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.CreateStruct;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.SessionWindow;
+import org.apache.spark.sql.catalyst.expressions.StructsToJson;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
+import org.apache.spark.sql.catalyst.plans.logical.DeduplicateWithinWatermark;
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.UnaryNode;
+import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter;
+import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport;
+import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimestampType$;
+import org.apache.spark.util.AccumulatorV2;
+import scala.Option;
+import scala.collection.immutable.Map;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The rows of a batch that Spark drops because the watermark has passed them.
+ *
+ * <p>Spark only counts them. They are computed a second time, from the query below the stateful
+ * operator over the same offsets, with Spark's own condition.
+ */
+public final class LateRows {
+  private static final String DROPPED = "numRowsDroppedByWatermark";
+  private static final String WATERMARK = "spark.watermarkDelayMs";
+
+  private LateRows() {}
+
+  /** Returns the reason why the late rows of a resolved query cannot be kept, a phrase, or null. */
+  public static String refusal(LogicalPlan query) {
+    var stateful = new ArrayList<LogicalPlan>();
+    var watermarks = 0;
+    for (var node : asJava(query.collectWithSubqueries(PartialFunctions.everything()))) {
+      if (!node.isStreaming()) continue;
+      if (node instanceof EventTimeWatermark) watermarks++;
+      else if (keepsState(node)) stateful.add(node);
+    }
+    if (stateful.isEmpty()) return "the query keeps no state, so it drops no rows";
+    if (watermarks != 1)
+      return watermarks == 0 ? "the query has no WATERMARK" : "the query has several WATERMARKs";
+    if (stateful.size() > 1) return "the query keeps state in several operators";
+    var operator = stateful.get(0);
+    var time = eventTime(operator);
+    if (time == null) return "its operator " + operator.nodeName() + " does not drop late rows";
+    if (time.metadata().contains(SessionWindow.marker())) return "the query has session windows";
+    var json = new StructsToJson(CreateStruct.create(expressions(rows(operator).output())));
+    return json.checkInputDataTypes().isFailure()
+        ? "a column of the query cannot be converted to JSON"
+        : null;
+  }
+
+  private static boolean keepsState(LogicalPlan node) {
+    if (node instanceof Join join) return join.left().isStreaming() && join.right().isStreaming();
+    var kind = node.getClass().getSimpleName();
+    return node instanceof Aggregate
+        || kind.startsWith("Deduplicate")
+        || kind.equals("Distinct")
+        || kind.equals("GlobalLimit")
+        || kind.contains("WithState");
+  }
+
+  /** Returns the column that an operator compares with the watermark, or null. */
+  private static Attribute eventTime(LogicalPlan operator) {
+    List<? extends Expression> columns = List.of();
+    if (operator instanceof Aggregate aggregate) columns = asJava(aggregate.groupingExpressions());
+    else if (operator instanceof Deduplicate || operator instanceof DeduplicateWithinWatermark)
+      columns = asJava(rows(operator).output());
+    for (var column : columns)
+      if (column instanceof Attribute found && found.metadata().contains(WATERMARK)) return found;
+    return null;
+  }
+
+  private static LogicalPlan rows(LogicalPlan operator) {
+    return ((UnaryNode) operator).child();
+  }
+
+  /**
+   * Returns the late rows of the batch that a query has just written, with the columns watermark,
+   * event_time and row (JSON), or null when there are none.
+   *
+   * @param session the session that has started the query, and no other
+   */
+  public static Dataset<Row> ofBatch(SparkSession session) {
+    var query = (StreamingQueryWrapper) session.streams().active()[0];
+    var execution = query.streamingQuery().lastExecution();
+    var writer = writer(execution.executedPlan());
+    return writer == null || dropped(writer) == 0L ? null : lateRows(execution, writer);
+  }
+
+  private static SparkPlan writer(SparkPlan plan) {
+    var found =
+        plan.find(
+            node ->
+                node instanceof StateStoreWriter
+                    && ((WatermarkSupport) node).eventTimeWatermarkForLateEvents().isDefined());
+    return found.isDefined() ? found.get() : null;
+  }
+
+  private static long dropped(SparkPlan writer) {
+    AccumulatorV2<?, ?> metric = writer.metrics().apply(DROPPED);
+    return (Long) metric.value();
+  }
+
+  private static Dataset<Row> lateRows(IncrementalExecution execution, SparkPlan writer) {
+    var session = execution.sparkSession();
+    var operator =
+        asJava(execution.analyzed().collect(PartialFunctions.<LogicalPlan>everything())).stream()
+            .filter(node -> node.isStreaming() && keepsState(node))
+            .findFirst()
+            .orElseThrow();
+    var time = eventTime(operator);
+    var late = ((WatermarkSupport) writer).watermarkExpressionForLateEvents().get();
+    var rows =
+        new Filter(
+            late.transformUp(PartialFunctions.of(node -> true, node -> typed(node, time))),
+            asBatch(rows(operator), execution));
+    var millis = (Long) ((WatermarkSupport) writer).eventTimeWatermarkForLateEvents().get();
+    var columns =
+        List.<NamedExpression>of(
+            alias(timestamp(millis * 1000L), "watermark"),
+            alias(instant(rows.output(), time), "event_time"),
+            alias(json(rows, session), "row"));
+    return Dataset.ofRows(session, new Project(Sequences.of(columns), rows));
+  }
+
+  /** Returns a node of Spark's condition over the column of the logical plan, with its type. */
+  private static Expression typed(Expression node, Attribute time) {
+    if (node instanceof Attribute) return time;
+    return node instanceof Literal literal ? timestamp((Long) literal.value()) : node;
+  }
+
+  private static Literal timestamp(long micros) {
+    return new Literal(micros, TimestampType$.MODULE$);
+  }
+
+  /** Returns the time of a row: the column with the watermark that is no window. */
+  private static Expression instant(
+      scala.collection.immutable.Seq<Attribute> columns, Attribute time) {
+    for (var column : asJava(columns)) {
+      var isTime =
+          column.metadata().contains(WATERMARK) && !(column.dataType() instanceof StructType);
+      if (isTime) return column;
+    }
+    return time.dataType() instanceof StructType
+        ? new Literal(null, TimestampType$.MODULE$)
+        : time;
+  }
+
+  private static Expression json(LogicalPlan rows, SparkSession session) {
+    Map<String, String> options =
+        Map.from(CollectionConverters.asScala(java.util.Map.of("ignoreNullFields", "false")));
+    var zone = Option.apply(session.sessionState().conf().sessionLocalTimeZone());
+    return new StructsToJson(options, CreateStruct.create(expressions(rows.output())), zone);
+  }
+
+  private static scala.collection.immutable.Seq<Expression> expressions(
+      scala.collection.immutable.Seq<Attribute> columns) {
+    return Sequences.of(new ArrayList<Expression>(asJava(columns)));
+  }
+
+  private static NamedExpression alias(Expression value, String name) {
+    return new Alias(
+        value,
+        name,
+        NamedExpression$.MODULE$.newExprId(),
+        Sequences.of(),
+        Option.empty(),
+        Sequences.of());
+  }
+
+  /** Returns a plan of a batch's stream as a batch query over the same rows. */
+  private static LogicalPlan asBatch(LogicalPlan plan, IncrementalExecution execution) {
+    return plan.transformUp(
+        PartialFunctions.<LogicalPlan, LogicalPlan>of(
+            node -> node instanceof EventTimeWatermark || isStreamingLeaf(node),
+            node ->
+                node instanceof EventTimeWatermark watermark
+                    ? watermark.child()
+                    : asBatchLeaf(node, execution)));
+  }
+
+  private static boolean isStreamingLeaf(LogicalPlan node) {
+    return node.children().isEmpty() && node.isStreaming();
+  }
+
+  private static LogicalPlan asBatchLeaf(LogicalPlan leaf, IncrementalExecution execution) {
+    if (leaf instanceof LogicalRelation files)
+      return files.copy(
+          files.relation(), files.output(), files.catalogTable(), false, Option.empty());
+    var planned = execution.planner().plan(leaf).next();
+    return new LogicalRDD(
+        leaf.output(),
+        planned.execute(),
+        new UnknownPartitioning(0),
+        Sequences.of(),
+        false,
+        Option.empty(),
+        execution.sparkSession(),
+        Option.empty(),
+        Option.empty(),
+        false);
+  }
+}

@@ -1,0 +1,67 @@
+"""Side tables of a job: tables for rows that are not in its result, such as dead letters and late rows.
+
+Each batch's rows are staged and moved under manifests of their own, so each row is written exactly once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from jetsql.engine.session.catalog import Catalog, TableFacts
+from jetsql.engine.sinks import SinkContext
+from jetsql.engine.sinks.file_tables import Manifests, StagedFiles
+from jetsql.errors import StatementError
+from jetsql.jobs.model.job import Guarantee, Sink, SinkKind, quoted_name
+
+
+def create_side_table(
+    spark: SparkSession, catalog: Catalog, name: str, columns: Mapping[str, str], purpose: str
+) -> None:
+    """Create a side table if it is missing.
+
+    columns: the type of each column. purpose: a noun phrase, for the error.
+    Raises StatementError UNSUPPORTED_SINK for an existing table with other columns or another format.
+    """
+    table = catalog.table(name)
+    if table is None:
+        listed = ", ".join(f"`{column}` {kind}" for column, kind in columns.items())
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {quoted_table(name)} ({listed}) USING parquet")
+    elif set(table.columns) != set(columns) or table.provider not in ("parquet", "orc"):
+        required = ", ".join(f"{column} {kind}" for column, kind in columns.items())
+        raise StatementError(
+            "UNSUPPORTED_SINK",
+            f"{name} cannot be the {purpose}: its columns or its format do not fit.",
+            hint=f"Name a table that does not exist yet, or a table USING parquet with ({required}).",
+        )
+
+
+def quoted_table(name: str) -> str:
+    """Return a qualified name in back quotes."""
+    return ".".join(quoted_name(part) for part in name.split("."))
+
+
+class SideTable(StagedFiles):
+    """The writer of a job's rows to a side table.
+
+    folder: the name of the folder of its manifests, and suffix: the suffix of its files' names, both unique in the job.
+    """
+
+    def __init__(self, context: SinkContext, table: TableFacts, folder: str, suffix: str) -> None:
+        job = context.job
+        sink = Sink(table.name, SinkKind.FILES, table.provider, table.location, table.created, table.columns)
+        analysis = replace(job.plan.analysis, sink=sink, more_sinks=(), stateful=False)
+        super().__init__(replace(context, job=job.with_plan(replace(job.plan, analysis=analysis))))
+        self._job = f"{job.id}-{suffix}"
+        self._manifests = Manifests(
+            f"{context.checkpoints.job_folder(job.id)}/{folder}", context.checkpoints.files
+        )
+        self._appends = job.plan.guarantee is Guarantee.NONE
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        if not self._appends:
+            return super().write(rows, batch)
+        rows.write.insertInto(quoted_table(self._sink.table))  # each run counts its batches from 0 again
+        return None
