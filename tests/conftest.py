@@ -62,6 +62,7 @@ LONG_MODULES: Final = (
     "engine/sinks/test_jdbc_sink.py",
     "engine/sinks/kafka/test_kafka_jobs.py",
     "engine/sinks/test_file_tables.py",
+    "engine/sinks/test_several_tables.py",
     "engine/session/test_enable.py",
     "project/test_document_blocks.py",
 )

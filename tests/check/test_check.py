@@ -337,6 +337,14 @@ def test_a_committed_batch_that_is_not_in_the_table(home: Home) -> None:
     assert "Start an engine" in finding.remedy
 
 
+def test_a_committed_batch_that_is_not_in_the_second_table(home: Home) -> None:
+    job = home.job()
+    home.checkpoint(home.spark(job))
+    manifests = home.manifest(job, 2, staged=True).parent
+    manifests.rename(manifests.with_name("manifests-1"))
+    assert the_one(home).message.startswith("The committed batch 2 of job orders is not complete in the table: ")
+
+
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"batch":1,"staging":"file:/x","moves":7}', '{"batch":"x"}'])
 def test_a_manifest_that_cannot_be_read(home: Home, text: str) -> None:
     job = home.job()

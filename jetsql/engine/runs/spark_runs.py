@@ -78,7 +78,7 @@ class RunContext:
     progress: Progress
     """The newest batches of the checkpoint before the run."""
     sink_rows: dict[int, dict[str, int]]
-    """By batch, the rows that each of several sinks has written, until the batch is reported."""
+    """The rows that each of several sinks has written, by batch, until the batch is reported."""
 
     @property
     def id(self) -> RunId:

@@ -41,7 +41,7 @@ class BranchRun:
     parts: Sequence[Any]
     """The BatchPart of each branch."""
     rows: dict[int, dict[str, int]]
-    """By batch, the rows that were written to each table."""
+    """The rows that were written to each table, by batch."""
 
 
 class BranchedSink:

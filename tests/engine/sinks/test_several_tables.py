@@ -84,6 +84,29 @@ INSERT INTO topic (key, value) SELECT NULL, CAST(kind AS BINARY) WHERE name IS N
     postgres(f"DROP SCHEMA {name} CASCADE")
 
 
+def test_a_table_that_refuses_a_batch_gets_it_later(orders: Sql, postgres: Postgres) -> None:
+    name = f"several{next(_numbers)}"
+    postgres(f"CREATE SCHEMA {name}; CREATE TABLE {name}.t (id int CONSTRAINT few CHECK (id < 4), kind text)")
+    orders(f"CREATE TABLE kept {postgres.options(f'{name}.t')}")
+    body = "INSERT INTO good SELECT id, kind INSERT INTO kept SELECT id, kind INSERT INTO items SELECT kind, id"
+    at_first = "OPTIONS ('snapshotIntervalMillis' = '100', 'restartAttempts' = '0')"
+    [(job_id, *_)] = orders(f"CREATE JOB j {at_first} AS FROM STREAM orders {body}")
+    orders("INSERT INTO orders VALUES (4, 'd', NULL)")
+    until(lambda: orders.status("j") == "SUSPENDED")
+    stored = Path(orders.engine.home) / "checkpoints" / job_id / "rows"
+    assert "few" in str(dict(orders("DESCRIBE JOB j"))["last error"])
+    assert [len(rows(orders, table)) for table in ("good", "items")] == [4, 3]
+    assert len(list(stored.iterdir())) == 1
+    postgres(f"ALTER TABLE {name}.t DROP CONSTRAINT few")
+    orders("RESUME JOB j")
+    orders("WAIT FOR JOB j UNTIL IDLE")
+    assert [len(rows(orders, table)) for table in ("good", "items")] == [4, 4]
+    assert [id for id, _ in postgres(f"SELECT * FROM {name}.t ORDER BY 1")] == [1, 2, 3, 4]
+    assert not stored.exists()
+    orders("DROP JOB j")
+    postgres(f"DROP SCHEMA {name} CASCADE")
+
+
 def test_each_row_goes_one_way_also_in_one_table(orders: Sql) -> None:
     """The source is computed once for all branches, and so is the current time."""
     orders("CREATE TABLE twice (id INT, chance DOUBLE, at TIMESTAMP, day DATE) USING parquet")
@@ -129,27 +152,28 @@ def test_a_new_version_adds_and_removes_tables(orders: Sql, tmp_path: Path) -> N
     assert [id for _, id in rows(orders, "items")] == [4, 5]
 
 
-@pytest.mark.parametrize(
-    ("body", "word"),
-    [
-        ("INSERT INTO good SELECT id INSERT INTO items SELECT kind, id", "good"),
-        ("INSERT INTO good SELECT id, kind INSERT INTO items SELECT kind, items", "items"),
-        ("INSERT INTO good SELECT id, kind INSERT INTO nowhere SELECT kind", "nowhere"),
-        ("INSERT INTO good SELECT id, kind INSERT INTO items SELECT knd, id", "knd"),
-        ("INSERT INTO good SELECT id, kind INSERT INTO items SELECT kind, count(*) GROUP BY kind", "INSERT INTO items"),
-        ("INSERT INTO good SELECT DISTINCT id, kind INSERT INTO items SELECT kind, id", "INSERT INTO good"),
-        ("INSERT INTO good SELECT id, kind LIMIT 1 INSERT INTO items SELECT kind, id", "INSERT INTO good"),
-        ("INSERT INTO good SELECT id, kind ORDER BY id INSERT INTO items SELECT kind, id", "INSERT INTO good"),
-        ("INSERT INTO good SELECT id, input_file_name() INSERT INTO items SELECT kind, id", "INSERT INTO good"),
-        ("INSERT INTO good SELECT id, kind INSERT INTO orders SELECT id, kind, items", "orders SELECT"),
-        ("INSERT INTO good SELECT id, kind INSERT INTO items VALUES ('a', 1)", "VALUES"),
-    ],
+_WRONG = (
+    ("INSERT INTO good SELECT id INSERT INTO items SELECT kind, id", "good"),
+    ("INSERT INTO good SELECT id, kind INSERT INTO items SELECT kind, items", "items"),
+    ("INSERT INTO good SELECT id, kind INSERT INTO nowhere SELECT kind", "nowhere"),
+    ("INSERT INTO good SELECT id, kind INSERT INTO items SELECT knd, id", "knd"),
+    ("INSERT INTO good SELECT id, kind INSERT INTO items SELECT kind, count(*) GROUP BY kind", "INSERT INTO items"),
+    ("INSERT INTO good SELECT DISTINCT id, kind INSERT INTO items SELECT kind, id", "INSERT INTO good"),
+    ("INSERT INTO good SELECT id, kind LIMIT 1 INSERT INTO items SELECT kind, id", "INSERT INTO good"),
+    ("INSERT INTO good SELECT id, kind ORDER BY id INSERT INTO items SELECT kind, id", "INSERT INTO good"),
+    ("INSERT INTO good SELECT id, input_file_name() INSERT INTO items SELECT kind, id", "INSERT INTO good"),
+    ("INSERT INTO good SELECT id, kind INSERT INTO orders SELECT id, kind, items", "orders SELECT"),
+    ("INSERT INTO good SELECT id, kind INSERT INTO items VALUES ('a', 1)", "VALUES"),
 )
-def test_a_wrong_branch_is_reported_at_its_place(orders: Sql, body: str, word: str) -> None:
-    text = f"CREATE JOB j AS\nFROM STREAM orders\n{body}"
-    error = orders.error(text)
-    compare([error.condition, error.message.replace(orders.value("SELECT current_schema()"), "SCHEMA"), error.hint])
-    assert (error.line, error.column) == (3, body.index(word) + 1)
+"""The INSERTs of a body, and the word at which the error points."""
+
+
+def test_a_wrong_branch_is_reported_at_its_place(orders: Sql) -> None:
+    schema = orders.value("SELECT current_schema()")
+    for body, word in _WRONG:
+        error = orders.error(f"CREATE JOB j AS\nFROM STREAM orders\n{body}")
+        compare([error.condition, error.message.replace(schema, "SCHEMA"), error.hint])
+        assert (error.line, error.column) == (3, body.index(word) + 1), body
 
 
 def test_a_source_without_a_stream_or_with_columns_that_cannot_be_stored_is_refused(orders: Sql) -> None:

@@ -83,7 +83,9 @@ public record Branches(LogicalPlan source, List<BatchPart> parts) {
     return readsFiles ? "InputFileName" : RowsInBatch.firstOther(query);
   }
 
-  /** Returns the column that cannot be written to a file between the source and a branch, or null. */
+  /**
+   * Returns the column that cannot be written to a file between the source and a branch, or null.
+   */
   public Attribute unstorable() {
     var format = new ParquetFileFormat();
     return Plans.list(source.output()).stream()
