@@ -51,6 +51,8 @@ _SOURCE_FORMATS = {
 _REPLAY = {"rate": Replay.BY_CLOCK, "socket": Replay.NO}
 _ENDLESS = frozenset({"rate", "rate-micro-batch"})
 _EXTRA_COLUMNS = "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS"
+_START = "__start_at"  # the column of ChangeQuery.java with the sequence of a change, in lower case
+_HISTORY_COLUMNS = (_START, "__end_at")
 _RATE_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger", "maxoffsetspertrigger"})
 
 
@@ -90,7 +92,7 @@ def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> 
     _check_own_sink(body, facts, sources, sink)
     _check_changes(body, facts, sink)
     statics = tuple(table["location"] for table in facts["statics"])
-    analysis = _analysis(facts, sources, sink, captured)
+    analysis = _analysis(body, facts, sources, sink, captured)
     unchecked_by_spark = bool(facts.get("unchecked_by_spark"))
     return ResolvedBody(analysis, plans.written(), plans.query(), plans.batchPart(), unchecked_by_spark, statics)
 
@@ -121,6 +123,15 @@ def _explain_extra_columns(body: Body, error: PySparkException | Py4JError) -> S
     table = [name.lower() for name in _split_names(parameters.get("tableColumns", ""))]
     extra = [name for name in _split_names(parameters.get("dataColumns", "")) if name.lower() not in table]
     listed = ", ".join(extra) or parameters.get("extraColumns", "").replace("`", "")
+    missing = [name for name in listed.split(", ") if name.lower() in _HISTORY_COLUMNS]
+    if body.changes.keeps_history and missing:
+        names = " and ".join(missing)
+        return StatementError(
+            "UNSUPPORTED_QUERY",
+            f"SCD TYPE 2 is not possible: the table does not have {names}.",
+            place=body.target,
+            hint=f"Create the tables again with {names} of the type of SEQUENCE BY, and with __START_AT in the key.",
+        )
     return StatementError(
         "UNSUPPORTED_QUERY",
         f"The changes have columns that the table does not have: {listed}.",
@@ -153,7 +164,9 @@ def _describe_columns(error: PySparkException) -> str:
     return f"In the catalogue and in the database: {text.removeprefix('user-specified: ').replace('actual: ', '')}"
 
 
-def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, captured: CapturedSession) -> Analysis:
+def _analysis(
+    body: Body, facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, captured: CapturedSession
+) -> Analysis:
     modes = {OutputMode(mode): _reason(text) for mode, text in facts.get("modes", {}).items()}
     operators = tuple(Operator(each["kind"], each["meaning"]) for each in facts.get("stateful", ()))
     waits_for_watermark = bool(operators) and bool(facts.get("watermark")) and modes.get(OutputMode.APPEND, "") is None
@@ -172,6 +185,7 @@ def _analysis(facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink, ca
         batch_part=facts.get("batch_part", ""),
         functions=tuple(UsedFunction(*each) for each in sorted(facts.get("functions", {}).items())),
         unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),
+        keeps_history=body.changes is not None and body.changes.keeps_history,
         tables_read_once=() if facts["streaming"] else _streamable_tables(facts),
     )
 
@@ -313,18 +327,33 @@ def _check_changes(body: Body, facts: dict[str, Any], sink: Sink) -> None:
         reason = "is a file table, whose rows cannot be updated" if sink.kind is SinkKind.FILES else "has no key"
         hint = "Write a table USING jdbc or kafka with the table option 'key.columns'."
         raise _unsupported(body, f"AUTO CDC is not possible: {sink.table} {reason}.", hint)
+    if changes.keeps_history:
+        _check_history(body, sink)
     places = dict(zip((key.lower() for key in changes.keys), changes.key_places, strict=False))
-    keys = [key.lower() for key in sink.key_columns]
+    keys = [key.lower() for key in sink.key_columns if not changes.keeps_history or key.lower() != _START]
     wrong = next((place for key, place in places.items() if key not in keys), changes.key_places[0])
     if set(places) != set(keys):
-        listed = ", ".join(sink.key_columns)
-        message = f"KEYS must be the 'key.columns' of {sink.table}: {listed}."
+        listed = ", ".join(key for key in sink.key_columns if key.lower() in keys)
+        without = " without __START_AT" if changes.keeps_history else ""
+        message = f"KEYS must be the 'key.columns' of {sink.table}{without}: {listed}."
         raise StatementError("UNSUPPORTED_QUERY", message, place=wrong, hint=f"Write KEYS ({listed}).")
     columns = {column.lower() for column in facts["change_columns"]}
     missing = next((key for key in places if key not in columns), None)
     if missing is not None:
         message = f"COLUMNS leaves out {missing}, which is one of the KEYS."
         raise StatementError("UNSUPPORTED_QUERY", message, place=changes.columns, hint=f"Add {missing} to COLUMNS.")
+
+
+def _check_history(body: Body, sink: Sink) -> None:
+    """Check that the table can keep the history of AUTO CDC ... SCD TYPE 2: a row for each change of a key."""
+    if sink.kind is not SinkKind.JDBC:
+        message = f"SCD TYPE 2 is not possible: {sink.table} is not a table of a database."
+        raise _unsupported(body, message, "Write a table USING jdbc, or use STORED AS SCD TYPE 1.")
+    if _START not in (key.lower() for key in sink.key_columns):
+        keys = ", ".join((*sink.key_columns, "__START_AT"))
+        message = f"SCD TYPE 2 is not possible: {sink.table} has one row for each {', '.join(sink.key_columns)}."
+        hint = f"Create the tables again with the primary key ({keys}) and the table option 'key.columns' = '{keys}'."
+        raise _unsupported(body, message, hint)
 
 
 def _check_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> None:
