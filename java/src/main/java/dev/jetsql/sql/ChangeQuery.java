@@ -46,8 +46,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p>For a history (SCD TYPE 2), the aggregate keeps the set of all changes of each key. The query
  * returns each change of a key that has a change in a batch, with its sequence as the start and the
  * next sequence as the end. So the rows depend on the set and not on the order of arrival. A
- * deletion is a marked row: it ends the previous row, and deletes the row of an update with the same
- * sequence.
+ * deletion is a marked row: it ends the previous row, and deletes the row of an update with the
+ * same sequence.
  */
 final class ChangeQuery {
   /** The last column of the rows: whether the change deletes its key. */
@@ -131,7 +131,8 @@ final class ChangeQuery {
     var change = struct("order", column(ORDER), "row", column(ROW));
     var all = at(sequence, () -> new CollectSet(change).toAggregateExpression());
     LogicalPlan plan =
-        new Aggregate(Sequences.of(keys), Sequences.of(alias(all, CHANGES)), changes, Option.empty());
+        new Aggregate(
+            Sequences.of(keys), Sequences.of(alias(all, CHANGES)), changes, Option.empty());
     // Of several changes with the same sequence, the last one is a deletion if there is one.
     plan = replaceChanges(plan, "sort_array(" + CHANGES + ")");
     plan =
@@ -144,7 +145,8 @@ final class ChangeQuery {
             plan,
             """
             transform(%1$s, (c, i) -> named_struct('row', c.row, 'deleted', c.order.deleted,
-              'start', c.order.sequence, 'end', get(%1$s, i + 1).order.sequence))"""
+              'start', c.order.sequence, 'end', get(%1$s, i + 1).order.sequence))\
+            """
                 .formatted(CHANGES));
     plan = project(plan, alias(expression("explode(" + CHANGES + ")"), NEWEST));
     return project(
