@@ -138,7 +138,10 @@ final class ChangeQuery {
     plan =
         replaceChanges(
             plan,
-            "filter(%1$s, (c, i) -> get(%1$s, i + 1) IS NULL OR get(%1$s, i + 1).order.sequence <> c.order.sequence)"
+            """
+            filter(%1$s, (c, i) -> get(%1$s, i + 1) IS NULL
+              OR get(%1$s, i + 1).order.sequence <> c.order.sequence)\
+            """
                 .formatted(CHANGES));
     plan =
         replaceChanges(
