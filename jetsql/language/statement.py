@@ -52,6 +52,7 @@ class ChangeClauses:
     sequence: Span  # the expression after SEQUENCE BY
     delete_when: Span | None = None  # the condition after APPLY AS DELETE WHEN
     columns: Span | None = None  # COLUMNS with its list or its * EXCEPT
+    keeps_history: bool = False  # STORED AS SCD TYPE 2: a row for each change, and not for each key
 
 
 @dataclass(frozen=True)

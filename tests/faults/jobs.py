@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Final
 
 from tests.faults.source import ROWS_A_FILE, Source, sum_by_digit
@@ -124,6 +124,18 @@ def _newest(facts: Facts) -> Iterable[Row]:
     for i in facts.source.ids():
         newest[i % 10] = max(i, newest.get(i % 10, i), key=lambda each: each * 7919 % 10007)
     return ((digit, i) for digit, i in newest.items() if i % 3)
+
+
+def _history(facts: Facts) -> Iterable[Row]:
+    """The changes of each digit, from their `_SEQUENCE` to the next one, without deletions."""
+    by_digit: dict[int, list[tuple[int, int]]] = {}
+    for i in facts.source.ids():
+        by_digit.setdefault(i % 10, []).append((i * 7919 % 10007, i))
+    for digit, changes in by_digit.items():
+        ordered = sorted(changes)
+        for (start, i), end in zip_longest(ordered, [start for start, _ in ordered[1:]]):
+            if i % 3:
+                yield digit, i, start, end
 
 
 def _newest_two(facts: Facts) -> Iterable[Row]:
@@ -341,6 +353,18 @@ JDBC_KINDS: Final = (
         exactly(_newest),
     ),
     Kind(
+        "j_history",
+        "AUTO CDC with a history",
+        "j_history",
+        "digit, id, __start_at, __end_at",
+        _job(
+            "j_history",
+            f"AUTO CDC INTO j_history FROM (SELECT id, id % 10 AS digit FROM {_SOURCE}) KEYS (digit)"
+            f" APPLY AS DELETE WHEN id % 3 = 0 SEQUENCE BY {_SEQUENCE} STORED AS SCD TYPE 2",
+        ),
+        exactly(_history),
+    ),
+    Kind(
         "j_whole",
         "JDBC overwrite",
         "j_whole",
@@ -510,6 +534,7 @@ CREATE TABLE IF NOT EXISTS j_copy {_JDBC}, dbtable 'crash.copy');
 CREATE TABLE IF NOT EXISTS j_minutes {_JDBC}, dbtable 'crash.minutes');
 CREATE TABLE IF NOT EXISTS j_digits {_JDBC}, dbtable 'crash.digits', 'key.columns' 'digit');
 CREATE TABLE IF NOT EXISTS j_changes {_JDBC}, dbtable 'crash.changes', 'key.columns' 'digit');
+CREATE TABLE IF NOT EXISTS j_history {_JDBC}, dbtable 'crash.history', 'key.columns' 'digit, __start_at');
 CREATE TABLE IF NOT EXISTS j_whole {_JDBC}, dbtable 'crash.whole');
 CREATE TABLE IF NOT EXISTS j_least {_JDBC}, dbtable 'crash.least')
 """
@@ -520,6 +545,8 @@ CREATE TABLE crash.split (id bigint);
 CREATE TABLE crash.minutes (start timestamptz, n bigint, total bigint);
 CREATE TABLE crash.digits (digit bigint PRIMARY KEY, n bigint, total bigint);
 CREATE TABLE crash.changes (digit bigint PRIMARY KEY, id bigint);
+CREATE TABLE crash.history
+  (digit bigint, id bigint, __start_at bigint, __end_at bigint, PRIMARY KEY (digit, __start_at));
 CREATE TABLE crash.whole (n bigint, total bigint);
 CREATE TABLE crash.least (start timestamptz, n bigint, total bigint);
 """

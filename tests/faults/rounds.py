@@ -131,10 +131,11 @@ SINKS: Final = Scenario(
     (
         Round(
             (
-                *("staged:copy@2", "manifest-written:parts@2", "late-rows-written:timely@3", "sink-written:minutes@2", "result-staged:digits@2"),
+                *("staged:copy@2", "manifest-written:parts@2", "sink-written:minutes@2", "result-staged:digits@2"),
                 *("sink-written:paired@2", "sink-written:least@2", "jdbc-prepared:j_copy@2", "jdbc-staged:j_digits@2"),
                 *("jdbc-committed:j_minutes@2", "sink-written:j_whole@2", "sink-written:j_least@2"),
-                *("jdbc-staged:j_changes@2", "rows-stored:split@2"),
+                *("jdbc-staged:j_changes@2", "rows-stored:split@2", "sink-written:j_history@2"),
+                "late-rows-written:timely@3",
                 "storing-submitted:renewed",
             ),
             (*_make((*FILE_KINDS, *JDBC_KINDS)), _renew(1)),
@@ -143,10 +144,10 @@ SINKS: Final = Scenario(
         ),
         Round(
             (
-                *("file-moved:copy", "file-moved:parts@4", "manifest-written:minutes", "staged:timely@2", "table-moved:digits"),
+                *("file-moved:copy", "file-moved:parts@4", "manifest-written:minutes", "table-moved:digits"),
                 *("staged:paired", "sink-written:chained", "run-started:copy_too", "jdbc-committed:j_copy"),
                 *("jdbc-staged:j_minutes", "sink-written:j_digits", "jdbc-committed:j_whole"),
-                *("jdbc-committed:j_changes", "branch-written:split"),
+                *("jdbc-committed:j_changes", "branch-written:split", "jdbc-staged:j_history", "staged:timely@2"),
                 # Not where an older life is dropped: that one's first trigger may still come in.
                 "storing-first-trigger:renewed",
             ),
@@ -156,10 +157,10 @@ SINKS: Final = Scenario(
         ),
         Round(
             (
-                *("manifest-written:copy", "files-moved:parts", "file-moved:minutes", "manifest-written:timely@2", "sink-written:digits"),
+                *("manifest-written:copy", "files-moved:parts", "file-moved:minutes", "sink-written:digits"),
                 *("manifest-written:chained", "run-starting:copy_too", "sink-written:j_copy", "sink-written:j_minutes"),
                 *("jdbc-prepared:j_digits", "jdbc-staged:j_whole", "sink-written:j_changes"),
-                "jdbc-committed:split",
+                *("jdbc-committed:split", "jdbc-committed:j_history", "manifest-written:timely@2"),
                 "stored-submitted:renewed",
             ),
             (_DROP, _renew(3)),

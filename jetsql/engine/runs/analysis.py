@@ -19,7 +19,14 @@ from jetsql.engine.errors.run_failures import strip_message
 from jetsql.engine.jdbc.jdbc_databases import Database, explain_read_error, find_jdbc_error
 from jetsql.engine.jdbc.jdbc_dialects import find_dialect
 from jetsql.engine.jvm.java_classes import java
-from jetsql.engine.runs.branch_checks import check_branches
+from jetsql.engine.runs.body_checks import (
+    START_COLUMN,
+    check_branches,
+    check_changes,
+    check_own_sink,
+    check_temporary,
+    unsupported_sink,
+)
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.engine.sinks.preflight import check_jdbc_table
@@ -37,7 +44,6 @@ from jetsql.jobs.model.job import (
     Source,
 )
 from jetsql.jobs.planning.output_mode import MODES
-from jetsql.language import find_function, find_name
 from jetsql.language.body.change_clauses import clause_texts
 from jetsql.language.body.several_inserts import SOURCE_NAME, branch_text, source_text
 from jetsql.language.statement import Body
@@ -54,6 +60,7 @@ _SOURCE_FORMATS = {
 _REPLAY = {"rate": Replay.BY_CLOCK, "socket": Replay.NO}
 _ENDLESS = frozenset({"rate", "rate-micro-batch"})
 _EXTRA_COLUMNS = "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS"
+_HISTORY_COLUMNS = (START_COLUMN, "__end_at")
 _RATE_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger", "maxoffsetspertrigger"})
 
 
@@ -86,14 +93,14 @@ def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> 
     facts = json.loads(plans.facts())
     described = facts.get("branches", [facts])
     sinks = tuple(_sink(target, spark, each) for target, each in zip(targets, described, strict=True))
-    _check_temporary(body, spark, facts)
+    check_temporary(body, spark, facts)
     check_branches(body, facts)
     sources = tuple(_source(entry) for entry in facts["sources"])
     for target, each, sink in zip(targets, described, sinks, strict=True):
-        _check_own_sink(target, {**facts, **each}, sources, sink)
-    _check_changes(body, facts, sinks[0])
+        check_own_sink(target, {**facts, **each}, sources, sink)
+    check_changes(body, facts, sinks[0])
     statics = tuple(table["location"] for table in facts["statics"])
-    analysis = _analysis(facts, sources, sinks, captured)
+    analysis = _analysis(body, facts, sources, sinks, captured)
     return ResolvedBody(
         analysis=analysis,
         written=plans.written(),
@@ -152,6 +159,15 @@ def _explain_extra_columns(body: Body, error: PySparkException | Py4JError) -> S
     table = [name.lower() for name in _split_names(parameters.get("tableColumns", ""))]
     extra = [name for name in _split_names(parameters.get("dataColumns", "")) if name.lower() not in table]
     listed = ", ".join(extra) or parameters.get("extraColumns", "").replace("`", "")
+    missing = [name for name in listed.split(", ") if name.lower() in _HISTORY_COLUMNS]
+    if body.changes.keeps_history and missing:
+        names = " and ".join(missing)
+        return StatementError(
+            "UNSUPPORTED_QUERY",
+            f"SCD TYPE 2 is not possible: the table does not have {names}.",
+            place=body.target,
+            hint=f"Create the tables again with {names} of the type of SEQUENCE BY, and with __START_AT in the key.",
+        )
     return StatementError(
         "UNSUPPORTED_QUERY",
         f"The changes have columns that the table does not have: {listed}.",
@@ -188,7 +204,11 @@ def _describe_columns(error: PySparkException) -> str:
 
 
 def _analysis(
-    facts: dict[str, Any], sources: tuple[Source, ...], sinks: tuple[Sink, ...], captured: CapturedSession
+    body: Body,
+    facts: dict[str, Any],
+    sources: tuple[Source, ...],
+    sinks: tuple[Sink, ...],
+    captured: CapturedSession,
 ) -> Analysis:
     modes = {OutputMode(mode): _reason(text) for mode, text in facts.get("modes", {}).items()}
     operators = tuple(Operator(each["kind"], each["meaning"]) for each in facts.get("stateful", ()))
@@ -210,6 +230,7 @@ def _analysis(
         functions=tuple(UsedFunction(*each) for each in sorted(facts.get("functions", {}).items())),
         unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),
         late_rows_refusal=facts.get("late_rows") or "",
+        keeps_history=body.changes is not None and body.changes.keeps_history,
         tables_read_once=() if facts["streaming"] else _streamable_tables(facts),
     )
 
@@ -263,12 +284,12 @@ def _source(entry: dict[str, Any]) -> Source:
 
 def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
     if "sink" not in facts:
-        raise _unsupported(
+        raise unsupported_sink(
             target, "Jobs cannot write this table.", "Write a file table, or a table USING jdbc or USING kafka."
         )
     table = TableFacts.from_json(facts["sink"])
     if table.bucketed:
-        raise _unsupported(target, f"{table.name} is bucketed.", "Write a table without CLUSTERED BY.")
+        raise unsupported_sink(target, f"{table.name} is bucketed.", "Write a table without CLUSTERED BY.")
     if table.provider in _FILE_FORMATS:
         kind = SinkKind.FILES
     elif table.provider == "jdbc":
@@ -276,7 +297,7 @@ def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
     elif table.provider == "kafka":
         kind = SinkKind.KAFKA
     else:
-        raise _unsupported(
+        raise unsupported_sink(
             target,
             f"{table.name} is a table USING {table.provider or 'hive'}.",
             "Write a table USING parquet, orc, json, csv, avro, text, jdbc or kafka.",
@@ -319,91 +340,8 @@ def _key_columns(target: Span, table: TableFacts) -> tuple[str, ...]:
         column = columns.get(name) or columns.get(name.lower())
         if column is None:
             hint = f"The table's columns: {', '.join(table.columns)}."
-            raise _unsupported(
+            raise unsupported_sink(
                 target, f"{table.name} has no column {name}, which its option 'key.columns' names.", hint
             )
         keys.append(column)
     return tuple(keys)
-
-
-def _unsupported(target: Span, message: str, hint: str) -> StatementError:
-    return StatementError("UNSUPPORTED_SINK", message, place=target, hint=hint)
-
-
-def _check_own_sink(target: Span, facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink) -> None:
-    if any(source.name.lower() == sink.table.lower() for source in sources):
-        message = f"The job would read its own rows: {sink.table} is both its source and its sink."
-    elif sink.kind is SinkKind.KAFKA and _reads_sink_topic(facts):
-        message = f"The job would read its own rows: it also reads a table of {sink.system}."
-    else:
-        return
-    raise StatementError("UNSUPPORTED_QUERY", message, place=target, hint="Write another table.")
-
-
-def _reads_sink_topic(facts: dict[str, Any]) -> bool:
-    """Return whether a source reads the sink's topic through another table."""
-    topic = KafkaTopic.of_table(TableFacts.from_json(facts["sink"]))
-    return any(
-        entry.get("servers") == topic.servers and topic.name in entry.get("location", "").split(",")
-        for entry in facts["sources"]
-    )
-
-
-def _check_changes(body: Body, facts: dict[str, Any], sink: Sink) -> None:
-    """Check that AUTO CDC reads a stream, and applies its changes by the key of the table."""
-    changes = body.changes
-    if changes is None:
-        return
-    if not facts["streaming"]:
-        message = "AUTO CDC applies the changes of a stream, and this query reads none."
-        raise StatementError(
-            "UNSUPPORTED_QUERY", message, place=body.target, hint="Write FROM STREAM before the table."
-        )
-    if sink.kind is SinkKind.FILES or not sink.key_columns:
-        reason = "is a file table, whose rows cannot be updated" if sink.kind is SinkKind.FILES else "has no key"
-        hint = "Write a table USING jdbc or kafka with the table option 'key.columns'."
-        raise _unsupported(body.target, f"AUTO CDC is not possible: {sink.table} {reason}.", hint)
-    places = dict(zip((key.lower() for key in changes.keys), changes.key_places, strict=False))
-    keys = [key.lower() for key in sink.key_columns]
-    wrong = next((place for key, place in places.items() if key not in keys), changes.key_places[0])
-    if set(places) != set(keys):
-        listed = ", ".join(sink.key_columns)
-        message = f"KEYS must be the 'key.columns' of {sink.table}: {listed}."
-        raise StatementError("UNSUPPORTED_QUERY", message, place=wrong, hint=f"Write KEYS ({listed}).")
-    columns = {column.lower() for column in facts["change_columns"]}
-    missing = next((key for key in places if key not in columns), None)
-    if missing is not None:
-        message = f"COLUMNS leaves out {missing}, which is one of the KEYS."
-        raise StatementError("UNSUPPORTED_QUERY", message, place=changes.columns, hint=f"Add {missing} to COLUMNS.")
-
-
-def _check_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> None:
-    """Refuse views, variables and functions that exist only in this session: a job restarts in another session."""
-    for view in facts["temporary_views"]:
-        parts = view.replace("`", "").split(".")
-        raise _temporary_object(
-            f"{view} is a temporary view", _find_span(body, parts), "Use CREATE VIEW without TEMPORARY."
-        )
-    for variable in facts["variables"]:
-        raise _temporary_object(
-            f"{variable} is a session variable", _find_span(body, [variable]), "Write its value instead."
-        )
-    for function in json.loads(java(spark).sql.Sessions.temporaryFunctions(spark._jsparkSession)):
-        span = find_function(body.text, function)
-        if span is not None:
-            raise _temporary_object(
-                f"{function} is a temporary function",
-                Span(span.start + body.place.start, span.stop + body.place.start),
-                "Use CREATE FUNCTION without TEMPORARY.",
-            )
-
-
-def _find_span(body: Body, parts: list[str]) -> Span:
-    """Return the span of a name in the statement; that of the body when the name is not found."""
-    span = find_name(body.text, parts, 0) or find_name(body.text, parts[-1:], 0)
-    return body.place if span is None else Span(span.start + body.place.start, span.stop + body.place.start)
-
-
-def _temporary_object(statement: str, span: Span, hint: str) -> StatementError:
-    message = f"{statement}: it ends with this session, so the job could not find it after a restart."
-    return StatementError("TEMPORARY_OBJECT_IN_BODY", message, place=span, hint=hint)

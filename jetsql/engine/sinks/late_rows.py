@@ -1,8 +1,8 @@
 """Late rows: rows that Spark drops because the watermark has passed them, written to a separate table.
 
-A job with the option `'lateRows' = 'table:NAME'` writes them after each batch. Spark counts the rows that it drops. Only
-after a batch with such rows, the job computes them a second time, from the same offsets. A batch that is repeated after
-a crash drops the same rows, and the table has each of them once.
+A job with the option `'lateRows' = 'table:NAME'` writes them after each batch. Spark counts the rows that it drops.
+Only after a batch with such rows, the job computes them a second time, from the same offsets. A batch that is repeated
+after a crash drops the same rows, and the table has each of them once.
 """
 
 from __future__ import annotations

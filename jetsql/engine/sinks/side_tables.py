@@ -55,9 +55,7 @@ class SideTable(StagedFiles):
         analysis = replace(job.plan.analysis, sink=sink, more_sinks=(), stateful=False)
         super().__init__(replace(context, job=job.with_plan(replace(job.plan, analysis=analysis))))
         self._job = f"{job.id}-{suffix}"
-        self._manifests = Manifests(
-            f"{context.checkpoints.job_folder(job.id)}/{folder}", context.checkpoints.files
-        )
+        self._manifests = Manifests(f"{context.checkpoints.job_folder(job.id)}/{folder}", context.checkpoints.files)
         self._appends = job.plan.guarantee is Guarantee.NONE
 
     def write(self, rows: DataFrame, batch: int) -> int | None:

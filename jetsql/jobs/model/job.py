@@ -177,6 +177,7 @@ class Analysis:
     functions: tuple[UsedFunction, ...] = ()  # the functions in Python that it calls, by name
     unstable_partitioning: str = field(default="", compare=False)
     """The part of the query that can put rows into other partitions when a batch is repeated; empty for none."""
+    keeps_history: bool = False  # AUTO CDC with SCD TYPE 2: the state and the table keep all changes of each key
     tables_read_once: tuple[str, ...] = ()  # of a batch job: the tables that it could read as streams, qualified
     more_sinks: tuple[Sink, ...] = ()  # the sinks after the first, of a body with several INSERTs
     late_rows_refusal: str = field(default="an earlier version of JetSQL has created it", compare=False)

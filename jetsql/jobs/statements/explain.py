@@ -86,6 +86,10 @@ def describe_sink(sink: Sink) -> str:
 
 def describe_write(plan: Plan) -> str:
     """Return how rows are written to the sink, as a phrase."""
+    if plan.analysis.keeps_history:
+        keys = ", ".join(plan.analysis.sink.key_columns)
+        effort = "a batch writes all rows of its keys again, and the state keeps all changes"
+        return f"each change is a row, by {keys}; {effort}"
     if plan.deletes:
         return (
             f"the newest change of each key updates or deletes its row, by {', '.join(plan.analysis.sink.key_columns)}"

@@ -33,7 +33,7 @@ _CLAUSES: Final = (
 _NOT_SUPPORTED: Final = {
     "IGNORE": ("IGNORE NULL UPDATES is not supported: each change replaces the whole row.", ""),
     "TRUNCATE": ("APPLY AS TRUNCATE is not supported.", "Use APPLY AS DELETE WHEN, which deletes single rows."),
-    "TRACK": ("TRACK HISTORY is not supported.", "Use STORED AS SCD TYPE 1, which keeps the newest row of each key."),
+    "TRACK": ("TRACK HISTORY is not supported.", "Leave it out: with STORED AS SCD TYPE 2, each change begins a row."),
 }
 _WORDS: Final = (Kind.WORD, Kind.QUOTED)
 
@@ -81,7 +81,6 @@ def read_clauses(found: Sequence[Token], at: int) -> ReadClauses:
         if name not in by_name:
             end = found[-1].stop
             raise _refused(f"AUTO CDC needs the clause {name}.", Span(end, end))
-    _check_stored(found, by_name.get("STORED AS"))
     keys, places = _read_keys(found, by_name["KEYS"])
     columns = by_name.get("COLUMNS")
     deletes = by_name.get("APPLY AS DELETE WHEN")
@@ -91,6 +90,7 @@ def read_clauses(found: Sequence[Token], at: int) -> ReadClauses:
         sequence=_expression(found, by_name["SEQUENCE BY"]),
         delete_when=None if deletes is None else _expression(found, deletes),
         columns=None if columns is None else _read_columns(found, columns),
+        keeps_history=_read_type(found, by_name.get("STORED AS")) == "2",
     )
     return ReadClauses(changes, found[source_stop - 1].stop)
 
@@ -98,7 +98,7 @@ def read_clauses(found: Sequence[Token], at: int) -> ReadClauses:
 def clause_texts(body: Body) -> dict[str, object] | None:
     """Return the clauses as texts that Spark parses, each at its offset in the statement; None without AUTO CDC.
 
-    `columns` is the struct of the columns, `delete` is None without a condition.
+    `columns` is the struct of the columns, `delete` is None without a condition, and `history` is a boolean.
     """
     changes = body.changes
     if changes is None:
@@ -108,6 +108,7 @@ def clause_texts(body: Body) -> dict[str, object] | None:
         "delete": None if changes.delete_when is None else _at(body, changes.delete_when),
         "sequence": _at(body, changes.sequence),
         "columns": _struct(body, changes.columns),
+        "history": changes.keeps_history,
     }
 
 
@@ -170,19 +171,18 @@ def _check_order(found: Sequence[Token], clauses: Sequence[_Clause]) -> None:
         previous = clause
 
 
-def _check_stored(found: Sequence[Token], clause: _Clause | None) -> None:
+def _read_type(found: Sequence[Token], clause: _Clause | None) -> str:
+    """Return the number of the SCD type, `1` or `2`."""
     if clause is None:
-        return
+        return "1"
     words = [token.word or token.text for token in found[clause.start + 2 : clause.stop]]
-    if words == ["SCD", "TYPE", "1"]:
-        return
+    if words in (["SCD", "TYPE", "1"], ["SCD", "TYPE", "2"]):
+        return words[-1]
     at = clause.start + 2
-    hint = "Write STORED AS SCD TYPE 1, which keeps the newest row of each key."
-    if words == ["SCD", "TYPE", "2"]:
-        raise _refused("STORED AS SCD TYPE 2 is not supported.", Span(found[at].start, found[at + 2].stop), hint)
-    expected = ["SCD", "TYPE", "1"]
-    wrong = next((n for n, word in enumerate(words) if n >= len(expected) or word != expected[n]), len(words))
-    wanted = expected[wrong] if wrong < len(expected) else "the end of the statement"
+    expected = (("SCD",), ("TYPE",), ("1", "2"))
+    wrong = next((n for n, word in enumerate(words) if n >= 3 or word not in expected[n]), len(words))
+    wanted = " or ".join(expected[wrong]) if wrong < 3 else "the end of the statement"
+    hint = "Write STORED AS SCD TYPE 1, which keeps the newest row of each key, or SCD TYPE 2, which keeps all rows."
     raise _refused(f"Expected {wanted}, {found_at(found, at + wrong)}.", place_at(found, at + wrong), hint)
 
 

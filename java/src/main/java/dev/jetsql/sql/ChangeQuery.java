@@ -22,6 +22,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.RaiseError;
+import org.apache.spark.sql.catalyst.expressions.aggregate.CollectSet;
 import org.apache.spark.sql.catalyst.expressions.aggregate.MaxBy;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -41,6 +42,12 @@ import scala.jdk.javaapi.CollectionConverters;
  * a change in a batch. So an older change, late or replayed, returns the newest one again. The
  * aggregate's state keeps deleted keys too. It is exactly once by the checkpoint and needs nothing
  * in the table.
+ *
+ * <p>For a history (SCD TYPE 2), the aggregate keeps the set of all changes of each key. The query
+ * returns each change of a key that has a change in a batch, with its sequence as the start and the
+ * next sequence as the end. So the rows depend on the set and not on the order of arrival. A
+ * deletion is a marked row: it ends the previous row, and deletes the row of an update with the
+ * same sequence.
  */
 final class ChangeQuery {
   /** The last column of the rows: whether the change deletes its key. */
@@ -49,6 +56,9 @@ final class ChangeQuery {
   private static final String ROW = "__jetsql_row";
   private static final String ORDER = "__jetsql_order";
   private static final String NEWEST = "__jetsql_newest";
+  private static final String CHANGES = "__jetsql_changes";
+  private static final String START = "__START_AT";
+  private static final String END = "__END_AT";
   // The text is a part of the operator, by which a job recognizes its state: keep it as it is.
   private static final String NO_SEQUENCE =
       "A change has NULL in SEQUENCE BY, so its order is unknown.";
@@ -104,6 +114,7 @@ final class ChangeQuery {
       keys.add(column(column.name()));
     }
     var changes = new Project(Sequences.of(columns), source);
+    if (clauses.get("history").asBoolean()) return history(keys, changes);
     var change = struct("row", column(ROW), "deleted", column(ORDER, "deleted"));
     var sequence = parse(clauses.get("sequence"));
     var newest = at(sequence, () -> new MaxBy(change, column(ORDER)).toAggregateExpression());
@@ -112,6 +123,48 @@ final class ChangeQuery {
             Sequences.of(keys), Sequences.of(alias(newest, NEWEST)), changes, Option.empty());
     NamedExpression star = new UnresolvedStar(Option.apply(Sequences.of(NEWEST, "row")));
     return new Project(Sequences.of(star), aggregate);
+  }
+
+  /** Returns all changes of the keys, each with the sequences at which its row starts and ends. */
+  private LogicalPlan history(List<Expression> keys, LogicalPlan changes) {
+    var sequence = parse(clauses.get("sequence"));
+    var change = struct("order", column(ORDER), "row", column(ROW));
+    var all = at(sequence, () -> new CollectSet(change).toAggregateExpression());
+    LogicalPlan plan =
+        new Aggregate(
+            Sequences.of(keys), Sequences.of(alias(all, CHANGES)), changes, Option.empty());
+    // Of several changes with the same sequence, the last one is a deletion if there is one.
+    plan = replaceChanges(plan, "sort_array(" + CHANGES + ")");
+    plan =
+        replaceChanges(
+            plan,
+            """
+            filter(%1$s, (c, i) -> get(%1$s, i + 1) IS NULL
+              OR get(%1$s, i + 1).order.sequence <> c.order.sequence)\
+            """
+                .formatted(CHANGES));
+    plan =
+        replaceChanges(
+            plan,
+            """
+            transform(%1$s, (c, i) -> named_struct('row', c.row, 'deleted', c.order.deleted,
+              'start', c.order.sequence, 'end', get(%1$s, i + 1).order.sequence))\
+            """
+                .formatted(CHANGES));
+    plan = project(plan, alias(expression("explode(" + CHANGES + ")"), NEWEST));
+    return project(
+        plan,
+        new UnresolvedStar(Option.apply(Sequences.of(NEWEST, "row"))),
+        alias(column(NEWEST, "start"), START),
+        alias(column(NEWEST, "end"), END));
+  }
+
+  private LogicalPlan replaceChanges(LogicalPlan plan, String expression) {
+    return project(plan, alias(expression(expression), CHANGES));
+  }
+
+  private static LogicalPlan project(LogicalPlan plan, NamedExpression... columns) {
+    return new Project(Sequences.of(columns), plan);
   }
 
   /** Returns the order of a change: its sequence, and whether it deletes its key. */
@@ -138,8 +191,12 @@ final class ChangeQuery {
   }
 
   private Expression parse(JsonNode text) {
+    return expression(text.asText());
+  }
+
+  private Expression expression(String text) {
     try {
-      return parser.parseExpression(text.asText());
+      return parser.parseExpression(text);
     } catch (Exception e) {
       throw Exceptions.raise(e);
     }
@@ -175,9 +232,16 @@ final class ChangeQuery {
   }
 
   private static Attribute newestColumn(LogicalPlan query) {
-    if (query instanceof Aggregate aggregate)
-      return aggregate.aggregateExpressions().head().toAttribute();
-    return newestColumn(((Project) query).child());
+    var newest = newestOf(query.children().head());
+    return newest == null ? newestColumn(query.children().head()) : newest;
+  }
+
+  /** Returns the column with the changes in the output of a node, or null. */
+  private static Attribute newestOf(LogicalPlan node) {
+    return CollectionConverters.asJava(node.output()).stream()
+        .filter(column -> column.name().equals(NEWEST))
+        .findFirst()
+        .orElse(null);
   }
 
   /** Returns the analyzed query of the INSERT with the additional column `DELETED`. */
@@ -185,9 +249,9 @@ final class ChangeQuery {
     var project = (Project) query;
     var columns =
         new ArrayList<NamedExpression>(CollectionConverters.asJava(project.projectList()));
-    if (project.child() instanceof Aggregate) {
-      var deleted = new GetStructField(newestColumn(query), 1, Option.apply("deleted"));
-      columns.add(alias(deleted, DELETED));
+    var newest = newestOf(project.child());
+    if (newest != null) {
+      columns.add(alias(new GetStructField(newest, 1, Option.apply("deleted")), DELETED));
       return new Project(Sequences.of(columns), project.child());
     }
     var child = withDeleted(project.child());

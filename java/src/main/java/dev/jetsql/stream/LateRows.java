@@ -169,9 +169,7 @@ public final class LateRows {
           column.metadata().contains(WATERMARK) && !(column.dataType() instanceof StructType);
       if (isTime) return column;
     }
-    return time.dataType() instanceof StructType
-        ? new Literal(null, TimestampType$.MODULE$)
-        : time;
+    return time.dataType() instanceof StructType ? new Literal(null, TimestampType$.MODULE$) : time;
   }
 
   private static Expression json(LogicalPlan rows, SparkSession session) {
