@@ -12,7 +12,7 @@ from typing import Final
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Analysis, Plan, SinkKind, Trigger
 from jetsql.jobs.planning.guarantee import choose_weakest
-from jetsql.jobs.planning.late_rows import choose_late_rows_table
+from jetsql.jobs.planning.late_rows_rules import choose_late_rows_table
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import choose_mode
 from jetsql.jobs.planning.real_time_rules import DEFAULT_MILLIS, check_real_time

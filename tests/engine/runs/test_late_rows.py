@@ -87,6 +87,7 @@ def test_each_row_is_in_the_result_or_late(sql: Sql, clicks: Clicks) -> None:
     sql("DROP JOB j")
 
 
+@pytest.mark.slow
 def test_a_row_is_late_for_each_window_that_is_closed(sql: Sql, clicks: Clicks) -> None:
     clicks.add(5)
     sql("CREATE TABLE slides (since TIMESTAMP, n BIGINT) USING parquet")
@@ -101,6 +102,7 @@ def test_a_row_is_late_for_each_window_that_is_closed(sql: Sql, clicks: Clicks) 
     assert len(pairs) == len(set(pairs)) > len({identity for identity, _ in pairs})
 
 
+@pytest.mark.slow
 def test_late_rows_of_the_removal_of_duplicates(sql: Sql, clicks: Clicks) -> None:
     clicks.add(6)
     sql("CREATE TABLE firsts (id INT) USING parquet")
