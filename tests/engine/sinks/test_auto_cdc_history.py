@@ -106,7 +106,8 @@ def test_each_change_begins_a_row_and_ends_the_one_before(history: History) -> N
     assert history.rows_after((2, None, "D", 40), (1, "again", "U", 35)) == expected
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_history_is_that_of_all_changes_in_order(history: History, seed: int) -> None:
     """Deliver changes shuffled, some of them twice, in several batches."""
     random = Random(seed)
