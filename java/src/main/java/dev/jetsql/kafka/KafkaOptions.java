@@ -240,8 +240,8 @@ public final class KafkaOptions {
           origins.get(key),
           "The option '"
               + key
-              + "' is for tables with 'value.format' = 'avro'. With 'debezium-avro', the schema"
-              + " registry has the schemas: leave the option out.");
+              + "' is for tables with 'value.format' = 'avro'. Leave it out: 'debezium-avro' takes"
+              + " the schemas from the schema registry.");
     }
   }
 
