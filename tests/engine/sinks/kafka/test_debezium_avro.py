@@ -228,3 +228,33 @@ def test_a_pinned_version(sql: Sql, kafka: Kafka, registry: Registry) -> None:
     after = some(None) + some(person(1, "Ann", AT)) + text("c") + some(None)
     assert message.value == b"\0" + id_.to_bytes(4, "big") + after
     assert sql("SELECT *, _op, _source FROM people") == [(1, "Ann", AT, "c", None)]
+
+
+@pytest.mark.slow
+def test_keys_in_avro_dead_letters_and_deletions(sql: Sql, kafka: Kafka, registry: Registry) -> None:
+    source, target = kafka.topic("debezium.avro.keys", 1), kafka.topic("debezium.avro.sink", 1)
+    key = registry.add(f"{source}-key", {"type": "record", "name": "Key", "fields": [ID]})
+    id_ = registry.add(f"{source}-value", envelope(*PERSON))
+    keyed = {"key_format": "avro", "key_columns": "id", "on_error": "table:letters"}
+    make(sql, kafka, registry, "people", "(id INT, name STRING, since TIMESTAMP)", source, **keyed)
+    header = b"\0" + key.to_bytes(4, "big")
+    rows = [person(7, "Ann", AT), person(8, "Bob")]
+    kafka.send(
+        source,
+        [
+            Message(header + number(7), change(id_, "c", None, rows[0], 1, 7).value, 0),
+            Message(header + number(7), b"\0\0\0\0\x63", 0),
+            Message(header + number(8), change(id_, "c", None, rows[1], 2, 8).value, 0),
+        ],
+    )
+    make(sql, kafka, registry, "named", "(id INT, name STRING, since TIMESTAMP)", target, key_columns="id")
+    sql(f"CREATE JOB j {QUICK} AS SINK INTO named SELECT id, nullif(name, 'Bob'), since FROM STREAM people")
+    sql("WAIT FOR JOB j UNTIL IDLE")
+    [(offset, reason)] = sql("SELECT offset, reason FROM letters")
+    assert offset == 1 and reason == "the schema registry has no schema with the id 99, with which it begins"
+    since = sql("SELECT TIMESTAMP'2026-01-01 00:00:00.5'")[0][0]
+    assert sql("SELECT *, _op FROM named ORDER BY id") == [(7, "Ann", since, "u"), (8, None, None, "d")]
+    sql("SET TIME ZONE '+02:00'")
+    hour = "SELECT unix_timestamp(max(since)) - unix_timestamp(TIMESTAMP'2026-01-01 00:00:00Z') FROM people"
+    assert sql(hour) == [(-7200,)]
+    sql("SET TIME ZONE 'UTC'")
