@@ -134,6 +134,7 @@ SINKS: Final = Scenario(
                 *("staged:copy@2", "manifest-written:parts@2", "sink-written:minutes@2", "result-staged:digits@2"),
                 *("sink-written:paired@2", "sink-written:least@2", "jdbc-prepared:j_copy@2", "jdbc-staged:j_digits@2"),
                 *("jdbc-committed:j_minutes@2", "sink-written:j_whole@2", "sink-written:j_least@2"),
+                "jdbc-staged:j_retracted@2",
                 "jdbc-staged:j_changes@2",
                 "storing-submitted:renewed",
             ),
@@ -146,6 +147,7 @@ SINKS: Final = Scenario(
                 *("file-moved:copy", "file-moved:parts@4", "manifest-written:minutes", "table-moved:digits"),
                 *("staged:paired", "sink-written:chained", "run-started:copy_too", "jdbc-committed:j_copy"),
                 *("jdbc-staged:j_minutes", "sink-written:j_digits", "jdbc-committed:j_whole"),
+                "jdbc-committed:j_retracted",
                 "jdbc-committed:j_changes",
                 # Not where an older life is dropped: that one's first trigger may still come in.
                 "storing-first-trigger:renewed",
@@ -159,6 +161,7 @@ SINKS: Final = Scenario(
                 *("manifest-written:copy", "files-moved:parts", "file-moved:minutes", "sink-written:digits"),
                 *("manifest-written:chained", "run-starting:copy_too", "sink-written:j_copy", "sink-written:j_minutes"),
                 *("jdbc-prepared:j_digits", "jdbc-staged:j_whole", "sink-written:j_changes"),
+                "sink-written:j_retracted",
                 "stored-submitted:renewed",
             ),
             (_DROP, _renew(3)),

@@ -216,6 +216,7 @@ class Plan:
     spark_confs: Mapping[str, str]  # the job's own `spark.*` options
     options: Mapping[str, str]  # canonical spelling, only those that the user set
     deletes: bool = False  # the last column of each row says whether the row deletes its key
+    retracts: bool = False  # rows that an earlier batch wrote, and that left the result, are deleted
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.job import Analysis, Plan, SinkKind, Trigger
+from jetsql.jobs.model.job import Analysis, OutputMode, Plan, SinkKind, Trigger
 from jetsql.jobs.planning.guarantee import choose_guarantee
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import choose_mode
@@ -33,6 +33,7 @@ def make_plan(analysis: Analysis, options: Options, verb: Verb, target: Span | N
     delivery = choose_guarantee(analysis, options, target)
     mode = choose_mode(analysis, options, verb, target)
     streaming = analysis.streaming
+    upsert = verb is Verb.AUTO_CDC or (verb is Verb.SINK_INTO and _upserts(analysis, target))
     return Plan(
         analysis=analysis,
         guarantee=delivery.guarantee,
@@ -40,7 +41,7 @@ def make_plan(analysis: Analysis, options: Options, verb: Verb, target: Span | N
         trigger=options.trigger,
         interval_millis=_interval(analysis, options),
         output_mode=mode,
-        upsert=verb is Verb.AUTO_CDC or (verb is Verb.SINK_INTO and _upserts(analysis, target)),
+        upsert=upsert,
         overwrite=verb is Verb.INSERT_OVERWRITE,
         restart_attempts=options.restart_attempts,
         suspend_on_failure=streaming if options.suspend_on_failure is None else options.suspend_on_failure,
@@ -52,6 +53,7 @@ def make_plan(analysis: Analysis, options: Options, verb: Verb, target: Span | N
         spark_confs=options.spark_confs,
         options=options.given,
         deletes=verb is Verb.AUTO_CDC,
+        retracts=upsert and mode is OutputMode.COMPLETE,
     )
 
 
