@@ -84,13 +84,16 @@ def _check_not_requested(requested: OutputMode | None, place: Span | None) -> No
 
 def _check_retractions(analysis: Analysis, place: Span | None) -> None:
     sink = analysis.sink
-    if sink.kind is SinkKind.JDBC and sink.key_columns:
+    if sink.kind is SinkKind.JDBC and sink.key_columns and analysis.has_aggregates:
         return
     message = f"SINK INTO cannot delete rows of {sink.table} that leave the result"
-    if sink.kind is SinkKind.JDBC:
-        reason, hint = "it has no 'key.columns'", "Create the table again with the option 'key.columns'."
+    if not analysis.has_aggregates:
+        reason, hint = "the query has no aggregate, so no row leaves it", "Remove the option."
+    elif sink.kind is SinkKind.JDBC:
+        reason, hint = "it has no 'key.columns'", "Create the table again with 'key.columns', or use INSERT OVERWRITE."
     else:
-        reason, hint = "it is not a table USING jdbc", "Remove the option, or write to a table USING jdbc."
+        reason, hint = "it is not a table USING jdbc", "Write to a table of PostgreSQL with 'key.columns'"
+        hint += ", or remove the option." if sink.kind is SinkKind.KAFKA else ", or use INSERT OVERWRITE."
     raise StatementError("NO_OUTPUT_MODE", f"{message}: {reason}.", place=place, hint=hint)
 
 
