@@ -90,7 +90,7 @@ def describe_write(plan: Plan) -> str:
     if plan.retracts:
         return (
             f"rows are updated by {', '.join(plan.analysis.sink.key_columns)}, and rows that leave the result are"
-            " deleted; each batch writes the whole result"
+            " deleted; each batch writes the whole result, and nothing removes the state"
         )
     if plan.upsert:
         return f"rows are updated by {', '.join(plan.analysis.sink.key_columns)}"

@@ -90,7 +90,10 @@ def test_the_table_is_the_result_of_a_batch_query(totals: Totals, seed: int) -> 
 
 def test_explain_and_refusals(totals: Totals) -> None:
     lines = "\n".join(str(row[0]) for row in totals.sql(f"EXPLAIN CREATE JOB j {COMPLETE} AS {LARGE}"))
-    assert "rows that leave the result are deleted; each batch writes the whole result" in lines
+    assert (
+        "rows that leave the result are deleted; each batch writes the whole result, and nothing removes the state"
+        in lines
+    )
     assert totals.tables() == []
     error = totals.sql.error(f"CREATE JOB j {COMPLETE} AS SINK INTO totals SELECT page, n FROM STREAM visits")
     assert error.condition == "JETSQL.NO_OUTPUT_MODE"
