@@ -114,6 +114,11 @@ def _digits(facts: Facts) -> Iterable[Row]:
     return sum_by_digit(facts.source.ids())
 
 
+def _not_by_three(facts: Facts) -> Iterable[Row]:
+    """Return the digits whose total cannot be divided by three; each batch adds some and takes others back."""
+    return (row for row in sum_by_digit(facts.source.ids()) if row[2] % 3)
+
+
 def _whole(facts: Facts) -> Iterable[Row]:
     return [(len(facts.source.ids()), sum(facts.source.ids()))]
 
@@ -373,6 +378,14 @@ JDBC_KINDS: Final = (
         exactly(_whole),
     ),
     Kind(
+        "j_retracted",
+        "JDBC upsert of an aggregate whose rows leave the result",
+        "j_retracted",
+        "digit, n, total",
+        _job("j_retracted", f"SINK INTO j_retracted {_DIGITS} HAVING sum(id) % 3 <> 0", "'outputMode' = 'complete'"),
+        exactly(_not_by_three),
+    ),
+    Kind(
         "j_least",
         "at least once, aggregate, JDBC",
         "j_least",
@@ -536,6 +549,7 @@ CREATE TABLE IF NOT EXISTS j_digits {_JDBC}, dbtable 'crash.digits', 'key.column
 CREATE TABLE IF NOT EXISTS j_changes {_JDBC}, dbtable 'crash.changes', 'key.columns' 'digit');
 CREATE TABLE IF NOT EXISTS j_history {_JDBC}, dbtable 'crash.history', 'key.columns' 'digit, __start_at');
 CREATE TABLE IF NOT EXISTS j_whole {_JDBC}, dbtable 'crash.whole');
+CREATE TABLE IF NOT EXISTS j_retracted {_JDBC}, dbtable 'crash.retracted', 'key.columns' 'digit');
 CREATE TABLE IF NOT EXISTS j_least {_JDBC}, dbtable 'crash.least')
 """
 SERVER_TABLES: Final = """
@@ -548,6 +562,7 @@ CREATE TABLE crash.changes (digit bigint PRIMARY KEY, id bigint);
 CREATE TABLE crash.history
   (digit bigint, id bigint, __start_at bigint, __end_at bigint, PRIMARY KEY (digit, __start_at));
 CREATE TABLE crash.whole (n bigint, total bigint);
+CREATE TABLE crash.retracted (digit bigint PRIMARY KEY, n bigint, total bigint);
 CREATE TABLE crash.least (start timestamptz, n bigint, total bigint);
 """
 

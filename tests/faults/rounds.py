@@ -136,6 +136,7 @@ SINKS: Final = Scenario(
                 *("jdbc-committed:j_minutes@2", "sink-written:j_whole@2", "sink-written:j_least@2"),
                 *("jdbc-staged:j_changes@2", "rows-stored:split@2", "sink-written:j_history@2"),
                 "late-rows-written:timely@3",
+                "jdbc-staged:j_retracted@2",
                 "storing-submitted:renewed",
             ),
             (*_make((*FILE_KINDS, *JDBC_KINDS)), _renew(1)),
@@ -148,6 +149,7 @@ SINKS: Final = Scenario(
                 *("staged:paired", "sink-written:chained", "run-started:copy_too", "jdbc-committed:j_copy"),
                 *("jdbc-staged:j_minutes", "sink-written:j_digits", "jdbc-committed:j_whole"),
                 *("jdbc-committed:j_changes", "branch-written:split", "jdbc-staged:j_history", "staged:timely@2"),
+                "jdbc-committed:j_retracted",
                 # Not where an older life is dropped: that one's first trigger may still come in.
                 "storing-first-trigger:renewed",
             ),
@@ -161,6 +163,7 @@ SINKS: Final = Scenario(
                 *("manifest-written:chained", "run-starting:copy_too", "sink-written:j_copy", "sink-written:j_minutes"),
                 *("jdbc-prepared:j_digits", "jdbc-staged:j_whole", "sink-written:j_changes"),
                 *("jdbc-committed:split", "jdbc-committed:j_history", "manifest-written:timely@2"),
+                "sink-written:j_retracted",
                 "stored-submitted:renewed",
             ),
             (_DROP, _renew(3)),

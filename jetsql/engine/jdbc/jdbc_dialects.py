@@ -132,6 +132,8 @@ class TargetSql:
     """The key columns of an upsert; empty for an insert."""
     deletes: bool = False
     """True if the column `DELETED` of the staging table marks rows whose keys are deleted."""
+    written: str = ""
+    """The qualified name of the table with the keys that the job has written; empty if it retracts no rows."""
 
     def create_staging(self, staging: str) -> str:
         """Return the statement for a staging table with the same columns and types, without constraints."""
@@ -144,8 +146,24 @@ class TargetSql:
 
     def delete_from(self, staging: str) -> str:
         """Return a DELETE of the rows whose keys the staging table marks as deleted."""
-        same = " AND ".join(f"target.{quote(key)} = change.{quote(key)}" for key in self.keys)
+        same = self._same_key("target", "change")
         return f"DELETE FROM {self.table} AS target USING {staging} AS change WHERE change.{quote(DELETED)} AND {same}"
+
+    def create_written(self) -> str:
+        """Return the statement for the table with the keys that the job has written, if it is missing."""
+        columns = _join_quoted(self.keys)
+        return f"CREATE TABLE IF NOT EXISTS {self.written} AS SELECT {columns} FROM {self.table} WITH NO DATA"
+
+    def retract(self, staging: str) -> str:
+        """Return a DELETE of the rows that the job has written and that the staging table lacks."""
+        stays = f"EXISTS (SELECT 1 FROM {staging} AS change WHERE {self._same_key('written', 'change')})"
+        same = self._same_key("target", "written")
+        return f"DELETE FROM {self.table} AS target USING {self.written} AS written WHERE {same} AND NOT {stays}"
+
+    def remember_keys(self, staging: str) -> str:
+        """Return an INSERT of the staging table's keys into the table of written keys."""
+        columns = _join_quoted(self.keys)
+        return f"INSERT INTO {self.written} ({columns}) SELECT {columns} FROM {staging}"
 
     def insert_from(self, staging: str) -> str:
         insert = f"INSERT INTO {self.table} ({self._columns}) SELECT {self._columns} FROM {staging}"
@@ -162,6 +180,9 @@ class TargetSql:
     @property
     def _columns(self) -> str:
         return _join_quoted(self.columns)
+
+    def _same_key(self, left: str, right: str) -> str:
+        return " AND ".join(f"{left}.{quote(key)} = {right}.{quote(key)}" for key in self.keys)
 
     def _on_conflict(self) -> str:
         others = [quote(column) for column in self.columns if column not in self.keys]

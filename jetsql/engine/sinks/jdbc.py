@@ -5,6 +5,9 @@ staging table in parallel. Then one transaction on one connection moves the rows
 drops the staging table. A replayed batch whose number is in the ledger is read but not written. If two runs commit the
 same batch concurrently, the ledger's key makes the second one fail. The transaction counts the rows before it moves
 them, because a task that is retried after a lost success report has written its rows to the staging table twice.
+
+A job that retracts rows has a table with the keys that it has written. Its transaction deletes the rows whose keys are
+there and not in the new result, and replaces the keys.
 """
 
 from __future__ import annotations
@@ -64,7 +67,8 @@ def open_target(spark: SparkSession, table: TableFacts, plan: Plan, job_id: str)
     if dialect is None:
         raise StatementError("UNSUPPORTED_SINK", f"JetSQL does not support transactions in {database.server}.")
     keys = plan.analysis.sink.key_columns if plan.upsert else ()
-    sql = TargetSql(dialect, database.table, table.columns, keys, plan.deletes)
+    written = name_in_schema(database.table, f"jetsql_keys_{job_id.replace('-', '')}") if plan.retracts else ""
+    sql = TargetSql(dialect, database.table, table.columns, keys, plan.deletes, written)
     return JdbcTarget(database, sql, LedgerSql(name_in_schema(database.table, LEDGER_TABLE), job_id))
 
 
@@ -117,6 +121,8 @@ class JdbcTransactions:
         target = self._target(table)
         try:
             self._sweep(target)
+            if target.sql.written:
+                target.transact([TransactionStep("drop", f"DROP TABLE IF EXISTS {target.sql.written}")])
             if self._has_ledger:
                 target.transact([TransactionStep("forget", target.ledger.delete_job())])
         except JdbcError as error:
@@ -147,6 +153,8 @@ class JdbcTransactions:
         """Create the staging table, and the ledger if it is missing. Return the newest batch in the ledger."""
         ledger = [TransactionStep("newest", target.ledger.select_newest())] if self._has_ledger else []
         steps = [*ledger, TransactionStep("stage", target.sql.create_staging(staging))]
+        if target.sql.written:
+            steps.append(TransactionStep("stage", target.sql.create_written()))
         try:
             values = target.transact(steps)
         except JdbcError as error:
@@ -167,7 +175,12 @@ class JdbcTransactions:
             steps.append(TransactionStep("empty", sql.delete_rows()))
         if plan.deletes:
             steps.append(TransactionStep("delete", sql.delete_from(staging)))
+        if sql.written:
+            steps.append(TransactionStep("delete", sql.retract(staging)))
         steps.append(TransactionStep("move", sql.insert_from(staging)))
+        if sql.written:
+            steps.append(TransactionStep("keys written", f"DELETE FROM {sql.written}"))
+            steps.append(TransactionStep("keys written", sql.remember_keys(staging)))
         if self._has_ledger:
             steps.append(TransactionStep("prune", target.ledger.delete_older(batch)))
         return steps + target.drop_tables([staging])

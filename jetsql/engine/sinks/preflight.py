@@ -101,6 +101,9 @@ def _try_batch(target: JdbcTarget, plan: Plan) -> None:
             steps.append(TransactionStep("empty", f"{target.sql.delete_rows()} WHERE 1 = 0"))
         if plan.deletes:
             steps.append(TransactionStep("delete", target.sql.delete_from(staging)))
+        if target.sql.written:
+            steps.append(TransactionStep("stage", target.sql.create_written()))
+            steps.append(TransactionStep("delete", target.sql.retract(staging)))
         steps.append(TransactionStep("move", target.sql.insert_from(staging)))
         target.transact(steps + target.drop_tables([staging]), keep=False)
     except JdbcError as error:

@@ -240,6 +240,7 @@ class Plan:
     deletes: bool = False  # the last column of each row says whether the row deletes its key
     more_upserts: tuple[bool, ...] = ()  # `upsert` for each sink after the first
     late_rows: str = ""  # the qualified name of the table for late rows; empty to drop them
+    retracts: bool = False  # rows that an earlier batch wrote, and that left the result, are deleted
 
     @property
     def branches(self) -> tuple[Plan, ...]:

@@ -1,7 +1,8 @@
 """The output mode of a streaming job: the verb requests modes, and Spark's checks decide which of them is possible.
 
 INSERT INTO appends rows, INSERT OVERWRITE replaces the complete result, and SINK INTO appends final rows or updates
-changed ones. The option `outputMode` can only confirm the mode or, for SINK INTO, select one of the two.
+changed ones. The option `outputMode` can only confirm the mode or, for SINK INTO, select one of the two, or `complete`:
+then the job also deletes the rows that left the result.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.job import Analysis, OutputMode, Trigger
+from jetsql.jobs.model.job import Analysis, OutputMode, SinkKind, Trigger
 from jetsql.jobs.planning.options import Options
 from jetsql.language.statement import Verb
 
@@ -46,7 +47,9 @@ def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Span |
         return None
     if options.trigger is Trigger.REAL_TIME:
         return _in_real_time(analysis, requested, place)
-    if requested is not None and requested not in MODES[verb]:
+    if requested is OutputMode.COMPLETE and verb is Verb.SINK_INTO:
+        _check_retractions(analysis, place)
+    elif requested is not None and requested not in MODES[verb]:
         message = f"{verb.value} cannot write in output mode '{requested.value}'."
         hint = "Remove the option." if verb is Verb.AUTO_CDC else _VERBS[requested]
         raise StatementError("NO_OUTPUT_MODE", message, place=place, hint=hint)
@@ -77,6 +80,23 @@ def _check_not_requested(requested: OutputMode | None, place: Span | None) -> No
             place=place,
             hint="Remove the option, or read with FROM STREAM.",
         )
+
+
+def _check_retractions(analysis: Analysis, place: Span | None) -> None:
+    sink = analysis.sink
+    if sink.kind is SinkKind.JDBC and sink.key_columns and analysis.has_aggregates and not analysis.more_sinks:
+        return
+    message = f"SINK INTO cannot delete rows of {sink.table} that leave the result"
+    if not analysis.has_aggregates:
+        reason, hint = "the query has no aggregate, so no row leaves it", "Remove the option."
+    elif analysis.more_sinks:
+        reason, hint = "the job writes several tables", "Create a job of its own for this table."
+    elif sink.kind is SinkKind.JDBC:
+        reason, hint = "it has no 'key.columns'", "Create the table again with 'key.columns', or use INSERT OVERWRITE."
+    else:
+        reason, hint = "it is not a table USING jdbc", "Write to a table of PostgreSQL with 'key.columns'"
+        hint += ", or remove the option." if sink.kind is SinkKind.KAFKA else ", or use INSERT OVERWRITE."
+    raise StatementError("NO_OUTPUT_MODE", f"{message}: {reason}.", place=place, hint=hint)
 
 
 def _check_overwrite(analysis: Analysis, target: Span | None) -> None:

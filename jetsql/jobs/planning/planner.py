@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.job import Analysis, Plan, SinkKind, Trigger
+from jetsql.jobs.model.job import Analysis, OutputMode, Plan, SinkKind, Trigger
 from jetsql.jobs.planning.guarantee import choose_weakest
 from jetsql.jobs.planning.late_rows_rules import choose_late_rows_table
 from jetsql.jobs.planning.options import Options
@@ -66,6 +66,7 @@ def make_plan(
         deletes=verb is Verb.AUTO_CDC,
         more_upserts=tuple(upserts[1:]),
         late_rows=late_rows,
+        retracts=upserts[0] and mode is OutputMode.COMPLETE,
     )
 
 

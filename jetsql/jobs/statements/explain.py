@@ -94,6 +94,11 @@ def describe_write(plan: Plan) -> str:
         return (
             f"the newest change of each key updates or deletes its row, by {', '.join(plan.analysis.sink.key_columns)}"
         )
+    if plan.retracts:
+        return (
+            f"rows are updated by {', '.join(plan.analysis.sink.key_columns)}, and rows that leave the result are"
+            " deleted; each batch writes the whole result, and nothing removes the state"
+        )
     if plan.upsert:
         return f"rows are updated by {', '.join(plan.analysis.sink.key_columns)}"
     return "each result replaces the previous rows" if plan.overwrite else "rows are added"

@@ -272,6 +272,21 @@ def test_sink_into_takes_changes_where_rows_cannot_be_final() -> None:
     assert "INSERT OVERWRITE" in refused(COUNTS, Verb.SINK_INTO, outputMode="complete").hint
 
 
+def test_sink_into_deletes_rows_of_a_keyed_table_that_leave_the_result() -> None:
+    counts = replace(COUNTS, sink=KEYED)
+    made = plan(counts, Verb.SINK_INTO, outputMode="complete")
+    assert (made.output_mode, made.upsert, made.retracts, made.overwrite) == (OutputMode.COMPLETE, True, True, False)
+    assert made.guarantee is Guarantee.EXACTLY_ONCE
+    assert not plan(counts, Verb.SINK_INTO).retracts
+    assert not plan(COUNTS, Verb.INSERT_OVERWRITE).retracts
+    stateless = refused(analysis(sink=KEYED), Verb.SINK_INTO, outputMode="complete")
+    assert stateless.condition == "JETSQL.NO_OUTPUT_MODE"
+    for target, words in ((JDBC, "Create the table again with 'key.columns'"), (KAFKA, "or remove the option")):
+        error = refused(replace(COUNTS, sink=target), Verb.SINK_INTO, outputMode="complete")
+        assert error.place == at_value("outputMode", "complete")
+        assert words in error.hint
+
+
 def test_auto_cdc_updates_and_deletes_rows() -> None:
     made = plan(replace(COUNTS, sink=KEYED), Verb.AUTO_CDC)
     assert (made.output_mode, made.upsert, made.deletes) == (OutputMode.UPDATE, True, True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,12 @@ import pytest
 
 from tests.conftest import Sql, until
 from tests.support.kafka import Kafka, Message
-from tests.support.schema_registry import USER_INFO, Registry, running_registry
+from tests.support.schema_registry import USER_INFO, Registry
 
 pytestmark = pytest.mark.spark
 
 _numbers = itertools.count(1)
 Table = Callable[..., str]
-
-
-@pytest.fixture
-def registry() -> Iterator[Registry]:
-    with running_registry() as served:
-        yield served
 
 
 @pytest.fixture

@@ -101,16 +101,26 @@ final class AvroFormat {
   }
 
   private Column encode(Column[] values, String schema, byte[] header) {
+    Column record = call_function("to_avro", row(values, columns, fields(schema)), lit(schema));
+    return concat(lit(header), record);
+  }
+
+  /**
+   * Returns the struct of a record's fields. Each field is cast from the column with its name, and
+   * is NULL without one.
+   *
+   * @param values the values in the order of the columns
+   */
+  static Column row(Column[] values, StructType columns, StructType fields) {
     List<Column> members = new ArrayList<>();
-    for (StructField field : fields(schema).fields()) {
+    for (StructField field : fields.fields()) {
       Column value = lit(null);
       for (int i = 0; i < columns.length(); i++) {
         if (columns.apply(i).name().equalsIgnoreCase(field.name())) value = values[i];
       }
       members.add(value.cast(field.dataType()).as(field.name()));
     }
-    Column record = call_function("to_avro", struct(members.toArray(Column[]::new)), lit(schema));
-    return concat(lit(header), record);
+    return struct(members.toArray(Column[]::new));
   }
 
   /** Returns the reason why bytes do not fit, as a text without a full stop. */

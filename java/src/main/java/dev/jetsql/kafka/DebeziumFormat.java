@@ -2,12 +2,10 @@ package dev.jetsql.kafka;
 
 import static org.apache.spark.sql.functions.array;
 import static org.apache.spark.sql.functions.coalesce;
-import static org.apache.spark.sql.functions.concat;
 import static org.apache.spark.sql.functions.concat_ws;
 import static org.apache.spark.sql.functions.from_json;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.struct;
-import static org.apache.spark.sql.functions.timestamp_millis;
 import static org.apache.spark.sql.functions.to_json;
 import static org.apache.spark.sql.functions.transform;
 import static org.apache.spark.sql.functions.try_parse_json;
@@ -26,23 +24,12 @@ import org.apache.spark.sql.types.StructType;
 /**
  * Converts between columns and Debezium's JSON: an object with `op`, `before`, `after` and
  * `source`, alone or as the `payload` next to its schema.
- *
- * <p>A message is a change. Its columns are those of `after`, or of `before` if it is a deletion.
  */
 final class DebeziumFormat {
   static final String NAME = "debezium-json";
 
-  /** What a table of this format has as metadata columns, besides Kafka's fields. */
-  static final StructType METADATA =
-      new StructType()
-          .add("_op", DataTypes.StringType)
-          .add("_source_timestamp", DataTypes.TimestampType)
-          .add("_source", DataTypes.createMapType(DataTypes.StringType, DataTypes.StringType));
-
-  private static final String HIDDEN = "__jetsql";
   private static final String BROKEN = "__jetsql_broken";
   private static final String TIMESTAMP_FORMAT = "timestampFormat";
-  private static final List<String> OPERATIONS = List.of("c", "r", "u", "d");
 
   private final StructType columns;
   private final Map<String, String> options;
@@ -64,7 +51,7 @@ final class DebeziumFormat {
             .add("op", DataTypes.StringType)
             .add("before", row)
             .add("after", row)
-            .add("source", METADATA.apply("_source").dataType());
+            .add("source", DebeziumChange.METADATA.apply("_source").dataType());
     StructType message = change.add("payload", change).add(BROKEN, DataTypes.StringType);
     Map<String, String> formatOptions = new HashMap<>(options);
     formatOptions.put("mode", "PERMISSIVE");
@@ -82,9 +69,7 @@ final class DebeziumFormat {
             message.getField("after").as("after"),
             message.getField("source").as("source"));
     Column change = coalesce(message.getField("payload"), alone);
-    Column op = change.getField("op");
-    Column row =
-        when(op.equalTo("d"), change.getField("before")).otherwise(change.getField("after"));
+    Column row = DebeziumChange.row(change);
     List<Column> fields = new ArrayList<>();
     Column misfit = lit(false);
     for (StructField column : requested.fields()) {
@@ -96,19 +81,8 @@ final class DebeziumFormat {
       }
       fields.add(value.as(column.name()));
     }
-    Column source = change.getField("source");
-    Column millis = source.getItem("ts_ms").try_cast(DataTypes.LongType);
-    fields.add(op.as(HIDDEN + "_op"));
-    fields.add(timestamp_millis(millis).as(HIDDEN + "_source_timestamp"));
-    fields.add(source.as(HIDDEN + "_source"));
-    fields.add(row.isNotNull().as(HIDDEN + "_row"));
-    fields.add(coalesce(message.getField(BROKEN), when(misfit, lit(""))).as(BROKEN));
-    return struct(fields.toArray(Column[]::new));
-  }
-
-  /** Returns a metadata column of a parsed change. */
-  static Column metadata(Column row, String name) {
-    return row.getField(HIDDEN + name);
+    Column broken = coalesce(message.getField(BROKEN), when(misfit, lit("")));
+    return DebeziumChange.of(fields, change, change.getField("source"), broken);
   }
 
   /**
@@ -129,38 +103,20 @@ final class DebeziumFormat {
         && OptionMaps.get(options, TIMESTAMP_FORMAT) == null;
   }
 
-  /** Returns whether a message is no change, or its columns are of other types. */
-  Column isBroken(Column row) {
-    Column isChange = metadata(row, "_op").isin(OPERATIONS.toArray()).and(metadata(row, "_row"));
-    return row.isNull()
-        .or(row.getField(BROKEN).isNotNull())
-        .or(coalesce(isChange, lit(false)).equalTo(false));
-  }
-
   /** Returns the reason why bytes do not fit, as a text without a full stop. */
   Column reason(Column bytes) {
     Column text = bytes.cast(DataTypes.StringType);
-    Column op = metadata(parse(bytes, new StructType()), "_op");
+    Column op = DebeziumChange.metadata(parse(bytes, new StructType()), "_op");
     List<Column> misfits = new ArrayList<>();
     for (StructField column : columns.fields()) {
-      Column broken = parse(bytes, new StructType(new StructField[] {column})).getField(BROKEN);
-      misfits.add(
-          when(broken.isNotNull(), column.name() + " is not of type " + column.dataType().sql()));
+      Column parsed = parse(bytes, new StructType(new StructField[] {column}));
+      String misfit = DebeziumChange.otherType(column.name(), column.dataType().sql());
+      misfits.add(when(DebeziumChange.misfit(parsed).isNotNull(), misfit));
     }
-    Column isRow = metadata(parse(bytes), "_row");
+    Column isRow = DebeziumChange.metadata(parse(bytes), "_row");
+    Column misfit = concat_ws(", ", misfits.toArray(Column[]::new));
     return when(try_parse_json(text).isNull(), "it is not valid JSON")
-        .when(op.isNull(), "it is not a change of Debezium: it has no op")
-        .when(
-            op.isin(OPERATIONS.toArray()).equalTo(false),
-            concat(lit("its op is "), op, lit(", which is no change of a row")))
-        .when(
-            coalesce(isRow, lit(false)).equalTo(false),
-            concat(
-                lit("its op is "),
-                op,
-                lit(" and it has no "),
-                when(op.equalTo("d"), "before").otherwise("after")))
-        .otherwise(concat_ws(", ", misfits.toArray(Column[]::new)));
+        .otherwise(DebeziumChange.reason(op, isRow, misfit));
   }
 
   /**

@@ -30,15 +30,15 @@ import org.apache.spark.sql.types.YearMonthIntervalType;
 
 /**
  * Converts between columns and the bytes of a message's key or value with Spark's own functions:
- * json, csv, avro or raw; values also debezium-json.
+ * json, csv, avro or raw; values also debezium-json and debezium-avro.
  *
- * <p>Parsing returns a struct of the columns. For json, csv and debezium-json it has an additional
- * field, which is set if the bytes do not fit the columns.
+ * <p>Parsing returns a struct of the columns. For json, csv and Debezium's formats it has
+ * additional fields; one of them is set if the bytes do not fit the columns.
  */
 final class KafkaFormat {
   static final List<String> NAMES = List.of("json", "csv", "avro", "raw");
   static final List<String> VALUE_NAMES =
-      List.of("json", "csv", "avro", "raw", DebeziumFormat.NAME);
+      List.of("json", "csv", "avro", "raw", DebeziumFormat.NAME, DebeziumAvroFormat.NAME);
   private static final String BROKEN = "__jetsql_broken";
   // By default Spark writes only three digits of a second.
   private static final String TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX";
@@ -54,7 +54,11 @@ final class KafkaFormat {
    * `json.timestampFormat`; debezium-json has those of json.
    */
   KafkaFormat(String name, StructType columns, Map<String, String> tableOptions) {
-    this(name, columns, tableOptions, isAvro(name) ? RegistrySubject.ofValues(tableOptions) : null);
+    this(
+        name,
+        columns,
+        tableOptions,
+        needsAvro(name) ? RegistrySubject.ofValues(tableOptions) : null);
   }
 
   private KafkaFormat(
@@ -63,7 +67,7 @@ final class KafkaFormat {
     this.name = name.toLowerCase(Locale.ROOT);
     this.columns = columns;
     this.options = new HashMap<>();
-    String prefix = isDebezium() ? "json." : this.name + ".";
+    String prefix = this.name.equals(DebeziumFormat.NAME) ? "json." : this.name + ".";
     tableOptions.forEach(
         (key, value) -> {
           if (key.toLowerCase(Locale.ROOT).startsWith(prefix))
@@ -86,6 +90,11 @@ final class KafkaFormat {
 
   private static boolean isAvro(String name) {
     return name.equalsIgnoreCase("avro");
+  }
+
+  /** Returns whether a format needs Spark's Avro module and can use a schema registry. */
+  static boolean needsAvro(String name) {
+    return "avro".equalsIgnoreCase(name) || DebeziumAvroFormat.NAME.equalsIgnoreCase(name);
   }
 
   /** Returns whether values of the type can be cast to text and back. */
@@ -143,7 +152,8 @@ final class KafkaFormat {
   private Column parse(Column bytes, StructType requested) {
     if (name.equals("raw")) return parseRaw(bytes, requested.apply(0));
     if (name.equals("avro")) return avro().parse(bytes);
-    if (isDebezium()) return debezium().parse(bytes);
+    if (name.equals(DebeziumFormat.NAME)) return debezium().parse(bytes);
+    if (name.equals(DebeziumAvroFormat.NAME)) return debeziumAvro().parse(bytes);
     Map<String, String> formatOptions = new HashMap<>(options);
     formatOptions.put("mode", "PERMISSIVE");
     formatOptions.put("columnNameOfCorruptRecord", BROKEN);
@@ -154,13 +164,12 @@ final class KafkaFormat {
         : from_json(text, withBroken, formatOptions);
   }
 
-  /** Returns whether a message is a change in Debezium's JSON. */
-  boolean isDebezium() {
-    return name.equals(DebeziumFormat.NAME);
-  }
-
   private DebeziumFormat debezium() {
     return new DebeziumFormat(columns, options);
+  }
+
+  private DebeziumAvroFormat debeziumAvro() {
+    return new DebeziumAvroFormat(columns, subject);
   }
 
   private AvroFormat avro() {
@@ -191,7 +200,7 @@ final class KafkaFormat {
               row.isNull()
                   .or(row.getField(BROKEN).isNotNull())
                   .or(isNotObject(bytes.cast(DataTypes.StringType)));
-          case DebeziumFormat.NAME -> debezium().isBroken(row);
+          case DebeziumFormat.NAME, DebeziumAvroFormat.NAME -> DebeziumChange.isBroken(row);
           default -> row.isNull();
         };
     return bytes.isNotNull().and(broken);
@@ -207,6 +216,7 @@ final class KafkaFormat {
       case "avro" -> avro().reason(bytes);
       case "json" -> reasonInJson(bytes);
       case DebeziumFormat.NAME -> debezium().reason(bytes);
+      case DebeziumAvroFormat.NAME -> debeziumAvro().reason(bytes);
       case "raw" -> lit("it is not of type " + columns.apply(0).dataType().sql());
       default -> lit("it is not valid " + name + " for these columns");
     };
@@ -235,13 +245,15 @@ final class KafkaFormat {
   }
 
   /**
-   * Returns the bytes of a change in Debezium's JSON.
+   * Returns the bytes of a change in one of Debezium's formats.
    *
    * @param isDeleted whether the change is a deletion
    * @param op the operation of any other change
    */
   Column encodeChange(Column[] values, Column isDeleted, String op) {
-    return debezium().encode(struct(values), isDeleted, op, writerOptions());
+    return name.equals(DebeziumAvroFormat.NAME)
+        ? debeziumAvro().encode(values, isDeleted, op)
+        : debezium().encode(struct(values), isDeleted, op, writerOptions());
   }
 
   private Column encodeRaw(Column value) {

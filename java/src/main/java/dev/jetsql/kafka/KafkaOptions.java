@@ -203,20 +203,45 @@ public final class KafkaOptions {
             origins.get(key), "The option '" + key + "' needs 'avro.schema.registry.url' as well.");
       }
       boolean isAvro =
-          "avro".equalsIgnoreCase(values.get("value.format"))
-              || "avro".equalsIgnoreCase(values.get("key.format"));
+          KafkaFormat.needsAvro(values.get("value.format"))
+              || KafkaFormat.needsAvro(values.get("key.format"));
       if (!isAvro) {
         throw invalid(
             origins.get(key),
-            "The option '" + key + "' is for tables with 'value.format' = 'avro'.");
+            "The option '"
+                + key
+                + "' is for tables with 'value.format' = 'avro' or 'debezium-avro'.");
       }
     }
+    checkDebeziumAvro();
     boolean both = values.containsKey(RegistryOptions.URL) && values.containsKey("avro.schema.id");
     if (both) {
       throw invalid(
           origins.get("avro.schema.id"),
           "Set either 'avro.schema.id' or 'avro.schema.registry.url', which finds each message's"
               + " schema by its id.");
+    }
+  }
+
+  private void checkDebeziumAvro() {
+    if (!DebeziumAvroFormat.NAME.equalsIgnoreCase(values.get("value.format"))) return;
+    if (!values.containsKey(RegistryOptions.URL)) {
+      throw invalid(
+          origins.get("value.format"),
+          "A table with 'value.format' = 'debezium-avro' needs the option"
+              + " 'avro.schema.registry.url' as well: the schema registry that Debezium writes"
+              + " to.");
+    }
+    for (String key : values.keySet()) {
+      boolean isOfValue = key.equals("avro.schema") || key.equals("avro.schema.id");
+      boolean isOfKey = "avro".equalsIgnoreCase(values.get("key.format")) && !isOfValue;
+      if (!key.startsWith("avro.") || key.startsWith(RegistryOptions.PREFIX) || isOfKey) continue;
+      throw invalid(
+          origins.get(key),
+          "The option '"
+              + key
+              + "' is for tables with 'value.format' = 'avro'. Leave it out: 'debezium-avro' takes"
+              + " the schemas from the schema registry.");
     }
   }
 
@@ -241,8 +266,8 @@ public final class KafkaOptions {
       throw invalid(
           null,
           "A Kafka table with columns of its own needs the option 'value.format': 'json', 'csv',"
-              + " 'avro', 'raw' or 'debezium-json'. Without columns it has Kafka's: key, value,"
-              + " topic, partition, offset, timestamp, timestampType.");
+              + " 'avro', 'raw', 'debezium-json' or 'debezium-avro'. Without columns it has"
+              + " Kafka's: key, value, topic, partition, offset, timestamp, timestampType.");
     }
     for (String option : REQUIRE_COLUMNS) {
       if (!values.containsKey(option)) continue;

@@ -100,8 +100,8 @@ public final class KafkaTable {
   /** Loads the modules of Spark that reading and writing the table need. */
   public void loadModules() {
     KafkaConnector.load(session.sparkContext());
-    if ("avro".equalsIgnoreCase(option("value.format"))
-        || "avro".equalsIgnoreCase(option("key.format"))) {
+    if (KafkaFormat.needsAvro(option("value.format"))
+        || KafkaFormat.needsAvro(option("key.format"))) {
       KafkaConnector.loadAvro(session.sparkContext());
     }
   }
@@ -232,20 +232,20 @@ public final class KafkaTable {
             .add("_timestamp", DataTypes.TimestampType)
             .add("_key", DataTypes.BinaryType);
     if (!hasChanges()) return columns;
-    for (StructField column : DebeziumFormat.METADATA.fields()) columns = columns.add(column);
+    for (StructField column : DebeziumChange.METADATA.fields()) columns = columns.add(column);
     return columns;
   }
 
-  /** Returns whether each message is a change of a row, in Debezium's JSON. */
+  /** Returns whether each message is a change of a row, in one of Debezium's formats. */
   boolean hasChanges() {
-    return DebeziumFormat.NAME.equalsIgnoreCase(option("value.format"));
+    return DebeziumChange.isFormat(option("value.format"));
   }
 
   /** Returns the columns of the table's subject in its schema registry, all nullable. */
   StructType registeredColumns() {
     loadModules();
     StructType columns = new StructType();
-    for (StructField column : RegistrySubject.ofValues(options).columns().fields())
+    for (StructField column : RegistrySubject.ofValues(options).columns(hasChanges()).fields())
       columns = columns.add(column.name(), column.dataType());
     return columns;
   }
@@ -259,7 +259,8 @@ public final class KafkaTable {
     if (RegistrySubject.ofValues(options) == null) return;
     Column[] nulls = new Column[columnNames().size()];
     Arrays.fill(nulls, lit(null));
-    if (!hasRawValue()) valueFormat().encode(nulls);
+    if (hasChanges()) valueFormat().encodeChange(nulls, lit(false), "c");
+    else if (!hasRawValue()) valueFormat().encode(nulls);
     List<String> keys = keyColumns();
     if (!keys.isEmpty()) keyFormat().encode(Arrays.copyOf(nulls, keys.size()));
   }

@@ -149,10 +149,10 @@ final class MessageDecoder {
       columns.add(inMessage.as(name, IS_COLUMN));
     }
     List<String> ofChange =
-        table.hasChanges() ? List.of(DebeziumFormat.METADATA.fieldNames()) : List.of();
+        table.hasChanges() ? List.of(DebeziumChange.METADATA.fieldNames()) : List.of();
     for (String name : table.metadataColumns().fieldNames()) {
       boolean inChange = ofChange.contains(name);
-      columns.add(inChange ? DebeziumFormat.metadata(col("__row"), name).as(name) : col(name));
+      columns.add(inChange ? DebeziumChange.metadata(col("__row"), name).as(name) : col(name));
     }
     return messages.select(columns.toArray(Column[]::new));
   }

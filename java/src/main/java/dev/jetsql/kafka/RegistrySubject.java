@@ -2,12 +2,16 @@ package dev.jetsql.kafka;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
+import dev.jetsql.kafka.registry.ChangeSchema;
 import dev.jetsql.kafka.registry.RegistryOptions;
 import dev.jetsql.kafka.registry.Resolution;
 import dev.jetsql.kafka.registry.SchemaRegistry;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import org.apache.avro.Schema;
+import org.apache.spark.sql.avro.SchemaConverters;
+import org.apache.spark.sql.types.NumericType;
 import org.apache.spark.sql.types.StructType;
 
 /** The subject of a table in a schema registry: the versions of the schema of its messages. */
@@ -57,8 +61,10 @@ final class RegistrySubject {
   /**
    * Returns the columns of the pinned or newest version. Throws SOURCE_NOT_READY if the registry
    * has none.
+   *
+   * @param ofChanges whether the columns are those of the changed rows
    */
-  StructType columns() {
+  StructType columns(boolean ofChanges) {
     SchemaRegistry.Registered found = find("SOURCE_NOT_READY");
     if (found == null) {
       throw error(
@@ -66,12 +72,20 @@ final class RegistrySubject {
           missing() + " Name the columns in CREATE TABLE, or set 'avro.schema.registry.subject'.");
     }
     try {
-      return AvroFormat.fields(found.schema().toString());
+      Schema record =
+          ofChanges
+              ? ChangeSchema.withTimes(ChangeSchema.row(found.schema()), column -> false)
+              : found.schema();
+      return AvroFormat.fields(record.toString());
     } catch (IllegalArgumentException e) {
-      throw error(
-          "SOURCE_NOT_READY",
-          registry + " has a schema for the subject " + name + ", but " + e.getMessage() + ".");
+      throw otherSchema("SOURCE_NOT_READY", e);
     }
+  }
+
+  private RuntimeException otherSchema(String condition, IllegalArgumentException e) {
+    throw error(
+        condition,
+        registry + " has a schema for the subject " + name + ", but " + e.getMessage() + ".");
   }
 
   /**
@@ -90,15 +104,64 @@ final class RegistrySubject {
   }
 
   /**
+   * Returns the schema to which Debezium's changes of all versions are converted: the pinned or
+   * newest version, otherwise that of the columns. Throws SOURCE_NOT_READY if it is not a change's.
+   */
+  Schema readerSchemaOfChanges(StructType columns) {
+    SchemaRegistry.Registered found = find("SOURCE_NOT_READY");
+    Schema newest = found != null ? found.schema() : schemaOfChanges(columns);
+    try {
+      return ChangeSchema.target(newest, List.of(columns.fieldNames()), isNumber(columns));
+    } catch (IllegalArgumentException e) {
+      throw otherSchema("SOURCE_NOT_READY", e);
+    }
+  }
+
+  private static Schema schemaOfChanges(StructType columns) {
+    Schema row = SchemaConverters.toAvroType(columns, false, ChangeSchema.ROW, "");
+    return ChangeSchema.of(Resolution.withNullDefaults(row));
+  }
+
+  /** Returns whether a column, in any case, is a number. */
+  private static Predicate<String> isNumber(StructType columns) {
+    return field -> {
+      String column = KafkaFormat.fieldName(columns, field);
+      return column != null && columns.apply(column).dataType() instanceof NumericType;
+    };
+  }
+
+  /**
+   * Returns the pinned version for Debezium's changes, or registers the schema of the columns.
+   * Throws SINK_NOT_READY if the registry refuses it.
+   */
+  Writer writerOfChanges(StructType columns) {
+    checkName();
+    if (version == null) {
+      Schema schema = schemaOfChanges(columns);
+      return new Writer(registry.register(name, schema), schema);
+    }
+    SchemaRegistry.Registered found = pinnedRecord();
+    try {
+      Schema schema = ChangeSchema.writable(found.schema(), isNumber(columns));
+      checkFields(schema, List.of(ChangeSchema.BEFORE, ChangeSchema.AFTER, ChangeSchema.OP));
+      checkFields(ChangeSchema.row(schema), List.of(columns.fieldNames()));
+      return new Writer(found.id(), schema);
+    } catch (IllegalArgumentException e) {
+      throw otherSchema("SINK_NOT_READY", e);
+    }
+  }
+
+  /**
    * Returns the pinned version, or registers the schema of the option or of the columns. Throws
    * SINK_NOT_READY if the registry refuses it.
    */
   Writer writer(StructType columns, String option) {
-    if (name == null) {
-      throw error(
-          "SINK_NOT_READY", "A table without 'topic' needs 'avro.schema.registry.subject'.");
+    checkName();
+    if (version != null) {
+      SchemaRegistry.Registered found = pinnedRecord();
+      checkFields(found.schema(), List.of(columns.fieldNames()));
+      return new Writer(found.id(), found.schema());
     }
-    if (version != null) return pinned(columns);
     Schema schema =
         option != null
             ? new Schema.Parser().parse(option)
@@ -106,7 +169,12 @@ final class RegistrySubject {
     return new Writer(registry.register(name, schema), schema);
   }
 
-  private Writer pinned(StructType columns) {
+  private void checkName() {
+    if (name != null) return;
+    throw error("SINK_NOT_READY", "A table without 'topic' needs 'avro.schema.registry.subject'.");
+  }
+
+  private SchemaRegistry.Registered pinnedRecord() {
     SchemaRegistry.Registered found = find("SINK_NOT_READY");
     if (found == null) {
       throw error(
@@ -116,17 +184,20 @@ final class RegistrySubject {
     if (found.schema().getType() != Schema.Type.RECORD) {
       throw error("SINK_NOT_READY", registry + " has no record as the schema of " + name + ".");
     }
-    for (Schema.Field field : found.schema().getFields()) {
-      boolean isColumn = KafkaFormat.fieldName(columns, field.name()) != null;
+    return found;
+  }
+
+  /** Checks that a pinned record has the columns, and requires no other fields. */
+  private void checkFields(Schema record, List<String> columns) {
+    for (Schema.Field field : record.getFields()) {
+      boolean isColumn = columns.stream().anyMatch(field.name()::equalsIgnoreCase);
       if (isColumn || field.schema().isNullable()) continue;
       throw notWritable("requires the field " + field.name() + ", for which there is no column");
     }
-    for (String column : columns.fieldNames()) {
-      if (found.schema().getFields().stream().anyMatch(f -> f.name().equalsIgnoreCase(column)))
-        continue;
+    for (String column : columns) {
+      if (record.getFields().stream().anyMatch(f -> f.name().equalsIgnoreCase(column))) continue;
       throw notWritable("has no field for the column " + column);
     }
-    return new Writer(found.id(), found.schema());
   }
 
   private RuntimeException notWritable(String reason) {

@@ -130,6 +130,21 @@ class KafkaOptionsTest {
   }
 
   @Test
+  void refusesDebeziumsAvroWithoutARegistry() {
+    String table = ", 'topic' = 'x', 'value.format' = 'debezium-avro'";
+    String registry = ", 'avro.schema.registry.url' = 'http://x'";
+    String id = ", 'avro.recursiveFieldMaxDepth' = 1";
+    assertDoesNotThrow(() -> check(COLUMNS, table + registry));
+    assertDoesNotThrow(() -> check(COLUMNS, table + registry + id + ", 'key.format' = 'avro'"));
+    assertTrue(refused(COLUMNS, table).getMessage().contains("needs the option 'avro.schema.reg"));
+    String schema = ", 'avro.schema' = '{\"type\": \"record\", \"name\": \"a\", \"fields\": []}'";
+    for (String option : List.of(id, schema + ", 'key.format' = 'avro'")) {
+      JetSqlException error = refused(null, table + registry + option);
+      assertTrue(error.getMessage().contains("Leave it out"), error.getMessage());
+    }
+  }
+
+  @Test
   void refusesOptionsThatDoNotGoTogether() {
     assertTrue(refused(null, "").getMessage().contains("needs the option 'topic'"));
     assertTrue(

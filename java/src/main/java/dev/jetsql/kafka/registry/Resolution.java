@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import org.apache.avro.JsonProperties;
+import org.apache.avro.LogicalType;
 import org.apache.avro.Schema;
 import org.apache.avro.SchemaCompatibility;
 import org.apache.avro.SchemaCompatibility.SchemaCompatibilityType;
@@ -97,7 +98,7 @@ public final class Resolution {
   private static boolean hasOtherLogicalType(Schema written, Schema target, int depth) {
     Schema from = withoutNull(written);
     Schema to = withoutNull(target);
-    if (depth > MAX_DEPTH || from.getType() != to.getType()) return !name(from).equals(name(to));
+    if (depth > MAX_DEPTH || from.getType() != to.getType()) return isOther(from, to);
     return switch (from.getType()) {
       case ARRAY -> hasOtherLogicalType(from.getElementType(), to.getElementType(), depth + 1);
       case MAP -> hasOtherLogicalType(from.getValueType(), to.getValueType(), depth + 1);
@@ -108,8 +109,18 @@ public final class Resolution {
                   field ->
                       hasOtherLogicalType(
                           from.getField(field.name()).schema(), field.schema(), depth + 1));
-      default -> !name(from).equals(name(to));
+      default -> isOther(from, to);
     };
+  }
+
+  private static boolean isOther(Schema from, Schema to) {
+    LogicalType time = ChangeSchema.time(from);
+    boolean isTime = time != null && time.getName().equals(logicalName(to));
+    return !isTime && !name(from).equals(name(to));
+  }
+
+  private static String logicalName(Schema schema) {
+    return schema.getLogicalType() == null ? null : schema.getLogicalType().getName();
   }
 
   /** Returns the type of a nullable type, and other types unchanged. */
