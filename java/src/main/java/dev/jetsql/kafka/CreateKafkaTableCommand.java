@@ -2,10 +2,12 @@ package dev.jetsql.kafka;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.LeafCommand;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -60,7 +62,7 @@ public final class CreateKafkaTableCommand extends LeafCommand {
       SchemaUtils.checkSchemaColumnNameDuplication(query.schema(), caseSensitive);
       KafkaOptions.check(CollectionConverters.asJava(table.storage().properties()), query.schema());
     }
-    catalog.createTable(withColumns(columns(session)), ifNotExists, false);
+    catalog.createTable(defined(columns(session)), ifNotExists, false);
     if (query != null) fill(session, catalog);
     return noRows;
   }
@@ -70,7 +72,10 @@ public final class CreateKafkaTableCommand extends LeafCommand {
     if (table.schema().length() > 0) return table.schema();
     KafkaTable kafka = new KafkaTable(session, table, Map.of());
     if (kafka.isRaw()) return KafkaTable.messageColumns(table);
-    StructType columns = kafka.registeredColumns();
+    StructType columns =
+        ProtobufFormat.isChosen(kafka.options())
+            ? ProtobufFormat.schema(kafka.options()).columns()
+            : kafka.registeredColumns();
     KafkaOptions.check(kafka.options(), columns);
     return columns;
   }
@@ -85,11 +90,30 @@ public final class CreateKafkaTableCommand extends LeafCommand {
     }
   }
 
-  private CatalogTable withColumns(StructType columns) {
+  /** Returns the options with the content of a descriptor file in place of its name. */
+  private CatalogStorageFormat storage() {
+    CatalogStorageFormat storage = table.storage();
+    Map<String, String> options =
+        new HashMap<>(CollectionConverters.asJava(storage.properties()));
+    if (!ProtobufFormat.isChosen(options)) return storage;
+    String content = ProtobufFormat.content(options);
+    OptionMaps.remove(options, ProtobufFormat.FILE);
+    options.put(ProtobufFormat.CONTENT, content);
+    return storage.copy(
+        storage.locationUri(),
+        storage.inputFormat(),
+        storage.outputFormat(),
+        storage.serde(),
+        storage.compressed(),
+        scala.collection.immutable.Map.from(CollectionConverters.asScala(options)),
+        storage.serdeName());
+  }
+
+  private CatalogTable defined(StructType columns) {
     return table.copy(
         table.identifier(),
         table.tableType(),
-        table.storage(),
+        storage(),
         columns,
         table.provider(),
         table.partitionColumnNames(),

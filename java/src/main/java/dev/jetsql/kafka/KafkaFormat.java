@@ -30,7 +30,7 @@ import org.apache.spark.sql.types.YearMonthIntervalType;
 
 /**
  * Converts between columns and the bytes of a message's key or value with Spark's own functions:
- * json, csv, avro or raw; values also debezium-json.
+ * json, csv, avro or raw; values also protobuf and debezium-json.
  *
  * <p>Parsing returns a struct of the columns. For json, csv and debezium-json it has an additional
  * field, which is set if the bytes do not fit the columns.
@@ -38,7 +38,7 @@ import org.apache.spark.sql.types.YearMonthIntervalType;
 final class KafkaFormat {
   static final List<String> NAMES = List.of("json", "csv", "avro", "raw");
   static final List<String> VALUE_NAMES =
-      List.of("json", "csv", "avro", "raw", DebeziumFormat.NAME);
+      List.of("json", "csv", "avro", "protobuf", "raw", DebeziumFormat.NAME);
   private static final String BROKEN = "__jetsql_broken";
   // By default Spark writes only three digits of a second.
   private static final String TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX";
@@ -143,6 +143,7 @@ final class KafkaFormat {
   private Column parse(Column bytes, StructType requested) {
     if (name.equals("raw")) return parseRaw(bytes, requested.apply(0));
     if (name.equals("avro")) return avro().parse(bytes);
+    if (name.equals(ProtobufFormat.NAME)) return protobuf().parse(bytes);
     if (isDebezium()) return debezium().parse(bytes);
     Map<String, String> formatOptions = new HashMap<>(options);
     formatOptions.put("mode", "PERMISSIVE");
@@ -161,6 +162,10 @@ final class KafkaFormat {
 
   private DebeziumFormat debezium() {
     return new DebeziumFormat(columns, options);
+  }
+
+  private ProtobufFormat protobuf() {
+    return new ProtobufFormat(columns, options);
   }
 
   private AvroFormat avro() {
@@ -205,6 +210,7 @@ final class KafkaFormat {
   Column reason(Column bytes) {
     return switch (name) {
       case "avro" -> avro().reason(bytes);
+      case ProtobufFormat.NAME -> protobuf().reason(bytes);
       case "json" -> reasonInJson(bytes);
       case DebeziumFormat.NAME -> debezium().reason(bytes);
       case "raw" -> lit("it is not of type " + columns.apply(0).dataType().sql());
@@ -230,6 +236,7 @@ final class KafkaFormat {
     return switch (name) {
       case "raw" -> encodeRaw(values[0]);
       case "avro" -> avro().encode(values);
+      case ProtobufFormat.NAME -> protobuf().encode(values);
       default -> encodeText(struct(values)).cast(DataTypes.BinaryType);
     };
   }
