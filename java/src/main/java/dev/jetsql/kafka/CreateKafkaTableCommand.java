@@ -62,15 +62,22 @@ public final class CreateKafkaTableCommand extends LeafCommand {
       SchemaUtils.checkSchemaColumnNameDuplication(query.schema(), caseSensitive);
       KafkaOptions.check(CollectionConverters.asJava(table.storage().properties()), query.schema());
     }
-    catalog.createTable(defined(columns(session)), ifNotExists, false);
+    CatalogStorageFormat storage = storage();
+    catalog.createTable(defined(storage, columns(session, storage)), ifNotExists, false);
     if (query != null) fill(session, catalog);
     return noRows;
   }
 
-  private StructType columns(org.apache.spark.sql.classic.SparkSession session) {
-    if (query != null) return query.schema();
-    if (table.schema().length() > 0) return table.schema();
-    KafkaTable kafka = new KafkaTable(session, table, Map.of());
+  private StructType columns(
+      org.apache.spark.sql.classic.SparkSession session, CatalogStorageFormat storage) {
+    KafkaTable kafka =
+        new KafkaTable(session, defined(storage, table.schema()), Map.of());
+    StructType given = query != null ? query.schema() : table.schema();
+    if (given.length() > 0) {
+      // The file may have changed since the options were checked.
+      if (ProtobufFormat.isChosen(kafka.options())) KafkaOptions.check(kafka.options(), given);
+      return given;
+    }
     if (kafka.isRaw()) return KafkaTable.messageColumns(table);
     StructType columns =
         ProtobufFormat.isChosen(kafka.options())
@@ -109,11 +116,11 @@ public final class CreateKafkaTableCommand extends LeafCommand {
         storage.serdeName());
   }
 
-  private CatalogTable defined(StructType columns) {
+  private CatalogTable defined(CatalogStorageFormat storage, StructType columns) {
     return table.copy(
         table.identifier(),
         table.tableType(),
-        storage(),
+        storage,
         columns,
         table.provider(),
         table.partitionColumnNames(),
