@@ -70,8 +70,7 @@ public final class CreateKafkaTableCommand extends LeafCommand {
 
   private StructType columns(
       org.apache.spark.sql.classic.SparkSession session, CatalogStorageFormat storage) {
-    KafkaTable kafka =
-        new KafkaTable(session, defined(storage, table.schema()), Map.of());
+    KafkaTable kafka = new KafkaTable(session, defined(storage, table.schema()), Map.of());
     StructType given = query != null ? query.schema() : table.schema();
     if (given.length() > 0) {
       // The file may have changed since the options were checked.
@@ -100,8 +99,7 @@ public final class CreateKafkaTableCommand extends LeafCommand {
   /** Returns the options with the content of a descriptor file in place of its name. */
   private CatalogStorageFormat storage() {
     CatalogStorageFormat storage = table.storage();
-    Map<String, String> options =
-        new HashMap<>(CollectionConverters.asJava(storage.properties()));
+    Map<String, String> options = new HashMap<>(CollectionConverters.asJava(storage.properties()));
     if (!ProtobufFormat.isChosen(options)) return storage;
     String content = ProtobufFormat.content(options);
     OptionMaps.remove(options, ProtobufFormat.FILE);

@@ -84,7 +84,8 @@ public final class KafkaOptions {
     boolean fromSchema =
         columns != null
             && columns.length() == 0
-            && given.stream().anyMatch(option -> SCHEMAS.contains(option._1().toLowerCase(Locale.ROOT)));
+            && given.stream()
+                .anyMatch(option -> SCHEMAS.contains(option._1().toLowerCase(Locale.ROOT)));
     // The columns of a schema are checked when the table is created.
     StructType known = fromSchema ? null : columns;
     KafkaOptions options = new KafkaOptions(known, new KafkaOptionValues(known));
@@ -284,8 +285,8 @@ public final class KafkaOptions {
       throw invalid(
           null,
           "A Kafka table with columns of its own needs the option 'value.format': 'json', 'csv',"
-              + " 'avro', 'protobuf', 'raw' or 'debezium-json'. Without columns it has Kafka's: key,"
-              + " value, topic, partition, offset, timestamp, timestampType.");
+              + " 'avro', 'protobuf', 'raw' or 'debezium-json'. Without columns it has Kafka's:"
+              + " key, value, topic, partition, offset, timestamp, timestampType.");
     }
     for (String option : REQUIRE_COLUMNS) {
       if (!values.containsKey(option)) continue;

@@ -132,8 +132,7 @@ public final class ProtobufRows implements Serializable {
       long seconds = (Long) from.getField(fields.get(0));
       return Timestamp.from(Instant.ofEpochSecond(seconds, (Integer) from.getField(fields.get(1))));
     }
-    if (ProtobufSchema.isWrapper(type))
-      return element(from.getField(fields.get(0)), fields.get(0));
+    if (ProtobufSchema.isWrapper(type)) return element(from.getField(fields.get(0)), fields.get(0));
     return RowFactory.create(fields.stream().map(field -> value(from, field)).toArray());
   }
 
@@ -181,8 +180,7 @@ public final class ProtobufRows implements Serializable {
   private static Object encoded(FieldDescriptor field, Object value) {
     return switch (field.getType()) {
       case UINT32, FIXED32 -> unsigned(field, BigInteger.valueOf((Long) value), 32).intValue();
-      case UINT64, FIXED64 ->
-          unsigned(field, ((BigDecimal) value).toBigInteger(), 64).longValue();
+      case UINT64, FIXED64 -> unsigned(field, ((BigDecimal) value).toBigInteger(), 64).longValue();
       case ENUM -> enumValue(field, (String) value);
       case BYTES -> ByteString.copyFrom((byte[]) value);
       case MESSAGE, GROUP -> message(field.getMessageType(), value);

@@ -245,9 +245,7 @@ public final class ProtobufSchema {
 
   private static DataType messageType(Descriptor type, Set<String> open) {
     if (isTimestamp(type)) return DataTypes.TimestampType;
-    return isWrapper(type)
-        ? elementType(type.findFieldByName("value"), open)
-        : struct(type, open);
+    return isWrapper(type) ? elementType(type.findFieldByName("value"), open) : struct(type, open);
   }
 
   static boolean isTimestamp(Descriptor type) {

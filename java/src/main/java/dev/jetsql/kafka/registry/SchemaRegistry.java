@@ -149,18 +149,19 @@ public final class SchemaRegistry implements Serializable {
 
   private HttpResponse<byte[]> send(HttpRequest request) {
     try {
-      return Client.of(trusted).send(
-          request,
-          info ->
-              HttpResponse.BodySubscribers.mapping(
-                  HttpResponse.BodySubscribers.ofInputStream(),
-                  stream -> {
-                    try (stream) {
-                      return stream.readNBytes(MAX_BYTES);
-                    } catch (IOException e) {
-                      throw new UncheckedIOException(e);
-                    }
-                  }));
+      return Client.of(trusted)
+          .send(
+              request,
+              info ->
+                  HttpResponse.BodySubscribers.mapping(
+                      HttpResponse.BodySubscribers.ofInputStream(),
+                      stream -> {
+                        try (stream) {
+                          return stream.readNBytes(MAX_BYTES);
+                        } catch (IOException e) {
+                          throw new UncheckedIOException(e);
+                        }
+                      }));
     } catch (IOException | UncheckedIOException e) {
       String detail = e.getMessage() == null ? "no connection" : e.getMessage();
       if (e instanceof SSLHandshakeException) {
