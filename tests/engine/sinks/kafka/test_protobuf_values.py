@@ -35,7 +35,6 @@ def table(sql: Sql, kafka: Kafka, file: Path) -> Table:
     def make(name: str, columns: str = "", topic: str = "", **options: str) -> str:
         topic = topic or kafka.topic(f"protobuf.{next(_numbers)}", 1)
         given = {"value_format": "protobuf", "protobuf_descriptor_file": str(file), "protobuf_message": "shop.Order"}
-        # `options` of Kafka replaces each _ in names only.
         sql(f"CREATE TABLE {name} {columns} {kafka.options(topic, **given | options)}")
         return topic
 
@@ -55,7 +54,9 @@ def test_reads_messages_of_other_programs(sql: Sql, kafka: Kafka, table: Table) 
         *("bigint", "string", "bigint", "decimal(20,0)", "boolean", "binary", "string", "timestamp"),
         *("struct<article:string,n:int>", "array<string>", "string"),
     ]
-    rows = sql("SELECT id, text, small, big, ok, state, at, line.n, get(tags, 1), note, stock['x'] FROM t ORDER BY _offset")
+    rows = sql(
+        "SELECT id, text, small, big, ok, state, at, line.n, get(tags, 1), note, stock['x'] FROM t ORDER BY _offset"
+    )
     assert rows[0] == (1, "ä", 2**32 - 1, Decimal(2**64 - 1), True, "PAID", AT, 3, "b", "n", 7)
     assert rows[1] == (0, "", 0, Decimal(0), False, "OPEN", None, None, None, None, None)
 

@@ -220,6 +220,16 @@ public final class KafkaOptions {
             "The option '" + key + "' is for tables with 'value.format' = 'avro'.");
       }
     }
+    if (values.containsKey(RegistryOptions.TRUST_PASSWORD)
+        && !values.containsKey(RegistryOptions.TRUST_STORE)) {
+      throw invalid(
+          origins.get(RegistryOptions.TRUST_PASSWORD),
+          "The option '"
+              + RegistryOptions.TRUST_PASSWORD
+              + "' needs '"
+              + RegistryOptions.TRUST_STORE
+              + "' as well.");
+    }
     boolean both = values.containsKey(RegistryOptions.URL) && values.containsKey("avro.schema.id");
     if (both) {
       throw invalid(
