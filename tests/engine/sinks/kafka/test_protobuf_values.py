@@ -65,7 +65,8 @@ def test_writes_messages_for_other_programs(sql: Sql, kafka: Kafka, table: Table
     topic = table("t")
     sql(
         "INSERT INTO t SELECT 1, 'a', 4294967295, 18446744073709551615, true, X'02', 'PAID',"
-        " TIMESTAMP'2026-01-02 03:04:05.678901', named_struct('article', 'x', 'n', 3), array('a', 'b'), NULL, map('x', 7)"
+        " TIMESTAMP'2026-01-02 03:04:05.678901', named_struct('article', 'x', 'n', 3),"
+        " array('a', 'b'), NULL, map('x', 7)"
     )
     [message] = kafka.read(topic)
     read = message_class("shop.Order").FromString(message.value)
