@@ -14,7 +14,6 @@ import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.Test;
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.DescriptorProto;
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.FieldDescriptorProto;
-import org.sparkproject.spark_core.protobuf.DescriptorProtos.FieldDescriptorProto.Type;
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.FileDescriptorProto;
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.FileDescriptorSet;
 
@@ -26,8 +25,8 @@ class ProtobufRowsTest {
     var message =
         DescriptorProto.newBuilder()
             .setName("M")
-            .addField(field("id", 1, Type.TYPE_INT64))
-            .addField(field("small", 2, Type.TYPE_UINT32));
+            .addField(field("id", 1, FieldDescriptorProto.Type.TYPE_INT64))
+            .addField(field("small", 2, FieldDescriptorProto.Type.TYPE_UINT32));
     var file =
         FileDescriptorProto.newBuilder()
             .setName("m.proto")
@@ -38,7 +37,8 @@ class ProtobufRowsTest {
     return Base64.getEncoder().encodeToString(bytes);
   }
 
-  private static FieldDescriptorProto.Builder field(String name, int number, Type type) {
+  private static FieldDescriptorProto.Builder field(
+      String name, int number, FieldDescriptorProto.Type type) {
     return FieldDescriptorProto.newBuilder().setName(name).setNumber(number).setType(type);
   }
 
