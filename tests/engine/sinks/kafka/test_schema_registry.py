@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

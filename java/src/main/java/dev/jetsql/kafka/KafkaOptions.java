@@ -320,10 +320,8 @@ public final class KafkaOptions {
       throw invalid(
           null,
           "A Kafka table with columns of its own needs the option 'value.format': 'json', 'csv',"
-              + " 'avro', 'raw', 'debezium-json' or 'debezium-avro'. Without columns it has"
-              + " Kafka's: key, value, topic, partition, offset, timestamp, timestampType.");
-              + " 'avro', 'protobuf', 'raw' or 'debezium-json'. Without columns it has Kafka's:"
-              + " key, value, topic, partition, offset, timestamp, timestampType.");
+              + " 'avro', 'protobuf', 'raw', 'debezium-json' or 'debezium-avro'. Without columns it"
+              + " has Kafka's: key, value, topic, partition, offset, timestamp, timestampType.");
     }
     for (String option : REQUIRE_COLUMNS) {
       if (!values.containsKey(option)) continue;
