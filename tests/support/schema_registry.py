@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import ssl
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -61,9 +64,22 @@ class Registry:
         return 404, {"error_code": 40403, "message": "not found"}
 
 
+def create_certificates(folder: Path) -> ssl.SSLContext:
+    """Create an authority, `ca.pem`, and a certificate for 127.0.0.1; return the context of a server that has it."""
+    request = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2")
+    authority = ("-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem")
+    signed = ("-CA", "ca.pem", "-CAkey", "ca.key", "-addext", "subjectAltName=IP:127.0.0.1")
+    server = ("-subj", "/CN=registry", "-keyout", "server.key", "-out", "server.pem")
+    for command in ((*request, *authority), (*request, *signed, *server, "-addext", "basicConstraints=CA:FALSE")):
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "server.pem", folder / "server.key")
+    return context
+
+
 @contextmanager
-def running_registry() -> Iterator[Registry]:
-    """Serve a registry without subjects."""
+def running_registry(tls: ssl.SSLContext | None = None) -> Iterator[Registry]:
+    """Serve a registry without subjects. tls: the context of a server, for https."""
     registry = Registry()
 
     class Handler(BaseHTTPRequestHandler):
@@ -85,7 +101,9 @@ def running_registry() -> Iterator[Registry]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        registry.url = f"http://127.0.0.1:{server.server_port}"
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+        registry.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:

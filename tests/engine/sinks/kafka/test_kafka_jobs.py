@@ -301,7 +301,7 @@ def test_a_watermark_of_the_table(sql: Sql, kafka: Kafka, topic: str) -> None:
         ("", "'kafka.value.deserializer' = 'x'", "'kafka.value", "Cannot set 'kafka.value.deserializer'"),
         ("", "'kafka.transactional.id' = 'x'", "'kafka.trans", "Cannot set 'kafka.transactional.id'"),
         ("(a INT)", "'topic' = 't', 'kafka.bootstrap.servers' = 'x:1'", None, "needs the option 'value.format'"),
-        ("(a INT)", "'value.format' = 'xml'", "'xml'", "one of 'json', 'csv', 'avro', 'raw'"),
+        ("(a INT)", "'value.format' = 'xml'", "'xml'", "one of 'json', 'csv', 'avro', 'protobuf', 'raw'"),
         ("(a INT)", "'key.columns' = 'b'", "'b'", "the column b, which the table does not have. Its columns: a."),
         ("(a INT)", "'on.error' = 'table:'", "'table:'", "'table:NAME'"),
         ("(a INT)", "'key.columns' = 'a, A'", "'a, A'", "each column once"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from tests.conftest import Sql, until
 from tests.support.kafka import Kafka, Message
-from tests.support.schema_registry import USER_INFO, Registry
+from tests.support.schema_registry import USER_INFO, Registry, create_certificates, running_registry
 
 pytestmark = pytest.mark.spark
 
@@ -142,6 +143,33 @@ def test_secrets(sql: Sql, registry: Registry, table: Table, tmp_path: Path) -> 
     assert error.condition == "JETSQL.SOURCE_NOT_READY" and "with the status 401" in error.message
 
 
+def test_a_registry_with_its_own_authority(sql: Sql, table: Table, tmp_path: Path) -> None:
+    with running_registry(create_certificates(tmp_path)) as registry:
+        registry.user_info = USER_INFO
+        given = {"avro_schema_registry_url": registry.url, "avro_schema_registry_basic_auth_user_info": USER_INFO}
+        location, password = (
+            "avro_schema_registry_ssl_truststore_location",
+            "avro_schema_registry_ssl_truststore_password",
+        )
+        table("untrusted", "(id BIGINT)", **given)
+        error = sql.error("INSERT INTO untrusted VALUES (1)")
+        assert "avro.schema.registry.ssl.truststore.location" in error.message and not registry.requests
+        (tmp_path / "password").write_text("trusted")
+        keytool = ("keytool", "-importcert", "-noprompt", "-file", "ca.pem", "-keystore", "trust.p12")
+        command = (*keytool, "-storepass", "trusted")
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+        store = {location: str(tmp_path / "trust.p12"), password: f"secret:file:{tmp_path / 'password'}"}
+        for name, trust in (("pem", {location: str(tmp_path / "ca.pem")}), ("p12", store)):
+            table(name, "(id BIGINT)", **given, **trust)
+            sql(f"INSERT INTO {name} VALUES (1)")
+            assert sql(f"SELECT * FROM {name}") == [(1,)]
+        for name, wrong in (("w1", store | {password: "other"}), ("w2", {location: str(tmp_path / "none")})):
+            table(name, "(id BIGINT)", **given, **wrong)
+            error = sql.error(f"SELECT * FROM {name}")
+            assert error.condition == "JETSQL.SOURCE_NOT_READY" and "Cannot read the trust store" in error.message
+        assert registry.requests
+
+
 def test_a_job_waits_for_its_registry(sql: Sql, kafka: Kafka, registry: Registry, table: Table) -> None:
     topic = table("t", "(id BIGINT)")
     first = registry.add(f"{topic}-value", record(ID))
@@ -166,6 +194,10 @@ def test_a_job_waits_for_its_registry(sql: Sql, kafka: Kafka, registry: Registry
         ("'avro.schema.registry.subject' = 's'", "needs 'avro.schema.registry.url'"),
         ("'avro.schema.registry.url' = 'http://x', 'avro.schema.id' = '1'", "Set either"),
         ("'avro.schema.registry.url' = 'http://x', 'avro.schema.registry.version' = '0'", "number of a version"),
+        (
+            "'avro.schema.registry.url' = 'https://x', 'avro.schema.registry.ssl.truststore.password' = 'p'",
+            "needs 'avro",
+        ),
         ("'avro.schema.registry.urls' = 'http://x'", "Did you mean 'avro.schema.registry.url'"),
         ("'avro.schema.registry.subject' = 'secret:env:X'", "cannot name a secret"),
     ],

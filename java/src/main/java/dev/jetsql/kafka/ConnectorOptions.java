@@ -47,7 +47,7 @@ final class ConnectorOptions {
   private static final Set<String> JETSQL_OPTIONS =
       Set.of("topic", "path", "serialization.format", "watermark", "on.error");
   private static final List<String> JETSQL_PREFIXES =
-      List.of("key.", "value.", "json.", "csv.", "avro.", "delivery.");
+      List.of("key.", "value.", "json.", "csv.", "avro.", "protobuf.", "delivery.");
 
   /**
    * The setting of a job that overrides its tables' option `failOnDataLoss`. While a batch is

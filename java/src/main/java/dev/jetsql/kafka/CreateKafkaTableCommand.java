@@ -2,10 +2,12 @@ package dev.jetsql.kafka;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.LeafCommand;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -60,17 +62,26 @@ public final class CreateKafkaTableCommand extends LeafCommand {
       SchemaUtils.checkSchemaColumnNameDuplication(query.schema(), caseSensitive);
       KafkaOptions.check(CollectionConverters.asJava(table.storage().properties()), query.schema());
     }
-    catalog.createTable(withColumns(columns(session)), ifNotExists, false);
+    CatalogStorageFormat storage = storage();
+    catalog.createTable(defined(storage, columns(session, storage)), ifNotExists, false);
     if (query != null) fill(session, catalog);
     return noRows;
   }
 
-  private StructType columns(org.apache.spark.sql.classic.SparkSession session) {
-    if (query != null) return query.schema();
-    if (table.schema().length() > 0) return table.schema();
-    KafkaTable kafka = new KafkaTable(session, table, Map.of());
+  private StructType columns(
+      org.apache.spark.sql.classic.SparkSession session, CatalogStorageFormat storage) {
+    KafkaTable kafka = new KafkaTable(session, defined(storage, table.schema()), Map.of());
+    StructType given = query != null ? query.schema() : table.schema();
+    if (given.length() > 0) {
+      // The file may have changed since the options were checked.
+      if (ProtobufFormat.isChosen(kafka.options())) KafkaOptions.check(kafka.options(), given);
+      return given;
+    }
     if (kafka.isRaw()) return KafkaTable.messageColumns(table);
-    StructType columns = kafka.registeredColumns();
+    StructType columns =
+        ProtobufFormat.isChosen(kafka.options())
+            ? ProtobufFormat.schema(kafka.options()).columns()
+            : kafka.registeredColumns();
     KafkaOptions.check(kafka.options(), columns);
     return columns;
   }
@@ -85,11 +96,29 @@ public final class CreateKafkaTableCommand extends LeafCommand {
     }
   }
 
-  private CatalogTable withColumns(StructType columns) {
+  /** Returns the options with the content of a descriptor file in place of its name. */
+  private CatalogStorageFormat storage() {
+    CatalogStorageFormat storage = table.storage();
+    Map<String, String> options = new HashMap<>(CollectionConverters.asJava(storage.properties()));
+    if (!ProtobufFormat.isChosen(options)) return storage;
+    String content = ProtobufFormat.content(options);
+    OptionMaps.remove(options, ProtobufFormat.FILE);
+    options.put(ProtobufFormat.CONTENT, content);
+    return storage.copy(
+        storage.locationUri(),
+        storage.inputFormat(),
+        storage.outputFormat(),
+        storage.serde(),
+        storage.compressed(),
+        scala.collection.immutable.Map.from(CollectionConverters.asScala(options)),
+        storage.serdeName());
+  }
+
+  private CatalogTable defined(CatalogStorageFormat storage, StructType columns) {
     return table.copy(
         table.identifier(),
         table.tableType(),
-        table.storage(),
+        storage,
         columns,
         table.provider(),
         table.partitionColumnNames(),

@@ -30,7 +30,7 @@ import org.apache.spark.sql.types.YearMonthIntervalType;
 
 /**
  * Converts between columns and the bytes of a message's key or value with Spark's own functions:
- * json, csv, avro or raw; values also debezium-json and debezium-avro.
+ * json, csv, avro or raw; values also protobuf, debezium-json and debezium-avro.
  *
  * <p>Parsing returns a struct of the columns. For json, csv and Debezium's formats it has
  * additional fields; one of them is set if the bytes do not fit the columns.
@@ -38,7 +38,14 @@ import org.apache.spark.sql.types.YearMonthIntervalType;
 final class KafkaFormat {
   static final List<String> NAMES = List.of("json", "csv", "avro", "raw");
   static final List<String> VALUE_NAMES =
-      List.of("json", "csv", "avro", "raw", DebeziumFormat.NAME, DebeziumAvroFormat.NAME);
+      List.of(
+          "json",
+          "csv",
+          "avro",
+          ProtobufFormat.NAME,
+          "raw",
+          DebeziumFormat.NAME,
+          DebeziumAvroFormat.NAME);
   private static final String BROKEN = "__jetsql_broken";
   // By default Spark writes only three digits of a second.
   private static final String TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX";
@@ -152,6 +159,7 @@ final class KafkaFormat {
   private Column parse(Column bytes, StructType requested) {
     if (name.equals("raw")) return parseRaw(bytes, requested.apply(0));
     if (name.equals("avro")) return avro().parse(bytes);
+    if (name.equals(ProtobufFormat.NAME)) return protobuf().parse(bytes);
     if (name.equals(DebeziumFormat.NAME)) return debezium().parse(bytes);
     if (name.equals(DebeziumAvroFormat.NAME)) return debeziumAvro().parse(bytes);
     Map<String, String> formatOptions = new HashMap<>(options);
@@ -170,6 +178,10 @@ final class KafkaFormat {
 
   private DebeziumAvroFormat debeziumAvro() {
     return new DebeziumAvroFormat(columns, subject);
+  }
+
+  private ProtobufFormat protobuf() {
+    return new ProtobufFormat(columns, options);
   }
 
   private AvroFormat avro() {
@@ -214,6 +226,7 @@ final class KafkaFormat {
   Column reason(Column bytes) {
     return switch (name) {
       case "avro" -> avro().reason(bytes);
+      case ProtobufFormat.NAME -> protobuf().reason(bytes);
       case "json" -> reasonInJson(bytes);
       case DebeziumFormat.NAME -> debezium().reason(bytes);
       case DebeziumAvroFormat.NAME -> debeziumAvro().reason(bytes);
@@ -240,6 +253,7 @@ final class KafkaFormat {
     return switch (name) {
       case "raw" -> encodeRaw(values[0]);
       case "avro" -> avro().encode(values);
+      case ProtobufFormat.NAME -> protobuf().encode(values);
       default -> encodeText(struct(values)).cast(DataTypes.BinaryType);
     };
   }

@@ -77,6 +77,7 @@ final class KafkaOptionNames {
   private static List<String> withFormats() {
     List<String> names = new ArrayList<>(NAMES);
     names.addAll(RegistryOptions.NAMES);
+    names.addAll(ProtobufFormat.NAMES);
     addAll(names, "json.", JSONOptions$.MODULE$);
     addAll(names, "csv.", CSVOptions$.MODULE$);
     addAll(names, "avro.", AvroOptions$.MODULE$);

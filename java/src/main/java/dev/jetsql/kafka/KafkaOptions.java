@@ -4,6 +4,7 @@ import static dev.jetsql.kafka.KafkaOptionErrors.invalid;
 import static dev.jetsql.kafka.KafkaOptionErrors.notChangeable;
 
 import dev.jetsql.common.OptionPositions;
+import dev.jetsql.kafka.protobuf.ProtobufSchema;
 import dev.jetsql.kafka.registry.RegistryOptions;
 import java.util.HashMap;
 import java.util.List;
@@ -52,11 +53,17 @@ public final class KafkaOptions {
           "key.columns",
           "watermark",
           "includeheaders",
-          "avro.schema.id");
+          "avro.schema.id",
+          "protobuf.descriptor",
+          "protobuf.descriptor.file",
+          "protobuf.message");
   private static final List<String> SOURCES =
       List.of("topic", "subscribe", "subscribepattern", "assign");
   private static final List<String> REQUIRE_COLUMNS =
       List.of("key.format", "key.columns", "on.error", "watermark");
+
+  private static final List<String> SCHEMAS =
+      List.of(RegistryOptions.URL, ProtobufFormat.FILE, ProtobufFormat.CONTENT);
 
   /** An option that Spark itself adds to the relations of a statement. */
   private static final String PRIVILEGES = UnresolvedRelation$.MODULE$.REQUIRED_WRITE_PRIVILEGES();
@@ -74,12 +81,13 @@ public final class KafkaOptions {
   /** Checks the options of a CREATE TABLE. The columns are null if a query defines them. */
   static void check(UnresolvedTableSpec spec, StructType columns) {
     var given = CollectionConverters.asJava(spec.optionExpression().options());
-    boolean fromRegistry =
+    boolean fromSchema =
         columns != null
             && columns.length() == 0
-            && given.stream().anyMatch(option -> option._1().equalsIgnoreCase(RegistryOptions.URL));
-    // The columns of the registry are checked when the table is created.
-    StructType known = fromRegistry ? null : columns;
+            && given.stream()
+                .anyMatch(option -> SCHEMAS.contains(option._1().toLowerCase(Locale.ROOT)));
+    // The columns of a schema are checked when the table is created.
+    StructType known = fromSchema ? null : columns;
     KafkaOptions options = new KafkaOptions(known, new KafkaOptionValues(known));
     for (var option : given) options.add(option._1(), option._2());
     options.checkTogether();
@@ -190,6 +198,7 @@ public final class KafkaOptions {
               + " 'subscribePattern' and 'assign' instead.");
     }
     checkRegistry();
+    checkProtobuf();
     if (columns == null) return;
     if (values.containsKey("value.format")) checkFormats();
     else checkWithoutFormat();
@@ -214,6 +223,16 @@ public final class KafkaOptions {
       }
     }
     checkDebeziumAvro();
+    if (values.containsKey(RegistryOptions.TRUST_PASSWORD)
+        && !values.containsKey(RegistryOptions.TRUST_STORE)) {
+      throw invalid(
+          origins.get(RegistryOptions.TRUST_PASSWORD),
+          "The option '"
+              + RegistryOptions.TRUST_PASSWORD
+              + "' needs '"
+              + RegistryOptions.TRUST_STORE
+              + "' as well.");
+    }
     boolean both = values.containsKey(RegistryOptions.URL) && values.containsKey("avro.schema.id");
     if (both) {
       throw invalid(
@@ -245,6 +264,41 @@ public final class KafkaOptions {
     }
   }
 
+  /** Checks the options of Protobuf, and the columns against the message. */
+  private void checkProtobuf() {
+    boolean isProtobuf = ProtobufFormat.isChosen(values);
+    for (String key : values.keySet()) {
+      if (isProtobuf || !key.startsWith(ProtobufFormat.PREFIX)) continue;
+      throw invalid(
+          origins.get(key),
+          "The option '" + key + "' is for tables with 'value.format' = 'protobuf'.");
+    }
+    if (!isProtobuf) return;
+    boolean isFile = values.containsKey(ProtobufFormat.FILE);
+    boolean isNamed = values.containsKey(ProtobufFormat.MESSAGE);
+    if (!isNamed || isFile == values.containsKey(ProtobufFormat.CONTENT)) {
+      throw invalid(
+          origins.get("value.format"),
+          "A Kafka table with 'value.format' = 'protobuf' needs 'protobuf.message', the full name"
+              + " of a message, and either 'protobuf.descriptor.file' or 'protobuf.descriptor'.");
+    }
+    String option = isFile ? ProtobufFormat.FILE : ProtobufFormat.CONTENT;
+    try {
+      ProtobufSchema schema = ProtobufFormat.schema(values);
+      if (columns == null) schema.columns();
+      else checkColumns(schema);
+    } catch (IllegalArgumentException e) {
+      throw invalid(origins.get(option), "Cannot use '" + option + "': " + e.getMessage() + ".");
+    }
+  }
+
+  private void checkColumns(ProtobufSchema schema) {
+    for (StructField column : columns.fields()) {
+      String reason = schema.whyUnfit(column);
+      if (reason != null) throw invalid(origins.get(ProtobufFormat.MESSAGE), reason);
+    }
+  }
+
   private void checkFormats() {
     if (columns.length() == 0) {
       throw invalid(
@@ -266,8 +320,8 @@ public final class KafkaOptions {
       throw invalid(
           null,
           "A Kafka table with columns of its own needs the option 'value.format': 'json', 'csv',"
-              + " 'avro', 'raw', 'debezium-json' or 'debezium-avro'. Without columns it has"
-              + " Kafka's: key, value, topic, partition, offset, timestamp, timestampType.");
+              + " 'avro', 'protobuf', 'raw', 'debezium-json' or 'debezium-avro'. Without columns it"
+              + " has Kafka's: key, value, topic, partition, offset, timestamp, timestampType.");
     }
     for (String option : REQUIRE_COLUMNS) {
       if (!values.containsKey(option)) continue;

@@ -256,7 +256,7 @@ public final class KafkaTable {
    */
   public void checkEncoding() {
     if (isRaw()) return;
-    if (RegistrySubject.ofValues(options) == null) return;
+    if (RegistrySubject.ofValues(options) == null && !ProtobufFormat.isChosen(options)) return;
     Column[] nulls = new Column[columnNames().size()];
     Arrays.fill(nulls, lit(null));
     if (hasChanges()) valueFormat().encodeChange(nulls, lit(false), "c");

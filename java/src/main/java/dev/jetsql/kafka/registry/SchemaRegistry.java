@@ -15,7 +15,10 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import javax.net.ssl.SSLHandshakeException;
 import org.apache.avro.Schema;
 
 /**
@@ -36,11 +39,14 @@ public final class SchemaRegistry implements Serializable {
 
   private final String url;
   private final TreeMap<String, String> headers;
+  private final TrustedCertificates trusted;
 
   /**
    * @param headers the headers of each request, with the values of secrets
+   * @param trusted the certificates to trust; null for those of Java
    */
-  public SchemaRegistry(String url, Map<String, String> headers) {
+  public SchemaRegistry(String url, Map<String, String> headers, TrustedCertificates trusted) {
+    this.trusted = trusted;
     this.url = url.replaceAll("/+$", "");
     this.headers = new TreeMap<>(headers);
   }
@@ -143,20 +149,28 @@ public final class SchemaRegistry implements Serializable {
 
   private HttpResponse<byte[]> send(HttpRequest request) {
     try {
-      return Client.HTTP.send(
-          request,
-          info ->
-              HttpResponse.BodySubscribers.mapping(
-                  HttpResponse.BodySubscribers.ofInputStream(),
-                  stream -> {
-                    try (stream) {
-                      return stream.readNBytes(MAX_BYTES);
-                    } catch (IOException e) {
-                      throw new UncheckedIOException(e);
-                    }
-                  }));
+      return Client.of(trusted)
+          .send(
+              request,
+              info ->
+                  HttpResponse.BodySubscribers.mapping(
+                      HttpResponse.BodySubscribers.ofInputStream(),
+                      stream -> {
+                        try (stream) {
+                          return stream.readNBytes(MAX_BYTES);
+                        } catch (IOException e) {
+                          throw new UncheckedIOException(e);
+                        }
+                      }));
     } catch (IOException | UncheckedIOException e) {
       String detail = e.getMessage() == null ? "no connection" : e.getMessage();
+      if (e instanceof SSLHandshakeException) {
+        throw unavailable(
+            "has a certificate that is not trusted, or refuses the connection: "
+                + detail
+                + ". Set 'avro.schema.registry.ssl.truststore.location' in the table's OPTIONS to a"
+                + " file with its certificate or that of its authority");
+      }
       throw unavailable("cannot be reached: " + detail + " (" + e.getClass().getSimpleName() + ")");
     } catch (InterruptedException e) {
       throw Exceptions.raise(e);
@@ -247,14 +261,24 @@ public final class SchemaRegistry implements Serializable {
     return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
   }
 
-  /** The HTTP client, which is created with the first request of the process. */
+  /** The HTTP clients of the process, one for each set of trusted certificates. */
   private static final class Client {
-    // Redirects are refused: they would send the credentials to another host.
-    static final HttpClient HTTP =
-        HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(CONNECT)
-            .followRedirects(HttpClient.Redirect.NEVER)
-            .build();
+    private static final Map<Optional<TrustedCertificates>, HttpClient> CLIENTS =
+        new ConcurrentHashMap<>();
+
+    static HttpClient of(TrustedCertificates trusted) {
+      return CLIENTS.computeIfAbsent(Optional.ofNullable(trusted), Client::create);
+    }
+
+    private static HttpClient create(Optional<TrustedCertificates> trusted) {
+      // Redirects are refused: they would send the credentials to another host.
+      HttpClient.Builder client =
+          HttpClient.newBuilder()
+              .version(HttpClient.Version.HTTP_1_1)
+              .connectTimeout(CONNECT)
+              .followRedirects(HttpClient.Redirect.NEVER);
+      trusted.ifPresent(certificates -> client.sslContext(certificates.context()));
+      return client.build();
+    }
   }
 }
