@@ -148,7 +148,12 @@ SINKS: Final = Scenario(
                 *("file-moved:copy", "file-moved:parts@4", "manifest-written:minutes", "table-moved:digits"),
                 *("staged:paired", "sink-written:chained", "run-started:copy_too", "jdbc-committed:j_copy"),
                 *("jdbc-staged:j_minutes", "sink-written:j_digits", "jdbc-committed:j_whole"),
-                *("jdbc-committed:j_changes", "branch-written:split", "jdbc-staged:j_history", "late-rows-written:timely"),
+                *(
+                    "jdbc-committed:j_changes",
+                    "branch-written:split",
+                    "jdbc-staged:j_history",
+                    "late-rows-written:timely",
+                ),
                 "jdbc-committed:j_retracted",
                 # Not where an older life is dropped: that one's first trigger may still come in.
                 "storing-first-trigger:renewed",
