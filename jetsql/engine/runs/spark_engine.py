@@ -158,10 +158,13 @@ class SparkEngine:
         """Check the external systems of a plan. Spark has already accessed file tables during analysis."""
         if plan.trigger is not Trigger.REAL_TIME:  # `check_real_time` checks its sources
             self._check_sources(plan)
-        create_dead_letter_tables(self._spark, self._catalog, plan)
-        create_late_rows_table(self._spark, self._catalog, plan)
+        self._create_side_tables(plan)
         for branch in plan.branches:
             self._check_sink(branch)
+
+    def _create_side_tables(self, plan: Plan) -> None:
+        create_dead_letter_tables(self._spark, self._catalog, plan)
+        create_late_rows_table(self._spark, self._catalog, plan)
 
     def _check_sink(self, plan: Plan) -> None:
         """Check the external system of a plan with one sink."""
@@ -233,6 +236,7 @@ class SparkEngine:
         """
         for sink in job.plan.analysis.sinks:
             self._catalog.check_sink_exists(sink)
+        self._create_side_tables(job.plan)  # somebody may have dropped them while the job was suspended
         resolved = resolve_body(job.body, session, job.plan.analysis.session)
         _check_same_query(job, resolved, accepts_functions)
         lease = JobLease(self._checkpoints, job)

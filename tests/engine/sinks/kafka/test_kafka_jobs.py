@@ -226,12 +226,13 @@ def test_dead_letters_are_kept_once(sql: Sql, kafka: Kafka, topic: str) -> None:
         "it is not a JSON object",
         "id is not of type BIGINT",
     )
-    sql("RESTART JOB j")
+    sql("SUSPEND JOB j")
+    sql("DROP TABLE dead")
+    sql("RESUME JOB j")
     kafka.add_partitions(topic, 3)
     kafka.send(topic, [Message(None, b"late", 2), Message(None, b'{"id": 2}', 2)])
     until(lambda: sorted(sql("SELECT * FROM ids")) == [(1, 1), (2, 1)])
-    assert sql("SELECT value FROM dead WHERE partition = 2") == [(b"late",)]
-    assert sql.value("SELECT count(*) FROM dead") == len(GARBAGE) + 1
+    assert sql("SELECT partition, value FROM dead") == [(2, b"late")]
     assert sql("SELECT id FROM t ORDER BY 1") == [(1,), (2,)]
 
 
