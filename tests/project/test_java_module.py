@@ -20,6 +20,7 @@ PACKAGES = (
     "common",
     "files",
     "endpoints",
+    "kafka.protobuf",
     "kafka.registry",
     "kafka.transactions",
     "kafka",

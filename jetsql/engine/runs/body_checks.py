@@ -97,7 +97,7 @@ def check_changes(body: Body, facts: dict[str, Any], sink: Sink) -> None:
     wrong = next((place for key, place in places.items() if key not in keys), changes.key_places[0])
     if set(places) != set(keys):
         listed = ", ".join(key for key in sink.key_columns if key.lower() in keys)
-        without = " without _START_COLUMN_AT" if changes.keeps_history else ""
+        without = " without __START_AT" if changes.keeps_history else ""
         message = f"KEYS must be the 'key.columns' of {sink.table}{without}: {listed}."
         raise StatementError("UNSUPPORTED_QUERY", message, place=wrong, hint=f"Write KEYS ({listed}).")
     columns = {column.lower() for column in facts["change_columns"]}
@@ -113,7 +113,7 @@ def _check_history(body: Body, sink: Sink) -> None:
         message = f"SCD TYPE 2 is not possible: {sink.table} is not a table of a database."
         raise unsupported_sink(body.target, message, "Write a table USING jdbc, or use STORED AS SCD TYPE 1.")
     if START_COLUMN not in (key.lower() for key in sink.key_columns):
-        keys = ", ".join((*sink.key_columns, "_START_COLUMN_AT"))
+        keys = ", ".join((*sink.key_columns, "__START_AT"))
         message = f"SCD TYPE 2 is not possible: {sink.table} has one row for each {', '.join(sink.key_columns)}."
         hint = f"Create the tables again with the primary key ({keys}) and the table option 'key.columns' = '{keys}'."
         raise unsupported_sink(body.target, message, hint)

@@ -67,7 +67,7 @@ INSERT INTO topic (key, value) SELECT NULL, CAST(kind AS BINARY) WHERE name IS N
     assert rows(orders, "items") == [("v", 5), ("w", 4), ("x", 1), ("y", 1), ("z", 3)]
     assert postgres(f"SELECT * FROM {name}.t ORDER BY 1") == [(1, 2), (2, 0), (3, 0), (4, 1), (5, 1)]
     assert sorted(message.value or b"" for message in kafka.read(name)) == [b"c", b"d"]
-    [(sink, batch)] = orders("SELECT sink, batch FROM jetsql.jobs WHERE name = 'j'")
+    [(sink, batch)] = orders(f"SELECT sink, batch FROM jetsql.jobs WHERE id = '{job_id}'")
     assert [table.rpartition(".")[2] for table in sink.split(", ")] == ["good", "kept", "items", "topic"]
     assert orders(f"SELECT sum(input_rows), sum(output_rows) FROM jetsql.metrics WHERE job_id = '{job_id}'") == [
         (6, 17)
