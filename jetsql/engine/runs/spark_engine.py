@@ -236,7 +236,7 @@ class SparkEngine:
         """
         for sink in job.plan.analysis.sinks:
             self._catalog.check_sink_exists(sink)
-        self._create_side_tables(job.plan)  # somebody may have dropped them while the job was suspended
+        self._create_side_tables(job.plan)  # a user may have dropped them while the job was suspended
         resolved = resolve_body(job.body, session, job.plan.analysis.session)
         _check_same_query(job, resolved, accepts_functions)
         lease = JobLease(self._checkpoints, job)
