@@ -18,6 +18,8 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import scala.Option;
@@ -25,14 +27,19 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Helpers for Spark's logical plans, which are Scala's classes. */
-final class Plans {
+public final class Plans {
   /** The metadata of a column with a watermark: the delay in milliseconds. */
-  static final String WATERMARK = "spark.watermarkDelayMs";
+  public static final String WATERMARK = "spark.watermarkDelayMs";
 
   private Plans() {}
 
-  static <T> List<T> list(Seq<T> values) {
+  public static <T> List<T> list(Seq<T> values) {
     return CollectionConverters.asJava(values);
+  }
+
+  /** Returns the expression under a new name. */
+  public static Alias alias(Expression value, String name) {
+    return alias(value, name, NamedExpression$.MODULE$.newExprId());
   }
 
   static Alias alias(Expression value, String name, ExprId id) {
@@ -53,7 +60,7 @@ final class Plans {
     return new Project(Sequences.of(columns), rows);
   }
 
-  static boolean hasWatermark(Expression expression) {
+  public static boolean hasWatermark(Expression expression) {
     return expression instanceof Attribute column && column.metadata().contains(WATERMARK);
   }
 
@@ -65,6 +72,19 @@ final class Plans {
   static LogicalPlan transformStreams(
       LogicalPlan plan, Function<LogicalPlan, LogicalPlan> function) {
     return plan.transformUp(PartialFunctions.of(LogicalPlan::isStreaming, function));
+  }
+
+  /** Returns whether a streaming node keeps rows or groups between batches. */
+  public static boolean keepsState(LogicalPlan node) {
+    if (node instanceof Join join) return join.left().isStreaming() && join.right().isStreaming();
+    var kind = node.getClass().getSimpleName();
+    return node instanceof Aggregate
+        || node instanceof GlobalLimit
+        || kind.startsWith("Deduplicate")
+        || kind.equals("Distinct")
+        || kind.contains("GroupsWithState")
+        || kind.startsWith("TransformWithState")
+        || kind.contains("InPandasWithState");
   }
 
   static boolean aggregatesStream(LogicalPlan plan) {

@@ -6,12 +6,12 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.rewrites.Plans;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedStar;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -20,7 +20,6 @@ import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.IsNull;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.RaiseError;
 import org.apache.spark.sql.catalyst.expressions.aggregate.CollectSet;
 import org.apache.spark.sql.catalyst.expressions.aggregate.MaxBy;
@@ -106,11 +105,11 @@ final class ChangeQuery {
   private LogicalPlan newest(LogicalPlan source) {
     var keys = new ArrayList<Expression>();
     var columns = new ArrayList<NamedExpression>();
-    columns.add(alias(parse(clauses.get("columns")), ROW));
-    columns.add(alias(order(), ORDER));
+    columns.add(Plans.alias(parse(clauses.get("columns")), ROW));
+    columns.add(Plans.alias(order(), ORDER));
     for (var key : clauses.get("keys")) {
       var column = (UnresolvedAttribute) parse(key);
-      columns.add(alias(column, column.name()));
+      columns.add(Plans.alias(column, column.name()));
       keys.add(column(column.name()));
     }
     var changes = new Project(Sequences.of(columns), source);
@@ -120,7 +119,7 @@ final class ChangeQuery {
     var newest = at(sequence, () -> new MaxBy(change, column(ORDER)).toAggregateExpression());
     var aggregate =
         new Aggregate(
-            Sequences.of(keys), Sequences.of(alias(newest, NEWEST)), changes, Option.empty());
+            Sequences.of(keys), Sequences.of(Plans.alias(newest, NEWEST)), changes, Option.empty());
     NamedExpression star = new UnresolvedStar(Option.apply(Sequences.of(NEWEST, "row")));
     return new Project(Sequences.of(star), aggregate);
   }
@@ -132,7 +131,7 @@ final class ChangeQuery {
     var all = at(sequence, () -> new CollectSet(change).toAggregateExpression());
     LogicalPlan plan =
         new Aggregate(
-            Sequences.of(keys), Sequences.of(alias(all, CHANGES)), changes, Option.empty());
+            Sequences.of(keys), Sequences.of(Plans.alias(all, CHANGES)), changes, Option.empty());
     // Of several changes with the same sequence, the last one is a deletion if there is one.
     plan = replaceChanges(plan, "sort_array(" + CHANGES + ")");
     plan =
@@ -151,16 +150,16 @@ final class ChangeQuery {
               'start', c.order.sequence, 'end', get(%1$s, i + 1).order.sequence))\
             """
                 .formatted(CHANGES));
-    plan = project(plan, alias(expression("explode(" + CHANGES + ")"), NEWEST));
+    plan = project(plan, Plans.alias(expression("explode(" + CHANGES + ")"), NEWEST));
     return project(
         plan,
         new UnresolvedStar(Option.apply(Sequences.of(NEWEST, "row"))),
-        alias(column(NEWEST, "start"), START),
-        alias(column(NEWEST, "end"), END));
+        Plans.alias(column(NEWEST, "start"), START),
+        Plans.alias(column(NEWEST, "end"), END));
   }
 
   private LogicalPlan replaceChanges(LogicalPlan plan, String expression) {
-    return project(plan, alias(expression(expression), CHANGES));
+    return project(plan, Plans.alias(expression(expression), CHANGES));
   }
 
   private static LogicalPlan project(LogicalPlan plan, NamedExpression... columns) {
@@ -215,16 +214,6 @@ final class ChangeQuery {
     return new UnresolvedAttribute(Sequences.of(parts));
   }
 
-  private static Alias alias(Expression value, String name) {
-    return new Alias(
-        value,
-        name,
-        NamedExpression$.MODULE$.newExprId(),
-        Sequences.of(),
-        Option.empty(),
-        Sequences.of());
-  }
-
   /** Returns the names of the columns of a change in an analyzed query. */
   static List<String> columns(LogicalPlan query) {
     var newest = (StructType) newestColumn(query).dataType();
@@ -251,7 +240,7 @@ final class ChangeQuery {
         new ArrayList<NamedExpression>(CollectionConverters.asJava(project.projectList()));
     var newest = newestOf(project.child());
     if (newest != null) {
-      columns.add(alias(new GetStructField(newest, 1, Option.apply("deleted")), DELETED));
+      columns.add(Plans.alias(new GetStructField(newest, 1, Option.apply("deleted")), DELETED));
       return new Project(Sequences.of(columns), project.child());
     }
     var child = withDeleted(project.child());

@@ -11,6 +11,7 @@ import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.Branches;
+import dev.jetsql.rewrites.Plans;
 import dev.jetsql.rewrites.RewrittenQuery;
 import dev.jetsql.stream.LateRows;
 import java.util.ArrayList;
@@ -34,7 +35,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.Distinct;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
-import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
@@ -340,7 +340,8 @@ public final class JobBody {
       if (!node.isStreaming()) continue;
       if (node instanceof Aggregate || node instanceof Distinct) facts.put("aggregates", true);
       if (node instanceof EventTimeWatermark) facts.put("watermark", true);
-      if (keepsState(node)) stateful.add(describeOperator(node));
+      if (node instanceof EventTimeWatermark || Plans.keepsState(node))
+        stateful.add(describeOperator(node));
       else if (node instanceof Join) facts.put("joins", true);
     }
     nodes.forEach(node -> readVarying(node, facts));
@@ -394,19 +395,6 @@ public final class JobBody {
 
   private static String nameOf(OutputMode mode) {
     return mode.toString().toLowerCase(Locale.ROOT);
-  }
-
-  private static boolean keepsState(LogicalPlan node) {
-    if (node instanceof Join join) return join.left().isStreaming() && join.right().isStreaming();
-    var kind = node.getClass().getSimpleName();
-    return node instanceof Aggregate
-        || node instanceof EventTimeWatermark
-        || node instanceof GlobalLimit
-        || kind.startsWith("Deduplicate")
-        || kind.equals("Distinct")
-        || kind.contains("GroupsWithState")
-        || kind.startsWith("TransformWithState")
-        || kind.contains("InPandasWithState");
   }
 
   /**

@@ -4,16 +4,15 @@ import static scala.jdk.javaapi.CollectionConverters.asJava;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.rewrites.Plans;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.CreateStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.SessionWindow;
 import org.apache.spark.sql.catalyst.expressions.StructsToJson;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -21,7 +20,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
 import org.apache.spark.sql.catalyst.plans.logical.DeduplicateWithinWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
-import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.UnaryNode;
@@ -50,7 +48,6 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public final class LateRows {
   private static final String DROPPED = "numRowsDroppedByWatermark";
-  private static final String WATERMARK = "spark.watermarkDelayMs";
 
   private LateRows() {}
 
@@ -61,7 +58,7 @@ public final class LateRows {
     for (var node : asJava(query.collectWithSubqueries(PartialFunctions.everything()))) {
       if (!node.isStreaming()) continue;
       if (node instanceof EventTimeWatermark) watermarks++;
-      else if (keepsState(node)) stateful.add(node);
+      else if (Plans.keepsState(node)) stateful.add(node);
     }
     if (stateful.isEmpty()) return "the query keeps no state, so it drops no rows";
     if (watermarks != 1)
@@ -77,16 +74,6 @@ public final class LateRows {
         : null;
   }
 
-  private static boolean keepsState(LogicalPlan node) {
-    if (node instanceof Join join) return join.left().isStreaming() && join.right().isStreaming();
-    var kind = node.getClass().getSimpleName();
-    return node instanceof Aggregate
-        || kind.startsWith("Deduplicate")
-        || kind.equals("Distinct")
-        || kind.equals("GlobalLimit")
-        || kind.contains("WithState");
-  }
-
   /** Returns the column that an operator compares with the watermark, or null. */
   private static Attribute eventTime(LogicalPlan operator) {
     List<? extends Expression> columns = List.of();
@@ -94,7 +81,7 @@ public final class LateRows {
     else if (operator instanceof Deduplicate || operator instanceof DeduplicateWithinWatermark)
       columns = asJava(rows(operator).output());
     for (var column : columns)
-      if (column instanceof Attribute found && found.metadata().contains(WATERMARK)) return found;
+      if (column instanceof Attribute found && Plans.hasWatermark(found)) return found;
     return null;
   }
 
@@ -133,7 +120,7 @@ public final class LateRows {
     var session = execution.sparkSession();
     var operator =
         asJava(execution.analyzed().collect(PartialFunctions.<LogicalPlan>everything())).stream()
-            .filter(node -> node.isStreaming() && keepsState(node))
+            .filter(node -> node.isStreaming() && Plans.keepsState(node))
             .findFirst()
             .orElseThrow();
     var time = eventTime(operator);
@@ -145,9 +132,9 @@ public final class LateRows {
     var millis = (Long) ((WatermarkSupport) writer).eventTimeWatermarkForLateEvents().get();
     var columns =
         List.<NamedExpression>of(
-            alias(timestamp(millis * 1000L), "watermark"),
-            alias(instant(rows.output(), time), "event_time"),
-            alias(json(rows, session), "row"));
+            Plans.alias(timestamp(millis * 1000L), "watermark"),
+            Plans.alias(instant(rows.output(), time), "event_time"),
+            Plans.alias(json(rows, session), "row"));
     return Dataset.ofRows(session, new Project(Sequences.of(columns), rows));
   }
 
@@ -165,8 +152,7 @@ public final class LateRows {
   private static Expression instant(
       scala.collection.immutable.Seq<Attribute> columns, Attribute time) {
     for (var column : asJava(columns)) {
-      var isTime =
-          column.metadata().contains(WATERMARK) && !(column.dataType() instanceof StructType);
+      var isTime = Plans.hasWatermark(column) && !(column.dataType() instanceof StructType);
       if (isTime) return column;
     }
     return time.dataType() instanceof StructType ? new Literal(null, TimestampType$.MODULE$) : time;
@@ -182,16 +168,6 @@ public final class LateRows {
   private static scala.collection.immutable.Seq<Expression> expressions(
       scala.collection.immutable.Seq<Attribute> columns) {
     return Sequences.of(new ArrayList<Expression>(asJava(columns)));
-  }
-
-  private static NamedExpression alias(Expression value, String name) {
-    return new Alias(
-        value,
-        name,
-        NamedExpression$.MODULE$.newExprId(),
-        Sequences.of(),
-        Option.empty(),
-        Sequences.of());
   }
 
   /** Returns a plan of a batch's stream as a batch query over the same rows. */
