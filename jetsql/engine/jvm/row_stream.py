@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict
 from typing import Any, Final
@@ -24,12 +24,12 @@ _END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 def stream_rows(frame: DataFrame) -> Iterator[Any]:
     """Yield the rows as PySpark rows, with one batch in memory at a time. Raises Spark's errors."""
     pickled = _serializers.BatchedSerializer(_serializers.CPickleSerializer())
-    return _read(java(frame.sparkSession).rows.RowStream.pickled(frame._jdf), pickled)
+    return _read(java(frame.sparkSession).rows.RowStream.pickled, frame, pickled)
 
 
 def _arrow_batches(frame: DataFrame) -> Iterator[bytes]:
     """Yield the rows as messages of an Arrow stream. Raises Spark's errors."""
-    return _read(java(frame.sparkSession).rows.RowStream.arrowBatches(frame._jdf), _serializers.NoOpSerializer())
+    return _read(java(frame.sparkSession).rows.RowStream.arrowBatches, frame, _serializers.NoOpSerializer())
 
 
 def stream_arrow(frame: DataFrame, columns: tuple[Column, ...]) -> Iterator[bytes]:
@@ -52,32 +52,13 @@ def stream_arrow_parts(shape: DataFrame, parts: Iterable[DataFrame], columns: tu
     yield unsent + _END
 
 
-class _Pipe:
-    """The connection on which a Spark thread sends the rows; opened immediately, because that thread waits for it."""
-
-    def __init__(self, port: int, secret: str) -> None:
-        self.file: Any = None
-        self._socket: Any = None
-        self.file, self._socket = _create_local_socket((port, secret))
-
-    def close(self) -> None:
-        for each in (self.file, self._socket):
-            if each is not None:
-                each.close()
-
-    def __del__(self) -> None:
-        self.close()  # the caller may never have started to read
-
-
-def _read(row_stream: Any, serializer: Any) -> Iterator[Any]:
-    port, secret, server, java_rows = row_stream
-    return _load(_Pipe(port, secret), serializer, server, java_rows)
-
-
-def _load(pipe: _Pipe, serializer: Any, server: Any, java_rows: Any) -> Iterator[Any]:
-    with cancellation.current().on_cancel(java_rows.cancel), _cancel_on_error(java_rows):
-        with closing(pipe):
-            yield from serializer.load_stream(pipe.file)
+def _read(serve: Callable[[Any], Any], frame: DataFrame, serializer: Any) -> Iterator[Any]:
+    """Yield what a method of `RowStream` sends. Spark begins with the first read, so that unread rows cost nothing."""
+    port, secret, server, java_rows = serve(frame._jdf)
+    file, connection = _create_local_socket((port, secret))  # always, because a thread of Spark waits for it
+    with _cancel_on_error(java_rows), cancellation.current().on_cancel(java_rows.cancel):
+        with closing(connection), closing(file):
+            yield from serializer.load_stream(file)
         server.getResult()  # raises the error that ended the rows early
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from jetsql.cancellation import Cancellation, cancellable
 from jetsql.client.remote_engine import RemoteEngine
+from jetsql.errors import StatementError
 from jetsql.output.diagnostics import Script
 from jetsql.script import PreparedStatement, prepare
 from tests.conftest import Sql, until
@@ -92,6 +93,12 @@ def test_rows_leave_nothing_behind_in_spark(sql: Sql) -> None:
     until(lambda: nothing_is_left(sql))
 
 
+ENDLESS = [
+    "SELECT id FROM range(0, 1000000000000, 1, 2) WHERE id < 0",
+    "SELECT count(*) FROM range(1000000000000) WHERE id % 7 = rand()",
+]
+
+
 def test_rows_that_are_not_read_to_their_end_leave_nothing_behind_either(sql: Sql) -> None:
     rows = sql.engine.run("SELECT id FROM range(0, 1000000, 1, 4)").rows
     assert next(rows) == (0,)
@@ -99,17 +106,20 @@ def test_rows_that_are_not_read_to_their_end_leave_nothing_behind_either(sql: Sq
     until(lambda: nothing_is_left(sql))
 
 
-def test_rows_that_nobody_begins_to_read_leave_nothing_behind_either(sql: Sql) -> None:
-    threads = sql.engine.spark.sparkContext._jvm.Thread
-    unread = sql.engine.run("SELECT id FROM range(0, 1000000, 1, 4)").rows
-    until(lambda: rows_threads(threads) == 1)
+def test_spark_begins_when_rows_are_read(sql: Sql) -> None:
+    unread = sql.engine.run(ENDLESS[0]).rows
+    assert is_idle(sql)
     del unread
-    until(lambda: rows_threads(threads) == 0 and nothing_is_left(sql))
 
 
-def rows_threads(threads: Any) -> int:
-    """Return the number of Spark's threads that hand out rows."""
-    return sum(thread.getName() == "rows" for thread in threads.getAllStackTraces().keySet())
+def test_a_statement_cancelled_before_its_rows_are_read_leaves_nothing_behind(sql: Sql) -> None:
+    token = Cancellation()
+    with cancellable(token):
+        rows = sql.engine.run(ENDLESS[0]).rows
+        token.cancel()
+        with pytest.raises(StatementError):
+            next(rows)
+    assert is_idle(sql)
 
 
 def test_rows_that_spark_fetches_leave_nothing_behind_either(sql: Sql) -> None:
@@ -128,12 +138,6 @@ def test_rows_come_up_to_an_error(sql: Sql) -> None:
     until(lambda: nothing_is_left(sql))
 
 
-ENDLESS = [
-    "SELECT id FROM range(0, 1000000000000, 1, 2) WHERE id < 0",
-    "SELECT count(*) FROM range(1000000000000) WHERE id % 7 = rand()",
-]
-
-
 @pytest.mark.parametrize("text", ENDLESS, ids=["rows", "aggregate"])
 @pytest.mark.parametrize("at_once", [True, False], ids=["at once", "when it runs"])
 def test_a_cancelled_statement_ends_what_spark_does_for_it(sql: Sql, text: str, at_once: bool) -> None:
@@ -150,12 +154,16 @@ def test_a_cancelled_statement_ends_what_spark_does_for_it(sql: Sql, text: str, 
     token.cancel()
     thread.join(60)
     assert errors == ["JETSQL.STATEMENT_CANCELLED"]
-    until(lambda: nothing_is_left(sql) and tracker.getActiveJobsIds() == [])
+    until(lambda: is_idle(sql))
 
 
 def nothing_is_left(sql: Sql) -> bool:
     context: Any = sql.engine.spark.sparkContext._jsc.sc()
     return bool(context.getPersistentRDDs().isEmpty() and context.dagScheduler().activeQueryToJobs().isEmpty())
+
+
+def is_idle(sql: Sql) -> bool:
+    return nothing_is_left(sql) and sql.engine.spark.sparkContext.statusTracker().getActiveJobsIds() == []
 
 
 @pytest.mark.parametrize(
