@@ -56,8 +56,8 @@ def _read(serve: Callable[[Any], Any], frame: DataFrame, serializer: Any) -> Ite
     """Yield what a method of `RowStream` sends. Spark begins with the first read, so that unread rows cost nothing."""
     port, secret, server, java_rows = serve(frame._jdf)
     file, connection = _create_local_socket((port, secret))  # always, because a thread of Spark waits for it
-    with _cancel_on_error(java_rows), cancellation.current().on_cancel(java_rows.cancel):
-        with closing(connection), closing(file):
+    with _cancel_on_error(java_rows), closing(connection), closing(file):
+        with cancellation.current().on_cancel(java_rows.cancel):
             yield from serializer.load_stream(file)
         server.getResult()  # raises the error that ended the rows early
 
