@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -66,7 +67,7 @@ class StreamingSelect:
         remaining = self._java.limit() if self._mode is LiveMode.APPEND else -1
         with self._running():
             while remaining != 0 and (frame := self._next_frame(self._java.next)) is not None:
-                limited = _LimitedRows(self._start_reading(read, frame), remaining)
+                limited = _LimitedRows(self._read_in_query(read(frame)), remaining)
                 yield LiveBatch(self._java.batchId(), limited)
                 for _ in limited:  # Spark fails when not every row of a state is read
                     pass
@@ -83,13 +84,15 @@ class StreamingSelect:
         cancellation.current().check()
         return None if batch is None else DataFrame(batch, self._spark)
 
-    def _start_reading(self, read: ReadRows, frame: DataFrame) -> Iterator[tuple[Any, ...]]:
-        """Start the Spark thread that sends the rows. It inherits the properties of this thread."""
+    def _read_in_query(self, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows. The Spark thread that sends them starts at the first and inherits the properties."""
         self._java.enterQuery()
         try:
-            return read(frame)
+            first = list(islice(rows, 1))
         finally:
             self._java.leaveQuery()
+        yield from first
+        yield from rows
 
     @contextmanager
     def _running(self) -> Iterator[None]:
