@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,7 +46,8 @@ _TESTS: Final = (
     *(f"--ignore=tests/{name}.py" for name in _NOT_RUN),
 )
 _NOT_COPIED: Final = (".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "build", "dist")
-_TESTS_SECONDS: Final = 20.0  # the limit of the total measured time of the tests that are run for a mutant
+_ROUND_SECONDS: Final = (20.0, 100.0)
+"""The total measured time of the tests of each round. Only a mutant that survives a round needs the next one."""
 _LIMIT_SECONDS: Final = 10.0
 _LIMIT_TIMES: Final = 4.0
 _CONTROL_EVERY: Final = 25  # the interval of control runs without a mutant, in which the tests must pass
@@ -206,40 +208,42 @@ class Test:
         return bool(self._failed or self.judged.failed_control) or time.monotonic() >= self._deadline
 
     def _judge(self, workers: Workers, number: int, count: int, mutant: Mutant) -> None:
-        tests = self._tests(mutant)
-        if not tests:
+        rounds = self._rounds(mutant)
+        if not rounds:
             outcome = Outcome.UNFIT if self._reached.tests(mutant.file, mutant.lines) else Outcome.UNREACHED
         elif mutant.identity in self._explained:
             outcome = Outcome.EXPLAINED
         else:
             is_control = count % _CONTROL_EVERY == _CONTROL_EVERY - 1
-            if is_control and not self._passes_control(workers, number, mutant, tests):
+            if is_control and not self._passes_control(workers, number, mutant, rounds[0]):
                 return
-            outcome = self._outcome(workers.judge(number, self._task(mutant, mutant.text, tests)))
+            for tests in rounds:
+                outcome = self._outcome(workers.judge(number, self._task(mutant, mutant.text, tests)))
+                if outcome is not Outcome.SURVIVED:
+                    break
         with self._lock:
             self.judged.outcomes[outcome] += 1
             if outcome is Outcome.UNREACHED:
                 self.judged.unreached[mutant.identity.place] += 1
             if outcome is Outcome.SURVIVED:
-                self.judged.survivors.append((mutant, len(tests)))
-                click.echo(f"survived {len(tests)} tests: {mutant.identity.place}\n{mutant.diff}\n")
+                self.judged.survivors.append((mutant, sum(map(len, rounds))))
+                click.echo(f"survived {sum(map(len, rounds))} tests: {mutant.identity.place}\n{mutant.diff}\n")
 
-    def _tests(self, mutant: Mutant) -> list[str]:
-        """Return the tests to run: the first ones within the time limit, but at least one if possible.
+    def _rounds(self, mutant: Mutant) -> list[list[str]]:
+        """Return the tests to run, in rounds within their time limits. The first has at least one test if possible.
 
         Only a test that creates a nested function runs its mutant; one that was created at the import stays as it was.
         """
-        selected: list[str] = []
-        seconds = 0.0
         creating = set(self._reached.tests(mutant.file, mutant.nested))
-        for test in self._reached.tests(mutant.file, mutant.lines):
-            if mutant.nested and test not in creating:
-                continue
-            seconds += self._reached.seconds[test]
-            if selected and seconds > _TESTS_SECONDS:
-                break
-            selected.append(test)
-        return selected
+        found = self._reached.tests(mutant.file, mutant.lines)
+        tests = [test for test in found if not mutant.nested or test in creating]
+        rounds: list[list[str]] = []
+        for limit in _ROUND_SECONDS:
+            ends = accumulate(self._reached.seconds[test] for test in tests)
+            count = max(1, sum(end <= limit for end in ends))
+            rounds.append(tests[:count])
+            tests = tests[count:]
+        return [tests for tests in rounds if tests]
 
     def _task(self, mutant: Mutant, text: str, tests: list[str]) -> worker.Task:
         usual = sum(self._reached.seconds[test] for test in tests)

@@ -7,7 +7,7 @@ offset, because everything before it is blank, so positions in Spark's errors ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -77,22 +77,25 @@ def read_clauses(found: Sequence[Token], at: int) -> ReadClauses:
     source_stop = clauses[0].start if clauses else len(found)
     if at + 1 >= source_stop:
         raise _refused(f"Expected a stream after FROM, {found_at(found, at + 1)}.", place_at(found, at + 1))
-    for name in ("KEYS", "SEQUENCE BY"):
-        if name not in by_name:
-            end = found[-1].stop
-            raise _refused(f"AUTO CDC needs the clause {name}.", Span(end, end))
-    keys, places = _read_keys(found, by_name["KEYS"])
+    keys, places = _read_keys(found, _needed(found, by_name, "KEYS"))
     columns = by_name.get("COLUMNS")
     deletes = by_name.get("APPLY AS DELETE WHEN")
     changes = ChangeClauses(
         keys=keys,
         key_places=places,
-        sequence=_expression(found, by_name["SEQUENCE BY"]),
+        sequence=_expression(found, _needed(found, by_name, "SEQUENCE BY")),
         delete_when=None if deletes is None else _expression(found, deletes),
         columns=None if columns is None else _read_columns(found, columns),
         keeps_history=_read_type(found, by_name.get("STORED AS")) == "2",
     )
     return ReadClauses(changes, found[source_stop - 1].stop)
+
+
+def _needed(found: Sequence[Token], clauses: Mapping[str, _Clause], name: str) -> _Clause:
+    if name not in clauses:
+        end = found[-1].stop
+        raise _refused(f"AUTO CDC needs the clause {name}.", Span(end, end))
+    return clauses[name]
 
 
 def clause_texts(body: Body) -> dict[str, object] | None:
@@ -138,8 +141,7 @@ def _split(found: Sequence[Token], at: int) -> Iterator[_Clause]:
         words = _begins(found, index) if index >= free else None
         if words is not None:
             starts.append((index, words))
-            free = index + len(words)
-            free += words[-1].isalpha() and words[-1] != "UPDATES"
+            free = index + len(words) + words[-1].isalpha()
     stops = [*(index for index, _ in starts[1:]), len(found)][: len(starts)]
     yield from (_Clause(words, index, stop) for (index, words), stop in zip(starts, stops, strict=True))
 

@@ -128,6 +128,7 @@ def _situations() -> Iterator[tuple[str, Job]]:
     yield "RUNNING on two members, not scaling", job(R, members=("2", "driver"), chosen={"autoScaling": "false"})
     yield "NOT_RUNNING on two members, not scaling", job(N, members=("2", "driver"), chosen={"autoScaling": "false"})
     yield "NOT_RUNNING, from a snapshot", job(N, run=0, source_snapshot_id="5")
+    yield "SUSPENDED, made from a snapshot", job(P, source_snapshot_id="5")
 
 
 SITUATIONS = dict(_situations())
