@@ -237,6 +237,16 @@ def test_a_lost_session_is_made_anew_where_nothing_of_it_can_be_missed(server: R
         assert [kind for kind, _ in connection.messages] == [dbapi.Warning]
 
 
+def test_a_cursor_gives_up_the_rows_of_a_new_session(server: RunningServer, engine: ServedEngine) -> None:
+    with jetsql.connect(server.url, token=TOKEN) as connection:
+        cursor = connection.cursor()
+        cursor.execute("SELECT 1")
+        lose_sessions(server)
+        cursor.execute("ENDLESS").fetchone()
+        cursor.close()
+        assert engine.ended.wait(30)
+
+
 @pytest.mark.parametrize(
     "statement",
     [

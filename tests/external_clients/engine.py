@@ -45,6 +45,7 @@ def run_jetsql(
 ) -> subprocess.CompletedProcess[str]:
     """Run the command line."""
     own = {"JETSQL_CONFIG": os.devnull, "JETSQL_MASTER": "local[2]", "JETSQL_DRIVER_MEMORY": "1g"}
+    own["JETSQL_LOGIN_SECONDS"] = "60"  # a client in Java can need more than the default on a busy machine
     return subprocess.run(
         [sys.executable, "-m", "jetsql", *arguments, "--home", str(home)],
         env={**environ, "PYTHONPATH": str(ROOT), **own},

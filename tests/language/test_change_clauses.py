@@ -112,9 +112,17 @@ def test_a_wrong_clause_is_refused_at_its_place(clauses: str, word: str, message
     assert (HEAD + clauses)[error.value.place.start :].startswith(word)
 
 
-@pytest.mark.parametrize("clauses", ["SEQUENCE BY ts", "KEYS (id)"])
-def test_a_missing_clause_is_told_at_the_end(clauses: str) -> None:
-    with pytest.raises(StatementError, match="AUTO CDC needs the clause") as error:
+@pytest.mark.parametrize(
+    ("clauses", "message"),
+    [
+        ("SEQUENCE BY ts", "AUTO CDC needs the clause KEYS"),
+        ("KEYS (id)", "AUTO CDC needs the clause SEQUENCE BY"),
+        ("KEYS (id", "Expected ',' or '\\)' after a column"),
+        ("KEYS (id,", "Expected a column"),
+    ],
+)
+def test_what_is_missing_at_the_end_is_told_there(clauses: str, message: str) -> None:
+    with pytest.raises(StatementError, match=message) as error:
         parse(HEAD + clauses)
     assert error.value.place is not None
     assert error.value.place.start == len(HEAD + clauses)

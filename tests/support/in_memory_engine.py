@@ -170,6 +170,7 @@ class InMemoryEngine:
         return self.analysis
 
     def qualify(self, table: TableIdentifier, session: UserSession) -> str:
+        assert isinstance(session, Session)
         return ".".join(("spark_catalog", "default")[: 3 - len(table.parts)] + table.parts)
 
     def find_table(self, table: str) -> JobTable | None:
@@ -201,7 +202,7 @@ class InMemoryEngine:
             raise self.unreachable
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
-        self._pass("check_real_time")
+        self._pass("check_real_time", job)
         if self.no_real_time is not None:
             raise self.no_real_time
 

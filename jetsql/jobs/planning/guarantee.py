@@ -57,7 +57,9 @@ def choose_guarantee(analysis: Analysis, options: Options, target: Span | None) 
     if analysis.sink.kind is SinkKind.KAFKA and analysis.unstable_partitioning:
         return _with_unstable_partitioning(analysis, requested, place)
     if by_clock is None:
-        return _requested_or(Guarantee.EXACTLY_ONCE, _exactly_once(analysis), requested)
+        if requested is Guarantee.AT_LEAST_ONCE:
+            return Delivery(requested, f"as requested; {GUARANTEE_TEXTS[Guarantee.EXACTLY_ONCE]} is possible")
+        return Delivery(Guarantee.EXACTLY_ONCE, _exactly_once(analysis))
     if requested is Guarantee.EXACTLY_ONCE:
         message = (
             f"exactlyOnce is not possible: the source {by_clock.name} ({by_clock.format}) generates rows by wall clock,"
@@ -65,7 +67,7 @@ def choose_guarantee(analysis: Analysis, options: Options, target: Span | None) 
         )
         raise _not_possible(message, "Use 'atLeastOnce', or use rate-micro-batch as source.", place)
     reason = f"the source {by_clock.name} generates rows by wall clock, so a repeated batch can have other rows"
-    return _requested_or(Guarantee.AT_LEAST_ONCE, reason, requested)
+    return Delivery(Guarantee.AT_LEAST_ONCE, reason)
 
 
 def choose_weakest(analysis: Analysis, options: Options, targets: Sequence[Span | None]) -> Delivery:
@@ -89,12 +91,6 @@ def _first(analysis: Analysis, replay: Replay) -> Source | None:
     return next((source for source in analysis.sources if source.replay is replay), None)
 
 
-def _requested_or(possible: Guarantee, reason: str, requested: Guarantee | None) -> Delivery:
-    if requested is None or requested is possible:
-        return Delivery(possible, reason)
-    return Delivery(requested, f"as requested; {GUARANTEE_TEXTS[possible]} is possible")
-
-
 def _exactly_once(analysis: Analysis) -> str:
     sink = _SINK_REASONS[analysis.sink.kind]
     if not analysis.streaming:
@@ -110,7 +106,7 @@ def _in_real_time(requested: Guarantee | None, place: Span | None) -> Delivery:
     if requested is Guarantee.EXACTLY_ONCE:
         message = f"exactlyOnce is not possible: {reason}."
         raise _not_possible(message, "Use 'atLeastOnce', or the trigger 'interval'.", place)
-    return _requested_or(Guarantee.AT_LEAST_ONCE, reason, requested)
+    return Delivery(Guarantee.AT_LEAST_ONCE, reason)
 
 
 def _without_transactions(sink: Sink, requested: Guarantee | None, place: Span | None) -> Delivery:
@@ -118,7 +114,7 @@ def _without_transactions(sink: Sink, requested: Guarantee | None, place: Span |
     if requested is Guarantee.EXACTLY_ONCE:
         message = f"exactlyOnce into {sink.table} is not possible: {reason}."
         raise _not_possible(message, "Use 'atLeastOnce'.", place)
-    return _requested_or(Guarantee.AT_LEAST_ONCE, f"{reason}, so a repeated batch is written twice", requested)
+    return Delivery(Guarantee.AT_LEAST_ONCE, f"{reason}, so a repeated batch is written twice")
 
 
 def _with_unstable_partitioning(analysis: Analysis, requested: Guarantee | None, place: Span | None) -> Delivery:
@@ -128,7 +124,7 @@ def _with_unstable_partitioning(analysis: Analysis, requested: Guarantee | None,
         message = f"exactlyOnce into {sink} is not possible: {analysis.unstable_partitioning}."
         raise _not_possible(message, "Remove it from the query, or use 'atLeastOnce'.", place)
     reason = f"{analysis.unstable_partitioning}, so a part of its rows can be written twice"
-    return _requested_or(Guarantee.AT_LEAST_ONCE, reason, requested)
+    return Delivery(Guarantee.AT_LEAST_ONCE, reason)
 
 
 def _not_replayable(source: Source, place: Span | None) -> StatementError:

@@ -102,18 +102,24 @@ def test_the_engine_ends_while_clients_wait(engine: ClientTestEngine) -> None:
     run_jetsql(engine.home, "-e", "CREATE TABLE t (id BIGINT) USING parquet; CREATE TABLE s (id BIGINT) USING json;")
     run_jetsql(engine.home, "-e", "CREATE JOB waits AS INSERT INTO t SELECT * FROM STREAM s")
     environment = engine.environment("none")
-    waiting = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for command in (
-            [sys.executable, "-W", "ignore", str(PROGRAMS / "waiting_connect.py")],
-            [*java_source(), str(PROGRAMS / "WaitingJdbc.java")],
-        )
-    ]
-    for client in waiting:
-        assert client.stdout is not None and client.stdout.readline() == "waiting\n"
-    assert run_jetsql(engine.home, "stop", "--timeout", "60").returncode == 0
-    told = [client.communicate(timeout=60)[0] for client in waiting]
-    assert [said[:7] for said in told] == ["ended: ", "ended: "], told
+    commands = (
+        [sys.executable, "-W", "ignore", str(PROGRAMS / "waiting_connect.py")],
+        [*java_source(), str(PROGRAMS / "WaitingJdbc.java")],
+    )
+    with ExitStack() as stack:
+        clients = [
+            stack.enter_context(
+                subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            )
+            for command in commands
+        ]
+        for client in clients:
+            stack.callback(client.kill)
+        for client in clients:
+            assert client.stdout is not None and client.stdout.readline() == "waiting\n"
+        assert run_jetsql(engine.home, "stop", "--timeout", "60").returncode == 0
+        told = [client.communicate(timeout=60)[0] for client in clients]
+        assert [said[:7] for said in told] == ["ended: ", "ended: "], told
 
 
 def test_a_port_that_is_taken_is_told_before_spark_starts(tmp_path: Path) -> None:

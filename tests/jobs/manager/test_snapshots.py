@@ -39,6 +39,8 @@ def test_a_running_job_stays_running(w: World) -> None:
         "RUNNING",
         "Snapshot s has the state as of batch 1 (1000 bytes).",
     )
+    [snapshot] = w.store.snapshots()
+    assert snapshot.software_versions == w.store.all_jobs()[0].version.software_versions != {}
     assert "stop 1" not in w.engine.calls
     assert w.titles(job_id)[-1] == "snapshot"
 

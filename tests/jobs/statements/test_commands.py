@@ -222,6 +222,9 @@ def test_a_change_to_real_time_is_tried_first(tmp_path: Path) -> None:
         engine.no_real_time = None
         w.sql(text)
         assert w.manager.registry.live()[0].job.plan.trigger is Trigger.REAL_TIME
+        engine.calls.clear()
+        w.sql(f"CREATE OR REPLACE JOB j OPTIONS ('trigger'='realTime') AS {BODY}, dim")
+        assert "check_real_time 1" in engine.calls
 
 
 def test_a_change_under_which_state_cannot_go_on_is_refused(tmp_path: Path) -> None:

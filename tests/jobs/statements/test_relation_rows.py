@@ -88,6 +88,7 @@ def test_all_jobs_are_there_newest_first_with_what_show_jobs_shows(jobs: World) 
         assert tuple(row[column.name] for column in shown.columns) == facts
     assert (found[0]["comment"], found[0]["end_time"]) == ("the shop's", None)
     assert found[1]["status"] == "FAILED" and found[1]["end_time"] is not None
+    assert found[0]["input_rows"] is not None and found[1]["input_rows"] is None
 
 
 def test_a_job_tells_its_progress_and_when_its_run_began(jobs: World) -> None:
@@ -95,7 +96,9 @@ def test_a_job_tells_its_progress_and_when_its_run_began(jobs: World) -> None:
     jobs.engine.commit(made, rows=7)
     jobs.sql("RESTART JOB orders")
     jobs.wait_run(made, 2)
-    [row] = table(jobs, "jobs")
+    other = jobs.make("returns")
+    other_row, row = table(jobs, "jobs")
+    assert other_row["started_time"] == min(entry.time for entry in jobs.store.history(other) if entry.run == 1)
     began = [entry.time for entry in jobs.store.history(made) if entry.run == 2]
     assert (row["run"], row["started_time"]) == (2, min(began))
     assert row["submission_time"] < row["started_time"]  # type: ignore[operator]
