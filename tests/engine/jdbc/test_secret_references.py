@@ -104,6 +104,7 @@ def test_what_names_no_secret_is_told(sql: Sql, postgres: Postgres, value: str, 
     assert words in error.message
 
 
+@pytest.mark.slow
 def test_settings_of_a_job_may_name_one(sql: Sql) -> None:
     sql("CREATE TABLE source (id INT) USING json")
     sql("CREATE TABLE target (id INT) USING parquet")

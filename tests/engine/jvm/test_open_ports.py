@@ -186,7 +186,13 @@ def test_every_socket_of_a_cluster_is_known_and_refuses_strangers(members: Clust
             assert lines and not any(secret in line for line in lines)
 
 
-@pytest.mark.parametrize("secret", [(), ("spark.authenticate=true", "spark.authenticate.secret=wrong-wrong-wrong")])
+@pytest.mark.parametrize(
+    "secret",
+    [
+        pytest.param((), marks=pytest.mark.slow),
+        ("spark.authenticate=true", "spark.authenticate.secret=wrong-wrong-wrong"),
+    ],
+)
 def test_a_cluster_refuses_programs_without_its_secret(members: Cluster, secret: tuple[str, ...]) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", COUNT, members.url, *secret],

@@ -124,7 +124,8 @@ def problems(home: Path) -> set[Any]:
     return {finding for finding in check(home).findings if finding.severity.is_problem}
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
 def test_every_row_once_whatever_is_said(sql: Sql, numbers: Source, seed: int) -> None:
     store, before = sql.engine._manager.store, problems(sql.engine.home)
     for job, columns in COLUMNS.items():

@@ -65,6 +65,7 @@ def test_status_shows_the_endpoints_without_the_token(engine: ClientTestEngine) 
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_connections_without_the_token_lock_nobody_out(engine: ClientTestEngine) -> None:
     """At every endpoint at once, from the address that the honest client has."""
     with ExitStack() as stack:

@@ -295,6 +295,7 @@ def test_a_batch_that_another_run_has_just_written_is_not_written_again(shop: Sh
     assert len(shop.rows("t")) == 2
 
 
+@pytest.mark.slow
 def test_a_checkpoint_older_than_the_table_is_noticed(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     shop.sql(f"CREATE JOB j {QUICK} AS INSERT INTO t SELECT * FROM STREAM events")
@@ -393,6 +394,7 @@ def test_a_missing_driver_is_named_with_where_to_get_it(shop: Shop) -> None:
     assert "Set the option 'driver' of the table to the class of its JDBC driver." in words(error)
 
 
+@pytest.mark.slow
 def test_columns_that_changed_in_the_database(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     shop.sql(f"CREATE JOB j {QUICK} AS INSERT INTO t SELECT * FROM STREAM events")
@@ -514,6 +516,7 @@ def test_passwords_are_nowhere_but_in_the_catalogue(shop: Shop) -> None:
 # --- other databases -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_derby_takes_inserts_and_no_upserts(shop: Shop) -> None:
     url = f"jdbc:derby:memory:{shop.schema}"
     rows = shop.sql.engine.spark.sql("SELECT * FROM VALUES (0, 'z'), (CAST(NULL AS INT), NULL) AS t(id, name)")

@@ -84,6 +84,7 @@ INSERT INTO topic (key, value) SELECT NULL, CAST(kind AS BINARY) WHERE name IS N
     postgres(f"DROP SCHEMA {name} CASCADE")
 
 
+@pytest.mark.slow
 def test_a_table_that_refuses_a_batch_gets_it_later(orders: Sql, postgres: Postgres) -> None:
     name = f"several{next(_numbers)}"
     postgres(f"CREATE SCHEMA {name}; CREATE TABLE {name}.t (id int CONSTRAINT few CHECK (id < 4), kind text)")
@@ -120,6 +121,7 @@ def test_each_row_goes_one_way_also_in_one_table(orders: Sql) -> None:
     assert orders.value("SELECT count(DISTINCT at) FROM twice") == 2
 
 
+@pytest.mark.slow
 def test_the_source_may_keep_state(orders: Sql) -> None:
     orders.all("""
 CREATE TABLE events (kind STRING, at TIMESTAMP) USING json;

@@ -133,6 +133,7 @@ def test_each_message_is_a_change(sql: Sql, kafka: Kafka, registry: Registry) ->
     assert sql("SELECT * FROM numbers WHERE _op = 'u'") == [(1, micros(AT))]
 
 
+@pytest.mark.slow
 def test_types_of_debezium(sql: Sql, kafka: Kafka, registry: Registry) -> None:
     topic = kafka.topic("debezium.avro.types", 1)
     decimal = named("bytes", "org.apache.kafka.connect.data.Decimal", scale=2, precision=10, logicalType="decimal")
@@ -163,6 +164,7 @@ def test_types_of_debezium(sql: Sql, kafka: Kafka, registry: Registry) -> None:
     assert ", ".join((*wrong, "day is not of type ARRAY<INT>.")) in message
 
 
+@pytest.mark.slow
 def test_what_is_no_change_of_a_row(sql: Sql, kafka: Kafka, registry: Registry) -> None:
     topic = kafka.topic("debezium.avro.broken", 1)
     plain = registry.add("other", {"type": "record", "name": "Order", "fields": [ID]})
@@ -211,6 +213,7 @@ def test_changes_are_applied_and_written(sql: Sql, kafka: Kafka, registry: Regis
     assert sql("SELECT _op, name FROM applied WHERE id = 4") == [("c", "Zoe")]
 
 
+@pytest.mark.slow
 def test_a_pinned_version(sql: Sql, kafka: Kafka, registry: Registry) -> None:
     topic = kafka.topic("debezium.avro.pinned", 1)
     schema = envelope(*PERSON)

@@ -59,6 +59,7 @@ def test_rows_go_through_while_their_batch_lasts(sql: Sql, kafka: Kafka, topic: 
     sql("DROP JOB j")
 
 
+@pytest.mark.slow
 def test_messages_that_are_gone_are_left_out_when_somebody_says_so(
     sql: Sql, kafka: Kafka, topic: str, tables: str
 ) -> None:

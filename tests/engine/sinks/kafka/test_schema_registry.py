@@ -143,6 +143,7 @@ def test_secrets(sql: Sql, registry: Registry, table: Table, tmp_path: Path) -> 
     assert error.condition == "JETSQL.SOURCE_NOT_READY" and "with the status 401" in error.message
 
 
+@pytest.mark.slow
 def test_a_registry_with_its_own_authority(sql: Sql, table: Table, tmp_path: Path) -> None:
     with running_registry(create_certificates(tmp_path)) as registry:
         registry.user_info = USER_INFO
@@ -170,6 +171,7 @@ def test_a_registry_with_its_own_authority(sql: Sql, table: Table, tmp_path: Pat
         assert registry.requests
 
 
+@pytest.mark.slow
 def test_a_job_waits_for_its_registry(sql: Sql, kafka: Kafka, registry: Registry, table: Table) -> None:
     topic = table("t", "(id BIGINT)")
     first = registry.add(f"{topic}-value", record(ID))
