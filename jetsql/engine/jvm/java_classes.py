@@ -76,6 +76,7 @@ def load_classes(gateway: Any) -> JavaPackage:
             _add_jar(gateway)
             start_callback_server(gateway)
             classes = JavaPackage(gateway, _PACKAGE)
+            classes.common.ClassLookups.install()
             classes.common.Secrets.setNames(SECRET_NAMES)
             _loaded[id(gateway)] = classes
     return _loaded[id(gateway)]

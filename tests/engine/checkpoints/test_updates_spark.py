@@ -115,6 +115,7 @@ def until_planned(sql: Sql, job: str, checkpoint: str, batch: int) -> None:
     until((sql.engine.home / "checkpoints" / job / checkpoint / "offsets" / str(batch)).exists)
 
 
+@pytest.mark.slow
 def test_a_new_version_that_hangs_is_replaced_and_its_rows_are_read_anew(
     sql: Sql, numbers: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +132,7 @@ def test_a_new_version_that_hangs_is_replaced_and_its_rows_are_read_anew(
     assert ids(sql) == sorted([*range(100), *(-i for i in range(100, 120))])
 
 
+@pytest.mark.slow
 def test_a_job_that_hangs_while_it_is_being_replaced_can_be_dropped(
     sql: Sql, numbers: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,6 +190,7 @@ def test_a_job_notices_that_its_function_was_replaced(sql: Sql, numbers: Source)
     assert sql("SELECT count(*) > 0 FROM plain WHERE id < 0") == [(True,)]
 
 
+@pytest.mark.slow
 def test_a_batch_that_a_function_fails_is_written_by_its_replacement(sql: Sql, numbers: Source) -> None:
     newest = sql.value("SELECT max(id) FROM numbers")
     sql(TIMES.format(f"\nif x > {newest}: raise ValueError(x)\nreturn x * by"))

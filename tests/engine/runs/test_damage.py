@@ -181,6 +181,7 @@ def test_a_damaged_list_of_read_files_is_told_as_damage_too(source: Sql) -> None
     assert ids(source) == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_damaged_manifest_matters_only_while_files_wait_for_it(source: Sql) -> None:
     folder = copy(source)
     [job] = [row[0] for row in source("SHOW JOBS")]
@@ -232,6 +233,7 @@ def test_a_checkpoint_that_cant_be_written(source: Sql) -> None:
     assert ids(source) == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_full_disk_under_the_checkpoint(source: Sql) -> None:
     folder = copy(source)
     draft = folder / "manifests/000000001.json.draft"
@@ -307,6 +309,7 @@ def test_a_source_file_that_goes_before_it_was_read_is_not_left_out_in_silence(s
     assert ids(source) == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_who_does_not_want_the_file_back_goes_on_without_it(source: Sql) -> None:
     copy(source)
     with unwritable_sink(source):
@@ -336,6 +339,7 @@ def test_a_source_file_that_is_cut_off(source: Sql) -> None:
     wrong.unlink()
 
 
+@pytest.mark.slow
 def test_files_of_any_age_are_read(source: Sql) -> None:
     """Clocks jump, and files are copied with their times: a file is new when it has not been read yet."""
     copy(source)
@@ -362,6 +366,7 @@ def shop(postgres: Postgres, sql: Sql) -> Iterator[Sql]:
     postgres("DROP SCHEMA luck CASCADE")
 
 
+@pytest.mark.slow
 def test_a_server_that_stays_away_longer_than_the_restarts(shop: Sql, postgres: Postgres) -> None:
     copy(shop, "OPTIONS ('snapshotIntervalMillis' = '100', 'restartAttempts' = '1')")
     postgres.stop()
@@ -387,6 +392,7 @@ def test_a_server_that_stays_away_longer_than_the_restarts(shop: Sql, postgres: 
     assert postgres("SELECT id FROM luck.t ORDER BY 1") == [(1,), (2,), (3,)]
 
 
+@pytest.mark.slow
 def test_a_batch_that_fails_while_the_job_is_being_suspended(shop: Sql, postgres: Postgres) -> None:
     copy(shop)
     with postgres.connect() as blocker:

@@ -13,7 +13,7 @@ from jetsql.embedded.embedded_engine import EmbeddedEngine
 from tests.conftest import Sql
 
 pytestmark = pytest.mark.spark
-GATE = frozenset(("q4", "q5", "q8", "q9", "q11", "q15", "q18", "q19"))
+GATE = frozenset(("q4", "q5", "q9", "q11", "q15", "q19"))
 """The queries that run before each change lands: one of each kind of state and of rewrite."""
 
 

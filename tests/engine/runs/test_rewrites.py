@@ -87,6 +87,9 @@ QUERIES: Final = {
     ),
 }
 
+SLOW: Final = frozenset(("dense_rank", "union", "over_the_result", "pivot", "asof"))
+"""Queries whose rewrite another query of the gate has as well."""
+
 
 class Tables:
     """A table of files, and two schemas with a view `s` of it: one streams, one reads the whole table.
@@ -176,7 +179,9 @@ def tables(
         sql(f"DROP TABLE IF EXISTS {table}")
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in QUERIES]
+)
 def test_a_rewritten_query_returns_what_batch_returns(tables: Tables, name: str) -> None:
     if name in tables.refusals:
         raise tables.refusals[name]

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.slow
 def test_a_trigger_under_way_is_not_the_last_word(sql: "Sql") -> None:
     sql("CREATE TABLE source (k INT) USING json")
     sql("CREATE TABLE sink (k INT) USING json")

@@ -70,6 +70,7 @@ def running(client: SparkConnectClient, tag: str) -> Iterator[list[str]]:
         thread.join(60)
 
 
+@pytest.mark.slow
 def test_another_session_cannot_interrupt_an_operation(engine: EmbeddedEngine, address: str) -> None:
     with closing(opened(address)) as owner, closing(opened(address)) as other:
         with running(owner, "nightly") as failed:

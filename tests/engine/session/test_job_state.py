@@ -71,6 +71,7 @@ def test_the_state_is_that_of_the_newest_batch(sql: Sql, events: Events) -> None
     assert {k for (k,) in other_session.run("SELECT * FROM seen").rows} == {1, 2, 3}
 
 
+@pytest.mark.slow
 def test_reading_in_a_loop_does_not_disturb_the_job(sql: Sql, events: Events) -> None:
     sql(f"CREATE JOB counts {FAST} AS {COUNT}")
     wait(sql)

@@ -237,6 +237,7 @@ def test_arrow(stream: Sql) -> None:
     assert read("SELECT count(*) AS n FROM STREAM numbers LIMIT 1") == [{"n": 9}]
 
 
+@pytest.mark.slow
 def test_in_sessions_of_spark_it_stays_a_dataframe_but_in_those_of_thrift(stream: Sql) -> None:
     spark = stream.engine.spark
     text = "SELECT id FROM thirds LIMIT 4"

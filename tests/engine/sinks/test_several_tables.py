@@ -140,6 +140,7 @@ CREATE TABLE many (start TIMESTAMP, n BIGINT) USING parquet;
     assert [n for _, n in rows(orders, "many")] == [2]
 
 
+@pytest.mark.slow
 def test_a_new_version_adds_and_removes_tables(orders: Sql, tmp_path: Path) -> None:
     first = "INSERT INTO good SELECT id, kind"
     second = "INSERT INTO items SELECT kind, id"

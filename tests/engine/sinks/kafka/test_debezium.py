@@ -118,6 +118,7 @@ def test_changes_become_the_table_again(sql: Sql, kafka: Kafka) -> None:
     assert found == [(1, "u"), (2, "d"), (3, "u")]
 
 
+@pytest.mark.slow
 def test_rows_are_written_as_changes(sql: Sql, kafka: Kafka) -> None:
     topic = kafka.topic("debezium.written", 1)
     make_people(sql, kafka, topic, key_columns="id")

@@ -109,6 +109,7 @@ def make(sql: Sql, kafka: Kafka, registry: Registry, name: str, columns: str, to
     sql(f"CREATE TABLE {name} {columns} {kafka.options(topic, **options)}")
 
 
+@pytest.mark.slow
 def test_each_message_is_a_change(sql: Sql, kafka: Kafka, registry: Registry) -> None:
     topic = kafka.topic("debezium.avro.read", 1)
     old = registry.add(f"{topic}-value", envelope(ID, optional("name", "string"), server="old"))

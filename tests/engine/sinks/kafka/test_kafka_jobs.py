@@ -25,6 +25,7 @@ def topic(kafka: Kafka, request: pytest.FixtureRequest) -> str:
     return kafka.topic(f"t.{re.sub(r'[^a-z_]', '.', request.node.name)}")
 
 
+@pytest.mark.slow
 def test_the_connector_comes_while_the_engine_runs(sql: Sql, kafka: Kafka, topic: str) -> None:
     kafka.send(topic, [Message(b"a", b"1", 0), Message(None, None, 1)])
     load_kafka_connector(sql.engine.spark)
