@@ -79,6 +79,32 @@ def test_whole_results_may_be_sorted(stream: Sql) -> None:
     assert stream("SELECT id, count(*) FROM STREAM numbers GROUP BY id ORDER BY id LIMIT 2") == [(0, 1), (1, 1)]
 
 
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (
+            "SELECT id, third FROM thirds QUALIFY row_number() OVER (PARTITION BY third ORDER BY id DESC) = 1 LIMIT 3",
+            [(6, 0), (7, 1), (8, 2)],
+        ),
+        ("SELECT count(DISTINCT third) AS n, count(*) FROM thirds LIMIT 1", [(3, 9)]),
+        (
+            "SELECT n, count(*) FROM (SELECT third, count(*) AS n FROM thirds GROUP BY third) GROUP BY n LIMIT 1",
+            [(3, 3)],
+        ),
+        (
+            "SELECT x.third, max(y.id) FROM thirds x JOIN thirds y ON x.id = y.id GROUP BY x.third LIMIT 3",
+            [(0, 6), (1, 7), (2, 8)],
+        ),
+        (
+            "SELECT s.id, x.n FROM thirds s, LATERAL (SELECT count(*) AS n FROM numbers WHERE id < s.id) x LIMIT 9",
+            [(n, n) for n in range(9)],
+        ),
+    ],
+)
+def test_queries_that_spark_refuses_are_rewritten_as_in_jobs(stream: Sql, text: str, rows: list[Any]) -> None:
+    assert sorted(stream(text)) == rows
+
+
 def test_windows_are_seen_before_they_close(stream: Sql) -> None:
     numbers = "STREAM numbers WATERMARK at DELAY OF INTERVAL 1 DAY"
     assert stream(f"SELECT count(*) FROM {numbers} GROUP BY window(at, '1 hour') LIMIT 1") == [(9,)]
@@ -108,6 +134,7 @@ def test_without_a_limit_it_is_refused_with_the_ways_out(stream: Sql) -> None:
         ("SELECT id FROM STREAM numbers ORDER BY id LIMIT 9", "Sorting"),
         ("SELECT id FROM STREAM numbers LIMIT 9 OFFSET 1", "Offset"),
         ("SELECT nothing FROM STREAM numbers LIMIT 9", "`nothing`"),
+        ("WITH c AS (SELECT third, count(*) FROM thirds GROUP BY 1) SELECT 1 FROM c JOIN c LIMIT 9", "Complete output"),
     ],
 )
 def test_what_spark_says_is_the_answer(stream: Sql, text: str, words: str) -> None:

@@ -62,6 +62,10 @@ public record RewrittenQuery(
     return new RewrittenQuery(stream, batchPart, rules, new StreamingCheck(session, stream));
   }
 
+  public boolean isAsWritten() {
+    return rules.isEmpty() && batchPart == null;
+  }
+
   private boolean runs(List<OutputMode> modes) {
     return modes.stream().anyMatch(mode -> check.reason(mode) == null);
   }

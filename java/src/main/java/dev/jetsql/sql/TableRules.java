@@ -106,7 +106,7 @@ final class TableRules extends Rule<LogicalPlan> {
             kafka.nameParts(), new KafkaRead(kafka, relation.isStreaming()));
       }
     }
-    return JobContext.isAnalyzing() && relation.isStreaming() ? withAnyFileAge(relation) : relation;
+    return relation.isStreaming() ? withAnyFileAge(relation) : relation;
   }
 
   private InsertIntoStatement resolveInsert(InsertIntoStatement insert) {
@@ -332,8 +332,11 @@ final class TableRules extends Rule<LogicalPlan> {
   }
 
   /**
-   * Lets a job read all files. By default Spark's file source silently skips files that are a week
-   * older than the newest one.
+   * Lets a stream read all files. By default Spark's file source silently skips files that are a
+   * week older than the newest one.
+   *
+   * <p>The option also keeps a stream and a table of the same name apart: in one query, Spark's
+   * analyzer reads both as it has read the first.
    */
   private static UnresolvedRelation withAnyFileAge(UnresolvedRelation relation) {
     if (relation.options().containsKey("maxFileAge")) return relation;

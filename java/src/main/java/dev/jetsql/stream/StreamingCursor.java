@@ -106,7 +106,7 @@ public final class StreamingCursor {
     context.setLocalProperty(POOL, "streaming-selects");
     context.setLocalProperty(EXECUTION, null);
     try {
-      return Dataset.ofRows(session, select.plan())
+      return Dataset.ofRows(session, SourceRateLimits.apply(select.plan()))
           .writeStream()
           .foreachBatch((VoidFunction2<org.apache.spark.sql.Dataset<Row>, Long>) this::handOut)
           .option("checkpointLocation", checkpoint)
@@ -134,7 +134,7 @@ public final class StreamingCursor {
    */
   private synchronized void handOut(org.apache.spark.sql.Dataset<Row> rows, Long number)
       throws InterruptedException {
-    batch = (Dataset<Row>) rows;
+    batch = select.rows((Dataset<Row>) rows);
     handedOut = false;
     batchProperties = (Properties) session.sparkContext().getLocalProperties().clone();
     batchId = number;

@@ -2,7 +2,9 @@ package dev.jetsql.stream;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
-import dev.jetsql.rewrites.StreamingCheck;
+import dev.jetsql.rewrites.RewrittenQuery;
+import java.util.List;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -11,6 +13,8 @@ import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.streaming.OutputMode;
 
 /**
@@ -20,29 +24,69 @@ import org.apache.spark.sql.streaming.OutputMode;
  * its whole result with each batch (complete mode), so that it supports ORDER BY. Complete mode is
  * also used with a watermark, because append mode would return nothing before a window closes. If
  * Spark refuses complete mode (an aggregate below a join of streams, several aggregates with
- * watermarks), the query appends.
+ * watermarks), the query appends. A query that Spark refuses in both modes is rewritten, as the
+ * body of a job is.
  *
- * @param plan the analyzed plan, without the limit in append mode: the reader counts the rows, so
- *     that Spark needs no state for the limit
+ * @param query the query that runs, without the limit in append mode: the reader counts the rows,
+ *     so that Spark needs no state for the limit
  * @param mode append or complete
  * @param limit the maximum number of rows, or -1 without a limit
  */
-record StreamingSelectPlan(LogicalPlan plan, OutputMode mode, long limit) {
+record StreamingSelectPlan(RewrittenQuery query, OutputMode mode, long limit) {
   static final long UNLIMITED = -1L;
 
   /**
    * Derives the query from an analyzed statement. Throws Spark's error for a query that it cannot
    * run over a stream, and STREAM_WITHOUT_LIMIT for a query without a limit that is not live.
    */
-  static StreamingSelectPlan of(LogicalPlan analyzed, boolean live) {
+  static StreamingSelectPlan of(SparkSession session, LogicalPlan analyzed, boolean live) {
     Expression limit = limit(analyzed);
     if (limit == null && !live) throw Exceptions.raise(missingLimit());
-    OutputMode mode = mode(analyzed);
     long rowLimit = limit == null ? UNLIMITED : ((Number) limit.eval(null)).longValue();
-    boolean appends = mode.equals(OutputMode.Append());
-    LogicalPlan plan = limit != null && appends ? withoutLimit(analyzed) : analyzed;
-    UnsupportedOperationChecker.checkForStreaming(plan, mode);
-    return new StreamingSelectPlan(plan, mode, rowLimit);
+    StreamingSelectPlan rewritten = null;
+    for (var mode : modes(analyzed)) {
+      var select = new StreamingSelectPlan(rewrite(session, analyzed, mode), mode, rowLimit);
+      if (select.query.check().reason(mode) != null) continue;
+      if (select.query.isAsWritten()) return select;
+      if (rewritten == null) rewritten = select;
+    }
+    if (rewritten == null) throw refused(session, analyzed);
+    return rewritten;
+  }
+
+  private static RewrittenQuery rewrite(
+      SparkSession session, LogicalPlan analyzed, OutputMode mode) {
+    var isCounted = mode.equals(OutputMode.Append()) && limit(analyzed) != null;
+    var plan = isCounted ? withoutLimit(analyzed) : analyzed;
+    return RewrittenQuery.of(session, plan, List.of(mode));
+  }
+
+  /** Returns Spark's error for a query that does not run in any mode, with its condition. */
+  private static RuntimeException refused(SparkSession session, LogicalPlan analyzed) {
+    var mode = modes(analyzed).get(0);
+    var query = rewrite(session, analyzed, mode);
+    try {
+      UnsupportedOperationChecker.checkForStreaming(query.query(), mode);
+    } catch (Exception e) { // a Scala method declares no checked exception
+      return Exceptions.raise(e);
+    }
+    return Exceptions.raise(
+        JetSqlException.of("UNSUPPORTED_QUERY", "0A000", query.check().reason(mode)));
+  }
+
+  /** Returns the plan that runs as a stream. */
+  LogicalPlan plan() {
+    return query.query();
+  }
+
+  /** Returns the rows of a batch for the reader. rows: those of the plan */
+  Dataset<Row> rows(Dataset<Row> rows) {
+    return query.batchPart() == null ? rows : query.batchPart().apply(rows);
+  }
+
+  /** Returns whether Spark's check of the plan has to be off. */
+  boolean isUnchecked() {
+    return query.check().mustBypass(mode);
   }
 
   private static JetSqlException missingLimit() {
@@ -66,18 +110,13 @@ record StreamingSelectPlan(LogicalPlan plan, OutputMode mode, long limit) {
     return ((LocalLimit) ((GlobalLimit) plan).child()).child();
   }
 
-  private static OutputMode mode(LogicalPlan plan) {
-    boolean complete =
-        plan.exists(StreamingSelectPlan::aggregatesStream)
-            && (allows(plan, OutputMode.Complete()) || !allows(plan, OutputMode.Append()));
-    return complete ? OutputMode.Complete() : OutputMode.Append();
+  private static List<OutputMode> modes(LogicalPlan plan) {
+    return plan.exists(StreamingSelectPlan::aggregatesStream)
+        ? List.of(OutputMode.Complete(), OutputMode.Append())
+        : List.of(OutputMode.Append(), OutputMode.Complete());
   }
 
   private static boolean aggregatesStream(LogicalPlan node) {
     return (node instanceof Aggregate || node instanceof Distinct) && node.isStreaming();
-  }
-
-  private static boolean allows(LogicalPlan plan, OutputMode mode) {
-    return StreamingCheck.sparkReason(plan, mode) == null;
   }
 }

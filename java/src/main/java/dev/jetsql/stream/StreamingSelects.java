@@ -63,16 +63,16 @@ public final class StreamingSelects {
    * @param live whether it may run without end
    */
   public static StreamingCursor create(Dataset<?> rows, boolean live) {
-    var select = StreamingSelectPlan.of(rows.queryExecution().analyzed(), live);
+    var select =
+        StreamingSelectPlan.of(rows.sparkSession(), rows.queryExecution().analyzed(), live);
     KafkaTopicChecks.checkStreams(select.plan());
     Settings currentSettings = settings;
     SparkSession session = rows.sparkSession().cloneSession();
     currentSettings.confs().forEach(session.conf()::set);
-    var limited =
-        new StreamingSelectPlan(
-            SourceRateLimits.apply(select.plan()), select.mode(), select.limit());
+    if (select.isUnchecked())
+      session.conf().set("spark.sql.streaming.unsupportedOperationCheck", "false");
     return new StreamingCursor(
-        session, limited, currentSettings.folder(), live ? -1L : currentSettings.limitedMillis());
+        session, select, currentSettings.folder(), live ? -1L : currentSettings.limitedMillis());
   }
 
   /** Closes all cursors. Their readers receive the error of a closed engine. */
