@@ -182,6 +182,8 @@ class Analysis:
     more_sinks: tuple[Sink, ...] = ()  # the sinks after the first, of a body with several INSERTs
     late_rows_refusal: str = field(default="an earlier version of JetSQL has created it", compare=False)
     """The reason why the query's late rows cannot be kept, a clause; empty if they can."""
+    lookups: tuple[str, ...] = field(default=(), compare=False)
+    """The joins that read the rows of a JDBC table by the keys of each batch, as phrases."""
 
     @property
     def sinks(self) -> tuple[Sink, ...]:

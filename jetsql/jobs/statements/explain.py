@@ -66,6 +66,8 @@ def decisions(plan: Plan) -> Iterator[str]:
             yield f"Rewritten:   {meaning}"
         if plan.analysis.batch_part:
             yield f"In batches:  {plan.analysis.batch_part}"
+        for lookup in plan.analysis.lookups:
+            yield f"Lookup:      {lookup}"
         yield f"State:       {'; '.join(plan.analysis.operator_texts) or 'none'}"
         if plan.late_rows:
             yield f"Late rows:   written to {plan.late_rows}"

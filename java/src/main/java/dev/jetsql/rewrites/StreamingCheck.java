@@ -55,8 +55,13 @@ public final class StreamingCheck {
 
   /** Returns a phrase for each operator whose state grows for ever in a possible output mode. */
   public List<String> keptState(OutputMode mode) {
-    var plan = planned.computeIfAbsent(mode, this::plan).plan();
+    var plan = batchPlan(mode);
     return plan == null ? List.of() : KeptState.describe(plan, mode);
+  }
+
+  /** Returns the plan of a batch in a possible output mode, or null for an error of a value. */
+  public SparkPlan batchPlan(OutputMode mode) {
+    return planned.computeIfAbsent(mode, this::plan).plan();
   }
 
   /**

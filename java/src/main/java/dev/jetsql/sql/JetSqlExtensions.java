@@ -5,6 +5,7 @@ import dev.jetsql.functions.ListPythonFunctions;
 import dev.jetsql.functions.ResolvePythonFunctions;
 import dev.jetsql.kafka.ResolveKafkaReads;
 import dev.jetsql.kafka.ResolveKafkaTableCreation;
+import dev.jetsql.lookup.LookupStrategy;
 import dev.jetsql.stream.LeakedJobCleanup;
 import dev.jetsql.stream.ThriftStreamingSelects;
 import org.apache.spark.sql.SparkSessionExtensions;
@@ -34,6 +35,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectPostHocResolutionRule(
         session -> new ThriftStreamingSelects((SparkSession) session));
     extensions.injectPreCBORule(session -> new StaticSides((SparkSession) session));
+    extensions.injectPlannerStrategy(session -> new LookupStrategy());
     return BoxedUnit.UNIT;
   }
 

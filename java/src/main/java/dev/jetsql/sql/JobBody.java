@@ -9,6 +9,7 @@ import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTable;
+import dev.jetsql.lookup.LookupJoinExec;
 import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.Branches;
 import dev.jetsql.rewrites.Plans;
@@ -376,12 +377,14 @@ public final class JobBody {
 
   /**
    * Records why an output mode is not possible, for a requested mode also by Spark's planner, and
-   * the state that is kept for ever in the first possible mode.
+   * the state that is kept for ever and the lookups in the first possible mode.
    */
   private void readModes(List<OutputMode> requested) {
+    LookupJoinExec.checkOptions(written);
     var reasons = facts.putObject("modes");
     var check = rewritten.check();
     var kept = facts.putArray("kept_state");
+    var lookups = facts.putArray("lookups");
     for (var mode : List.of(OutputMode.Append(), OutputMode.Update(), OutputMode.Complete())) {
       var reason = requested.contains(mode) ? check.reason(mode) : check.logicalReason(mode);
       reasons.put(nameOf(mode), reason);
@@ -390,7 +393,11 @@ public final class JobBody {
     requested.stream()
         .filter(mode -> reasons.get(nameOf(mode)).isNull())
         .findFirst()
-        .ifPresent(mode -> check.keptState(mode).forEach(kept::add));
+        .ifPresent(
+            mode -> {
+              check.keptState(mode).forEach(kept::add);
+              LookupJoinExec.describe(check.batchPlan(mode)).forEach(lookups::add);
+            });
   }
 
   private static String nameOf(OutputMode mode) {
