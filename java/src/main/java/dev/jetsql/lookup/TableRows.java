@@ -32,9 +32,9 @@ final class TableRows implements Serializable {
   private record Step(Expression filter, Seq<Expression> columns, Seq<Attribute> input)
       implements Serializable {}
 
-  private TableRows(JDBCRDD table, ArrayList<Step> steps) {
+  private TableRows(JDBCRDD table, List<Step> steps) {
     this.table = table;
-    this.steps = steps;
+    this.steps = new ArrayList<>(steps);
   }
 
   /** Returns the rows of Spark's plan of the side, which has only filters and projections. */
