@@ -33,6 +33,8 @@ from jetsql.failpoints import failpoint
 
 _ENTRY = re.compile(r"(?P<log>offsets|commits|sources/(?P<source>\d+))/(?P<number>\d+)(\.compact)?(\.crc)?")
 _STATE = re.compile(r"state/.*/(?P<version>\d+)(_[^/]*)?\.(changelog|zip|delta|snapshot)(\.crc)?")
+_OPERATOR = re.compile(r"state/\d+/_metadata/v2/\d+")
+_SCHEMA_FOLDER = re.compile(r'"[^"]*(?=/state/\d+/_stateSchema/)')
 _METADATA = "metadata"
 _MAX_BATCHES_AHEAD = 50
 
@@ -119,6 +121,16 @@ def copy_checkpoint(files: FileSystem, source: str, target: str, batch: int, job
     return size
 
 
+def correct_schema_paths(files: FileSystem, checkpoint: str) -> None:
+    """Correct the absolute paths of the state's schemas in a checkpoint that was copied or moved."""
+    folder = '"' + json.dumps(checkpoint)[1:-1]
+    for name in filter(_OPERATOR.fullmatch, files.list_tree(checkpoint)):
+        text = files.read(f"{checkpoint}/{name}")
+        corrected = _SCHEMA_FOLDER.sub(lambda _: folder, text)
+        if corrected != text:
+            files.write(f"{checkpoint}/{name}", corrected)
+
+
 def is_complete(files: FileSystem, target: str) -> bool:
     """Return whether a copy has all of its files."""
     return files.exists(f"{target}/{_METADATA}")
@@ -159,7 +171,15 @@ def check_readable(session: SparkSession, checkpoint: str, batch: int) -> None:
         with local_alias(checkpoint) as path:
             for row in session.read.format("state-metadata").load(path).collect():
                 reader = session.read.format("statestore").option("operatorId", row.operatorId).option("batchId", batch)
+                for variable in _state_variables(row.operatorProperties)[:1]:  # all are in one store
+                    reader.option("stateVarName", variable)
                 reader.option("storeName", row.stateStoreName).load(path).selectExpr("count(*)").collect()
     except PySparkException as error:
         message = f"Spark cannot read the copy of the state: {cause_of(error).message}"
         raise StatementError("SNAPSHOT_FAILED", message, hint="Try again; the job itself continues.") from error
+
+
+def _state_variables(properties: str) -> list[str]:
+    """Return the names of an operator's variables, without its timers; none for an operator with a single state."""
+    variables = json.loads(properties or "{}").get("stateVariables", ())
+    return [each["stateName"] for each in variables if not each["stateName"].startswith("$")]

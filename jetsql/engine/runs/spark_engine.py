@@ -12,7 +12,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from jetsql.engine.checkpoints.checkpoint_check import check_checkpoint
-from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins
+from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins, correct_schema_paths
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import fill_offset_gap
 from jetsql.engine.checkpoints.job_lease import JobLease
@@ -245,6 +245,8 @@ class SparkEngine:
             session.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
         if is_topic_to_topic(job.plan.analysis):
             fill_offset_gap(self._files, checkpoint)
+        if job.plan.analysis.has_state_variables:
+            correct_schema_paths(self._files, checkpoint)
         progress = check_checkpoint(self._files, checkpoint, job)
         sink_rows: dict[int, dict[str, int]] = {}
         writer = self._writer(job, session, report, BranchRun(resolved.branches, sink_rows))

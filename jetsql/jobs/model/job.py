@@ -204,6 +204,11 @@ class Analysis:
         return tuple(replace(self, sink=sink, more_sinks=(), stateful=False) for sink in self.sinks)
 
     @property
+    def has_state_variables(self) -> bool:
+        """Return whether an operator keeps several variables, whose schemas Spark stores by their absolute paths."""
+        return any(operator.kind == "TransformWithState" for operator in self.operators)
+
+    @property
     def operator_texts(self) -> tuple[str, ...]:
         """Return the operators, and the rules that made them, as texts that can be shown."""
         operators = (f"state {n}: {operator}" for n, operator in enumerate(self.operators))

@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreSav
 import org.apache.spark.sql.execution.streaming.operators.stateful.StreamingDeduplicateExec;
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec;
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec;
 import org.apache.spark.sql.streaming.OutputMode;
 import scala.Option;
 import scala.collection.immutable.Seq;
@@ -54,6 +55,9 @@ final class KeptState {
         kept.add("each distinct value of " + names(duplicates.keyExpressions()));
     } else if (node instanceof StreamingSymmetricHashJoinExec join) {
       describe(join);
+    } else if (node instanceof TransformWithStateExec operator
+        && (Object) operator.statefulProcessor() instanceof RowsByTimeProcessor processor) {
+      describe(processor);
     }
     Plans.list(node.children()).forEach(this::collect);
   }
@@ -77,6 +81,13 @@ final class KeptState {
             : removed.left().isEmpty() ? "the left side" : "the right side";
     Seq<Expression> keys = join.leftKeys();
     kept.add("all rows of %s of the join on %s".formatted(side, Plans.texts(keys)));
+  }
+
+  private void describe(RowsByTimeProcessor processor) {
+    var rows = processor.history().kept();
+    var keys = processor.evaluation().partitionBy();
+    if (rows != null && !keys.isEmpty()) kept.add("%s (%s)".formatted(rows, Plans.texts(keys)));
+    else if (processor.history().all()) kept.add("all rows");
   }
 
   /** Returns the columns' names; for columns that the optimizer has named, their expressions. */

@@ -30,7 +30,8 @@ public record RewrittenQuery(
           new RewriteRule("window bounds", 1, WindowBounds::apply),
           new RewriteRule("top rows", 1, TopRows::apply),
           new RewriteRule("distinct rows", 1, DistinctRows::apply),
-          new RewriteRule("distinct aggregates", 1, DistinctAggregates::apply));
+          new RewriteRule("distinct aggregates", 1, DistinctAggregates::apply),
+          new RewriteRule("rows by time", 1, RowsByTime::apply));
 
   /** The use of a rule in a query, in words. */
   public record AppliedRule(String name, int version, String meaning, String caution) {}

@@ -14,6 +14,7 @@ import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.Branches;
 import dev.jetsql.rewrites.Plans;
 import dev.jetsql.rewrites.RewrittenQuery;
+import dev.jetsql.rewrites.RowsByTime;
 import dev.jetsql.stream.LateRows;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -410,10 +411,12 @@ public final class JobBody {
    */
   private ObjectNode describeOperator(LogicalPlan node) {
     var text = new StringJoiner("; ");
-    for (var expression : expressions(node)) {
+    var rowsByTime = RowsByTime.stateOf(node);
+    for (var expression : rowsByTime == null ? expressions(node) : rowsByTime.expressions()) {
       var expanded = expand(expression, 0);
       text.add(expanded.sql() + ": " + typeText(expanded.dataType()));
     }
+    if (rowsByTime != null) text.add(rowsByTime.kept());
     if (node instanceof Join join) text.add(join.joinType().sql());
     if (node instanceof EventTimeWatermark watermark) text.add("delay " + watermark.delay());
     var kind = node.getClass().getSimpleName();

@@ -1,0 +1,46 @@
+package dev.jetsql.rewrites;
+
+import java.io.Serializable;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.window.WindowEvaluatorFactory;
+import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Spark's evaluation of window functions, over the rows of one partition in memory. */
+record FrameEvaluation(
+    Seq<NamedExpression> functions,
+    Seq<Expression> partitionBy,
+    Seq<SortOrder> orderBy,
+    Seq<Attribute> columns)
+    implements Serializable {
+
+  InterpretedOrdering order() {
+    return new InterpretedOrdering(orderBy, columns);
+  }
+
+  int timeColumn() {
+    var id = ((Attribute) orderBy.head().child()).exprId();
+    return columns.indexWhere(column -> column.exprId().equals(id));
+  }
+
+  /** Returns the rows with the values of the functions; the next row overwrites a row. */
+  Iterator<InternalRow> evaluate(Iterator<InternalRow> sorted) {
+    var input = CollectionConverters.asScala(List.of(sorted)).toSeq();
+    return new WindowEvaluatorFactory(
+            functions, partitionBy, orderBy, columns, metric(), metric(), metric())
+        .createEvaluator()
+        .eval(0, input);
+  }
+
+  private static SQLMetric metric() {
+    return new SQLMetric("size", 0);
+  }
+}
