@@ -10,6 +10,8 @@ from pathlib import Path
 _FOLDER = Path(__file__).parent / "queries"
 _SINK = re.compile(r"^INSERT (INTO|OVERWRITE TABLE) (q\d+)$", re.MULTILINE)
 NAMES = tuple(f"q{number}" for number in range(24))
+IN_FLINK_SQL = ("q5", "q7", "q8", "q11", "q13")
+"""The queries that Flink writes with table functions of windows, or with FOR SYSTEM_TIME AS OF."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,22 @@ class Query:
 @cache
 def load(name: str) -> Query:
     """Return a query. Raises ValueError when its file contains no INSERT statement for its sink."""
-    text = (_FOLDER / f"{name}.sql").read_text(encoding="utf-8").strip()
+    return _load(_FOLDER, name)
+
+
+@cache
+def load_in_flink_sql(name: str) -> Query:
+    """Return a query as it is written for Flink. Its sink and its job have a name of their own.
+
+    Raises ValueError when its file contains no INSERT statement for its sink.
+    """
+    query = _load(_FOLDER / "flink", name)
+    sink = f"{name}_in_flink_sql"
+    return Query(sink, query.body.replace(name, sink, 1))
+
+
+def _load(folder: Path, name: str) -> Query:
+    text = (folder / f"{name}.sql").read_text(encoding="utf-8").strip()
     match = _SINK.search(text)
     if match is None or match[2] != name:
         raise ValueError(f"{name}.sql has no line `INSERT INTO {name}` or `INSERT OVERWRITE TABLE {name}`.")

@@ -106,6 +106,11 @@ class Workload:
         """Wait until the job of a query has read all files."""
         self._run(f"WAIT FOR JOB {query.name} UNTIL COMPLETED")
 
+    def select(self, query: Query) -> list[tuple[Any, ...]]:
+        """Return the rows of a query over the whole table."""
+        self._run(f"USE {BATCH}")
+        return self._run(query.select)
+
     def compare(self, query: Query) -> Difference:
         """Count the rows that EXCEPT ALL finds in both directions, with one reading of each side."""
         self._run(f"USE {BATCH}")

@@ -25,6 +25,7 @@ PACKAGES = (
     "kafka.transactions",
     "kafka",
     "rewrites",
+    "flink",
     "lookup",
     "stream",
     "rows",

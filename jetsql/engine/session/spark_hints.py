@@ -1,4 +1,4 @@
-"""Hints for Spark's errors in a statement that Spark itself gives none for: misspelled names, a missing semicolon.
+"""Hints for Spark's errors that have none: misspelled names, functions of other systems, a missing semicolon.
 
 Spark suggests columns, but no tables and schemas. A hint is a note of the exception (PEP 678), which reports show.
 """
@@ -20,6 +20,7 @@ from jetsql.engine.session.relation_views import SCHEMA
 from jetsql.engine.session.spark_statements import find_position
 from jetsql.jobs.model.job import name_key, quoted_name
 from jetsql.language import missing_semicolon_hint
+from jetsql.language.foreign_words import SPARK_FUNCTIONS
 from jetsql.language.tokens import tokens, unquote
 
 _LOG = logging.getLogger(__name__)
@@ -58,6 +59,9 @@ def _find_hint(spark: SparkSession, error: PySparkException, text: str) -> str:
             return _suggest_table(spark, _name_parts(parameters.get("relationName", "")))
         case "SCHEMA_NOT_FOUND":
             return _suggest_schema(spark, _name_parts(parameters.get("schemaName", "")))
+        case "UNRESOLVED_ROUTINE":
+            example = SPARK_FUNCTIONS.get(_name_parts(parameters.get("routineName", ""))[-1].upper())
+            return f"In Spark, write {example}." if example else ""
         case "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS":
             return f"The columns of the table: {', '.join(spark.table(parameters['tableName']).columns)}."
     return ""

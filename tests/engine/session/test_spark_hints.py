@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from jetsql.language.foreign_words import SPARK_FUNCTIONS
 from tests.conftest import Sql
 
 pytestmark = pytest.mark.spark
@@ -37,6 +38,14 @@ def test_names_that_are_misspelled(shop: Sql) -> None:
         error = shop.error(text)
         assert (text, error.hint) == (text, hint)
     shop("DROP VIEW recent")
+
+
+def test_functions_of_other_systems_have_an_example_that_works(sql: Sql) -> None:
+    row = "SELECT '2026-01-01' AS text, '{}' AS json, 1 AS value, 0L AS millis, TIMESTAMP'2026-01-01' AS ts"
+    for name, example in SPARK_FUNCTIONS.items():
+        assert sql.error(f"SELECT {name}(ts, 1) FROM ({row})").hint == f"In Spark, write {example}."
+        sql(f"SELECT {example.partition(', which')[0]} FROM ({row})")
+    assert sql.error("SELECT unknown_function(1)").hint == ""
 
 
 def test_a_semicolon_that_is_missing(shop: Sql) -> None:

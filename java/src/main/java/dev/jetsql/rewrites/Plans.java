@@ -96,7 +96,7 @@ public final class Plans {
     return org.apache.spark.sql.catalyst.util.package$.MODULE$.toPrettySQL(expression, true);
   }
 
-  static String texts(Seq<? extends Expression> expressions) {
+  public static String texts(Seq<? extends Expression> expressions) {
     return list(expressions).stream().map(Plans::text).collect(Collectors.joining(", "));
   }
 

@@ -1,5 +1,8 @@
 package dev.jetsql.sql;
 
+import dev.jetsql.flink.ProcessingTime;
+import dev.jetsql.flink.SystemTime;
+import dev.jetsql.flink.WindowFunctions;
 import dev.jetsql.functions.DroppedSchemas;
 import dev.jetsql.functions.ListPythonFunctions;
 import dev.jetsql.functions.ResolvePythonFunctions;
@@ -23,6 +26,9 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectParser(Parser::new);
+    extensions.injectHintResolutionRule(session -> new WindowFunctions());
+    extensions.injectHintResolutionRule(session -> new SystemTime.Find());
+    extensions.injectHintResolutionRule(session -> new ProcessingTime((SparkSession) session));
     extensions.injectHintResolutionRule(session -> new TableRules((SparkSession) session));
     extensions.injectHintResolutionRule(
         session -> new ResolvePythonFunctions((SparkSession) session));
@@ -31,6 +37,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectPostHocResolutionRule(
         session -> new ResolveKafkaReads((SparkSession) session));
     extensions.injectResolutionRule(session -> new ResolveKafkaTableCreation());
+    extensions.injectResolutionRule(session -> new SystemTime.Check());
     extensions.injectPostHocResolutionRule(session -> new JdbcSecrets.RevealInQueries());
     extensions.injectPostHocResolutionRule(
         session -> new ThriftStreamingSelects((SparkSession) session));

@@ -1,5 +1,7 @@
 package dev.jetsql.sql;
 
+import dev.jetsql.flink.FlinkText;
+import dev.jetsql.flink.ViewText;
 import dev.jetsql.stream.ThriftStreamingSelects;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
@@ -16,7 +18,7 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
 /**
- * Spark's parser, extended with JetSQL's statements.
+ * Spark's parser, extended with JetSQL's statements and with clauses of Flink.
  *
  * <p>It is not a reflective proxy, because a proxy may not throw an AnalysisException: clients
  * would receive the exception wrapped, without its condition.
@@ -33,21 +35,26 @@ final class Parser implements ParserInterface {
   @Override
   public LogicalPlan parsePlan(String text) throws ParseException {
     var command = Engine.command(session, text);
-    return command != null ? command : ThriftStreamingSelects.markStatement(spark.parsePlan(text));
+    if (command != null) return command;
+    var sparkText = FlinkText.toSpark(text);
+    var plan = ViewText.restore(spark.parsePlan(sparkText), sparkText, text);
+    return ThriftStreamingSelects.markStatement(plan);
   }
 
   @Override
   public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters)
       throws ParseException {
     var command = Engine.command(session, text);
-    return command != null
-        ? command
-        : ThriftStreamingSelects.markStatement(spark.parsePlanWithParameters(text, parameters));
+    if (command != null) return command;
+    var sparkText = FlinkText.toSpark(text);
+    var plan =
+        ViewText.restore(spark.parsePlanWithParameters(sparkText, parameters), sparkText, text);
+    return ThriftStreamingSelects.markStatement(plan);
   }
 
   @Override
   public LogicalPlan parseQuery(String text) throws ParseException {
-    return spark.parseQuery(text);
+    return spark.parseQuery(FlinkText.toSpark(text));
   }
 
   @Override

@@ -1,0 +1,210 @@
+package dev.jetsql.flink;
+
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.antlr.v4.runtime.CharStreams;
+import org.antlr.v4.runtime.Token;
+import org.apache.spark.sql.catalyst.parser.SqlBaseLexer;
+import org.apache.spark.sql.catalyst.parser.UpperCaseCharStream;
+
+/**
+ * Flink's clauses that Spark's grammar does not have, replaced by texts that it has. A replacement
+ * is as long as the clause, so that all positions in errors stay right.
+ *
+ * <p>`TABLE(TUMBLE(TABLE t, ...))` becomes `TUMBLE(TABLE(t),...)`, see {@link WindowFunctions}.
+ * `FOR SYSTEM_TIME AS OF column` becomes an option of the table, see {@link SystemTime}.
+ */
+public final class FlinkText {
+  private static final Pattern CLAUSES =
+      Pattern.compile("\\b(DESCRIPTOR|SYSTEM_TIME)\\b", Pattern.CASE_INSENSITIVE);
+
+  /** After AS OF, these begin constants, which Spark accepts. */
+  private static final Set<String> CONSTANTS =
+      Set.of(
+          "TIMESTAMP",
+          "TIMESTAMP_LTZ",
+          "TIMESTAMP_NTZ",
+          "DATE",
+          "CAST",
+          "CURRENT_TIMESTAMP",
+          "CURRENT_DATE",
+          "LOCALTIMESTAMP",
+          "NULL");
+
+  private final List<? extends Token> tokens;
+  private final int[] characters;
+
+  private FlinkText(String text) {
+    var lexer = new SqlBaseLexer(new UpperCaseCharStream(CharStreams.fromString(text)));
+    lexer.removeErrorListeners();
+    tokens =
+        lexer.getAllTokens().stream()
+            .filter(token -> token.getChannel() == Token.DEFAULT_CHANNEL)
+            .toList();
+    characters = text.codePoints().toArray();
+  }
+
+  /** Returns the text with Spark's clauses. A text without Flink's clauses is returned as it is. */
+  public static String toSpark(String text) {
+    return CLAUSES.matcher(text).find() ? new FlinkText(text).replaceAll() : text;
+  }
+
+  private String replaceAll() {
+    for (var at = 0; at < tokens.size(); at++) {
+      if (is(at, SqlBaseLexer.TABLE)) removeTable(at);
+      else if (is(at, SqlBaseLexer.SYSTEM_TIME)) replaceSystemTime(at);
+      else if (isWindowCall(at)) addParentheses(at + 1);
+    }
+    return new String(characters, 0, characters.length);
+  }
+
+  /** Removes TABLE( and ) around the call of a function of windows. */
+  private void removeTable(int at) {
+    if (!is(at + 1, SqlBaseLexer.LEFT_PAREN) || !isWindowCall(at + 2)) return;
+    var close = closing(at + 3) + 1;
+    if (!is(close, SqlBaseLexer.RIGHT_PAREN)) return;
+    blank(tokens.get(at));
+    blank(tokens.get(at + 1));
+    blank(tokens.get(close));
+  }
+
+  private boolean isWindowCall(int at) {
+    if (at >= tokens.size() || !WindowFunctions.isName(word(at))) return false;
+    if (!is(at + 1, SqlBaseLexer.LEFT_PAREN)) return false;
+    var close = closing(at + 1);
+    for (var index = at + 2; index < close; index++) {
+      if (word(index).equalsIgnoreCase(WindowFunctions.DESCRIPTOR)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Writes the parentheses that Spark expects around the name of a table in the arguments of a
+   * call, and around the columns of PARTITION BY: they replace blanks. Where there are no blanks,
+   * Spark's error asks for the parentheses.
+   */
+  private void addParentheses(int open) {
+    var table = open + 1;
+    if (is(table + 1, SqlBaseLexer.FAT_ARROW)) table += 2;
+    if (!is(table, SqlBaseLexer.TABLE)) return;
+    var last = table + 1;
+    if (is(last, SqlBaseLexer.LEFT_PAREN)) {
+      last = closing(last);
+    } else {
+      if (last >= tokens.size() || !isName(last)) return;
+      last = lastOfName(last);
+      encloseAfter(table, last);
+    }
+    if (is(last + 1, SqlBaseLexer.PARTITION) && is(last + 2, SqlBaseLexer.BY))
+      addParenthesesToColumns(last + 2);
+  }
+
+  /** Spark expects parentheses around the columns, since a comma ends the argument. */
+  private void addParenthesesToColumns(int by) {
+    var last = by;
+    for (var at = by + 1; at < tokens.size() && isName(at); at = last + 2) {
+      if (word(at).equalsIgnoreCase(WindowFunctions.DESCRIPTOR)) break;
+      if (is(at + 1, SqlBaseLexer.FAT_ARROW)) break;
+      last = lastOfName(at);
+      if (!is(last + 1, SqlBaseLexer.COMMA)) break;
+    }
+    if (last > by) encloseAfter(by, last);
+  }
+
+  /** Writes parentheses around the tokens after `before` up to `last`, if there is room. */
+  private void encloseAfter(int before, int last) {
+    var open = blankAfter(tokens.get(before));
+    var close = blankAfter(tokens.get(last));
+    if (open < 0) return;
+    if (close >= 0) {
+      characters[close] = ')';
+    } else if (is(last + 1, SqlBaseLexer.COMMA) && blankAfter(tokens.get(last + 1)) >= 0) {
+      characters[blankAfter(tokens.get(last + 1))] = ',';
+      characters[tokens.get(last + 1).getStartIndex()] = ')';
+    } else {
+      return;
+    }
+    characters[open] = '(';
+  }
+
+  /** Returns the index of a blank in the white space after a token, or -1. A line break stays. */
+  private int blankAfter(Token token) {
+    for (var index = token.getStopIndex() + 1; index < characters.length; index++) {
+      if (characters[index] == ' ' || characters[index] == '\t') return index;
+      if (!Character.isWhitespace(characters[index])) return -1;
+    }
+    return -1;
+  }
+
+  /** Returns the index of the parenthesis that closes the one at `open`; the end if none does. */
+  private int closing(int open) {
+    var depth = new ArrayDeque<Integer>();
+    for (var at = open; at < tokens.size(); at++) {
+      if (is(at, SqlBaseLexer.LEFT_PAREN)) depth.push(at);
+      else if (is(at, SqlBaseLexer.RIGHT_PAREN)) depth.pop();
+      if (depth.isEmpty()) return at;
+    }
+    return tokens.size();
+  }
+
+  /** Replaces FOR SYSTEM_TIME AS OF and the name of a column, or a call of PROCTIME. */
+  private void replaceSystemTime(int at) {
+    var first = at + 3;
+    if (!is(at - 1, SqlBaseLexer.FOR)
+        || !is(at + 1, SqlBaseLexer.AS)
+        || !is(at + 2, SqlBaseLexer.OF)) return;
+    if (first >= tokens.size()
+        || !isName(first)
+        || CONSTANTS.contains(word(first).toUpperCase(Locale.ROOT))) return;
+    var start = tokens.get(at - 1).getStartIndex();
+    if (is(first + 1, SqlBaseLexer.LEFT_PAREN)) {
+      if (ProcessingTime.isName(word(first)) && is(first + 2, SqlBaseLexer.RIGHT_PAREN))
+        Arrays.fill(characters, start, tokens.get(first + 2).getStopIndex() + 1, ' ');
+      return;
+    }
+    var last = lastOfName(first);
+    var column = range(tokens.get(first).getStartIndex(), tokens.get(last).getStopIndex());
+    if (column.contains("'") || column.contains("\\")) return;
+    write(start, tokens.get(last).getStopIndex(), SystemTime.option(column));
+  }
+
+  /** Returns the index of the last part of a qualified name. */
+  private int lastOfName(int first) {
+    var last = first;
+    while (is(last + 1, SqlBaseLexer.DOT) && last + 2 < tokens.size() && isName(last + 2))
+      last += 2;
+    return last;
+  }
+
+  private String range(int start, int stop) {
+    return new String(characters, start, stop - start + 1);
+  }
+
+  /** Writes a text that is not longer than the range over the range. */
+  private void write(int start, int stop, String text) {
+    Arrays.fill(characters, start, stop + 1, ' ');
+    var written = text.codePoints().toArray();
+    System.arraycopy(written, 0, characters, start, written.length);
+  }
+
+  private void blank(Token token) {
+    Arrays.fill(characters, token.getStartIndex(), token.getStopIndex() + 1, ' ');
+  }
+
+  private boolean isName(int at) {
+    var text = word(at);
+    return Character.isUnicodeIdentifierStart(text.codePointAt(0)) || text.startsWith("`");
+  }
+
+  private String word(int at) {
+    return range(tokens.get(at).getStartIndex(), tokens.get(at).getStopIndex());
+  }
+
+  private boolean is(int at, int type) {
+    return at >= 0 && at < tokens.size() && tokens.get(at).getType() == type;
+  }
+}

@@ -1,0 +1,216 @@
+"""Flink's and Hazelcast's windows and joins by processing time: each has the rows of Spark's spelling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Sql
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def bids(sql: Sql) -> Sql:
+    sql("CREATE TABLE bids (k STRING, price INT, ts TIMESTAMP) USING json")
+    sql(
+        "INSERT INTO bids VALUES ('a', 1, TIMESTAMP'2026-01-01 00:00:01'), ('a', 2, TIMESTAMP'2026-01-01 00:00:04'),"
+        " ('b', 3, TIMESTAMP'2026-01-01 00:00:12'), ('a', 4, TIMESTAMP'2026-01-01 00:00:31')"
+    )
+    sql("CREATE TABLE names (k STRING, name STRING) USING parquet")
+    sql("INSERT INTO names VALUES ('a', 'Anna')")
+    return sql
+
+
+TUMBLE = "TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '10' SECOND)"
+HOP = "HOP(TABLE bids, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '10' SECOND)"
+SESSION = "SESSION(TABLE bids PARTITION BY k, DESCRIPTOR(ts), INTERVAL '10' SECOND)"
+
+
+SPELLINGS = [
+    (
+        f"SELECT k, window_start, window_end, sum(price) FROM TABLE({TUMBLE}) GROUP BY k, window_start, window_end",
+        "SELECT k, window.start, window.end, sum(price) FROM bids GROUP BY k, window(ts, '10 seconds')",
+    ),
+    (
+        f"SELECT w.k, count(*) AS n FROM {TUMBLE} AS w WHERE w.price > 1 GROUP BY w.k, w.window_end"
+        " HAVING w.window_end > TIMESTAMP'2026-01-01 00:00:10'",
+        "SELECT k, count(*) FROM bids WHERE price > 2 GROUP BY k, window(ts, '10 seconds')",
+    ),
+    (
+        f"SELECT k, price, window_start, window_end, window_time FROM TABLE({HOP})",
+        "SELECT k, price, w.start, w.end, w.end - INTERVAL '0.000001' SECOND FROM"
+        " (SELECT *, window(ts, '10 seconds', '5 seconds') AS w FROM bids)",
+    ),
+    (
+        f"SELECT count(*) FROM TABLE({TUMBLE}) WHERE window_start > TIMESTAMP'2026-01-01' GROUP BY window_start",
+        "SELECT count(*) FROM bids WHERE ts >= TIMESTAMP'2026-01-01 00:00:10' GROUP BY window(ts, '10 seconds')",
+    ),
+    (
+        f"SELECT window_time, max(price) FROM TABLE({TUMBLE}) GROUP BY window_start, window_end, window_time",
+        "SELECT window.end - INTERVAL '0.000001' SECOND, max(price) FROM bids GROUP BY window(ts, '10 seconds')",
+    ),
+    (
+        "SELECT window_start, max(price) FROM TABLE(TUMBLE(DATA => TABLE bids, TIMECOL => DESCRIPTOR(ts),"
+        " SIZE => INTERVAL '10' SECOND, OFFSET => INTERVAL '2' SECOND)) GROUP BY window_start, window_end",
+        "SELECT window.start, max(price) FROM bids GROUP BY window(ts, '10 seconds', '10 seconds', '2 seconds')",
+    ),
+    (  # Hazelcast's order: the size before the slide
+        "SELECT window_start, sum(price) FROM TABLE(HOP(TABLE(bids), DESCRIPTOR(ts), INTERVAL 10 SECONDS,"
+        " INTERVAL 5 SECONDS)) GROUP BY 1, window_end",
+        "SELECT window.start, sum(price) FROM bids GROUP BY window(ts, '10 seconds', '5 seconds')",
+    ),
+    (
+        f"SELECT k, window_start, window_end, sum(price) FROM TABLE({SESSION}) GROUP BY k, window_start, window_end",
+        "SELECT k, session_window.start, session_window.end, sum(price) FROM bids"
+        " GROUP BY k, session_window(ts, '10 seconds')",
+    ),
+    (
+        "WITH b AS (SELECT * FROM bids WHERE price > 1) SELECT window_end, count(*) FROM TABLE(TUMBLE(TABLE b,"
+        " DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_end",
+        "SELECT window.end, count(*) FROM bids WHERE price > 1 GROUP BY window(ts, '1 minute')",
+    ),
+    (
+        "SELECT * FROM TABLE(IMPOSE_ORDER(TABLE bids, DESCRIPTOR(ts), INTERVAL '2' SECOND))",
+        "SELECT * FROM bids",
+    ),
+    (
+        "SELECT b.k, n.name FROM (SELECT *, PROCTIME() AS p FROM bids) b"
+        " LEFT JOIN names FOR SYSTEM_TIME AS OF b.p AS n ON b.k = n.k",
+        "SELECT b.k, n.name FROM bids b LEFT JOIN names n ON b.k = n.k",
+    ),
+    (
+        "WITH b AS (SELECT k, proctime() AS p FROM bids)"
+        " SELECT k, name FROM b JOIN names FOR SYSTEM_TIME AS OF b.p USING (k)",
+        "SELECT k, name FROM bids JOIN names USING (k)",
+    ),
+    (
+        "SELECT b.k, n.name FROM bids b JOIN names FOR SYSTEM_TIME AS OF PROCTIME() AS n ON b.k = n.k",
+        "SELECT b.k, n.name FROM bids b JOIN names n ON b.k = n.k",
+    ),
+]
+"""Queries as Flink or Hazelcast writes them, each with the same query as Spark writes it."""
+
+ERRORS = [
+    (f"SELECT * FROM TABLE({SESSION})", "SESSION", "GROUP BY window_start, window_end"),
+    (f"SELECT count(*) FROM TABLE({SESSION}) GROUP BY window_start, window_end", "SESSION", "PARTITION BY"),
+    (
+        "SELECT * FROM TABLE(CUMULATE(TABLE bids, DESCRIPTOR(ts), INTERVAL '1' SECOND, INTERVAL '1' DAY))",
+        "CUMULATE",
+        "TUMBLE with the step",
+    ),
+    ("SELECT * FROM TUMBLE(TABLE bids, DESCRIPTOR(ts))", "TUMBLE", "needs the argument SIZE"),
+    ("SELECT * FROM TUMBLE(TABLE bids, DESCRIPTOR(ts), 'x')", "TUMBLE", "needs an interval"),
+    ("SELECT * FROM TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL 0 DAYS)", "TUMBLE", "above zero"),
+    ("SELECT * FROM TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL 1 MONTH)", "TUMBLE", "days to seconds"),
+    ("SELECT * FROM TUMBLE(TABLE bids, DESCRIPTOR(ts, k), INTERVAL 1 DAY)", "TUMBLE", "one column"),
+    ("SELECT * FROM TUMBLE(bids, DESCRIPTOR(ts), INTERVAL 1 DAY)", "TUMBLE", "a table as its first argument"),
+    (
+        "SELECT * FROM TUMBLE(TABLE bids PARTITION BY k, DESCRIPTOR(ts), INTERVAL 1 DAY)",
+        "TUMBLE",
+        "without PARTITION BY",
+    ),
+    ("SELECT * FROM TUMBLE(TABLE bids, DESCRIPTOR(ts), SIZES => INTERVAL 1 DAY)", "TUMBLE", "no argument SIZES"),
+    ("SELECT * FROM TUMBLE(TABLE bids, DESCRIPTOR(nope), INTERVAL 1 DAY)", "nope", "`nope`"),
+    ("SELECT * FROM TABLE(TUMBLE(TABLE nope, DESCRIPTOR(ts), INTERVAL 1 DAY))", "nope", "`nope`"),
+    ("SELECT * FROM bids b JOIN names FOR SYSTEM_TIME AS OF b.ts AS n ON b.k = n.k", "FOR", "ASOF JOIN"),
+]
+"""Queries with the word at which each error points, and a part of its message."""
+
+
+def test_the_rows_are_those_of_sparks_spelling(bids: Sql) -> None:
+    for flink, spark in SPELLINGS:
+        rows = sorted(bids(flink), key=str)
+        assert rows == sorted(bids(spark), key=str), flink
+        assert rows, flink
+
+
+def test_an_error_points_at_its_place(bids: Sql) -> None:
+    for query, word, message in ERRORS:
+        error = bids.error(query)
+        assert message in error.message
+        assert (error.line, query[error.column - 1 :].partition(word)[0]) == (1, ""), query
+
+
+def test_a_view_keeps_the_text_of_its_user(bids: Sql) -> None:
+    query = f"SELECT k, window_start FROM TABLE({TUMBLE})"
+    for kind in ("VIEW", "TEMPORARY VIEW"):
+        bids(f"CREATE {kind} windows AS {query}")
+        assert len(bids("SELECT * FROM windows")) == 4
+        assert query in bids.value("SHOW CREATE TABLE windows") if kind == "VIEW" else True
+        bids(f"DROP {kind.removeprefix('TEMPORARY ')} windows")
+
+
+def test_a_function_of_the_user_goes_before_proctime(bids: Sql) -> None:
+    bids("CREATE TEMPORARY FUNCTION proctime() RETURNS INT RETURN 7")
+    assert bids("SELECT proctime()") == [(7,)]
+    bids("DROP TEMPORARY FUNCTION proctime")
+    assert bids("SELECT proctime() = current_timestamp()") == [(True,)]
+
+
+def rows_of_job(sql: Sql, name: str, query: str, verb: str = "INSERT INTO") -> list[Any]:
+    sql(f"CREATE JOB {name} OPTIONS ('snapshotIntervalMillis' = '100') AS {verb} {name} {query}")
+    sql(f"WAIT FOR JOB {name} UNTIL IDLE")
+    sql(f"DROP JOB {name}")
+    sql(f"REFRESH TABLE {name}")
+    return sorted(sql(f"SELECT * FROM {name}"))
+
+
+def test_jobs_close_their_windows(bids: Sql) -> None:
+    bids("CREATE TABLE tumbled (k STRING, start TIMESTAMP, n BIGINT) USING parquet")
+    bids("CREATE TABLE sessions (k STRING, start TIMESTAMP, ends TIMESTAMP, n BIGINT) USING parquet")
+    bids("CREATE VIEW ordered AS SELECT * FROM STREAM bids WATERMARK ts DELAY OF INTERVAL 1 SECOND")
+    tumbled = rows_of_job(
+        bids,
+        "tumbled",
+        "SELECT k, window_start, count(*) FROM TABLE(TUMBLE(TABLE ordered, DESCRIPTOR(ts), INTERVAL '10' SECOND))"
+        " GROUP BY k, window_start, window_end",
+    )
+    assert [(k, n) for k, _, n in tumbled] == [("a", 2), ("b", 1)]
+    sessions = rows_of_job(
+        bids,
+        "sessions",
+        "SELECT k, window_start, window_end, count(*) FROM TABLE(SESSION(TABLE ordered PARTITION BY k, DESCRIPTOR(ts),"
+        " INTERVAL '10' SECOND)) GROUP BY k, window_start, window_end",
+    )
+    assert [(k, n) for k, *_, n in sessions] == [("a", 2), ("b", 1)]
+
+
+def test_stream_before_the_function_reads_its_table_as_a_stream(bids: Sql) -> None:
+    bids("CREATE TABLE hopped (start TIMESTAMP, n BIGINT) USING parquet")
+    hopped = rows_of_job(
+        bids,
+        "hopped",
+        "SELECT window_start, count(*) FROM STREAM TABLE(TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '20' SECOND))"
+        " GROUP BY window_start, window_end",
+        verb="INSERT OVERWRITE",
+    )
+    assert [n for _, n in hopped] == [3, 1]
+    error = bids.error(
+        "CREATE JOB j AS INSERT INTO hopped SELECT window_start, 1 FROM STREAM TUMBLE(TABLE (SELECT * FROM bids),"
+        " DESCRIPTOR(ts), INTERVAL '20' SECOND)"
+    )
+    assert "Write STREAM into the query" in error.message
+
+
+def test_clauses_of_a_stream_apply_to_its_rows(bids: Sql) -> None:
+    bids("CREATE TABLE closed (start TIMESTAMP, n BIGINT) USING parquet")
+    closed = rows_of_job(
+        bids,
+        "closed",
+        "SELECT window_start, count(*) FROM STREAM TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '10' SECOND)"
+        " WATERMARK ts DELAY OF INTERVAL 1 SECOND AS w GROUP BY window_start",
+    )
+    assert [n for _, n in closed] == [2, 1]
+
+
+def test_a_job_joins_a_table_by_processing_time(bids: Sql) -> None:
+    bids("CREATE TABLE named (k STRING, name STRING) USING parquet")
+    named = rows_of_job(
+        bids,
+        "named",
+        "SELECT b.k, n.name FROM (SELECT *, PROCTIME() AS p FROM STREAM bids) b"
+        " JOIN names FOR SYSTEM_TIME AS OF b.p AS n ON b.k = n.k",
+    )
+    assert named == [("a", "Anna")] * 3
