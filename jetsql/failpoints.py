@@ -55,6 +55,7 @@ POINTS: Final[dict[str, str]] = {
     "kafka-sent": "Kafka: a partition's messages are sent, the batch number is not",
     "kafka-marked": "Kafka: messages and batch number of a partition are sent, not committed",
     "kafka-committed": "Kafka: a partition is committed",
+    "result-stored": "Kafka with deletions: the batch's result is stored in the job's folder, nothing is written",
     "late-rows-written": "late rows: those of the batch are in their table, its rows in the sink",
     "sink-written": "the batch is in the sink and not in Spark's commit log",
     "storing-completed": "a job that completes: everything is committed, its end is not stored",

@@ -15,8 +15,8 @@ def create_topics(kafka: Kafka) -> None:
 
 
 def messages(kafka: Kafka, kind: Kind) -> Iterable[Row]:
-    """Return the committed messages; of a keyed topic the last with each key."""
+    """Return the committed messages; of a keyed topic the last with each key, unless it deletes the key."""
     found = kafka.read(kind.name)
     if kind.keyed:
-        found = list({message.key: message for message in found}.values())
+        found = [message for message in {message.key: message for message in found}.values() if message.value]
     return [tuple(int(number) for number in (message.value or b"").split(b",")) for message in found]

@@ -6,6 +6,7 @@ job. A batch that the job knows and the disk does not is therefore a lost batch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from threading import RLock
 
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted, CopiedState, Report, RunCompleted, RunFailed, UserSession
-from jetsql.jobs.model.job import Analysis, Cause, Job, RunId, Version
+from jetsql.jobs.model.job import Analysis, Cause, Job, OutputMode, RunId, Version
 from jetsql.language.statement import Body
 from tests.support.in_memory_engine import InMemoryEngine, Run, analysis, source
 
@@ -62,7 +63,7 @@ class DiskEngine(InMemoryEngine):
 
     # --- the protocol ------------------------------------------------------------------------------------------------
 
-    def analyse(self, body: Body, session: UserSession) -> Analysis:
+    def analyse(self, body: Body, session: UserSession, modes: Sequence[OutputMode]) -> Analysis:
         return reads(body.text.rpartition(" ")[2])
 
     def start(self, job: Job, report: Report) -> None:

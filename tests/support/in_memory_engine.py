@@ -6,7 +6,7 @@ opens them, so that no test has to sleep.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -128,7 +128,7 @@ class InMemoryEngine:
 
     # --- the protocol ------------------------------------------------------------------------------------------------
 
-    def analyse(self, body: Body, session: UserSession) -> Analysis:
+    def analyse(self, body: Body, session: UserSession, modes: Sequence[OutputMode]) -> Analysis:
         self._pass("analyse")
         assert isinstance(session, Session)
         return self.analysis

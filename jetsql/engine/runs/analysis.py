@@ -7,7 +7,7 @@ positions in the whole statement.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,6 @@ from jetsql.jobs.model.job import (
     SinkKind,
     Source,
 )
-from jetsql.jobs.planning.output_mode import MODES
 from jetsql.language.body.change_clauses import clause_texts
 from jetsql.language.body.several_inserts import SOURCE_NAME, branch_text, source_text
 from jetsql.language.statement import Body
@@ -84,12 +83,17 @@ class ResolvedBody:
     """The query of each branch over the rows of a batch, a BatchPart; empty for a body with one INSERT."""
 
 
-def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> ResolvedBody:
-    """Analyze a body in a session. Raises Spark's errors, and StatementError for a body that no job can run."""
+def resolve_body(
+    body: Body, spark: SparkSession, captured: CapturedSession, modes: Sequence[OutputMode]
+) -> ResolvedBody:
+    """Analyze a body in a session. Raises Spark's errors, and StatementError for a body that no job can run.
+
+    modes: see `Engine.analyse`.
+    """
     targets = [branch.target for branch in body.branches] or [body.target]
     for target in targets:
         _check_database(body, target, spark)
-    plans = _analyze(body, spark)
+    plans = _analyze(body, spark, modes)
     facts = json.loads(plans.facts())
     described = facts.get("branches", [facts])
     sinks = tuple(_sink(target, spark, each) for target, each in zip(targets, described, strict=True))
@@ -112,23 +116,23 @@ def resolve_body(body: Body, spark: SparkSession, captured: CapturedSession) -> 
     )
 
 
-def _analyze(body: Body, spark: SparkSession) -> Any:
+def _analyze(body: Body, spark: SparkSession, modes: Sequence[OutputMode]) -> Any:
     """Return the JobBody of the Java module."""
-    modes = ",".join(mode.value for mode in MODES[body.verb])
+    mode_names = ",".join(mode.value for mode in modes)
     clauses = clause_texts(body)
     session, classes = spark._jsparkSession, java(spark).sql
     target = body.target
     try:
         if not body.branches:
             return classes.JobBody.analyze(
-                session, body.spark_text, modes, None if clauses is None else json.dumps(clauses)
+                session, body.spark_text, mode_names, None if clauses is None else json.dumps(clauses)
             )
         insert = classes.BranchedInsert.ofSource(session, source_text(body))
         for branch in body.branches:
             target = branch.target
             text = body.spark_text
             insert.add(branch_text(body, branch), SOURCE_NAME, target.line(text), target.column(text))
-        return classes.JobBody.of(insert, modes)
+        return classes.JobBody.of(insert, mode_names)
     except (PySparkException, Py4JError) as error:
         raise _explain_extra_columns(body, error) or _explain_database_error(target, error) or error from None
 

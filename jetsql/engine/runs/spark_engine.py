@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
@@ -43,6 +43,7 @@ from jetsql.engine.sinks.kafka.messages import TopicTable
 from jetsql.engine.sinks.kafka.transactional_topics import KafkaTransactions, check_transactions
 from jetsql.engine.sinks.late_rows import create_late_rows_table, with_late_rows
 from jetsql.engine.sinks.preflight import check_jdbc_sink
+from jetsql.engine.sinks.result_changes import ResultChanges
 from jetsql.engine.sinks.spark_sinks import KafkaAppend, KafkaStream, PartitionOverwrite, PlainAppend
 from jetsql.engine.sinks.table_snapshots import TableSnapshots
 from jetsql.errors import StatementError
@@ -62,8 +63,21 @@ from jetsql.jobs.lifecycle.engine_api import (
 from jetsql.jobs.lifecycle.step_context import as_sentence, join_sentences
 from jetsql.jobs.model.cluster_member import Member
 from jetsql.jobs.model.function import Function
-from jetsql.jobs.model.job import Analysis, Cause, Guarantee, Job, Plan, RunId, SinkKind, Status, Trigger, Version
+from jetsql.jobs.model.job import (
+    Analysis,
+    Cause,
+    Guarantee,
+    Job,
+    OutputMode,
+    Plan,
+    RunId,
+    SinkKind,
+    Status,
+    Trigger,
+    Version,
+)
 from jetsql.jobs.planning.compatibility import describe_replacements
+from jetsql.jobs.planning.output_mode import MODES, modes_of
 from jetsql.jobs.planning.progress_tracking import is_topic_to_topic, tracks_asynchronously
 from jetsql.language.statement import Body, CreateFunction, TableIdentifier
 from jetsql.version import VERSION
@@ -101,9 +115,9 @@ class SparkEngine:
         self._watchdog = KafkaWatchdog(spark, self._catalog)
         self._functions = PythonFunctions(spark)
 
-    def analyse(self, body: Body, session: UserSession) -> Analysis:
+    def analyse(self, body: Body, session: UserSession, modes: Sequence[OutputMode]) -> Analysis:
         spark = _spark(session)
-        return resolve_body(body, spark, self._sessions.capture(spark)).analysis
+        return resolve_body(body, spark, self._sessions.capture(spark), modes).analysis
 
     def locate_state(self, job: Job) -> dict[str, Any]:
         """Return where the state of a job is, see `StateLocations`. Raises StatementError STATE_NOT_FOUND."""
@@ -125,10 +139,8 @@ class SparkEngine:
         return self._functions.is_hidden(name)
 
     def analyse_again(self, job: Job) -> Analysis:
-        captured = job.plan.analysis.session
-        return resolve_body(
-            job.body, self._sessions.open_for_plan(job.plan, job.version.session_defaults), captured
-        ).analysis
+        session = self._sessions.open_for_plan(job.plan, job.version.session_defaults)
+        return _resolve(job.body, session, job.plan).analysis
 
     def qualify(self, table: TableIdentifier, session: UserSession) -> str:
         return qualify(table, _spark(session))
@@ -139,7 +151,7 @@ class SparkEngine:
 
     def columns(self, body: Body, session: UserSession) -> str:
         spark = _spark(session)
-        written = resolve_body(body, spark, self._sessions.capture(spark)).written
+        written = resolve_body(body, spark, self._sessions.capture(spark), MODES[body.verb]).written
         return ", ".join(f"{field.name()} {field.dataType().simpleString()}" for field in written.schema().fields())
 
     def is_empty(self, table: str) -> bool:
@@ -187,7 +199,7 @@ class SparkEngine:
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
         self._check_sources(plan)  # for an unreachable broker, Spark's connector would wait for minutes
         session = self._sessions.open_for_plan(plan, {} if job is None else job.version.session_defaults)
-        query = resolve_body(body, session, plan.analysis.session).query
+        query = _resolve(body, session, plan).query
         check_real_time_query(session, query, self._count_held_cores(excluded_job=job))
 
     def _count_held_cores(self, excluded_job: Job | None = None) -> int:
@@ -198,7 +210,7 @@ class SparkEngine:
 
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
         spark = _spark(session)
-        query = resolve_body(body, spark, plan.analysis.session).query
+        query = _resolve(body, spark, plan).query
         dataset = java(spark).sql.Sessions.dataset(spark._jsparkSession, query)
         jvm: Any = self._spark.sparkContext._jvm
         mode = jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted" if formatted else "simple")
@@ -237,7 +249,7 @@ class SparkEngine:
         for sink in job.plan.analysis.sinks:
             self._catalog.check_sink_exists(sink)
         self._create_side_tables(job.plan)  # a user may have dropped them while the job was suspended
-        resolved = resolve_body(job.body, session, job.plan.analysis.session)
+        resolved = _resolve(job.body, session, job.plan)
         _check_same_query(job, resolved, accepts_functions)
         lease = JobLease(self._checkpoints, job)
         checkpoint = self._checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
@@ -431,6 +443,11 @@ def _spark(session: UserSession) -> SparkSession:
     return session
 
 
+def _resolve(body: Body, session: SparkSession, plan: Plan) -> ResolvedBody:
+    """Analyze the body of a job with a plan."""
+    return resolve_body(body, session, plan.analysis.session, modes_of(body.verb, plan.output_mode))
+
+
 def choose_sink(context: SinkContext, branches: BranchRun | None = None) -> SinkWriter:
     """Return the sink that provides the guarantee of a job's plan. branches: see `BranchedSink`"""
     plan = context.job.plan
@@ -457,7 +474,8 @@ def _choose_topic_sink(context: SinkContext) -> SinkWriter:
     plan = context.job.plan
     if plan.trigger is Trigger.REAL_TIME or tracks_asynchronously(plan):
         return KafkaStream(context)
-    return KafkaTransactions(context) if plan.guarantee is Guarantee.EXACTLY_ONCE else KafkaAppend(context)
+    writer = KafkaTransactions(context) if plan.guarantee is Guarantee.EXACTLY_ONCE else KafkaAppend(context)
+    return ResultChanges(context, writer) if plan.retracts else writer
 
 
 def _check_same_query(job: Job, resolved: ResolvedBody, accepts_functions: bool) -> None:

@@ -7,14 +7,14 @@ calls an engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
 from jetsql.jobs.model.cluster_member import Member
 from jetsql.jobs.model.function import Function
-from jetsql.jobs.model.job import Analysis, Cause, Job, Plan, RunId, Version
+from jetsql.jobs.model.job import Analysis, Cause, Job, OutputMode, Plan, RunId, Version
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.language.statement import Body, CreateFunction, TableIdentifier
 
@@ -152,8 +152,10 @@ class Engine(Protocol):
     def analyse_again(self, job: Job) -> Analysis:
         """Return the facts about a job's body as it is now, in the session of the job. Raises as `analyse`."""
 
-    def analyse(self, body: Body, session: UserSession) -> Analysis:
+    def analyse(self, body: Body, session: UserSession, modes: Sequence[OutputMode]) -> Analysis:
         """Return the facts about a body, without creating anything.
+
+        modes: the output modes in which it may write; the first possible one decides how its query is rewritten.
 
         Raises StatementError for a body that JetSQL refuses, and Spark's error for one that Spark cannot analyse.
         """

@@ -23,6 +23,17 @@ MODES: Final = {
 
 """The output modes in which each verb may write, the preferred one first."""
 
+
+def modes_of(verb: Verb, requested: OutputMode | None) -> tuple[OutputMode, ...]:
+    """Return the output modes for which a query is analysed, and by which it is rewritten.
+
+    requested: the value of the option `outputMode`, or the mode of a job's plan. Only with `complete` does SINK INTO
+    write the complete result.
+    """
+    retracts = verb is Verb.SINK_INTO and requested is OutputMode.COMPLETE
+    return (OutputMode.COMPLETE,) if retracts else MODES[verb]
+
+
 _VERBS: Final = {
     OutputMode.APPEND: "Use INSERT INTO to add final rows.",
     OutputMode.UPDATE: "Use SINK INTO a table with 'key.columns' for rows that change.",
@@ -84,18 +95,19 @@ def _check_not_requested(requested: OutputMode | None, place: Span | None) -> No
 
 def _check_retractions(analysis: Analysis, place: Span | None) -> None:
     sink = analysis.sink
-    if sink.kind is SinkKind.JDBC and sink.key_columns and analysis.has_aggregates and not analysis.more_sinks:
+    has_keys = sink.kind in (SinkKind.JDBC, SinkKind.KAFKA)
+    if has_keys and sink.key_columns and analysis.has_aggregates and not analysis.more_sinks:
         return
     message = f"SINK INTO cannot delete rows of {sink.table} that leave the result"
     if not analysis.has_aggregates:
         reason, hint = "the query has no aggregate, so no row leaves it", "Remove the option."
     elif analysis.more_sinks:
         reason, hint = "the job writes several tables", "Create a job of its own for this table."
-    elif sink.kind is SinkKind.JDBC:
-        reason, hint = "it has no 'key.columns'", "Create the table again with 'key.columns', or use INSERT OVERWRITE."
+    elif has_keys:
+        reason, hint = "it has no 'key.columns'", "Create the table again with 'key.columns', or remove the option."
     else:
-        reason, hint = "it is not a table USING jdbc", "Write to a table of PostgreSQL with 'key.columns'"
-        hint += ", or remove the option." if sink.kind is SinkKind.KAFKA else ", or use INSERT OVERWRITE."
+        reason = "it is not a table USING jdbc or kafka"
+        hint = "Write to a table of PostgreSQL or a topic with 'key.columns', or use INSERT OVERWRITE."
     raise StatementError("NO_OUTPUT_MODE", f"{message}: {reason}.", place=place, hint=hint)
 
 

@@ -7,6 +7,7 @@ from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Plan, Trigger
 from jetsql.jobs.planning.options import Options
+from jetsql.jobs.planning.output_mode import modes_of
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.language.statement import Body, CreateJob
 
@@ -16,8 +17,8 @@ def make_statement_plan(
 ) -> Plan:
     """Return the plan of a statement. job: the one that it replaces. Raises as `Engine.analyse` and `make_plan`."""
     check_confs(manager, options)
-    analysis = manager.engine.analyse(statement.body, session)
     body = statement.body
+    analysis = manager.engine.analyse(body, session, modes_of(body.verb, options.output_mode))
     branches = [(branch.verb, branch.target) for branch in body.branches]
     plan = make_plan(analysis, options, body.verb, body.target, branches)
     if plan.trigger is Trigger.REAL_TIME:

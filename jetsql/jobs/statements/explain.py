@@ -7,7 +7,7 @@ from typing import Final
 
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import Plan, Sink, Source, Trigger
+from jetsql.jobs.model.job import Plan, Sink, SinkKind, Source, Trigger
 from jetsql.jobs.model.redaction import redact, redact_urls
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.options import Options, parse_options
@@ -97,9 +97,11 @@ def describe_write(plan: Plan) -> str:
             f"the newest change of each key updates or deletes its row, by {', '.join(plan.analysis.sink.key_columns)}"
         )
     if plan.retracts:
+        to_topic = plan.analysis.sink.kind is SinkKind.KAFKA
+        effort = "compares the result with the previous one" if to_topic else "writes the whole result"
         return (
             f"rows are updated by {', '.join(plan.analysis.sink.key_columns)}, and rows that leave the result are"
-            " deleted; each batch writes the whole result, and nothing removes the state"
+            f" deleted; each batch {effort}, and nothing removes the state"
         )
     if plan.upsert:
         return f"rows are updated by {', '.join(plan.analysis.sink.key_columns)}"

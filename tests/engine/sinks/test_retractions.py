@@ -77,6 +77,16 @@ def test_top_rows_leave_the_table(totals: Totals) -> None:
     assert totals.rows_after(("c", 3)) == [("b", 2), ("c", 3)]
 
 
+def test_the_part_above_the_first_aggregate_may_lose_rows(totals: Totals) -> None:
+    counts = "SELECT page, count(*) AS n FROM STREAM visits GROUP BY page"
+    totals.sql(
+        f"CREATE JOB j {COMPLETE} AS SINK INTO totals"
+        f" SELECT concat('pages with ', n), count(*) FROM ({counts}) GROUP BY n"
+    )
+    assert totals.rows_after(("a", 1), ("b", 1)) == [("pages with 1", 2)]
+    assert totals.rows_after(("a", 1), ("b", 1)) == [("pages with 2", 2)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_table_is_the_result_of_a_batch_query(totals: Totals, seed: int) -> None:
@@ -99,4 +109,4 @@ def test_explain_and_refusals(totals: Totals) -> None:
     assert error.condition == "JETSQL.NO_OUTPUT_MODE"
     totals.sql("CREATE TABLE copy (page STRING, n BIGINT) USING parquet")
     error = totals.sql.error(f"CREATE JOB j {COMPLETE} AS {LARGE.replace('totals', 'copy')}")
-    assert "it is not a table USING jdbc" in error.message
+    assert "it is not a table USING jdbc or kafka" in error.message

@@ -18,6 +18,7 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Analysis, Job, name_key
 from jetsql.jobs.model.redact_sql import redact_sql
 from jetsql.jobs.planning.options import Options, parse_options
+from jetsql.jobs.planning.output_mode import MODES
 from jetsql.jobs.planning.table_verb import choose_verb
 from jetsql.jobs.statements.create import create
 from jetsql.jobs.statements.create_checks import make_statement_plan
@@ -159,10 +160,10 @@ def prepare(
     @cache
     def analyse(verb: Verb) -> Analysis:
         body = insert(verb) if existing is not None else replace(statement.body, verb=verb)
-        return manager.engine.analyse(body, session)
+        return manager.engine.analyse(body, session, MODES[body.verb])
 
     if existing is not None:
-        _check_columns(existing, manager.engine.analyse(statement.body, session), statement)
+        _check_columns(existing, manager.engine.analyse(statement.body, session, MODES[statement.body.verb]), statement)
     verb = choose_verb(analyse, options, statement.kind, table.name.place)
     return replace(statement, body=insert(verb))
 
