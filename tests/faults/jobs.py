@@ -278,6 +278,19 @@ FILE_KINDS: Final = (
         exactly(_ids),
         ends=True,
     ),
+    Kind(
+        "joined",
+        "join of two aggregates, INSERT OVERWRITE",
+        "joined",
+        "digit, n, total",
+        _job(
+            "joined",
+            "INSERT OVERWRITE joined SELECT digit, n, total"
+            f" FROM (SELECT id % 10 AS digit, count(*) AS n FROM {_SOURCE} GROUP BY 1)"
+            f" JOIN (SELECT id % 10 AS digit, sum(id) AS total FROM {_SOURCE} GROUP BY 1) USING (digit)",
+        ),
+        exactly(_digits),
+    ),
 )
 # Queries that JetSQL rewrites: their state is that of other operators than those of the statement.
 REWRITTEN_KINDS: Final = (
@@ -466,6 +479,16 @@ KAFKA_KINDS: Final = (
         keyed=True,
     ),
     Kind(
+        "k_retracted",
+        "SINK INTO a keyed topic an aggregate whose rows leave the result",
+        "k_retracted",
+        "digit, n, total",
+        _job("k_retracted", f"SINK INTO k_retracted {_DIGITS} HAVING sum(id) % 3 <> 0", "'outputMode' = 'complete'"),
+        exactly(_not_by_three),
+        topic=True,
+        keyed=True,
+    ),
+    Kind(
         "k_least",
         "at least once, topic to topic",
         "k_least",
@@ -534,6 +557,7 @@ CREATE TABLE IF NOT EXISTS minutes (start TIMESTAMP, n BIGINT, total BIGINT) USI
 CREATE TABLE IF NOT EXISTS digits (digit BIGINT, n BIGINT, total BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS newest_two (digit BIGINT, id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS remainders (digit BIGINT, n BIGINT) USING parquet;
+CREATE TABLE IF NOT EXISTS joined (digit BIGINT, n BIGINT, total BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS paired (id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS chained (id BIGINT) USING orc;
 CREATE TABLE IF NOT EXISTS timely (id BIGINT) USING parquet;

@@ -136,7 +136,7 @@ SINKS: Final = Scenario(
                 *("jdbc-committed:j_minutes@2", "sink-written:j_whole@2", "sink-written:j_least@2"),
                 *("jdbc-staged:j_changes@2", "rows-stored:split@2", "sink-written:j_history@2"),
                 "staged:timely",
-                "jdbc-staged:j_retracted@2",
+                *("jdbc-staged:j_retracted@2", "result-staged:joined@2"),
                 "storing-submitted:renewed",
             ),
             (*_make((*FILE_KINDS, *JDBC_KINDS)), _renew(1)),
@@ -309,7 +309,7 @@ TOPICS: Final = Scenario(
             (
                 *("parts-listed:k_numbers@2", "kafka-begun:k_minutes", "kafka-marked:k_digits@2"),
                 *("sink-written:parts@2", "dead-letters-written:k_fitting"),
-                "branch-written:k_split@3",
+                *("branch-written:k_split@3", "result-stored:k_retracted@2"),
             ),
             _make(_TOPICS),
             files=3,
@@ -318,14 +318,14 @@ TOPICS: Final = Scenario(
             (
                 *("kafka-committed:k_numbers", "kafka-sent:k_copy", "kafka-open:k_both", "kafka-marked:k_minutes"),
                 *("kafka-committed:k_digits", "file-moved:k_fitting"),
-                "branch-written:k_split@2",
+                *("branch-written:k_split@2", "kafka-committed:k_retracted"),
             ),
             files=2,
         ),
         Round(
             (
                 *("kafka-marked:k_numbers", "kafka-committed:k_copy", "kafka-committed:k_both"),
-                *("sink-written:k_minutes", "kafka-begin:k_digits"),
+                *("sink-written:k_minutes", "kafka-begin:k_digits", "sink-written:k_retracted"),
                 "kafka-committed:k_split",
             ),
             files=2,

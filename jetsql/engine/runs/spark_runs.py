@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -31,7 +33,7 @@ from jetsql.engine.runs.analysis import ResolvedBody
 from jetsql.engine.runs.lag import LagTracker
 from jetsql.engine.runs.progress import batch_committed, measure_batch, measure_batch_job, parse_timestamp
 from jetsql.engine.session.startup import is_stopped
-from jetsql.engine.sinks import BatchWriter, SinkWriter, StreamWriter, encode_rows
+from jetsql.engine.sinks import BatchWriter, SinkWriter, StreamWriter, consume_rows, encode_rows
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import EngineEvent, Report, RestartRequested, RunCompleted, RunFailed, RunIdle
@@ -98,10 +100,22 @@ class RunContext:
         rows = DataFrame(plan, self.session)
         return rows if self.body.batch_part is not None else encode_rows(rows, self.writer)
 
-    def batch_rows(self, rows: DataFrame) -> DataFrame:
-        """Return a batch's rows for the sink. rows: those that `rows` returned for the batch"""
+    @contextmanager
+    def batch_rows(self, rows: DataFrame) -> Iterator[DataFrame]:
+        """Return a batch's rows for the sink within the block. rows: those that `rows` returned for the batch"""
         part = self.body.batch_part
-        return rows if part is None else encode_rows(DataFrame(part.apply(rows._jdf), rows.sparkSession), self.writer)
+        if part is None:
+            yield rows
+            return
+        if not part.isReadOften():
+            yield encode_rows(DataFrame(part.apply(rows._jdf), rows.sparkSession), self.writer)
+            return
+        stored = rows.persist()
+        try:
+            consume_rows(stored)
+            yield encode_rows(DataFrame(part.apply(stored._jdf), rows.sparkSession), self.writer)
+        finally:
+            stored.unpersist()
 
 
 class StreamingRun:
@@ -256,7 +270,8 @@ class StreamingRun:
         try:
             self._context.lease.check()
             self._check_files(batch)
-            self._written[batch] = writer.write(self._context.batch_rows(rows), batch)
+            with self._context.batch_rows(rows) as complete:
+                self._written[batch] = writer.write(complete, batch)
             failpoint("sink-written", self._context.job.name)
         except BaseException as error:
             # If it passed through Java, the error would lose its condition, and Spark would search its whole text.

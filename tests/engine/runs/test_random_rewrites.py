@@ -101,7 +101,32 @@ def results(draw: st.DrawFn) -> Query:
     return Query("OVERWRITE", outer.format(inner))
 
 
-QUERIES: Final = st.one_of(tops(), counts(), distincts(), results())
+@st.composite
+def joined_results(draw: st.DrawFn) -> Query:
+    """Return a query over the results of two aggregates."""
+    left, right = (
+        f"(SELECT {draw(st.sampled_from(('k', 'v', 'id % 3')))} AS key, {call} AS {name} FROM s"
+        f"{draw(st.sampled_from(('', ' WHERE v > 0', ' WHERE g IS NULL')))} GROUP BY 1)"
+        for call, name in (("count(*)", "n"), (draw(st.sampled_from(("max(id)", "count(DISTINCT g)"))), "m"))
+    )
+    total = "(SELECT count(*) AS total, max(d) AS most FROM s WHERE v = 4)"
+    joined = draw(
+        st.sampled_from(
+            (
+                "SELECT key, n, m FROM {left} {kind} JOIN {right} USING (key)",
+                "SELECT a.key, n, m FROM {left} a {kind} JOIN {right} b ON a.n = b.m",
+                "SELECT key, n FROM {left} UNION ALL SELECT key, m FROM {right}",
+                "SELECT key, n FROM {left} EXCEPT SELECT key, m FROM {right}",
+                "SELECT key, n, total, most FROM {left} CROSS JOIN {total}",
+                "SELECT n, count(*) AS c, max(m) AS m FROM {left} {kind} JOIN {right} USING (key) GROUP BY n",
+            )
+        )
+    )
+    kind = draw(st.sampled_from(("INNER", "LEFT", "FULL")))
+    return Query("OVERWRITE", joined.format(left=left, right=right, total=total, kind=kind))
+
+
+QUERIES: Final = st.one_of(tops(), counts(), distincts(), results(), joined_results())
 ROWS: Final = st.fixed_dictionaries(
     {
         "k": st.none() | st.integers(0, 2),
@@ -199,6 +224,8 @@ def test_values_that_compare_in_their_own_way(comparison: Comparison) -> None:
 LASTING: Final = {
     "top": "SELECT id, k, v FROM s QUALIFY row_number() OVER (PARTITION BY k ORDER BY v DESC NULLS LAST, id) <= 2",
     "counts": "SELECT k, count(DISTINCT v, g) AS c, count(*) AS n FROM s GROUP BY k",
+    "joined": "SELECT k, n, m FROM (SELECT k, count(*) AS n FROM s GROUP BY k)"
+    " FULL JOIN (SELECT v AS k, max(id) AS m FROM s GROUP BY v) USING (k)",
 }
 
 

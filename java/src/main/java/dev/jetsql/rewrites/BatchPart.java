@@ -1,6 +1,8 @@
 package dev.jetsql.rewrites;
 
 import dev.jetsql.common.PartialFunctions;
+import java.util.List;
+import java.util.function.UnaryOperator;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.CurrentBatchTimestamp;
 import org.apache.spark.sql.catalyst.expressions.CurrentDate;
@@ -16,17 +18,34 @@ import scala.Option;
 public final class BatchPart {
   private final LogicalPlan body;
   private final LogicalPlan stream;
+  private final List<Place> places;
   private final String meaning;
 
   /**
+   * A node of the body that has rows of the stream.
+   *
+   * @param rows returns the node's rows with its columns, from the rows of the stream
+   */
+  record Place(LogicalPlan node, UnaryOperator<LogicalPlan> rows) {}
+
+  /**
    * @param body the whole body
-   * @param stream the node of the body that runs as a stream
+   * @param stream the plan that runs as a stream
+   * @param places the nodes of the body that have its rows
    * @param meaning what runs in the batch, in words
    */
-  BatchPart(LogicalPlan body, LogicalPlan stream, String meaning) {
+  BatchPart(LogicalPlan body, LogicalPlan stream, List<Place> places, String meaning) {
     this.body = body;
     this.stream = stream;
+    this.places = places;
     this.meaning = meaning;
+  }
+
+  /**
+   * @param stream the node of the body that runs as a stream
+   */
+  BatchPart(LogicalPlan body, LogicalPlan stream, String meaning) {
+    this(body, stream, List.of(new Place(stream, rows -> rows)), meaning);
   }
 
   public LogicalPlan body() {
@@ -39,6 +58,14 @@ public final class BatchPart {
 
   public String meaning() {
     return meaning;
+  }
+
+  /**
+   * Returns whether the rows of a batch are read more than once. They must be stored before: two
+   * reads of the rows would run the stateful operators of the stream at the same time.
+   */
+  public boolean isReadOften() {
+    return places.size() > 1;
   }
 
   /**
@@ -71,11 +98,15 @@ public final class BatchPart {
   /** Returns the body's result for a batch. rows: the batch's rows of the stream */
   public Dataset<Row> apply(Dataset<Row> rows) {
     var given = rows.queryExecution().analyzed();
-    var streamed = Plans.withColumns(given, stream.output());
     var plan =
         body.transformDown(
             PartialFunctions.<LogicalPlan, LogicalPlan>of(
-                node -> node == stream, node -> streamed));
+                node -> place(node) != null,
+                node -> place(node).rows().apply(Plans.withColumns(given, stream.output()))));
     return Dataset.ofRows(rows.sparkSession(), plan);
+  }
+
+  private Place place(LogicalPlan node) {
+    return places.stream().filter(each -> each.node() == node).findFirst().orElse(null);
   }
 }

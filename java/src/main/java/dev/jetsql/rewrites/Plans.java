@@ -132,7 +132,7 @@ public final class Plans {
   }
 
   /** Returns a copy of a plan in which the columns of all nodes have new ids. */
-  private static LogicalPlan withNewIds(LogicalPlan plan) {
+  static LogicalPlan withNewIds(LogicalPlan plan) {
     var ids = new HashMap<ExprId, ExprId>();
     return plan.transformAllExpressions(
         PartialFunctions.<Expression, Expression>of(

@@ -104,7 +104,7 @@ public record RewrittenQuery(
     var whole = new RewrittenQuery(plan, null, rules, new StreamingCheck(session, plan));
     if (!mode.equals(OutputMode.Complete()) || whole.check.logicalReason(mode) == null)
       return whole;
-    var batchPart = FirstAggregate.split(plan);
+    var batchPart = FirstAggregates.split(plan);
     return batchPart == null ? whole : of(session, batchPart, rules);
   }
 }

@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata;
@@ -50,7 +51,7 @@ public final class StreamingCheck {
   /** Returns the reason of the check of the analyzed plan alone. */
   public String logicalReason(OutputMode mode) {
     var reason = sparkReason(query, mode);
-    return reason != null && isCompleteAboveJoins(mode) ? null : reason;
+    return reason != null && runsUnchecked(mode) ? null : reason;
   }
 
   /** Returns a phrase for each operator whose state grows for ever in a possible output mode. */
@@ -66,10 +67,11 @@ public final class StreamingCheck {
 
   /**
    * Returns whether Spark's check of the analyzed plan has to be off for the query: it refuses
-   * joins below the aggregate of complete mode, which Spark's operators run correctly.
+   * joins below the aggregate of complete mode, and aggregates side by side, which Spark's
+   * operators run correctly.
    */
   public boolean mustBypass(OutputMode mode) {
-    return sparkReason(query, mode) != null && isCompleteAboveJoins(mode);
+    return sparkReason(query, mode) != null && runsUnchecked(mode);
   }
 
   /** Returns why Spark's own check of the analyzed plan refuses a query, or null if it does not. */
@@ -85,27 +87,34 @@ public final class StreamingCheck {
 
   /**
    * Returns whether the query is one aggregate in complete mode over joins that Spark runs in
-   * append mode. Other operators of streams above the aggregate would get its whole result with
-   * each batch.
+   * append mode, or a union of aggregates. Other operators of streams above an aggregate would get
+   * its whole result with each batch.
    */
-  private boolean isCompleteAboveJoins(OutputMode mode) {
+  private boolean runsUnchecked(OutputMode mode) {
     if (!mode.equals(OutputMode.Complete())) return false;
-    var aggregate = onlyAggregate();
-    if (aggregate == null || !aggregate.child().exists(StreamingCheck::joinsStreams)) return false;
-    if (sparkReason(aggregate.child(), OutputMode.Append()) != null) return false;
+    if (query instanceof Union)
+      return Plans.list(query.children()).stream().allMatch(StreamingCheck::isAggregate);
+    return query.exists(StreamingCheck::joinsStreams) && isAggregate(query);
+  }
+
+  /** Returns whether a plan is one aggregate over rows that Spark streams in append mode. */
+  private static boolean isAggregate(LogicalPlan plan) {
+    var aggregate = onlyAggregate(plan);
+    if (aggregate == null || sparkReason(aggregate.child(), OutputMode.Append()) != null)
+      return false;
     var rows = new LocalRelation(aggregate.child().output(), Sequences.of(), true, Option.empty());
     var above =
-        query.transformDown(
+        plan.transformDown(
             PartialFunctions.<LogicalPlan, LogicalPlan>of(
                 node -> node == aggregate, node -> aggregate.withNewChildren(Sequences.of(rows))));
-    return sparkReason(above, mode) == null;
+    return sparkReason(above, OutputMode.Complete()) == null;
   }
 
   /**
    * Returns the only aggregate of a stream, if nothing below it aggregates and all is on its path.
    */
-  private Aggregate onlyAggregate() {
-    var node = query;
+  private static Aggregate onlyAggregate(LogicalPlan plan) {
+    var node = plan;
     while (!(node instanceof Aggregate)) {
       if (node.children().size() != 1) return null;
       node = node.children().head();

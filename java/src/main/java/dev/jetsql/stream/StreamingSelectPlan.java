@@ -81,7 +81,9 @@ record StreamingSelectPlan(RewrittenQuery query, OutputMode mode, long limit) {
 
   /** Returns the rows of a batch for the reader. rows: those of the plan */
   Dataset<Row> rows(Dataset<Row> rows) {
-    return query.batchPart() == null ? rows : query.batchPart().apply(rows);
+    var part = query.batchPart();
+    if (part == null) return rows;
+    return part.apply(part.isReadOften() ? rows.localCheckpoint() : rows);
   }
 
   /** Returns whether Spark's check of the plan has to be off. */
