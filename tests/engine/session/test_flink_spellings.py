@@ -194,6 +194,7 @@ def test_stream_before_the_function_reads_its_table_as_a_stream(bids: Sql) -> No
     assert "Write STREAM into the query" in error.message
 
 
+@pytest.mark.slow
 def test_clauses_of_a_stream_apply_to_its_rows(bids: Sql) -> None:
     bids("CREATE TABLE closed (start TIMESTAMP, n BIGINT) USING parquet")
     closed = rows_of_job(
@@ -205,6 +206,7 @@ def test_clauses_of_a_stream_apply_to_its_rows(bids: Sql) -> None:
     assert [n for _, n in closed] == [2, 1]
 
 
+@pytest.mark.slow
 def test_a_job_joins_a_table_by_processing_time(bids: Sql) -> None:
     bids("CREATE TABLE named (k STRING, name STRING) USING parquet")
     named = rows_of_job(

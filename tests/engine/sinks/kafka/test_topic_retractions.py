@@ -77,7 +77,7 @@ def test_changes_are_sent_and_rows_that_leave_the_result_are_deleted(totals: Tot
     assert totals.changes_after(("e", 30)) == {"c": None, "e": 30}
 
 
-@pytest.mark.parametrize("guarantee", ["atLeastOnce", "none"])
+@pytest.mark.parametrize("guarantee", [pytest.param("atLeastOnce", marks=pytest.mark.slow), "none"])
 def test_weaker_guarantees_delete_as_well(totals: Totals, guarantee: str) -> None:
     options = COMPLETE.replace(")", f", 'processingGuarantee' = '{guarantee}')")
     totals.sql("INSERT INTO visits VALUES ('a', 20)")
@@ -89,6 +89,7 @@ def test_weaker_guarantees_delete_as_well(totals: Totals, guarantee: str) -> Non
     assert totals.result() == {"b": 20}
 
 
+@pytest.mark.slow
 def test_the_part_above_the_first_aggregate_may_lose_rows(totals: Totals) -> None:
     sums = "SELECT page, sum(n) AS n FROM STREAM visits GROUP BY page"
     top = f"SELECT page, n, rank() OVER (ORDER BY n DESC) AS r FROM ({sums})"
@@ -112,6 +113,7 @@ def test_debezium_deletions_have_the_row_before(kafka: Kafka, sql: Sql, totals: 
     assert payloads[1]["before"] == {"page": "a", "n": 20}
 
 
+@pytest.mark.slow
 def test_a_key_with_several_rows_fails_the_job(totals: Totals) -> None:
     totals.sql("INSERT INTO visits VALUES ('a', 1), ('a', 2)")
     error = totals.sql.error(
