@@ -95,6 +95,7 @@ def test_whole_results_may_be_sorted(stream: Sql) -> None:
             "SELECT x.third, max(y.id) FROM thirds x JOIN thirds y ON x.id = y.id GROUP BY x.third LIMIT 3",
             [(0, 6), (1, 7), (2, 8)],
         ),
+        ("WITH c AS (SELECT third, count(*) FROM thirds GROUP BY 1) SELECT 1 FROM c JOIN c LIMIT 9", [(1,)] * 9),
         (
             "SELECT s.id, x.n FROM thirds s, LATERAL (SELECT count(*) AS n FROM numbers WHERE id < s.id) x LIMIT 9",
             [(n, n) for n in range(9)],
@@ -134,7 +135,10 @@ def test_without_a_limit_it_is_refused_with_the_ways_out(stream: Sql) -> None:
         ("SELECT id FROM STREAM numbers ORDER BY id LIMIT 9", "Sorting"),
         ("SELECT id FROM STREAM numbers LIMIT 9 OFFSET 1", "Offset"),
         ("SELECT nothing FROM STREAM numbers LIMIT 9", "`nothing`"),
-        ("WITH c AS (SELECT third, count(*) FROM thirds GROUP BY 1) SELECT 1 FROM c JOIN c LIMIT 9", "Complete output"),
+        (
+            "SELECT id FROM thirds JOIN (SELECT third, count(*) FROM thirds GROUP BY 1) USING (third) LIMIT 9",
+            "Complete output",
+        ),
     ],
 )
 def test_what_spark_says_is_the_answer(stream: Sql, text: str, words: str) -> None:
