@@ -20,7 +20,7 @@ from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.types import MapType, StructType, VariantType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
 from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows, encode_rows
 from jetsql.failpoints import failpoint
@@ -65,31 +65,28 @@ class ResultChanges:
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         named = rows.toDF(*self._column_names())
-        previous, stored = self._previous(batch), self._store(named, batch)
-        before = named.limit(0) if previous is None else self._read(previous, named)
-        changes = compare(before, self._read(stored, named), self._sink.key_columns)
+        current, kept = self._result(batch), self._stored()
+        previous = max((result for result in kept if result < current), default=None)
+        self._store(named, current)
+        now = self._read(current, named)
+        before = now.limit(0) if previous is None else self._read(previous, named)
+        changes = compare(before, now, self._sink.key_columns)
         failpoint("result-stored", self._context.job.name)
         written = self._writer.write(encode_rows(changes, self._writer), batch)
-        for result in self._stored():
-            if result not in (previous, stored):
+        for result in kept:
+            if result not in (previous, current):
                 self._files.delete(self._path(result))
         return written
 
     def _column_names(self) -> Sequence[str]:
         return self._context.catalog.require_sink_table(self._sink).columns
 
-    def _store(self, rows: DataFrame, batch: int) -> _Result:
-        """Store the result of a batch unless an earlier attempt has stored it."""
-        stored = self._result(batch)
-        if self._files.exists(f"{self._path(stored)}/_SUCCESS"):
+    def _store(self, rows: DataFrame, result: _Result) -> None:
+        """Store the rows of a result unless an earlier attempt has stored it."""
+        if self._files.exists(f"{self._path(result)}/_SUCCESS"):
             consume_rows(rows)
         else:
-            rows.write.mode("overwrite").parquet(self._path(stored))
-        return stored
-
-    def _previous(self, batch: int) -> _Result | None:
-        """Return the newest result that the topic has before a batch, or None for the first batch."""
-        return max((result for result in self._stored() if result < self._result(batch)), default=None)
+            rows.write.mode("overwrite").parquet(self._path(result))
 
     def _stored(self) -> list[_Result]:
         """Return the results that were stored whole."""
@@ -143,15 +140,12 @@ def _fields(rows: DataFrame) -> list[str]:
 
 def _comparable(row: str, schema: StructType) -> Column:
     """Return a row in a form that Spark can compare: maps and variants have no equality."""
-    texts = any(_has_no_equality(field.dataType) for field in schema)
-    return sf.to_json(row) if texts else sf.col(row)
+    return sf.to_json(row) if _has_no_equality(schema) else sf.col(row)
 
 
-def _has_no_equality(kind: object) -> bool:
-    parts = [kind]
-    for part in parts:
-        if isinstance(part, MapType | VariantType):
-            return True
-        parts += [field.dataType for field in part] if isinstance(part, StructType) else []
-        parts += [part.elementType] if hasattr(part, "elementType") else []
-    return False
+def _has_no_equality(kind: DataType) -> bool:
+    if isinstance(kind, StructType):
+        return any(_has_no_equality(field.dataType) for field in kind)
+    if isinstance(kind, ArrayType):
+        return _has_no_equality(kind.elementType)
+    return isinstance(kind, MapType | VariantType)
