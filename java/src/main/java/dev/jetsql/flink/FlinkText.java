@@ -1,7 +1,5 @@
 package dev.jetsql.flink;
 
-import java.util.ArrayDeque;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -142,11 +140,11 @@ public final class FlinkText {
 
   /** Returns the index of the parenthesis that closes the one at `open`; the end if none does. */
   private int closing(int open) {
-    var depth = new ArrayDeque<Integer>();
+    var depth = 0;
     for (var at = open; at < tokens.size(); at++) {
-      if (is(at, SqlBaseLexer.LEFT_PAREN)) depth.push(at);
-      else if (is(at, SqlBaseLexer.RIGHT_PAREN)) depth.pop();
-      if (depth.isEmpty()) return at;
+      if (is(at, SqlBaseLexer.LEFT_PAREN)) depth++;
+      else if (is(at, SqlBaseLexer.RIGHT_PAREN)) depth--;
+      if (depth == 0) return at;
     }
     return tokens.size();
   }
@@ -163,7 +161,7 @@ public final class FlinkText {
     var start = tokens.get(at - 1).getStartIndex();
     if (is(first + 1, SqlBaseLexer.LEFT_PAREN)) {
       if (ProcessingTime.isName(word(first)) && is(first + 2, SqlBaseLexer.RIGHT_PAREN))
-        Arrays.fill(characters, start, tokens.get(first + 2).getStopIndex() + 1, ' ');
+        blank(start, tokens.get(first + 2).getStopIndex());
       return;
     }
     var last = lastOfName(first);
@@ -184,15 +182,35 @@ public final class FlinkText {
     return new String(characters, start, stop - start + 1);
   }
 
-  /** Writes a text that is not longer than the range over the range. */
+  /**
+   * Writes a text over a range that has room for it and for the line breaks of the range. Line
+   * breaks where the text is written go after the text, so that the lines that follow keep their
+   * numbers.
+   */
   private void write(int start, int stop, String text) {
-    Arrays.fill(characters, start, stop + 1, ' ');
-    var written = text.codePoints().toArray();
-    System.arraycopy(written, 0, characters, start, written.length);
+    blank(start, stop);
+    var at = start;
+    var lineBreaks = 0;
+    for (var character : text.codePoints().toArray()) {
+      if (characters[at] == '\n') lineBreaks++;
+      characters[at++] = character;
+    }
+    for (; lineBreaks > 0; at++) {
+      if (characters[at] == '\n') continue;
+      characters[at] = '\n';
+      lineBreaks--;
+    }
   }
 
   private void blank(Token token) {
-    Arrays.fill(characters, token.getStartIndex(), token.getStopIndex() + 1, ' ');
+    blank(token.getStartIndex(), token.getStopIndex());
+  }
+
+  /** Replaces a range with blanks. Its line breaks stay. */
+  private void blank(int start, int stop) {
+    for (var index = start; index <= stop; index++) {
+      if (characters[index] != '\n') characters[index] = ' ';
+    }
   }
 
   private boolean isName(int at) {

@@ -36,12 +36,14 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * column has, and removes the filter.
  */
 public final class SystemTime {
-  private static final String OPTION = "system_time";
+  private static final String OPTION = "as_of";
   private static final String CLAUSE = "WITH(" + OPTION;
 
   private SystemTime() {}
 
-  /** Returns the option with the name of a column, not longer than Flink's clause. */
+  /**
+   * Returns the option, not longer than Flink's clause without the white space before the column.
+   */
   static String option(String column) {
     return CLAUSE + "='" + column + "')";
   }

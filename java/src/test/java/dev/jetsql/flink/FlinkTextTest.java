@@ -21,10 +21,10 @@ class FlinkTextTest {
             + " BY(k),DESCRIPTOR(t))",
         "SESSION(TABLE(b) PARTITION BY k, l.m, DESCRIPTOR(t))|SESSION(TABLE(b) PARTITION BY(k,"
             + " l.m),DESCRIPTOR(t))",
-        "JOIN d FOR SYSTEM_TIME AS OF b.p AS d|JOIN d WITH(system_time='b.p')   AS d",
-        "JOIN d FOR SYSTEM_TIME AS OF p ON|JOIN d WITH(system_time='p')   ON",
+        "JOIN d FOR SYSTEM_TIME AS OF b.p AS d|JOIN d WITH(as_of='b.p')         AS d",
+        "JOIN d FOR SYSTEM_TIME AS OF p ON|JOIN d WITH(as_of='p')         ON",
         "d FOR SYSTEM_TIME AS OF PROCTIME() ON|d                                  ON",
-        "é💡 d FOR SYSTEM_TIME AS OF `p q` ON|é💡 d WITH(system_time='`p q`')   ON",
+        "é💡 d FOR SYSTEM_TIME AS OF `p q` ON|é💡 d WITH(as_of='`p q`')         ON",
       })
   void replacesAClauseWithATextOfTheSameLength(String text, String sparkText) {
     assertEquals(sparkText, FlinkText.toSpark(text));
@@ -36,6 +36,22 @@ class FlinkTextTest {
     assertEquals(
         "TUMBLE(TABLE(b)\n, DESCRIPTOR(t))",
         FlinkText.toSpark("TUMBLE(TABLE b,\n  DESCRIPTOR(t))"));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      ignoreLeadingAndTrailingWhitespace = false,
+      value = {
+        "d FOR/SYSTEM_TIME/AS/OF/p ON|d WITH(as_of='p')// /  /  ON",
+        "d FOR SYSTEM_TIME/  AS OF p/ ON|d WITH(as_of='p')/         / ON",
+        "d/FOR SYSTEM_TIME AS OF/  p ON|d/WITH(as_of='p')      /    ON",
+        "d FOR SYSTEM_TIME -- a/ AS OF p ON|d WITH(as_of='p')     /         ON",
+        "d FOR SYSTEM_TIME AS/ OF PROCTIME(/) ON|d                   /             /  ON",
+      })
+  void keepsLinesOfReplacedClauses(String text, String sparkText) {
+    assertEquals(sparkText.replace('/', '\n'), FlinkText.toSpark(text.replace('/', '\n')));
+    assertEquals(text.length(), sparkText.length());
   }
 
   @ParameterizedTest
