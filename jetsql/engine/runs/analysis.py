@@ -235,6 +235,7 @@ def _analysis(
         functions=tuple(UsedFunction(*each) for each in sorted(facts.get("functions", {}).items())),
         unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),
         late_rows_refusal=facts.get("late_rows") or "",
+        idle_timeout_refusal=facts.get("idle_sources") or "",
         keeps_history=body.changes is not None and body.changes.keeps_history,
         tables_read_once=() if facts["streaming"] else _streamable_tables(facts),
     )

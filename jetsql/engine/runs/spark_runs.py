@@ -136,6 +136,7 @@ class StreamingRun:
         self._listener: Any = None
         self._lag_tracker = LagTracker()
         self._has_progress = True
+        self._watches_sources = False
 
     def start(self) -> None:
         context = self._context
@@ -270,6 +271,7 @@ class StreamingRun:
         try:
             self._context.lease.check()
             self._check_files(batch)
+            self._watch_sources()
             with self._context.batch_rows(rows) as complete:
                 self._written[batch] = writer.write(complete, batch)
             failpoint("sink-written", self._context.job.name)
@@ -297,6 +299,14 @@ class StreamingRun:
                 hint=GONE_HINT,
                 where=missing[0],
             )
+
+    def _watch_sources(self) -> None:
+        """Make Spark leave idle sources out of the watermark, once, when the options of the job say so."""
+        millis = self._context.job.plan.idle_timeout_millis
+        if millis is None or self._watches_sources or self._query is None:
+            return
+        java(self._context.session).stream.IdleSources.watch(self._query._jsq, millis)
+        self._watches_sources = True
 
     class Java:
         implements = ("java.util.function.BiConsumer",)

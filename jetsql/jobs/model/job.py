@@ -182,6 +182,8 @@ class Analysis:
     more_sinks: tuple[Sink, ...] = ()  # the sinks after the first, of a body with several INSERTs
     late_rows_refusal: str = field(default="an earlier version of JetSQL has created it", compare=False)
     """The reason why the query's late rows cannot be kept, a clause; empty if they can."""
+    idle_timeout_refusal: str = field(default="an earlier version of JetSQL has created it", compare=False)
+    """The reason why no idle source can hold back the query's watermark, a clause; empty if one can."""
     lookups: tuple[str, ...] = field(default=(), compare=False)
     """The joins that read the rows of a JDBC table by the keys of each batch, as phrases."""
 
@@ -247,6 +249,7 @@ class Plan:
     deletes: bool = False  # the last column of each row says whether the row deletes its key
     more_upserts: tuple[bool, ...] = ()  # `upsert` for each sink after the first
     late_rows: str = ""  # the qualified name of the table for late rows; empty to drop them
+    idle_timeout_millis: int | None = None  # a source without rows for so long does not hold back the watermark
     retracts: bool = False  # rows that an earlier batch wrote, and that left the result, are deleted
 
     @property

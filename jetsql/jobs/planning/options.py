@@ -67,6 +67,7 @@ class Options:
     trigger: Trigger = Trigger.INTERVAL
     output_mode: OutputMode | None = None
     late_rows: str = "drop"
+    idle_timeout_millis: int | None = None
     spark_confs: Mapping[str, str] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)  # the options that the user set, in canonical spelling
     texts: Mapping[str, OptionText] = field(default_factory=dict)  # the options of this statement with their places
@@ -253,6 +254,14 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         _late_rows,
         (FixedValue("drop", "Drop them; the metric late_rows counts them."),),
         changeable=False,
+    ),
+    OptionSpec(
+        "idleTimeoutMillis",
+        "idle_timeout_millis",
+        "a positive whole number",
+        "none: a source without rows holds back the watermark",
+        "The time in milliseconds after which a source without rows no longer holds back the watermark.",
+        partial(_integer, 1),
     ),
 )
 

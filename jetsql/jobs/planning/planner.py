@@ -12,6 +12,7 @@ from typing import Final
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Analysis, OutputMode, Plan, SinkKind, Trigger
 from jetsql.jobs.planning.guarantee import choose_weakest
+from jetsql.jobs.planning.idle_timeout_rules import check_idle_timeout
 from jetsql.jobs.planning.late_rows_rules import choose_late_rows_table
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import choose_mode
@@ -44,6 +45,7 @@ def make_plan(
     upserts = [_upserts(branch, *each) for branch, each in zip(analysis.branches, written, strict=True)]
     mode = choose_mode(analysis, options, verb, target)
     late_rows = choose_late_rows_table(analysis, options, mode)
+    check_idle_timeout(analysis, options)
     streaming = analysis.streaming
     return Plan(
         analysis=analysis,
@@ -66,6 +68,7 @@ def make_plan(
         deletes=verb is Verb.AUTO_CDC,
         more_upserts=tuple(upserts[1:]),
         late_rows=late_rows,
+        idle_timeout_millis=options.idle_timeout_millis,
         retracts=upserts[0] and mode is OutputMode.COMPLETE,
     )
 

@@ -71,6 +71,8 @@ def decisions(plan: Plan) -> Iterator[str]:
         yield f"State:       {'; '.join(plan.analysis.operator_texts) or 'none'}"
         if plan.late_rows:
             yield f"Late rows:   written to {plan.late_rows}"
+        if plan.idle_timeout_millis is not None:
+            yield f"Idle source: does not hold back the watermark after {plan.idle_timeout_millis} ms without rows"
 
 
 def describe_source(source: Source) -> str:

@@ -15,6 +15,7 @@ import dev.jetsql.rewrites.Branches;
 import dev.jetsql.rewrites.Plans;
 import dev.jetsql.rewrites.RewrittenQuery;
 import dev.jetsql.rewrites.RowsByTime;
+import dev.jetsql.stream.IdleSources;
 import dev.jetsql.stream.LateRows;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -336,6 +337,7 @@ public final class JobBody {
     for (var node : nodes) readDefinitions(node);
     var stateful = facts.putArray("stateful");
     facts.put("late_rows", LateRows.refusal(rewritten.query()));
+    facts.put("idle_sources", IdleSources.refusal(rewritten.query()));
     facts.put("aggregates", false);
     facts.put("watermark", false);
     for (var node : nodes) {
