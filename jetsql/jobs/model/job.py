@@ -206,6 +206,11 @@ class Analysis:
         return tuple(replace(self, sink=sink, more_sinks=(), stateful=False) for sink in self.sinks)
 
     @property
+    def joins_streams(self) -> bool:
+        """Return whether the query joins streams, also by EXISTS or IN."""
+        return any(operator.kind == "Join" for operator in self.operators)
+
+    @property
     def has_state_variables(self) -> bool:
         """Return whether an operator keeps several variables, whose schemas Spark stores by their absolute paths."""
         return any(operator.kind == "TransformWithState" for operator in self.operators)

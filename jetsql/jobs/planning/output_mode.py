@@ -45,6 +45,11 @@ _REWRITES: Final = (
     "SINK INTO a table with 'key.columns' to update its rows."
 )
 
+_BOUNDS: Final = (
+    "Read both sides with FROM STREAM and a WATERMARK, and bound the time in the condition of the join, EXISTS or IN: "
+    "b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR. A WATERMARK column that must be equal is a bound as well."
+)
+
 
 def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Span | None) -> OutputMode | None:
     """Return the output mode; None for a batch job.
@@ -126,7 +131,8 @@ def _check_overwrite(analysis: Analysis, target: Span | None) -> None:
 def _none_possible(analysis: Analysis, candidates: tuple[OutputMode, ...], place: Span | None) -> StatementError:
     reasons = " ".join(f"Not {mode.value}: {_as_sentence(analysis.modes[mode])}" for mode in candidates)
     message = f"No output mode is possible for this query and {analysis.sink.table}. {reasons}"
-    return StatementError("NO_OUTPUT_MODE", message, place=place, hint=_REWRITES)
+    joins = not analysis.has_aggregates and analysis.joins_streams
+    return StatementError("NO_OUTPUT_MODE", message, place=place, hint=_BOUNDS if joins else _REWRITES)
 
 
 def _as_sentence(reason: str | None) -> str:

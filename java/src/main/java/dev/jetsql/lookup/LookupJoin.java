@@ -10,6 +10,9 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
+import org.apache.spark.sql.catalyst.plans.Inner$;
+import org.apache.spark.sql.catalyst.plans.LeftOuter$;
+import org.apache.spark.sql.catalyst.plans.RightOuter$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -54,10 +57,11 @@ record LookupJoin(
 
   /** Returns the lookup that a join can be, or null. */
   static LookupJoin of(Join join) {
-    var type = join.joinType().sql();
     var isLeft = join.left().isStreaming();
     if (isLeft == join.right().isStreaming() || hasHint(join)) return null;
-    if (!type.equals("INNER") && !type.equals(isLeft ? "LEFT OUTER" : "RIGHT OUTER")) return null;
+    var type = join.joinType();
+    var keepsStream = type.equals(isLeft ? LeftOuter$.MODULE$ : RightOuter$.MODULE$);
+    if (!type.equals(Inner$.MODULE$) && !keepsStream) return null;
     var table = isLeft ? join.right() : join.left();
     var relation = relation(table);
     if (relation == null || !options(relation).enabled()) return null;
@@ -72,7 +76,7 @@ record LookupJoin(
   }
 
   boolean isInner() {
-    return join.joinType().sql().equals("INNER");
+    return join.joinType().equals(Inner$.MODULE$);
   }
 
   String tableName() {

@@ -27,6 +27,7 @@ public record RewrittenQuery(
     LogicalPlan query, BatchPart batchPart, List<AppliedRule> rules, StreamingCheck check) {
   private static final List<RewriteRule> RULES =
       List.of(
+          new RewriteRule("anti joins", 1, AntiJoins::apply),
           new RewriteRule("window bounds", 1, WindowBounds::apply),
           new RewriteRule("top rows", 1, TopRows::apply),
           new RewriteRule("distinct rows", 1, DistinctRows::apply),

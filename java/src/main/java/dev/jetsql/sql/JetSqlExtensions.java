@@ -9,6 +9,7 @@ import dev.jetsql.functions.ResolvePythonFunctions;
 import dev.jetsql.kafka.ResolveKafkaReads;
 import dev.jetsql.kafka.ResolveKafkaTableCreation;
 import dev.jetsql.lookup.LookupStrategy;
+import dev.jetsql.rewrites.StreamingSubqueries;
 import dev.jetsql.stream.LeakedJobCleanup;
 import dev.jetsql.stream.ThriftStreamingSelects;
 import org.apache.spark.sql.SparkSessionExtensions;
@@ -33,6 +34,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectHintResolutionRule(
         session -> new ResolvePythonFunctions((SparkSession) session));
     extensions.injectPostHocResolutionRule(session -> new ListPythonFunctions.Replace());
+    extensions.injectPostHocResolutionRule(session -> new StreamingSubqueries());
     extensions.injectCheckRule(session -> new StreamsOutsideJobs());
     extensions.injectPostHocResolutionRule(
         session -> new ResolveKafkaReads((SparkSession) session));

@@ -1,0 +1,167 @@
+package dev.jetsql.rewrites;
+
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.JetSqlException;
+import dev.jetsql.common.PartialFunctions;
+import dev.jetsql.common.Sequences;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
+import org.apache.spark.sql.catalyst.analysis.EliminateView$;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Exists;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.InSubquery;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
+import org.apache.spark.sql.catalyst.optimizer.PullupCorrelatedPredicates$;
+import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
+import org.apache.spark.sql.catalyst.optimizer.RewritePredicateSubquery$;
+import org.apache.spark.sql.catalyst.optimizer.RewriteWithExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
+import scala.Option;
+
+/**
+ * Replaces EXISTS, NOT EXISTS and IN over streams by joins, with the rules of Spark's optimizer.
+ *
+ * <p>Spark's analyzer refuses every subquery over a stream, although its optimizer makes these
+ * joins, which Spark can stream.
+ */
+public final class StreamingSubqueries extends Rule<LogicalPlan> {
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    if (!plan.containsPattern(TreePattern.PLAN_EXPRESSION())) return plan;
+    if (!plan.exists(StreamingSubqueries::hasStreamingSubquery) || !hasAllDefinitions(plan))
+      return plan;
+    return new InlineCTE(true, false, false)
+        .apply(plan)
+        .resolveOperatorsUp(
+            PartialFunctions.of(
+                StreamingSubqueries::hasStreamingSubquery, StreamingSubqueries::rewrite));
+  }
+
+  private static boolean hasStreamingSubquery(LogicalPlan node) {
+    return node.resolved()
+        && Plans.list(node.expressions()).stream()
+            .anyMatch(each -> streamingSubquery(each) != null);
+  }
+
+  /**
+   * Returns whether each WITH that a plan reads is in the plan. Spark also resolves a subquery by
+   * itself; such a part waits until the whole query is resolved.
+   */
+  private static boolean hasAllDefinitions(LogicalPlan plan) {
+    var defined = new HashSet<Long>();
+    var read = new HashSet<Long>();
+    for (var node : Plans.list(plan.collectWithSubqueries(PartialFunctions.everything()))) {
+      if (node instanceof CTERelationDef definition) defined.add(definition.id());
+      if (node instanceof CTERelationRef reference) read.add(reference.cteId());
+    }
+    return defined.containsAll(read);
+  }
+
+  /** Returns the first subquery of an expression that reads a stream, or null. */
+  private static SubqueryExpression streamingSubquery(Expression expression) {
+    var found =
+        expression.find(
+            node -> node instanceof SubqueryExpression query && query.plan().isStreaming());
+    return found.isDefined() ? (SubqueryExpression) found.get() : null;
+  }
+
+  private static LogicalPlan rewrite(LogicalPlan node) {
+    if (!(node instanceof Filter filter)) {
+      var subquery =
+          Plans.list(node.expressions()).stream()
+              .filter(each -> streamingSubquery(each) != null)
+              .findFirst()
+              .orElseThrow();
+      throw refusal(subquery);
+    }
+    if (!filter.child().isStreaming()) {
+      throw refusal(
+          filter.condition(),
+          "Rows of a table cannot be compared with a stream that goes on. Read them with FROM"
+              + " STREAM as well.");
+    }
+    Expression joins = null;
+    Expression others = null;
+    for (var condition : conjuncts(filter.condition())) {
+      if (streamingSubquery(condition) == null) others = and(others, condition);
+      else if (isJoin(condition)) joins = and(joins, withPlainQuery(condition));
+      else throw refusal(condition);
+    }
+    var rows = others == null ? filter.child() : new Filter(others, filter.child());
+    return joined(rows, joins);
+  }
+
+  /** Returns the rows that fulfil a condition of subqueries. */
+  private static LogicalPlan joined(LogicalPlan rows, Expression subqueries) {
+    // The rules of the optimizer must not see the rest of the query.
+    var stub = new LocalRelation(rows.output(), Sequences.of(), rows.isStreaming(), Option.empty());
+    var join =
+        RewritePredicateSubquery$.MODULE$.apply(
+            PullupCorrelatedPredicates$.MODULE$.apply(new Filter(subqueries, stub)));
+    return join.transformDown(
+        PartialFunctions.<LogicalPlan, LogicalPlan>of(
+            node -> node instanceof LocalRelation && node.fastEquals(stub), node -> rows));
+  }
+
+  private static List<Expression> conjuncts(Expression condition) {
+    if (!(condition instanceof And and)) return List.of(condition);
+    var all = new ArrayList<>(conjuncts(and.left()));
+    all.addAll(conjuncts(and.right()));
+    return all;
+  }
+
+  private static Expression and(Expression first, Expression second) {
+    return first == null ? second : new And(first, second);
+  }
+
+  private static boolean isJoin(Expression condition) {
+    return condition instanceof Exists
+        || condition instanceof InSubquery
+        || (condition instanceof Not not && not.child() instanceof Exists);
+  }
+
+  /** Returns a condition whose subqueries have no nodes that only the analyzer needs. */
+  private static Expression withPlainQuery(Expression condition) {
+    return condition.transform(
+        PartialFunctions.<Expression, Expression>of(
+            SubqueryExpression.class::isInstance,
+            node -> {
+              var subquery = (SubqueryExpression) node;
+              return (Expression) subquery.withNewPlan(plain(subquery.plan()));
+            }));
+  }
+
+  private static LogicalPlan plain(LogicalPlan query) {
+    var unnamed = EliminateView$.MODULE$.apply(EliminateSubqueryAliases$.MODULE$.apply(query));
+    // Spark does not find the columns of the outer query within BETWEEN and the like.
+    return RewriteWithExpression$.MODULE$.apply(ReplaceExpressions$.MODULE$.apply(unnamed));
+  }
+
+  private static RuntimeException refusal(Expression condition) {
+    var isNotIn = condition instanceof Not not && not.child() instanceof InSubquery;
+    return refusal(
+        condition,
+        isNotIn
+            ? "NOT IN over a stream is not supported: a later row with NULL would remove all rows"
+                + " that were already written. Write WHERE NOT EXISTS (SELECT * FROM STREAM ..."
+                + " WHERE ... = ...), with a bound for the time."
+            : "A subquery over a stream is supported as a condition of WHERE, alone or with AND:"
+                + " EXISTS, NOT EXISTS or IN. For other values of a stream, write a join.");
+  }
+
+  private static RuntimeException refusal(Expression condition, String message) {
+    var place = streamingSubquery(condition).origin();
+    return Exceptions.raise(JetSqlException.at(place, "UNSUPPORTED_QUERY", "0A000", message));
+  }
+}
