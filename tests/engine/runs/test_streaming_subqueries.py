@@ -128,3 +128,14 @@ def test_other_subqueries_are_refused_with_the_way_out(streams: Sql) -> None:
         assert advice in f"{error.message} {error.hint}", query
         if error.condition == "JETSQL.UNSUPPORTED_QUERY":
             assert error.line == 1 and 1 < error.column < text.index("payments")
+
+
+def test_a_missing_name_in_a_subquery_is_reported(streams: Sql) -> None:
+    outer = f"SELECT id FROM {ORDERS} AS o WHERE EXISTS"
+    for subquery, name, condition in (
+        ("SELECT * FROM STREAM nope AS p WHERE p.order_id = o.id", "STREAM nope", "TABLE_OR_VIEW_NOT_FOUND"),
+        ("SELECT * FROM STREAM payments AS p WHERE p.missing = o.id", "p.missing", "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
+    ):
+        text = f"CREATE JOB j AS INSERT INTO found {outer} ({subquery})"
+        error = streams.error(text)
+        assert (error.condition, error.column) == (condition, text.index(name) + 1)

@@ -7,6 +7,7 @@ import dev.jetsql.common.Sequences;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
 import org.apache.spark.sql.catalyst.analysis.EliminateView$;
 import org.apache.spark.sql.catalyst.expressions.And;
@@ -27,6 +28,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.classic.SparkSession;
 import scala.Option;
 
 /**
@@ -36,9 +38,16 @@ import scala.Option;
  * joins, which Spark can stream.
  */
 public final class StreamingSubqueries extends Rule<LogicalPlan> {
+  private final SparkSession session;
+
+  public StreamingSubqueries(SparkSession session) {
+    this.session = session;
+  }
+
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
     if (!plan.containsPattern(TreePattern.PLAN_EXPRESSION())) return plan;
+    if (AnalysisContext.get().outerPlan().isEmpty()) checkUnresolved(plan);
     if (!plan.exists(StreamingSubqueries::hasStreamingSubquery) || !hasAllDefinitions(plan))
       return plan;
     return new InlineCTE(true, false, false)
@@ -46,6 +55,20 @@ public final class StreamingSubqueries extends Rule<LogicalPlan> {
         .resolveOperatorsUp(
             PartialFunctions.of(
                 StreamingSubqueries::hasStreamingSubquery, StreamingSubqueries::rewrite));
+  }
+
+  /**
+   * Throws Spark's error for a name in a subquery over a stream that does not exist. Otherwise
+   * Spark would report that the subquery reads a stream.
+   */
+  private void checkUnresolved(LogicalPlan plan) {
+    for (var node : Plans.list(plan.collectWithSubqueries(PartialFunctions.everything()))) {
+      for (var expression : Plans.list(node.expressions())) {
+        var subquery = streamingSubquery(expression);
+        if (subquery == null || subquery.plan().resolved()) continue;
+        session.sessionState().analyzer().checkAnalysis(subquery.plan());
+      }
+    }
   }
 
   private static boolean hasStreamingSubquery(LogicalPlan node) {

@@ -34,7 +34,8 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectHintResolutionRule(
         session -> new ResolvePythonFunctions((SparkSession) session));
     extensions.injectPostHocResolutionRule(session -> new ListPythonFunctions.Replace());
-    extensions.injectPostHocResolutionRule(session -> new StreamingSubqueries());
+    extensions.injectPostHocResolutionRule(
+        session -> new StreamingSubqueries((SparkSession) session));
     extensions.injectCheckRule(session -> new StreamsOutsideJobs());
     extensions.injectPostHocResolutionRule(
         session -> new ResolveKafkaReads((SparkSession) session));
