@@ -33,19 +33,16 @@ from jetsql.engine.session.executors import list_members, watch_members
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.session.job_tables import create_table, is_empty, qualify
 from jetsql.engine.session.kafka_topics import check_topic
-from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter
+from jetsql.engine.sinks import SinkContext, SinkWriter
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
-from jetsql.engine.sinks.branched_sink import BranchedSink, BranchRun, branch_contexts
-from jetsql.engine.sinks.file_tables import PART_NAMES, StagedFiles
-from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
+from jetsql.engine.sinks.branched_sink import BranchRun, branch_contexts
+from jetsql.engine.sinks.file_tables import PART_NAMES
 from jetsql.engine.sinks.kafka.dead_letters import create_dead_letter_tables, with_dead_letters
 from jetsql.engine.sinks.kafka.messages import TopicTable
-from jetsql.engine.sinks.kafka.transactional_topics import KafkaTransactions, check_transactions
+from jetsql.engine.sinks.kafka.transactional_topics import check_transactions
 from jetsql.engine.sinks.late_rows import create_late_rows_table, with_late_rows
 from jetsql.engine.sinks.preflight import check_jdbc_sink
-from jetsql.engine.sinks.result_changes import ResultChanges
-from jetsql.engine.sinks.spark_sinks import KafkaAppend, KafkaStream, PartitionOverwrite, PlainAppend
-from jetsql.engine.sinks.table_snapshots import TableSnapshots
+from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import (
@@ -78,7 +75,7 @@ from jetsql.jobs.model.job import (
 )
 from jetsql.jobs.planning.compatibility import describe_replacements
 from jetsql.jobs.planning.output_mode import MODES, modes_of
-from jetsql.jobs.planning.progress_tracking import is_topic_to_topic, tracks_asynchronously
+from jetsql.jobs.planning.progress_tracking import is_topic_to_topic
 from jetsql.language.statement import Body, CreateFunction, TableIdentifier
 from jetsql.version import VERSION
 
@@ -446,36 +443,6 @@ def _spark(session: UserSession) -> SparkSession:
 def _resolve(body: Body, session: SparkSession, plan: Plan) -> ResolvedBody:
     """Analyze the body of a job with a plan."""
     return resolve_body(body, session, plan.analysis.session, modes_of(body.verb, plan.output_mode))
-
-
-def choose_sink(context: SinkContext, branches: BranchRun | None = None) -> SinkWriter:
-    """Return the sink that provides the guarantee of a job's plan. branches: see `BranchedSink`"""
-    plan = context.job.plan
-    if plan.analysis.more_sinks:
-        return BranchedSink(context, [_choose_branch(each) for each in branch_contexts(context)], branches)
-    if plan.analysis.sink.kind is SinkKind.FILES and plan.overwrite:
-        return PartitionOverwrite(context) if plan.analysis.sink.partition_columns else TableSnapshots(context)
-    if plan.analysis.sink.kind is SinkKind.FILES and plan.guarantee is Guarantee.EXACTLY_ONCE:
-        return StagedFiles(context)
-    if plan.analysis.sink.kind is SinkKind.JDBC:
-        return JdbcTransactions(context) if needs_transactions(plan) else JdbcAppend(context)
-    if plan.analysis.sink.kind is SinkKind.KAFKA:
-        return _choose_topic_sink(context)
-    return PlainAppend(context)
-
-
-def _choose_branch(context: SinkContext) -> BatchWriter:
-    writer = choose_sink(context)
-    assert not isinstance(writer, StreamWriter), "the branches of a job are written in batches"
-    return writer
-
-
-def _choose_topic_sink(context: SinkContext) -> SinkWriter:
-    plan = context.job.plan
-    if plan.trigger is Trigger.REAL_TIME or tracks_asynchronously(plan):
-        return KafkaStream(context)
-    writer = KafkaTransactions(context) if plan.guarantee is Guarantee.EXACTLY_ONCE else KafkaAppend(context)
-    return ResultChanges(context, writer) if plan.retracts else writer
 
 
 def _check_same_query(job: Job, resolved: ResolvedBody, accepts_functions: bool) -> None:

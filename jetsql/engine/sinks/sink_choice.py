@@ -1,0 +1,44 @@
+"""The choice of the sink that provides the guarantee of a job's plan."""
+
+from __future__ import annotations
+
+from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter
+from jetsql.engine.sinks.branched_sink import BranchedSink, BranchRun, branch_contexts
+from jetsql.engine.sinks.file_tables import StagedFiles
+from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
+from jetsql.engine.sinks.kafka.transactional_topics import KafkaTransactions
+from jetsql.engine.sinks.result_changes import ResultChanges
+from jetsql.engine.sinks.spark_sinks import KafkaAppend, KafkaStream, PartitionOverwrite, PlainAppend
+from jetsql.engine.sinks.table_snapshots import TableSnapshots
+from jetsql.jobs.model.job import Guarantee, SinkKind, Trigger
+from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
+
+
+def choose_sink(context: SinkContext, branches: BranchRun | None = None) -> SinkWriter:
+    """Return the sink that provides the guarantee of a job's plan. branches: see `BranchedSink`"""
+    plan = context.job.plan
+    if plan.analysis.more_sinks:
+        return BranchedSink(context, [_choose_branch(each) for each in branch_contexts(context)], branches)
+    if plan.analysis.sink.kind is SinkKind.FILES and plan.overwrite:
+        return PartitionOverwrite(context) if plan.analysis.sink.partition_columns else TableSnapshots(context)
+    if plan.analysis.sink.kind is SinkKind.FILES and plan.guarantee is Guarantee.EXACTLY_ONCE:
+        return StagedFiles(context)
+    if plan.analysis.sink.kind is SinkKind.JDBC:
+        return JdbcTransactions(context) if needs_transactions(plan) else JdbcAppend(context)
+    if plan.analysis.sink.kind is SinkKind.KAFKA:
+        return _choose_topic_sink(context)
+    return PlainAppend(context)
+
+
+def _choose_branch(context: SinkContext) -> BatchWriter:
+    writer = choose_sink(context)
+    assert not isinstance(writer, StreamWriter), "the branches of a job are written in batches"
+    return writer
+
+
+def _choose_topic_sink(context: SinkContext) -> SinkWriter:
+    plan = context.job.plan
+    if plan.trigger is Trigger.REAL_TIME or tracks_asynchronously(plan):
+        return KafkaStream(context)
+    writer = KafkaTransactions(context) if plan.guarantee is Guarantee.EXACTLY_ONCE else KafkaAppend(context)
+    return ResultChanges(context, writer) if plan.retracts else writer
