@@ -10,7 +10,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
+import org.apache.spark.sql.catalyst.analysis.EliminateView$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
@@ -66,6 +69,19 @@ public final class Plans {
 
   static boolean hasWatermark(Seq<Attribute> columns) {
     return list(columns).stream().anyMatch(Plans::hasWatermark);
+  }
+
+  /** Returns the conditions that AND joins in a condition. */
+  static List<Expression> conjuncts(Expression condition) {
+    if (!(condition instanceof And and)) return List.of(condition);
+    var all = new ArrayList<>(conjuncts(and.left()));
+    all.addAll(conjuncts(and.right()));
+    return all;
+  }
+
+  /** Returns a plan without the names of tables and views, which only the analyzer needs. */
+  static LogicalPlan withoutNames(LogicalPlan plan) {
+    return EliminateView$.MODULE$.apply(EliminateSubqueryAliases$.MODULE$.apply(plan));
   }
 
   /** Applies a function to the streaming nodes, first to the children of a node. */

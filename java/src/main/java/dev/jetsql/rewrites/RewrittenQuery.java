@@ -2,8 +2,6 @@ package dev.jetsql.rewrites;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
-import org.apache.spark.sql.catalyst.analysis.EliminateView$;
 import org.apache.spark.sql.catalyst.optimizer.ColumnPruning$;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
@@ -86,8 +84,7 @@ public record RewrittenQuery(
   /** Removes what only the analyzer needs, and columns that nobody reads, which would be state. */
   private static LogicalPlan prepare(LogicalPlan query) {
     var inlined = new InlineCTE(true, false, false).apply(query);
-    var plain = EliminateView$.MODULE$.apply(EliminateSubqueryAliases$.MODULE$.apply(inlined));
-    return ColumnPruning$.MODULE$.apply(Plans.withSeparateReads(plain));
+    return ColumnPruning$.MODULE$.apply(Plans.withSeparateReads(Plans.withoutNames(inlined)));
   }
 
   private static RewrittenQuery rewrite(SparkSession session, LogicalPlan query, OutputMode mode) {

@@ -4,12 +4,8 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
-import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.List;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
-import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
-import org.apache.spark.sql.catalyst.analysis.EliminateView$;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Exists;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -47,7 +43,7 @@ public final class StreamingSubqueries extends Rule<LogicalPlan> {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
     if (!plan.containsPattern(TreePattern.PLAN_EXPRESSION())) return plan;
-    if (AnalysisContext.get().outerPlan().isEmpty()) checkUnresolved(plan);
+    if (!plan.resolved() && AnalysisContext.get().outerPlan().isEmpty()) checkUnresolved(plan);
     if (!plan.exists(StreamingSubqueries::hasStreamingSubquery) || !hasAllDefinitions(plan))
       return plan;
     return new InlineCTE(true, false, false)
@@ -116,7 +112,7 @@ public final class StreamingSubqueries extends Rule<LogicalPlan> {
     }
     Expression joins = null;
     Expression others = null;
-    for (var condition : conjuncts(filter.condition())) {
+    for (var condition : Plans.conjuncts(filter.condition())) {
       if (streamingSubquery(condition) == null) others = and(others, condition);
       else if (isJoin(condition)) joins = and(joins, withPlainQuery(condition));
       else throw refusal(condition);
@@ -135,13 +131,6 @@ public final class StreamingSubqueries extends Rule<LogicalPlan> {
     return join.transformDown(
         PartialFunctions.<LogicalPlan, LogicalPlan>of(
             node -> node instanceof LocalRelation && node.fastEquals(stub), node -> rows));
-  }
-
-  private static List<Expression> conjuncts(Expression condition) {
-    if (!(condition instanceof And and)) return List.of(condition);
-    var all = new ArrayList<>(conjuncts(and.left()));
-    all.addAll(conjuncts(and.right()));
-    return all;
   }
 
   private static Expression and(Expression first, Expression second) {
@@ -166,9 +155,9 @@ public final class StreamingSubqueries extends Rule<LogicalPlan> {
   }
 
   private static LogicalPlan plain(LogicalPlan query) {
-    var unnamed = EliminateView$.MODULE$.apply(EliminateSubqueryAliases$.MODULE$.apply(query));
     // Spark does not find the columns of the outer query within BETWEEN and the like.
-    return RewriteWithExpression$.MODULE$.apply(ReplaceExpressions$.MODULE$.apply(unnamed));
+    return RewriteWithExpression$.MODULE$.apply(
+        ReplaceExpressions$.MODULE$.apply(Plans.withoutNames(query)));
   }
 
   private static RuntimeException refusal(Expression condition) {

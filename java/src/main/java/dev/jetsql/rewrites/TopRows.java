@@ -5,7 +5,6 @@ import dev.jetsql.rewrites.RewriteRule.Uses;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
-import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -51,20 +50,13 @@ final class TopRows {
   }
 
   private static LogicalPlan rewrite(Filter filter, OutputMode mode, Uses uses) {
-    for (var condition : conjuncts(filter.condition())) {
+    for (var condition : Plans.conjuncts(filter.condition())) {
       var bound = RankBound.of(condition);
       if (bound == null) continue;
       var below = replaceWindow(filter.child(), bound, mode, uses);
       if (below != null) return new Filter(filter.condition(), below);
     }
     return filter;
-  }
-
-  private static List<Expression> conjuncts(Expression condition) {
-    if (!(condition instanceof And and)) return List.of(condition);
-    var all = new ArrayList<>(conjuncts(and.left()));
-    all.addAll(conjuncts(and.right()));
-    return all;
   }
 
   /** A condition that holds only for ranks up to a limit. */
