@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -13,6 +11,7 @@ import pytest
 
 from jetsql.errors import StatementError
 from tests.conftest import Sql
+from tests.support.json_files import write_json_files
 
 pytestmark = pytest.mark.spark
 
@@ -38,9 +37,7 @@ class Clicks:
             times = [latest - timedelta(seconds=self._random.randrange(400)) for _ in range(20)]
             rows = [{"id": self.ids + n, "page": "ab"[n % 2], "ts": f"{each}"} for n, each in enumerate(times)]
             self.ids += len(rows)
-            path = self._folder / f"{number:03}.json"
-            path.write_text("\n".join(map(json.dumps, rows)))
-            os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+            write_json_files(self._folder, [rows], number)
 
 
 @pytest.fixture(params=[1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ import pytest
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.errors import StatementError
 from tests.conftest import Sql
+from tests.support.json_files import write_json_files
 
 pytestmark = pytest.mark.spark
 
@@ -47,16 +47,12 @@ def sql(engine: EmbeddedEngine, tmp_path: Path) -> Iterator[Sql]:
 
 def _write_files(folder: Path) -> None:
     """Write rows whose order is not that of their times, within the watermark's delay, and one that closes all."""
-    folder.mkdir()
     rows = [
         {"id": n, "k": n % 3, "v": None if n % 11 == 0 else n * 13 % 9, "ts": f"2026-01-01T00:00:{(n ^ 3) // 2:02}"}
         for n in range(60)
     ]
     last = [{"id": 1000, "k": 0, "v": 1, "ts": "2100-01-01T00:00:00"}]
-    for number, part in enumerate([rows[:25], rows[25:40], rows[40:], last]):
-        path = folder / f"{number}.json"
-        path.write_text("\n".join(map(json.dumps, part)))
-        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    write_json_files(folder, [rows[:25], rows[25:40], rows[40:], last])
 
 
 def _body(query: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -13,6 +11,7 @@ import pytest
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.errors import StatementError
 from tests.conftest import Sql
+from tests.support.json_files import write_json_files
 
 pytestmark = pytest.mark.spark
 
@@ -160,7 +159,6 @@ class Tables:
 
 
 def _write_files(folder: Path) -> None:
-    folder.mkdir()
     rows = [
         {
             "id": n,
@@ -172,10 +170,7 @@ def _write_files(folder: Path) -> None:
         for n in range(120)
     ]
     last = [{"id": 1000, "k": 0, "v": 1, "w": "a", "ts": "2100-01-01T00:00:00"}]
-    for number, part in enumerate([rows[:40], rows[40:70], rows[70:100], rows[100:], last]):
-        path = folder / f"{number}.json"
-        path.write_text("\n".join(map(json.dumps, part)))
-        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    write_json_files(folder, [rows[:40], rows[40:70], rows[70:100], rows[100:], last])
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -13,6 +11,7 @@ from typing import Final
 import pytest
 
 from tests.conftest import Sql
+from tests.support.json_files import write_json_files
 
 pytestmark = pytest.mark.spark
 
@@ -54,11 +53,7 @@ def streams(request: pytest.FixtureRequest, sql: Sql, tmp_path: Path) -> Iterato
 
 
 def write(sql: Sql, folder: Path, columns: str, rows: list[dict[str, object]], last: dict[str, object]) -> None:
-    folder.mkdir()
-    for number, part in enumerate([rows[:20], rows[20:33], rows[33:], [last]]):
-        path = folder / f"{number}.json"
-        path.write_text("\n".join(map(json.dumps, part)))
-        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    write_json_files(folder, [rows[:20], rows[20:33], rows[33:], [last]])
     sql(f"CREATE TABLE {folder.name} ({columns}) USING json LOCATION '{folder}' OPTIONS ('maxFilesPerTrigger' = '1')")
 
 
