@@ -3,8 +3,9 @@
 The actions of one job run in their order (a stop never overtakes its start), those of different jobs in parallel. A
 failed action is reported as an event.
 
-Threads are daemons that are started when needed. `ThreadPoolExecutor` is not used: it accepts no work while the
-interpreter exits, and an engine that was not closed has to stop its runs then.
+Threads are daemons that are started when needed and used again: Spark's catalogue opens a store for each new thread.
+`ThreadPoolExecutor` is not used: it accepts no work while the interpreter exits, and an engine that was not closed has
+to stop its runs then.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ from jetsql.jobs.model.job import Cause, Job, RunId, Version
 T = TypeVar("T")
 Work = Callable[[], None]
 _PARALLEL_STARTS: Final = 8  # a start plans a query; more of them in parallel would only compete for the processor
+_IDLE_SECONDS: Final = 30.0
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -105,7 +107,7 @@ class Workers:
             except BaseException as error:  # raised for the caller that waits for the result
                 result.set_exception(error)
 
-        _in_thread(run)
+        _THREADS.run(run)
         return result
 
     def watch_idle(self, run: RunId) -> None:
@@ -134,7 +136,7 @@ class Workers:
                 chain.extend(work)
                 return
             self._chains[job_id] = deque(work)
-        _in_thread(lambda: self._drain(job_id))
+        _THREADS.run(lambda: self._drain(job_id))
 
     def _drain(self, job_id: str) -> None:
         while True:
@@ -204,7 +206,7 @@ class Workers:
     def _abandon_update(self, job: Job) -> Work:
         cancelled = self._update_cancellations.pop(job.id, None)
         if cancelled is not None:
-            _in_thread(lambda: cancelled.set_result(None))
+            _THREADS.run(lambda: cancelled.set_result(None))
         return lambda: None
 
     def _prepare_update(self, job: Job, cancelled: Future[None]) -> None:
@@ -236,10 +238,41 @@ class Workers:
             _LOG.warning("Idle triggers of run %s cannot be reported: %s", run, self.cause_of(error).message)
 
 
-def _in_thread(work: Work) -> None:
-    """Run the work on a new thread, or on this one when the interpreter exits and starts no more threads."""
-    thread = Thread(target=work, name="jetsql-worker", daemon=True)
-    try:
-        thread.start()
-    except RuntimeError:
+class _Threads:
+    """Daemon threads of all workers of this process, which end after a time without work."""
+
+    def __init__(self) -> None:
+        self._work: deque[Work] = deque()
+        self._idle = 0
+        self._changed = Condition()
+
+    def run(self, work: Work) -> None:
+        """Run the work on an idle thread or a new one, or on this one when the interpreter starts no more threads."""
+        with self._changed:
+            self._work.append(work)
+            if self._idle >= len(self._work):
+                self._changed.notify()
+                return
+        try:
+            Thread(target=self._loop, name="jetsql-worker", daemon=True).start()
+        except RuntimeError:
+            self._run_next(0.0)
+
+    def _loop(self) -> None:
+        while self._run_next(_IDLE_SECONDS):
+            pass
+
+    def _run_next(self, seconds: float) -> bool:
+        """Run the oldest work; return False when none has come within the seconds."""
+        with self._changed:
+            self._idle += 1
+            has_work = self._changed.wait_for(lambda: self._work, seconds)
+            self._idle -= 1
+            if not has_work:
+                return False
+            work = self._work.popleft()
         work()
+        return True
+
+
+_THREADS: Final = _Threads()
