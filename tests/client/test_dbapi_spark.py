@@ -36,6 +36,7 @@ def connection(server: RunningServer) -> Iterator[dbapi.Connection]:
         connection.cursor().execute("DROP SCHEMA dbapi CASCADE")
 
 
+@pytest.mark.slow
 class TestCompliance(dbapi20.DatabaseAPI20Test):
     """The DB-API's public test (PyPI: dbapi-compliance), with the methods that each driver has to override."""
 
@@ -217,6 +218,7 @@ def test_values_go_through_a_table_and_back(connection: dbapi.Connection) -> Non
     assert cursor.rowcount == 3
 
 
+@pytest.mark.slow
 def test_many_rows_at_once(connection: dbapi.Connection) -> None:
     cursor = connection.cursor()
     cursor.execute("CREATE TABLE many (id INT, name STRING) USING parquet")

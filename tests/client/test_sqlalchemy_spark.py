@@ -63,6 +63,7 @@ COLUMNS: list[tuple[str, Any, Any]] = [
 ]
 
 
+@pytest.mark.slow
 def test_values_of_every_type_go_in_and_come_back(database: sa.Engine) -> None:
     table = sa.Table("every", sa.MetaData(), *(sa.Column(name, kind) for name, kind, _ in COLUMNS))
     table.create(database)
@@ -136,6 +137,7 @@ def test_reflection(database: sa.Engine) -> None:
     assert isinstance(columns["v"]["type"], VARIANT)
 
 
+@pytest.mark.slow
 def test_a_reflected_table_makes_the_same_again(database: sa.Engine) -> None:
     with database.connect() as connection:
         connection.exec_driver_sql("CREATE TABLE a (id INT COMMENT 'c', s STRUCT<x: INT>) USING orc COMMENT 'of a'")
@@ -152,7 +154,10 @@ def test_jobs_are_statements_like_others(database: sa.Engine) -> None:
         connection.exec_driver_sql("CREATE TABLE source (id INT) USING json")
         connection.exec_driver_sql("CREATE TABLE copies (id INT) USING parquet")
         connection.exec_driver_sql("INSERT INTO source VALUES (1)")
-        made = connection.exec_driver_sql("CREATE JOB copying AS INSERT INTO copies SELECT * FROM STREAM source").one()
+        made = connection.exec_driver_sql(
+            "CREATE JOB copying OPTIONS ('snapshotIntervalMillis' = '100') AS INSERT INTO copies"
+            " SELECT * FROM STREAM source"
+        ).one()
         assert (made.name, made.status) == ("copying", "RUNNING")
         connection.exec_driver_sql("WAIT FOR JOB copying UNTIL IDLE")
         assert connection.exec_driver_sql("SELECT * FROM copies").all() == [(1,)]
@@ -161,6 +166,7 @@ def test_jobs_are_statements_like_others(database: sa.Engine) -> None:
             connection.exec_driver_sql("SUSPEND JOB nothing")
 
 
+@pytest.mark.slow
 def test_pandas(database: sa.Engine) -> None:
     days = pandas.to_datetime(["2024-01-01", "2024-01-02", None])
     frame = pandas.DataFrame({"id": [1, 2, 3], "name": ["a", None, "c"], "at": days, "price": [0.5, None, 1.5]})

@@ -16,7 +16,7 @@ from jetsql.shell.completion.known_names import Names
 from jetsql.shell.session.engine_connection import EngineConnection
 from tests.support.http_server import TOKEN, run_server
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SET_UP = (
     "CREATE SCHEMA keeper",
@@ -26,7 +26,8 @@ SET_UP = (
     "CREATE TABLE counts (id INT) USING parquet",
     "CREATE VIEW recent AS SELECT * FROM visits",
     "CREATE TEMPORARY VIEW draft AS SELECT 1 AS note",
-    "CREATE JOB keeper_counts AS INSERT INTO counts SELECT id FROM STREAM visits",
+    "CREATE JOB keeper_counts OPTIONS ('snapshotIntervalMillis' = '100') AS"
+    " INSERT INTO counts SELECT id FROM STREAM visits",
     "INSERT INTO visits VALUES (1, 'home', named_struct('town', 'Rome'), DATE '2026-01-01')",
     "WAIT FOR JOB keeper_counts UNTIL IDLE TIMEOUT 60 SECONDS",
     "SUSPEND JOB keeper_counts",

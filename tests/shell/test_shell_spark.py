@@ -28,6 +28,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
     assert stop_engine(tmp_path / "home", 60) is not StopOutcome.STILL_STOPPING
 
 
+@pytest.mark.slow
 def test_a_sitting(tmp_path: Path, home: Path) -> None:
     with open_terminal(environment(tmp_path), program=JETSQL, seconds=SECONDS, columns=150, lines=40) as shell:
         begin(shell)

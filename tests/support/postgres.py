@@ -116,7 +116,7 @@ def _initialize(data: Path, password: Path, account: dict[str, Any]) -> None:
     password.chmod(0o644)
     subprocess.run(
         (
-            *(_program("initdb"), "-D", str(data), "-U", USER, f"--pwfile={password}", "--auth=scram-sha-256"),
+            *(_program("initdb"), "-D", str(data), "-U", USER, f"--pwfile={password}", "--auth=md5"),
             *("--encoding=UTF8", "--locale=C", "--no-sync"),
         ),
         check=True,

@@ -94,6 +94,7 @@ def test_dropped_with_a_snapshot_and_created_again_without_a_gap(sql: Sql, numbe
     sql("DROP SNAPSHOT moved")
 
 
+@pytest.mark.slow
 def test_a_suspended_job_and_what_is_listed(sql: Sql, numbers: Source) -> None:
     job = make(sql, "j", "digits")
     sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")

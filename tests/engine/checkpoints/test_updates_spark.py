@@ -60,6 +60,7 @@ def test_a_new_filter_new_options_and_other_partitions_keep_the_state(sql: Sql, 
     assert read(sql, "j", "SELECT * FROM digits ORDER BY digit") == expected
 
 
+@pytest.mark.slow
 def test_a_stateless_job_goes_on_behind_what_it_has_read(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {copying()}")
     assert ids(sql) == list(range(100))
@@ -150,6 +151,7 @@ def test_a_job_that_hangs_while_it_is_being_replaced_can_be_dropped(
     assert sql("SELECT id FROM plain ORDER BY id") == [(i,) for i in range(100)]
 
 
+@pytest.mark.slow
 def test_a_suspended_job_is_replaced_and_one_that_can_not_be_stays_so(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {copying()}")
     assert ids(sql) == list(range(100))

@@ -207,6 +207,7 @@ def test_a_batch_that_a_function_fails_is_written_by_its_replacement(sql: Sql, n
     assert sql("SELECT sum(id) FROM plain") == sql("SELECT sum(id) * 10 FROM numbers")
 
 
+@pytest.mark.slow
 def test_state_does_not_move_to_another_function(sql: Sql, numbers: Source) -> None:
     sql(TIMES.format("return x % by"))
     job = "JOB d AS INSERT OVERWRITE digits SELECT times(id), count(*), sum(id) FROM STREAM numbers GROUP BY times(id)"

@@ -33,7 +33,7 @@ class Shop:
     def run(self, name: str, select: str, columns: str, verb: str = "INSERT INTO") -> list[tuple[Any, ...]]:
         """Return the rows of a job, sorted."""
         self.sql(f"CREATE TABLE {name} ({columns}) USING parquet")
-        self.sql(f"CREATE JOB {name} AS {verb} {name} {select}")
+        self.sql(f"CREATE JOB {name} OPTIONS ('snapshotIntervalMillis' = '100') AS {verb} {name} {select}")
         self.sql(f"WAIT FOR JOB {name} UNTIL IDLE")
         return self.rows(name)
 

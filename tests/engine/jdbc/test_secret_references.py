@@ -48,7 +48,7 @@ def test_jobs_write_with_it_and_read_with_it(sql: Sql, postgres: Postgres, table
     assert postgres("SELECT id, name FROM kept ORDER BY 1") == [(1, "a"), (2, "b")]
     sql("CREATE TABLE joined (id INT, name STRING) USING parquet")
     body = "INSERT INTO joined SELECT e.id, k.name FROM STREAM events e JOIN kept k ON e.id = k.id"
-    sql(f"CREATE JOB beside_it AS {body}")
+    sql(f"CREATE JOB beside_it OPTIONS ('snapshotIntervalMillis' = '100') AS {body}")
     sql("WAIT FOR JOB beside_it UNTIL IDLE")
     assert sorted(sql("SELECT * FROM joined")) == [(1, "a"), (2, "b")]
 

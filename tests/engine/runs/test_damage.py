@@ -216,6 +216,7 @@ def test_a_folder_that_cant_be_made_is_the_statements_error(source: Sql) -> None
     assert ids(source) == [1]
 
 
+@pytest.mark.slow
 def test_a_checkpoint_that_cant_be_written(source: Sql) -> None:
     folder = copy(source)
     offsets = folder / "spark/offsets"
@@ -266,6 +267,7 @@ def largest_file(sql: Sql) -> Iterator[int]:
         resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
 
 
+@pytest.mark.slow
 def test_a_table_that_has_no_room_for_a_batch(sql: Sql) -> None:
     sql("CREATE TABLE src (id INT) USING parquet")
     sql("CREATE TABLE sink (id INT, text STRING) USING json")
@@ -323,6 +325,7 @@ def test_who_does_not_want_the_file_back_goes_on_without_it(source: Sql) -> None
     assert ids(source) == [1, 3]
 
 
+@pytest.mark.slow
 def test_a_source_file_that_is_cut_off(source: Sql) -> None:
     copy(source)
     whole = add(source, 2)

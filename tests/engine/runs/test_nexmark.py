@@ -12,13 +12,9 @@ from benchmarks.nexmark.workload import Workload
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from tests.conftest import Sql
 
-pytestmark = pytest.mark.spark
-GATE = frozenset(("q4", "q5", "q9", "q11", "q15", "q19"))
-"""The queries that run before each change lands: one of each kind of state and of rewrite."""
-QUERIES = [pytest.param(load(name), marks=() if name in GATE else pytest.mark.slow, id=name) for name in NAMES]
-QUERIES += [
-    pytest.param(load_in_flink_sql(name), marks=pytest.mark.slow, id=f"{name} in Flink SQL") for name in IN_FLINK_SQL
-]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+QUERIES = [pytest.param(load(name), id=name) for name in NAMES]
+QUERIES += [pytest.param(load_in_flink_sql(name), id=f"{name} in Flink SQL") for name in IN_FLINK_SQL]
 
 
 class Started:
@@ -36,7 +32,7 @@ class Started:
                 self.refusals[query.name] = error
 
 
-@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.slow)], ids="seed {}".format)
+@pytest.fixture(scope="module", params=[1, 2], ids="seed {}".format)
 def started(
     request: pytest.FixtureRequest, engine: EmbeddedEngine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Started]:
@@ -65,7 +61,6 @@ def test_a_query_writes_the_rows_of_batch(query: Query, started: Started) -> Non
     assert (difference.missing, difference.extra) == (0, 0), difference
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", IN_FLINK_SQL)
 def test_a_query_of_flink_means_the_same_in_batch(name: str, started: Started) -> None:
     def rows(query: Query) -> list[str]:

@@ -31,7 +31,7 @@ QUERIES: Final = {
     "with": f"WITH p AS (SELECT * FROM {PAYMENTS}) SELECT id FROM {ORDERS} AS o"
     f" WHERE NOT EXISTS (SELECT * FROM p WHERE {MATCH}) AND (id IN (SELECT id FROM range(20)) OR id > 7)",
 }
-SLOW: Final = ("exists", "in", "anti join")
+SLOW: Final = ("exists", "not exists", "in", "anti join", "with")
 
 
 @pytest.fixture(params=[1, pytest.param(2, marks=pytest.mark.slow)])

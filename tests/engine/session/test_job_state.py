@@ -54,6 +54,7 @@ def wait(sql: Sql, job: str = "counts") -> None:
     sql(f"WAIT FOR JOB {job} UNTIL IDLE TIMEOUT 60")
 
 
+@pytest.mark.slow
 def test_the_state_is_that_of_the_newest_batch(sql: Sql, events: Events) -> None:
     sql(f"CREATE JOB counts {FAST} AS {COUNT}")
     wait(sql)

@@ -36,22 +36,23 @@ def test_the_catalogue_knows_them_as_spark_asks(sql: Sql) -> None:
     assert sql.engine.spark.catalog.tableExists("jetsql.jobs")
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "SELECT name FROM jetsql.jobs WHERE id = '{}'",
-        "SELECT jobs.name FROM spark_catalog.jetsql.jobs WHERE jobs.id = '{}'",
-        "SELECT jetsql.jobs.name FROM JETSQL.Jobs WHERE id = '{}' AND array_contains(sources, '{}')",
-        "WITH mine AS (SELECT * FROM jetsql.jobs) SELECT name FROM mine WHERE id = '{}'",
-        "SELECT name FROM IDENTIFIER('jetsql.jobs') WHERE id = '{}'",
-        "SELECT j.name FROM jetsql.jobs j JOIN jetsql.job_history h ON h.job_id = j.id AND h.event = 'submitted'"
-        " WHERE j.id = '{}'",
-        "SELECT (SELECT max(name) FROM jetsql.jobs WHERE id = '{}')",
-        "SELECT job FROM jetsql.job_history WHERE job_id = '{}' AND from_status IS NULL",
-    ],
+READS = (
+    "SELECT name FROM jetsql.jobs WHERE id = '{}'",
+    "SELECT jobs.name FROM spark_catalog.jetsql.jobs WHERE jobs.id = '{}'",
+    "SELECT jetsql.jobs.name FROM JETSQL.Jobs WHERE id = '{}' AND array_contains(sources, '{}')",
+    "WITH mine AS (SELECT * FROM jetsql.jobs) SELECT name FROM mine WHERE id = '{}'",
+    "SELECT name FROM IDENTIFIER('jetsql.jobs') WHERE id = '{}'",
+    "SELECT j.name FROM jetsql.jobs j JOIN jetsql.job_history h ON h.job_id = j.id AND h.event = 'submitted'"
+    " WHERE j.id = '{}'",
+    "SELECT (SELECT max(name) FROM jetsql.jobs WHERE id = '{}')",
+    "SELECT job FROM jetsql.job_history WHERE job_id = '{}' AND from_status IS NULL",
 )
-def test_they_are_read_like_every_table(sql: Sql, job: str, home_schema: str, query: str) -> None:
-    assert sql(query.format(job, f"spark_catalog.{home_schema}.src")) == [("orders",)]
+"""Queries of jobs and their history, with the id of a job and the schema of its source."""
+
+
+def test_they_are_read_like_every_table(sql: Sql, job: str, home_schema: str) -> None:
+    for query in READS:
+        assert sql(query.format(job, f"spark_catalog.{home_schema}.src")) == [("orders",)], query
 
 
 def test_a_plain_name_is_of_the_current_schema_and_weaker_than_a_temporary_view(
@@ -190,6 +191,7 @@ def test_each_batch_is_measured(sql: Sql, job: str) -> None:
     assert sql.value(f"SELECT count(*) {measured}") == 0
 
 
+@pytest.mark.slow
 def test_watermark_and_state_are_measured(sql: Sql) -> None:
     sql("CREATE TABLE events (at TIMESTAMP) USING json")
     sql("CREATE TABLE counts (start TIMESTAMP, n BIGINT) USING parquet")

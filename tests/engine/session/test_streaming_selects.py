@@ -39,7 +39,7 @@ def stream(sql: Sql) -> Iterator[Sql]:
 @pytest.fixture
 def hurried(engine: EmbeddedEngine) -> Iterator[None]:
     """Give a streaming SELECT the time for its first batches only."""
-    streaming_selects.connect(engine.spark, str(engine.home / "streaming-selects"), 3.0)
+    streaming_selects.connect(engine.spark, str(engine.home / "streaming-selects"), 1.0)
     yield
     streaming_selects.connect(engine.spark, str(engine.home / "streaming-selects"), 10.0)
 
@@ -54,21 +54,22 @@ def live(sql: Sql, text: str) -> Live:
     return answer
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SELECT id FROM STREAM numbers LIMIT 4",
-        "FROM STREAM numbers SELECT id LIMIT 2 + 2",
-        "SELECT id FROM thirds LIMIT 4",
-        "WITH these AS (SELECT id FROM STREAM numbers) SELECT * FROM these LIMIT 4",
-        "SELECT id FROM thirds UNION ALL SELECT id FROM STREAM numbers LIMIT 4",
-        "SELECT a.id FROM STREAM numbers a JOIN STREAM numbers b ON a.id = b.id LIMIT 4",
-        "SELECT a.id FROM STREAM numbers a JOIN numbers b ON a.id = b.id LIMIT 4",
-    ],
-)
-def test_a_look_ends_when_its_rows_have_come(stream: Sql, text: str) -> None:
-    found = stream(text)
-    assert len(found) == 4 and {value for (value,) in found} <= set(range(9))
+FOUR_ROWS = [
+    "SELECT id FROM STREAM numbers LIMIT 4",
+    "FROM STREAM numbers SELECT id LIMIT 2 + 2",
+    "SELECT id FROM thirds LIMIT 4",
+    "WITH these AS (SELECT id FROM STREAM numbers) SELECT * FROM these LIMIT 4",
+    "SELECT id FROM thirds UNION ALL SELECT id FROM STREAM numbers LIMIT 4",
+    "SELECT a.id FROM STREAM numbers a JOIN STREAM numbers b ON a.id = b.id LIMIT 4",
+    "SELECT a.id FROM STREAM numbers a JOIN numbers b ON a.id = b.id LIMIT 4",
+]
+"""Queries whose results are four ids of the table."""
+
+
+def test_a_look_ends_when_its_rows_have_come(stream: Sql) -> None:
+    for text in FOUR_ROWS:
+        found = stream(text)
+        assert len(found) == 4 and {value for (value,) in found} <= set(range(9)), text
 
 
 def test_whole_results_may_be_sorted(stream: Sql) -> None:
@@ -79,31 +80,32 @@ def test_whole_results_may_be_sorted(stream: Sql) -> None:
     assert stream("SELECT id, count(*) FROM STREAM numbers GROUP BY id ORDER BY id LIMIT 2") == [(0, 1), (1, 1)]
 
 
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        (
-            "SELECT id, third FROM thirds QUALIFY row_number() OVER (PARTITION BY third ORDER BY id DESC) = 1 LIMIT 3",
-            [(6, 0), (7, 1), (8, 2)],
-        ),
-        ("SELECT count(DISTINCT third) AS n, count(*) FROM thirds LIMIT 1", [(3, 9)]),
-        (
-            "SELECT n, count(*) FROM (SELECT third, count(*) AS n FROM thirds GROUP BY third) GROUP BY n LIMIT 1",
-            [(3, 3)],
-        ),
-        (
-            "SELECT x.third, max(y.id) FROM thirds x JOIN thirds y ON x.id = y.id GROUP BY x.third LIMIT 3",
-            [(0, 6), (1, 7), (2, 8)],
-        ),
-        ("WITH c AS (SELECT third, count(*) FROM thirds GROUP BY 1) SELECT 1 FROM c JOIN c LIMIT 9", [(1,)] * 9),
-        (
-            "SELECT s.id, x.n FROM thirds s, LATERAL (SELECT count(*) AS n FROM numbers WHERE id < s.id) x LIMIT 9",
-            [(n, n) for n in range(9)],
-        ),
-    ],
-)
-def test_queries_that_spark_refuses_are_rewritten_as_in_jobs(stream: Sql, text: str, rows: list[Any]) -> None:
-    assert sorted(stream(text)) == rows
+REWRITTEN: list[tuple[str, list[Any]]] = [
+    (
+        "SELECT id, third FROM thirds QUALIFY row_number() OVER (PARTITION BY third ORDER BY id DESC) = 1 LIMIT 3",
+        [(6, 0), (7, 1), (8, 2)],
+    ),
+    ("SELECT count(DISTINCT third) AS n, count(*) FROM thirds LIMIT 1", [(3, 9)]),
+    (
+        "SELECT n, count(*) FROM (SELECT third, count(*) AS n FROM thirds GROUP BY third) GROUP BY n LIMIT 1",
+        [(3, 3)],
+    ),
+    (
+        "SELECT x.third, max(y.id) FROM thirds x JOIN thirds y ON x.id = y.id GROUP BY x.third LIMIT 3",
+        [(0, 6), (1, 7), (2, 8)],
+    ),
+    ("WITH c AS (SELECT third, count(*) FROM thirds GROUP BY 1) SELECT 1 FROM c JOIN c LIMIT 9", [(1,)] * 9),
+    (
+        "SELECT s.id, x.n FROM thirds s, LATERAL (SELECT count(*) AS n FROM numbers WHERE id < s.id) x LIMIT 9",
+        [(n, n) for n in range(9)],
+    ),
+]
+"""Queries with their rows."""
+
+
+def test_queries_that_spark_refuses_are_rewritten_as_in_jobs(stream: Sql) -> None:
+    for text, rows in REWRITTEN:
+        assert sorted(stream(text)) == rows, text
 
 
 def test_windows_are_seen_before_they_close(stream: Sql) -> None:
@@ -126,23 +128,24 @@ def test_without_a_limit_it_is_refused_with_the_ways_out(stream: Sql) -> None:
     assert stream("SELECT id FROM STREAM numbers LIMIT 0") == []
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("SELECT 1 / (id - 5) FROM STREAM numbers LIMIT 9", "Division by zero"),
-        ("SELECT sum(1 / (id - 5)) FROM STREAM numbers LIMIT 9", "Division by zero"),
-        ("SELECT sum(1 / (id - 5)) FROM STREAM numbers GROUP BY id ORDER BY id LIMIT 9", "Division by zero"),
-        ("SELECT id FROM STREAM numbers ORDER BY id LIMIT 9", "Sorting"),
-        ("SELECT id FROM STREAM numbers LIMIT 9 OFFSET 1", "Offset"),
-        ("SELECT nothing FROM STREAM numbers LIMIT 9", "`nothing`"),
-        (
-            "SELECT id FROM thirds JOIN (SELECT third, count(*) FROM thirds GROUP BY 1) USING (third) LIMIT 9",
-            "Complete output",
-        ),
-    ],
-)
-def test_what_spark_says_is_the_answer(stream: Sql, text: str, words: str) -> None:
-    assert words in stream.error(text).message
+ERRORS = [
+    ("SELECT 1 / (id - 5) FROM STREAM numbers LIMIT 9", "Division by zero"),
+    ("SELECT sum(1 / (id - 5)) FROM STREAM numbers LIMIT 9", "Division by zero"),
+    ("SELECT sum(1 / (id - 5)) FROM STREAM numbers GROUP BY id ORDER BY id LIMIT 9", "Division by zero"),
+    ("SELECT id FROM STREAM numbers ORDER BY id LIMIT 9", "Sorting"),
+    ("SELECT id FROM STREAM numbers LIMIT 9 OFFSET 1", "Offset"),
+    ("SELECT nothing FROM STREAM numbers LIMIT 9", "`nothing`"),
+    (
+        "SELECT id FROM thirds JOIN (SELECT third, count(*) FROM thirds GROUP BY 1) USING (third) LIMIT 9",
+        "Complete output",
+    ),
+]
+"""Queries with words of their errors."""
+
+
+def test_what_spark_says_is_the_answer(stream: Sql) -> None:
+    for text, words in ERRORS:
+        assert words in stream.error(text).message, text
 
 
 def test_rows_are_appended_as_they_come(stream: Sql) -> None:
@@ -233,7 +236,7 @@ def queries(sql: Sql) -> list[str]:
 def test_what_a_killed_engine_left_goes_at_the_next_start(engine: EmbeddedEngine, hurried: None) -> None:
     of_killed = engine.home / "streaming-selects" / "jetsql-select-1" / "offsets"
     os.makedirs(of_killed)
-    streaming_selects.connect(engine.spark, str(engine.home / "streaming-selects"), 3.0)
+    streaming_selects.connect(engine.spark, str(engine.home / "streaming-selects"), 1.0)
     assert left(engine) == []
 
 

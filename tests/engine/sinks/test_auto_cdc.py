@@ -104,6 +104,7 @@ def test_the_table_is_what_the_changes_make_of_it_in_any_order(people: People) -
     assert rows == sorted(expected.values())
 
 
+@pytest.mark.slow
 def test_columns_are_matched_by_name_and_the_others_are_null(people: People) -> None:
     source = "(SELECT town, id AS Id, n FROM STREAM changes WHERE id <> 2)"
     people.sql(
@@ -119,6 +120,7 @@ def test_explain_names_what_is_kept(people: People) -> None:
     assert "State that nothing removes: each group by id." in lines
 
 
+@pytest.mark.slow
 def test_a_change_without_order_or_key_ends_the_job(people: People) -> None:
     people.sql(f"CREATE JOB j {QUICK} AS {CDC}")
     people.change("(1, 'Ann', NULL, 'U', NULL)")

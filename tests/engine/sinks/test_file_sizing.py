@@ -39,6 +39,7 @@ def test_a_small_batch_is_one_file(sql: Sql) -> None:
     assert files(sql, 0) == 1
 
 
+@pytest.mark.slow
 def test_a_small_result_that_replaces_the_table_is_one_file(sql: Sql) -> None:
     tables(sql, 1000, 4)
     sql(
@@ -57,6 +58,7 @@ def test_a_large_batch_has_several_writers(sql: Sql) -> None:
     assert files(sql, 0) > 1
 
 
+@pytest.mark.slow
 def test_what_little_a_query_leaves_of_its_batches_is_one_file_from_the_second_on(sql: Sql) -> None:
     tables(sql, 800_000, 4)
     copy(sql, "SELECT id, '' FROM STREAM numbers WITH ('maxFilesPerTrigger' = '2') WHERE id % 1000 = 0")

@@ -77,6 +77,7 @@ def test_partitions_are_registered_with_odd_values(source: Sql) -> None:
     assert len(source("SHOW PARTITIONS sink")) == 4
 
 
+@pytest.mark.slow
 def test_a_dropped_partition_comes_back_with_new_rows(source: Sql) -> None:
     source("CREATE TABLE sink (id INT, name STRING) USING parquet PARTITIONED BY (name)")
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id, name FROM STREAM src")
@@ -208,6 +209,7 @@ def test_overwrite_replaces_and_readers_never_see_less(source: Sql) -> None:
     assert seen == {2}
 
 
+@pytest.mark.slow
 def test_an_overwritten_table_can_be_dropped_and_made_again(source: Sql) -> None:
     source("CREATE TABLE sink (k INT, n BIGINT) USING parquet")
     source(f"CREATE JOB j {FAST} AS INSERT OVERWRITE sink SELECT id % 2, count(*) FROM STREAM src GROUP BY 1")
@@ -227,6 +229,7 @@ def test_a_batch_overwrite_appears_at_once(source: Sql) -> None:
     assert source("SELECT id FROM sink ORDER BY id") == [(1,), (2,), (3,)]
 
 
+@pytest.mark.slow
 def test_replaced_results_go_after_a_while_however_short_the_runs_are(source: Sql) -> None:
     source("CREATE TABLE sink (n BIGINT) USING parquet")
     original = location(source, "sink")
@@ -245,6 +248,7 @@ def test_replaced_results_go_after_a_while_however_short_the_runs_are(source: Sq
     assert source("SELECT * FROM sink") == [(4,)]
 
 
+@pytest.mark.slow
 def test_a_batch_overwrite_of_one_partition_leaves_the_others(source: Sql) -> None:
     source("CREATE TABLE sink (id INT, part STRING) USING parquet PARTITIONED BY (part)")
     source("INSERT INTO sink VALUES (7, 'old'), (8, 'kept')")
@@ -381,6 +385,7 @@ def test_a_suspended_job_goes_on_where_it_was(source: Sql) -> None:
     assert source("SELECT id FROM sink ORDER BY id") == [(1,), (2,), (3,), (4,)]
 
 
+@pytest.mark.slow
 def test_without_a_guarantee_every_start_is_from_scratch(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source(
@@ -393,6 +398,7 @@ def test_without_a_guarantee_every_start_is_from_scratch(source: Sql) -> None:
     assert source("SELECT id, count(*) FROM sink GROUP BY id ORDER BY id") == [(1, 2), (2, 2), (3, 2)]
 
 
+@pytest.mark.slow
 def test_a_table_emptied_before_its_staged_rows_moved_in_is_told(source: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")

@@ -133,6 +133,7 @@ def test_upserts_follow_an_aggregate(shop: Shop) -> None:
     assert facts["delivery"].endswith("each batch is one transaction, which also stores the batch number")
 
 
+@pytest.mark.slow
 def test_a_statement_creates_the_table_of_the_catalogue(shop: Shop) -> None:
     query = "SELECT coalesce(name, '-') AS name, count(*) AS n FROM STREAM events GROUP BY 1"
     table = f"CREATE TABLE counts {shop.server.options(f'{shop.schema}.counts', key_columns='name')}"
@@ -176,6 +177,7 @@ def test_batch_jobs_appear_as_a_whole_and_leave_nothing_behind(shop: Shop) -> No
     )
 
 
+@pytest.mark.slow
 def test_at_least_once_appends_and_needs_no_tables_of_ours(shop: Shop) -> None:
     shop.table("t", "id int, name uuid")
     options = "OPTIONS ('snapshotIntervalMillis' = '100', 'processingGuarantee' = 'atLeastOnce')"
@@ -184,6 +186,7 @@ def test_at_least_once_appends_and_needs_no_tables_of_ours(shop: Shop) -> None:
     assert shop.ours() == []
 
 
+@pytest.mark.slow
 def test_without_a_guarantee_every_start_writes_its_batches_again(shop: Shop) -> None:
     shop.table("t", "id int PRIMARY KEY, name text", key_columns="id")
     options = "OPTIONS ('snapshotIntervalMillis' = '100', 'processingGuarantee' = 'none')"
@@ -195,6 +198,7 @@ def test_without_a_guarantee_every_start_writes_its_batches_again(shop: Shop) ->
     assert shop.ours() == []
 
 
+@pytest.mark.slow
 def test_available_now_goes_on_where_it_was(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     shop.sql("CREATE JOB j OPTIONS ('trigger' = 'availableNow') AS INSERT INTO t SELECT * FROM STREAM events")
@@ -205,6 +209,7 @@ def test_available_now_goes_on_where_it_was(shop: Shop) -> None:
     assert shop.rows("t") == [(1, "a"), (2, None), (3, "c")]
 
 
+@pytest.mark.slow
 def test_staged_rows_of_a_dead_run_are_swept(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     [row] = shop.sql(f"CREATE JOB j {QUICK} AS INSERT INTO t SELECT * FROM STREAM events")
@@ -254,6 +259,7 @@ def test_rows_that_an_upsert_can_t_place(shop: Shop, query: str, said: str) -> N
     assert shop.sql.status("j") == "FAILED"
 
 
+@pytest.mark.slow
 def test_rows_that_were_staged_twice_are_not_moved(shop: Shop) -> None:
     """As a task does whose success got lost; here the server itself adds a row to each new staging table."""
     shop.table("t", "id int, name text")
@@ -278,6 +284,7 @@ def test_rows_that_were_staged_twice_are_not_moved(shop: Shop) -> None:
     assert shop.rows("t") == []
 
 
+@pytest.mark.slow
 def test_a_batch_that_another_run_has_just_written_is_not_written_again(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     shop.sql("CREATE JOB first AS INSERT INTO t SELECT * FROM events")
@@ -370,6 +377,7 @@ def test_what_can_t_work_is_refused_and_nothing_is_made(shop: Shop) -> None:
     shop.server("DROP OWNED BY bob; DROP ROLE bob")
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_answer_is_given_up_soon(shop: Shop) -> None:
     shop.table("t", "id int, name text", loginTimeout="1")
     shop.server.stop()
@@ -433,6 +441,7 @@ def test_a_job_goes_on_when_its_server_is_back(shop: Shop) -> None:
     assert shop.rows("t") == [(1, "a"), (2, None), (3, "c")]
 
 
+@pytest.mark.slow
 def test_a_session_cut_off_in_the_middle_loses_and_doubles_nothing(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     shop.sql(f"CREATE JOB j {QUICK} AS INSERT INTO t SELECT * FROM STREAM events")
@@ -457,6 +466,7 @@ def cut_off(server: Postgres, blocker: int) -> None:
     raise AssertionError("nobody waited for the lock")
 
 
+@pytest.mark.slow
 def test_drop_does_not_hang_on_a_server_that_is_gone(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     [row] = shop.sql(f"CREATE JOB j {QUICK} AS INSERT INTO t SELECT * FROM STREAM events")

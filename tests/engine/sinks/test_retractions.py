@@ -77,6 +77,7 @@ def test_top_rows_leave_the_table(totals: Totals) -> None:
     assert totals.rows_after(("c", 3)) == [("b", 2), ("c", 3)]
 
 
+@pytest.mark.slow
 def test_the_part_above_the_first_aggregate_may_lose_rows(totals: Totals) -> None:
     counts = "SELECT page, count(*) AS n FROM STREAM visits GROUP BY page"
     totals.sql(

@@ -108,6 +108,7 @@ def test_a_table_that_refuses_a_batch_gets_it_later(orders: Sql, postgres: Postg
     postgres(f"DROP SCHEMA {name} CASCADE")
 
 
+@pytest.mark.slow
 def test_each_row_goes_one_way_also_in_one_table(orders: Sql) -> None:
     """The source is computed once for all branches, and so is the current time."""
     orders("CREATE TABLE twice (id INT, chance DOUBLE, at TIMESTAMP, day DATE) USING parquet")

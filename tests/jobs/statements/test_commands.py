@@ -259,7 +259,9 @@ def test_describe_tells_everything(w: World) -> None:
 
 def test_describe_has_no_newest_batch_before_the_first(w: World) -> None:
     w.engine.quiet = True
-    w.sql(f"CREATE JOB j AS {BODY}")
+    made, job = w.begin(f"CREATE JOB j AS {BODY}")
+    w.engine.idle(job.id)
+    made.result(20)
     assert facts(w.sql("DESCRIBE JOB EXTENDED j"))["newest batch"] is None
 
 

@@ -82,6 +82,7 @@ def entries(folder: Path) -> list[int]:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_a_job_that_is_suspended_has_noted_all_that_it_wrote(kafka: Kafka, sql: Sql, topic: str) -> None:
     [(job_id, *_)] = sql(f"CREATE JOB j OPTIONS ({SELDOM}, {AT_LEAST}) AS {QUERY}")
     assert dict(sql("DESCRIBE JOB j"))["trigger"] == (

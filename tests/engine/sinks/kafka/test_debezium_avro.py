@@ -12,7 +12,7 @@ from tests.conftest import Sql
 from tests.support.kafka import Kafka, Message
 from tests.support.schema_registry import Registry
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 QUICK = "OPTIONS ('snapshotIntervalMillis' = '100')"
 TIME = 1_700_000_000_000

@@ -152,6 +152,7 @@ def typed(kafka: Kafka, topic: str, form: str = "json", columns: str = COLUMNS, 
     return f"{columns} {kafka.options(topic, value_format=form, **more)}"
 
 
+@pytest.mark.slow
 def test_a_job_creates_the_table_of_its_topic(sql: Sql, kafka: Kafka, topic: str) -> None:
     sql("CREATE TABLE orders (id BIGINT, name STRING) USING parquet")
     table = f"CREATE TABLE out {kafka.options(topic, value_format='json', kafka_linger_ms='1')}"
@@ -360,6 +361,7 @@ def test_create_job_asks_the_broker(sql: Sql, kafka: Kafka, topic: str) -> None:
     assert sql("SELECT value FROM vs") == [(b"x",)]
 
 
+@pytest.mark.slow
 def test_topics_that_change_under_a_job(sql: Sql, kafka: Kafka, topic: str) -> None:
     sql(f"CREATE TABLE t {kafka.options(topic, kafka_metadata_max_age_ms='200')}")
     sql("CREATE TABLE vs (value STRING) USING parquet")

@@ -35,6 +35,7 @@ def table(sql: Sql, kafka: Kafka) -> Table:
 # --- statements ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_statements_that_any_table_takes(sql: Sql, kafka: Kafka, table: Table) -> None:
     topic = table("t", "id BIGINT, name STRING", key_columns="id")
     sql("INSERT INTO t VALUES (1, 'a')")
@@ -63,6 +64,7 @@ def test_statements_that_any_table_takes(sql: Sql, kafka: Kafka, table: Table) -
     assert len(kafka.read(topic)) == 1
 
 
+@pytest.mark.slow
 def test_a_table_recreated_from_its_own_statement_means_the_same(sql: Sql, table: Table) -> None:
     """A job's fingerprint names the columns of the table, not the expressions behind them."""
     table("ticks", "name STRING, at TIMESTAMP", watermark="at DELAY OF INTERVAL 1 SECOND")
@@ -301,6 +303,7 @@ def test_texts_of_a_certain_length(sql: Sql, kafka: Kafka, table: Table) -> None
     assert sql("SELECT * FROM t ORDER BY _offset") == [("ab   ", "abc"), ("x", "y")]
 
 
+@pytest.mark.slow
 def test_a_key_is_the_same_in_every_zone(sql: Sql, kafka: Kafka, table: Table) -> None:
     one = table("one", "at TIMESTAMP, n INT", key_columns="at")
     two = table("two", "at TIMESTAMP, d DATE, n INT", key_columns="at,d")
@@ -320,6 +323,7 @@ def test_a_key_is_the_same_in_every_zone(sql: Sql, kafka: Kafka, table: Table) -
     assert {message.value for message in kafka.read(raw)} == {b"2026-01-01T00:00:00.123456Z"}
 
 
+@pytest.mark.slow
 def test_names_of_columns(sql: Sql, kafka: Kafka, table: Table) -> None:
     topic = table("t", "`a b` INT, `ü😀` STRING, Up INT, `a.b` INT, `q``q` INT, __broken INT", key_columns="`a.b`, a b")
     sql("INSERT INTO t VALUES (1, 'x', 2, 3, 4, 5)")

@@ -77,6 +77,7 @@ def test_writes_messages_for_other_programs(sql: Sql, kafka: Kafka, table: Table
     assert "cannot contain -1" in sql.error("INSERT INTO t (small) VALUES (-1)").message
 
 
+@pytest.mark.slow
 def test_the_table_keeps_the_descriptor(sql: Sql, kafka: Kafka, table: Table, file: Path) -> None:
     topic = table("t", "(id BIGINT, text STRING)")
     file.write_bytes(b"other")

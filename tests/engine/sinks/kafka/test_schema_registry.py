@@ -106,6 +106,7 @@ def test_writes_with_a_registered_schema(sql: Sql, kafka: Kafka, registry: Regis
     assert sql("SELECT * FROM wide ORDER BY id") == [(1, at, None), (2, None, "x")]
 
 
+@pytest.mark.slow
 def test_writes_a_pinned_version(sql: Sql, kafka: Kafka, registry: Registry, table: Table) -> None:
     topic = kafka.topic(f"registry.{next(_numbers)}", 1)
     registry.add(f"{topic}-value", record(ID))

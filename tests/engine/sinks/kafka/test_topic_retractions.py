@@ -78,6 +78,7 @@ def test_changes_are_sent_and_rows_that_leave_the_result_are_deleted(totals: Tot
 
 
 @pytest.mark.parametrize("guarantee", [pytest.param("atLeastOnce", marks=pytest.mark.slow), "none"])
+@pytest.mark.slow
 def test_weaker_guarantees_delete_as_well(totals: Totals, guarantee: str) -> None:
     options = COMPLETE.replace(")", f", 'processingGuarantee' = '{guarantee}')")
     totals.sql("INSERT INTO visits VALUES ('a', 20)")

@@ -95,6 +95,7 @@ def test_other_attempts_at_a_part_are_fenced_and_fence(topics: Topics) -> None:
     assert any("another attempt by another task" in str(row) for row in topics.sql("SHOW JOB HISTORY j"))
 
 
+@pytest.mark.slow
 def test_rows_that_are_no_topics_are_spread_by_what_is_in_them(topics: Topics) -> None:
     topics.table("sink")
     topics.sql("CREATE TABLE events (id INT, name STRING) USING json")
@@ -105,6 +106,7 @@ def test_rows_that_are_no_topics_are_spread_by_what_is_in_them(topics: Topics) -
     assert topics.values("sink") == ["1", "2", "3", "b1", "b2", "b3"]
 
 
+@pytest.mark.slow
 def test_a_join_an_aggregate_and_two_reads_of_one_topic_keep_apart(topics: Topics) -> None:
     topics.table("source", 3)
     topics.table("sink", 3)
