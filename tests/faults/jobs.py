@@ -158,6 +158,11 @@ def _remainders(facts: Facts) -> Iterable[Row]:
     return ((digit, len(remainders)) for digit, remainders in found.items())
 
 
+def _matched(facts: Facts) -> Iterable[Row]:
+    """Return each id with the one before it that has the same last digit, or -1."""
+    return ((i, i - 10 if i >= 10 else -1) for i in facts.source.ids())
+
+
 def _check_lives(found: Rows, facts: Facts) -> Loss:
     """The newest life of a job that is dropped and made again has everything, an older one whole files of it."""
     newest = facts.last_lives["renewed"]
@@ -317,6 +322,20 @@ REWRITTEN_KINDS: Final = (
             f" SELECT id % 10 AS digit, count(DISTINCT id % 7) AS n FROM {_SOURCE} GROUP BY 1",
         ),
         exactly(_remainders),
+    ),
+    Kind(
+        "matched",
+        "ASOF JOIN of two streams",
+        "matched",
+        "id, earlier",
+        _job(
+            "matched",
+            "INSERT INTO matched SELECT l.id, coalesce(r.id, -1)"
+            f" FROM {_SOURCE} WATERMARK at DELAY OF INTERVAL 0 SECONDS AS l"
+            f" LEFT ASOF JOIN {_SOURCE} WATERMARK at DELAY OF INTERVAL 0 SECONDS AS r"
+            " MATCH_CONDITION (l.at > r.at) ON l.id % 10 = r.id % 10",
+        ),
+        exactly(_matched),
     ),
 )
 # By chance a row goes into one table or the other, so a repeated batch must not decide again.
@@ -557,6 +576,7 @@ CREATE TABLE IF NOT EXISTS minutes (start TIMESTAMP, n BIGINT, total BIGINT) USI
 CREATE TABLE IF NOT EXISTS digits (digit BIGINT, n BIGINT, total BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS newest_two (digit BIGINT, id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS remainders (digit BIGINT, n BIGINT) USING parquet;
+CREATE TABLE IF NOT EXISTS matched (id BIGINT, earlier BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS joined (digit BIGINT, n BIGINT, total BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS paired (id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS chained (id BIGINT) USING orc;

@@ -24,6 +24,8 @@ PACKAGES = (
     "kafka.registry",
     "kafka.transactions",
     "kafka",
+    "plans",
+    "rewrites.bytime",
     "rewrites",
     "flink",
     "lookup",

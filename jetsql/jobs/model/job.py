@@ -211,6 +211,11 @@ class Analysis:
         return any(operator.kind == "Join" for operator in self.operators)
 
     @property
+    def matches_streams(self) -> bool:
+        """Return whether the query has an ASOF JOIN of streams that is not rewritten."""
+        return any(operator.kind == "AsOfJoin" for operator in self.operators)
+
+    @property
     def has_state_variables(self) -> bool:
         """Return whether an operator keeps several variables, whose schemas Spark stores by their absolute paths."""
         return any(operator.kind == "TransformWithState" for operator in self.operators)

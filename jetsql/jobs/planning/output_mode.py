@@ -50,6 +50,12 @@ _BOUNDS: Final = (
     "b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR. A WATERMARK column that must be equal is a bound as well."
 )
 
+_MATCHES: Final = (
+    "Use INSERT INTO, read both sides with FROM STREAM and a WATERMARK, and compare the columns with the WATERMARK: "
+    "ASOF JOIN ... MATCH_CONDITION (a.ts >= b.ts) ON a.id = b.id. ON takes equal columns, and conditions of the second "
+    "side."
+)
+
 
 def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Span | None) -> OutputMode | None:
     """Return the output mode; None for a batch job.
@@ -131,8 +137,13 @@ def _check_overwrite(analysis: Analysis, target: Span | None) -> None:
 def _none_possible(analysis: Analysis, candidates: tuple[OutputMode, ...], place: Span | None) -> StatementError:
     reasons = " ".join(f"Not {mode.value}: {_as_sentence(analysis.modes[mode])}" for mode in candidates)
     message = f"No output mode is possible for this query and {analysis.sink.table}. {reasons}"
-    joins = not analysis.has_aggregates and analysis.joins_streams
-    return StatementError("NO_OUTPUT_MODE", message, place=place, hint=_BOUNDS if joins else _REWRITES)
+    return StatementError("NO_OUTPUT_MODE", message, place=place, hint=_hint(analysis))
+
+
+def _hint(analysis: Analysis) -> str:
+    if analysis.matches_streams:
+        return _MATCHES
+    return _BOUNDS if analysis.joins_streams and not analysis.has_aggregates else _REWRITES
 
 
 def _as_sentence(reason: str | None) -> str:

@@ -21,6 +21,15 @@ FRAMES: Final = (
     " avg(v) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL 20 SECONDS PRECEDING AND CURRENT ROW) b,"
     " lag(v, 2) OVER (PARTITION BY k ORDER BY ts) c FROM s"
 )
+TOTALS: Final = (
+    "SELECT id, ts, sum(v) OVER w a, avg(v) FILTER (WHERE v > 2) OVER w + max(v) OVER"
+    " (PARTITION BY big ORDER BY ts RANGE BETWEEN INTERVAL 10 SECONDS PRECEDING AND CURRENT ROW) b, rank() OVER w c"
+    " FROM (SELECT *, v > 4 AS big FROM s) WINDOW w AS (PARTITION BY big ORDER BY ts)"
+)
+LISTS: Final = (
+    "SELECT id, ts, size(collect_list(v) OVER w) a, sum(v) OVER w b, dense_rank() OVER w c FROM s"
+    " WINDOW w AS (PARTITION BY k ORDER BY ts)"
+)
 RUNNING: Final = (
     "SELECT id, ts, count(v) OVER (ORDER BY ts, id) a, min(v) OVER (ORDER BY ts, id) b,"
     " row_number() OVER (ORDER BY ts, id) c FROM s"
@@ -61,7 +70,13 @@ def _body(query: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "query", [pytest.param(FRAMES, id="frames"), pytest.param(RUNNING, id="running", marks=pytest.mark.slow)]
+    "query",
+    [
+        pytest.param(FRAMES, id="frames"),
+        pytest.param(TOTALS, id="totals"),
+        pytest.param(LISTS, id="lists", marks=pytest.mark.slow),
+        pytest.param(RUNNING, id="running", marks=pytest.mark.slow),
+    ],
 )
 def test_each_row_leaves_once_with_the_values_of_batch(sql: Sql, query: str) -> None:
     statement = f"JOB frames OPTIONS ('trigger' = 'availableNow') AS {_body(query)}"
@@ -81,18 +96,28 @@ def test_what_needs_later_rows_is_refused(sql: Sql, function: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_state_is_kept_through_restarts_and_new_versions(sql: Sql, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("query", "changes", "part"),
+    [
+        (FRAMES, (("BETWEEN 2", "BETWEEN 5"), ("20 SECONDS", "40 SECONDS")), "passed"),
+        (TOTALS, (("sum(v)", "min(v)"), ("v > 2", "v > 3")), "running"),
+    ],
+    ids=["frames", "totals"],
+)
+def test_the_state_is_kept_through_restarts_and_new_versions(
+    sql: Sql, tmp_path: Path, query: str, changes: tuple[tuple[str, str], ...], part: str
+) -> None:
     options = "OPTIONS ('snapshotIntervalMillis' = '100'{})"
     three = options.format(", 'spark.sql.shuffle.partitions' = '3'")
-    sql(f"CREATE JOB frames {options.format('')} AS {_body(FRAMES)}")
+    sql(f"CREATE JOB frames {options.format('')} AS {_body(query)}")
     sql("WAIT FOR JOB frames UNTIL IDLE")
-    for wider in (FRAMES.replace("BETWEEN 2", "BETWEEN 5"), FRAMES.replace("20 SECONDS", "40 SECONDS")):
-        error = sql.error(f"CREATE OR REPLACE JOB frames {options.format('')} AS {_body(wider)}")
+    for change in changes:
+        error = sql.error(f"CREATE OR REPLACE JOB frames {options.format('')} AS {_body(query.replace(*change))}")
         assert error.condition == "JETSQL.STATE_NOT_COMPATIBLE"
     steps = (
         ("SUSPEND JOB frames", "RESUME JOB frames"),
-        (f"CREATE OR REPLACE JOB frames {three} AS {_body(FRAMES)}",),
-        (f"CREATE OR REPLACE JOB frames {three} AS {_body(FRAMES)} WHERE id >= 0",),
+        (f"CREATE OR REPLACE JOB frames {three} AS {_body(query)}",),
+        (f"CREATE OR REPLACE JOB frames {three} AS {_body(query.replace('FROM s', 'FROM s WHERE id >= 0'))}",),
     )
     for number, step in enumerate(steps, start=1):
         for statement in step:
@@ -105,5 +130,5 @@ def test_the_state_is_kept_through_restarts_and_new_versions(sql: Sql, tmp_path:
     sql("REFRESH TABLE readings")
     assert sql.value("SELECT count(*) FROM written") > 60 + 2 * 40
     assert sql("SELECT id FROM written GROUP BY id HAVING count(*) > 1") == []
-    assert sql(f"(SELECT * FROM written) EXCEPT ALL ({FRAMES.replace('FROM s', 'FROM readings')})") == []
-    assert sql.value("SELECT count(*) > 0 FROM jetsql.state('frames', 0, 'passed')") is True
+    assert sql(f"(SELECT * FROM written) EXCEPT ALL ({query.replace('FROM s', 'FROM readings')})") == []
+    assert sql.value(f"SELECT count(*) > 0 FROM jetsql.state('frames', 0, '{part}')") is True

@@ -115,6 +115,7 @@ ERRORS = [
     ("SELECT * FROM TUMBLE(TABLE bids, DESCRIPTOR(nope), INTERVAL 1 DAY)", "nope", "`nope`"),
     ("SELECT * FROM TABLE(TUMBLE(TABLE nope, DESCRIPTOR(ts), INTERVAL 1 DAY))", "nope", "`nope`"),
     ("SELECT * FROM bids b JOIN names FOR SYSTEM_TIME AS OF b.ts AS n ON b.k = n.k", "FOR", "ASOF JOIN"),
+    ("SELECT * FROM bids FOR SYSTEM_TIME AS OF ts", "FOR", "right side of a JOIN only"),
     (
         "SELECT *, PROCTIME() AS p FROM bids b\nJOIN names FOR SYSTEM_TIME\n  AS OF\n  b.p AS n\nON b.k = n.nope",
         "n.nope",

@@ -4,11 +4,13 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.OptionPositions;
 import dev.jetsql.common.PartialFunctions;
-import dev.jetsql.rewrites.Plans;
+import dev.jetsql.plans.Plans;
 import java.util.HashMap;
 import java.util.List;
+import org.apache.spark.sql.catalyst.analysis.NamedStreamingRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute$;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedEventTimeWatermark;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -16,6 +18,8 @@ import org.apache.spark.sql.catalyst.expressions.CurrentTimestampLike;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.LocalTimestamp;
+import org.apache.spark.sql.catalyst.plans.GreaterThanOrEqualOp$;
+import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -25,11 +29,12 @@ import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import scala.Option;
 
 /**
- * Joins with a table `FOR SYSTEM_TIME AS OF column`, where the column is a processing time: a plain
- * join, because each batch reads the table as it is when the batch begins. Refuses any other
- * column, such as an event time.
+ * Joins with a table `FOR SYSTEM_TIME AS OF column`. For a processing time, it is a plain join,
+ * because each batch reads the table as it is when the batch begins. For an event time and a
+ * stream, it is ASOF JOIN by the columns with a WATERMARK. Refuses any other column.
  *
  * <p>The column is an option of the table, see {@link FlinkText}. The first rule turns it into a
  * filter of the join, where Spark resolves the name. The second rule finds out which value the
@@ -52,10 +57,14 @@ public final class SystemTime {
   public static final class Find extends Rule<LogicalPlan> {
     @Override
     public LogicalPlan apply(LogicalPlan plan) {
-      return plan.resolveOperatorsUp(
-          PartialFunctions.of(
-              node -> node instanceof Join join && relation(join) != null,
-              node -> withFilter((Join) node)));
+      var joined =
+          plan.resolveOperatorsUp(
+              PartialFunctions.of(
+                  node -> node instanceof Join join && relation(join) != null,
+                  node -> withFilter((Join) node)));
+      var alone = joined.find(Find::hasOption);
+      if (alone.isDefined()) throw withoutJoin(alone.get());
+      return joined;
     }
 
     private static LogicalPlan withFilter(Join join) {
@@ -77,10 +86,23 @@ public final class SystemTime {
     /** Returns the table of a join with the option, or null. */
     private static UnresolvedRelation relation(Join join) {
       var right = join.right();
-      while (right instanceof SubqueryAlias alias) right = alias.child();
-      return right instanceof UnresolvedRelation relation && relation.options().containsKey(OPTION)
-          ? relation
-          : null;
+      while (right instanceof SubqueryAlias
+          || right instanceof UnresolvedEventTimeWatermark
+          || right instanceof NamedStreamingRelation) right = right.children().head();
+      return hasOption(right) ? (UnresolvedRelation) right : null;
+    }
+
+    private static boolean hasOption(LogicalPlan node) {
+      return node instanceof UnresolvedRelation relation && relation.options().containsKey(OPTION);
+    }
+
+    private static RuntimeException withoutJoin(LogicalPlan relation) {
+      return Exceptions.raise(
+          JetSqlException.at(
+              OptionPositions.after(relation.origin(), CLAUSE, null),
+              "UNSUPPORTED_QUERY",
+              "0A000",
+              "FOR SYSTEM_TIME AS OF a column is possible for the right side of a JOIN only."));
     }
 
     private static scala.collection.immutable.Seq<String> parts(String name) {
@@ -100,23 +122,26 @@ public final class SystemTime {
     }
   }
 
-  /** Removes the filters whose columns are processing times, and refuses the others. */
+  /** Replaces the filters and their joins by joins that Spark or a rewrite can run. */
   public static final class Check extends Rule<LogicalPlan> {
     @Override
     public LogicalPlan apply(LogicalPlan plan) {
       return plan.resolveOperatorsUp(
           PartialFunctions.of(
               node -> node instanceof Filter filter && isResolvedCheck(filter.condition()),
-              node -> withoutFilter(plan, (Filter) node)));
+              node -> joined(plan, (Filter) node)));
     }
 
     private static boolean isResolvedCheck(Expression condition) {
       return condition instanceof ProcessingTimeCheck check && check.column().resolved();
     }
 
-    private static LogicalPlan withoutFilter(LogicalPlan root, Filter filter) {
+    private static LogicalPlan joined(LogicalPlan root, Filter filter) {
       var column = ((ProcessingTimeCheck) filter.condition()).column();
       if (isProcessingTime(root, filter.child(), column)) return filter.child();
+      var versions = filter.child() instanceof Join join ? timeOfVersions(join) : null;
+      if (versions != null && Plans.hasWatermark(column))
+        return asOfJoin((Join) filter.child(), column, versions);
       throw Exceptions.raise(
           JetSqlException.at(
               column.origin(),
@@ -125,8 +150,28 @@ public final class SystemTime {
               "FOR SYSTEM_TIME AS OF "
                   + column.sql()
                   + " is not supported: the column is no processing time. For a processing time,"
-                  + " write PROCTIME(). For an event time, keep all versions with their times in"
-                  + " the table and write ASOF JOIN ... MATCH_CONDITION (...) ON ...."));
+                  + " write PROCTIME(). For an event time, read the versions as a stream, with a"
+                  + " WATERMARK on both sides, or keep all versions with their times in the table"
+                  + " and write ASOF JOIN ... MATCH_CONDITION (...) ON ...."));
+    }
+
+    /** Returns the only column with a watermark of the stream that is joined, or null. */
+    private static Attribute timeOfVersions(Join join) {
+      if (!join.right().isStreaming()) return null;
+      var times = Plans.list(join.right().output()).stream().filter(Plans::hasWatermark).toList();
+      return times.size() == 1 ? times.get(0) : null;
+    }
+
+    private static LogicalPlan asOfJoin(Join join, Expression time, Attribute versions) {
+      return AsOfJoin.fromMatchCondition(
+          join.left(),
+          join.right(),
+          time,
+          GreaterThanOrEqualOp$.MODULE$,
+          versions,
+          join.condition(),
+          join.joinType(),
+          Option.empty());
     }
 
     private static boolean isProcessingTime(LogicalPlan root, LogicalPlan plan, Expression value) {

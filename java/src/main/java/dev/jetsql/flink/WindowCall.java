@@ -3,7 +3,7 @@ package dev.jetsql.flink;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Sequences;
-import dev.jetsql.rewrites.Plans;
+import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;

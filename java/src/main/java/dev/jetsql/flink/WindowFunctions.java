@@ -2,7 +2,7 @@ package dev.jetsql.flink;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
-import dev.jetsql.rewrites.Plans;
+import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
 import java.util.Locale;
 import java.util.Set;

@@ -1,6 +1,6 @@
 package dev.jetsql.lookup;
 
-import dev.jetsql.rewrites.Plans;
+import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;

@@ -1,7 +1,7 @@
 package dev.jetsql.lookup;
 
 import dev.jetsql.common.Sequences;
-import dev.jetsql.rewrites.Plans;
+import dev.jetsql.plans.Plans;
 import java.io.Serializable;
 import java.math.BigDecimal;
 import java.util.ArrayList;

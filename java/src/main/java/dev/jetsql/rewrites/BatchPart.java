@@ -1,6 +1,7 @@
 package dev.jetsql.rewrites;
 
 import dev.jetsql.common.PartialFunctions;
+import dev.jetsql.plans.Plans;
 import java.util.List;
 import java.util.function.UnaryOperator;
 import org.apache.spark.sql.Row;

@@ -1,6 +1,7 @@
 package dev.jetsql.rewrites;
 
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

@@ -2,7 +2,8 @@ package dev.jetsql.rewrites;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
-import dev.jetsql.rewrites.RewriteRule.Uses;
+import dev.jetsql.plans.Plans;
+import dev.jetsql.plans.RewriteRule.Uses;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.CreateStruct;

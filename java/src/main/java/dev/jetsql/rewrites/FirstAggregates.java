@@ -1,11 +1,11 @@
 package dev.jetsql.rewrites;
 
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.Plans;
 import dev.jetsql.rewrites.BatchPart.Place;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
@@ -88,20 +88,11 @@ final class FirstAggregates {
     var columns = new ArrayList<NamedExpression>();
     columns.add(Plans.alias(Literal$.MODULE$.apply(number), NUMBER));
     for (var each = 0; each < aggregates.size(); each++) {
-      var row = struct(aggregates.get(each));
+      var row = Plans.struct(aggregates.get(each).output());
       columns.add(
           Plans.alias(each == number ? row : new Literal(null, row.dataType()), ROW + each));
     }
     return new Project(Sequences.of(columns), aggregates.get(number));
-  }
-
-  private static Expression struct(Aggregate aggregate) {
-    var fields = new ArrayList<Expression>();
-    for (var column : Plans.list(aggregate.output())) {
-      fields.add(Literal$.MODULE$.apply("c" + fields.size() / 2));
-      fields.add((Expression) column);
-    }
-    return new CreateNamedStruct(Sequences.of(fields));
   }
 
   /** Returns the rows of an aggregate with its columns. rows: those of the union */

@@ -1,5 +1,7 @@
 package dev.jetsql.rewrites;
 
+import dev.jetsql.plans.Plans;
+import dev.jetsql.rewrites.bytime.ByTimeProcessor;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -14,7 +16,6 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreSav
 import org.apache.spark.sql.execution.streaming.operators.stateful.StreamingDeduplicateExec;
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec;
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper;
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec;
 import org.apache.spark.sql.streaming.OutputMode;
 import scala.Option;
 import scala.collection.immutable.Seq;
@@ -55,9 +56,8 @@ final class KeptState {
         kept.add("each distinct value of " + names(duplicates.keyExpressions()));
     } else if (node instanceof StreamingSymmetricHashJoinExec join) {
       describe(join);
-    } else if (node instanceof TransformWithStateExec operator
-        && (Object) operator.statefulProcessor() instanceof RowsByTimeProcessor processor) {
-      describe(processor);
+    } else if (ByTimeProcessor.of(node) != null && ByTimeProcessor.of(node).keptForEver() != null) {
+      kept.add(ByTimeProcessor.of(node).keptForEver());
     }
     Plans.list(node.children()).forEach(this::collect);
   }
@@ -81,13 +81,6 @@ final class KeptState {
             : removed.left().isEmpty() ? "the left side" : "the right side";
     Seq<Expression> keys = join.leftKeys();
     kept.add("all rows of %s of the join on %s".formatted(side, Plans.texts(keys)));
-  }
-
-  private void describe(RowsByTimeProcessor processor) {
-    var rows = processor.history().kept();
-    var keys = processor.evaluation().partitionBy();
-    if (rows != null && !keys.isEmpty()) kept.add("%s (%s)".formatted(rows, Plans.texts(keys)));
-    else if (processor.history().all()) kept.add("all rows");
   }
 
   /** Returns the columns' names; for columns that the optimizer has named, their expressions. */

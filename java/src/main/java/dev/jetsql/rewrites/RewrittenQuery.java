@@ -1,5 +1,9 @@
 package dev.jetsql.rewrites;
 
+import dev.jetsql.plans.Plans;
+import dev.jetsql.plans.RewriteRule;
+import dev.jetsql.rewrites.bytime.JoinsByTime;
+import dev.jetsql.rewrites.bytime.RowsByTime;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.optimizer.ColumnPruning$;
@@ -30,7 +34,8 @@ public record RewrittenQuery(
           new RewriteRule("top rows", 1, TopRows::apply),
           new RewriteRule("distinct rows", 1, DistinctRows::apply),
           new RewriteRule("distinct aggregates", 1, DistinctAggregates::apply),
-          new RewriteRule("rows by time", 1, RowsByTime::apply));
+          new RewriteRule("rows by time", 1, RowsByTime::apply),
+          new RewriteRule("joins by time", 1, JoinsByTime::apply));
 
   /** The use of a rule in a query, in words. */
   public record AppliedRule(String name, int version, String meaning, String caution) {}

@@ -1,5 +1,6 @@
 package dev.jetsql.rewrites;
 
+import dev.jetsql.plans.Plans;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;

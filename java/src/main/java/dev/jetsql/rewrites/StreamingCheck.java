@@ -3,6 +3,7 @@ package dev.jetsql.rewrites;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.Plans;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

@@ -1,7 +1,8 @@
 package dev.jetsql.rewrites;
 
 import dev.jetsql.common.Sequences;
-import dev.jetsql.rewrites.RewriteRule.Uses;
+import dev.jetsql.plans.Plans;
+import dev.jetsql.plans.RewriteRule.Uses;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;

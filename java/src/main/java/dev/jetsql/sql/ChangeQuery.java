@@ -6,7 +6,7 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
-import dev.jetsql.rewrites.Plans;
+import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;

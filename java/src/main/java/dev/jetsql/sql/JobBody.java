@@ -10,11 +10,11 @@ import dev.jetsql.common.Sequences;
 import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.lookup.LookupJoinExec;
+import dev.jetsql.plans.Plans;
 import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.Branches;
-import dev.jetsql.rewrites.Plans;
 import dev.jetsql.rewrites.RewrittenQuery;
-import dev.jetsql.rewrites.RowsByTime;
+import dev.jetsql.rewrites.bytime.ByTimeProcessor;
 import dev.jetsql.stream.IdleSources;
 import dev.jetsql.stream.LateRows;
 import java.util.ArrayList;
@@ -413,12 +413,12 @@ public final class JobBody {
    */
   private ObjectNode describeOperator(LogicalPlan node) {
     var text = new StringJoiner("; ");
-    var rowsByTime = RowsByTime.stateOf(node);
-    for (var expression : rowsByTime == null ? expressions(node) : rowsByTime.expressions()) {
+    var byTime = ByTimeProcessor.of(node);
+    for (var expression : byTime == null ? expressions(node) : byTime.stateExpressions()) {
       var expanded = expand(expression, 0);
       text.add(expanded.sql() + ": " + typeText(expanded.dataType()));
     }
-    if (rowsByTime != null) text.add(rowsByTime.kept());
+    if (byTime != null) text.add(byTime.state());
     if (node instanceof Join join) text.add(join.joinType().sql());
     if (node instanceof EventTimeWatermark watermark) text.add("delay " + watermark.delay());
     var kind = node.getClass().getSimpleName();

@@ -3,7 +3,7 @@ package dev.jetsql.stream;
 import static scala.jdk.javaapi.CollectionConverters.asJava;
 
 import dev.jetsql.common.PartialFunctions;
-import dev.jetsql.rewrites.Plans;
+import dev.jetsql.plans.Plans;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;

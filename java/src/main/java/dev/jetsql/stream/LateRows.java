@@ -4,7 +4,7 @@ import static scala.jdk.javaapi.CollectionConverters.asJava;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
-import dev.jetsql.rewrites.Plans;
+import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Row;

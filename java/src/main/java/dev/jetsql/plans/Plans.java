@@ -1,4 +1,4 @@
-package dev.jetsql.rewrites;
+package dev.jetsql.plans;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
@@ -16,11 +16,14 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -45,17 +48,17 @@ public final class Plans {
     return alias(value, name, NamedExpression$.MODULE$.newExprId());
   }
 
-  static Alias alias(Expression value, String name, ExprId id) {
+  public static Alias alias(Expression value, String name, ExprId id) {
     return new Alias(value, name, id, Sequences.of(), Option.empty(), Sequences.of());
   }
 
   /** Returns the expression under the name and the id of another one. */
-  static Alias renamed(Expression value, NamedExpression as) {
+  public static Alias renamed(Expression value, NamedExpression as) {
     return new Alias(value, as.name(), as.exprId(), as.qualifier(), Option.empty(), Sequences.of());
   }
 
   /** Returns rows under other names and ids of their columns. */
-  static LogicalPlan withColumns(LogicalPlan rows, Seq<Attribute> names) {
+  public static LogicalPlan withColumns(LogicalPlan rows, Seq<Attribute> names) {
     var columns = new ArrayList<NamedExpression>();
     for (int i = 0; i < names.size(); i++) {
       columns.add(renamed(rows.output().apply(i), names.apply(i)));
@@ -63,16 +66,26 @@ public final class Plans {
     return new Project(Sequences.of(columns), rows);
   }
 
+  /** Returns the columns as one struct, with the fields `c0`, `c1` and so on. */
+  public static Expression struct(Seq<Attribute> columns) {
+    var fields = new ArrayList<Expression>();
+    for (var column : list(columns)) {
+      fields.add(Literal$.MODULE$.apply("c" + fields.size() / 2));
+      fields.add((Expression) column);
+    }
+    return new CreateNamedStruct(Sequences.of(fields));
+  }
+
   public static boolean hasWatermark(Expression expression) {
     return expression instanceof Attribute column && column.metadata().contains(WATERMARK);
   }
 
-  static boolean hasWatermark(Seq<Attribute> columns) {
+  public static boolean hasWatermark(Seq<Attribute> columns) {
     return list(columns).stream().anyMatch(Plans::hasWatermark);
   }
 
   /** Returns the conditions that AND joins in a condition. */
-  static List<Expression> conjuncts(Expression condition) {
+  public static List<Expression> conjuncts(Expression condition) {
     if (!(condition instanceof And and)) return List.of(condition);
     var all = new ArrayList<>(conjuncts(and.left()));
     all.addAll(conjuncts(and.right()));
@@ -80,19 +93,20 @@ public final class Plans {
   }
 
   /** Returns a plan without the names of tables and views, which only the analyzer needs. */
-  static LogicalPlan withoutNames(LogicalPlan plan) {
+  public static LogicalPlan withoutNames(LogicalPlan plan) {
     return EliminateView$.MODULE$.apply(EliminateSubqueryAliases$.MODULE$.apply(plan));
   }
 
   /** Applies a function to the streaming nodes, first to the children of a node. */
-  static LogicalPlan transformStreams(
+  public static LogicalPlan transformStreams(
       LogicalPlan plan, Function<LogicalPlan, LogicalPlan> function) {
     return plan.transformUp(PartialFunctions.of(LogicalPlan::isStreaming, function));
   }
 
   /** Returns whether a streaming node keeps rows or groups between batches. */
   public static boolean keepsState(LogicalPlan node) {
-    if (node instanceof Join join) return join.left().isStreaming() && join.right().isStreaming();
+    if (node instanceof Join || node instanceof AsOfJoin)
+      return list(node.children()).stream().allMatch(LogicalPlan::isStreaming);
     var kind = node.getClass().getSimpleName();
     return node instanceof Aggregate
         || node instanceof GlobalLimit
@@ -103,12 +117,12 @@ public final class Plans {
         || kind.contains("InPandasWithState");
   }
 
-  static boolean aggregatesStream(LogicalPlan plan) {
+  public static boolean aggregatesStream(LogicalPlan plan) {
     return plan.exists(node -> node instanceof Aggregate && node.isStreaming());
   }
 
   /** Returns the node's text in SQL, without qualifiers and back quotes. */
-  static String text(Expression expression) {
+  public static String text(Expression expression) {
     return org.apache.spark.sql.catalyst.util.package$.MODULE$.toPrettySQL(expression, true);
   }
 
@@ -120,7 +134,7 @@ public final class Plans {
    * Gives each read of a table columns of its own. A WITH that is read twice has the same columns
    * in both places, and Spark would lose the state of aggregates of streams over them.
    */
-  static LogicalPlan withSeparateReads(LogicalPlan plan) {
+  public static LogicalPlan withSeparateReads(LogicalPlan plan) {
     return transformStreams(plan, Plans::separateChildren);
   }
 
@@ -148,7 +162,7 @@ public final class Plans {
   }
 
   /** Returns a copy of a plan in which the columns of all nodes have new ids. */
-  static LogicalPlan withNewIds(LogicalPlan plan) {
+  public static LogicalPlan withNewIds(LogicalPlan plan) {
     var ids = new HashMap<ExprId, ExprId>();
     return plan.transformAllExpressions(
         PartialFunctions.<Expression, Expression>of(

@@ -1,7 +1,8 @@
-package dev.jetsql.rewrites;
+package dev.jetsql.rewrites.bytime;
 
 import java.io.Serializable;
 import java.math.BigDecimal;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.CurrentRow$;
@@ -23,10 +24,14 @@ import org.apache.spark.sql.types.IntegerType;
  * @param all every row
  */
 record FrameHistory(int rows, long micros, boolean all) implements Serializable {
-  /** Returns what all of the window functions need, or null if one needs later rows. */
+  /**
+   * Returns what all of the window functions need, or null if one needs later rows. {@link
+   * RunningValues} need none.
+   */
   static FrameHistory of(List<NamedExpression> functions) {
     var most = new FrameHistory(0, 0, false);
     for (var function : functions) {
+      if (RunningValues.isRunning(function)) continue;
       var each = of(function);
       if (each == null) return null;
       most = most.and(each);
@@ -65,7 +70,7 @@ record FrameHistory(int rows, long micros, boolean all) implements Serializable 
   }
 
   /** Returns the rows that are kept after the watermark has passed them, in words; or null. */
-  String kept() {
+  private String kept() {
     if (all) return "all rows of each key";
     if (rows == 0 && micros == 0) return null;
     var range =
@@ -77,8 +82,17 @@ record FrameHistory(int rows, long micros, boolean all) implements Serializable 
         : "the last %d rows of each key and %s".formatted(rows, range);
   }
 
-  String describe() {
-    var kept = kept();
+  /** Returns what is kept for ever, in words; or null. isRunning: whether values run as well */
+  String kept(boolean isRunning) {
+    var parts = new ArrayList<String>();
+    if (kept() != null) parts.add(kept());
+    if (isRunning) parts.add("the running values of each key");
+    return parts.isEmpty() ? null : String.join(", and ", parts);
+  }
+
+  /** Returns the state in words. isRunning: see `kept` */
+  String describe(boolean isRunning) {
+    var kept = kept(isRunning);
     return kept == null ? "the rows that wait" : "the rows that wait, and " + kept;
   }
 }

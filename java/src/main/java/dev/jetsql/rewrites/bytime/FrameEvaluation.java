@@ -1,4 +1,4 @@
-package dev.jetsql.rewrites;
+package dev.jetsql.rewrites.bytime;
 
 import java.io.Serializable;
 import java.util.List;

@@ -1,15 +1,14 @@
-package dev.jetsql.rewrites;
+package dev.jetsql.rewrites.bytime;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
-import dev.jetsql.rewrites.RewriteRule.Uses;
+import dev.jetsql.plans.Plans;
+import dev.jetsql.plans.RewriteRule.Uses;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
-import org.apache.spark.api.java.function.MapFunction;
 import org.apache.spark.sql.Encoders;
-import org.apache.spark.sql.Row;
-import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -19,14 +18,11 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.StructType;
 
 /**
  * Replaces window functions in the order of the watermark's column, in append mode, by an operator
@@ -35,28 +31,8 @@ import org.apache.spark.sql.types.StructType;
 public final class RowsByTime {
   private RowsByTime() {}
 
-  /**
-   * What the state of the operator depends on.
-   *
-   * @param expressions the columns of its rows, its keys and its order
-   * @param kept the rows that it keeps, in words
-   */
-  public record State(List<Expression> expressions, String kept) {}
-
-  /** Returns what the state of a node depends on, or null for any other operator. */
-  public static State stateOf(LogicalPlan node) {
-    if (!(node instanceof TransformWithState operator)
-        || !((Object) operator.statefulProcessor() instanceof RowsByTimeProcessor processor))
-      return null;
-    var evaluation = processor.evaluation();
-    var expressions = new ArrayList<Expression>(Plans.list(evaluation.columns()));
-    expressions.addAll(Plans.list(evaluation.partitionBy()));
-    expressions.addAll(Plans.list(evaluation.orderBy()));
-    return new State(expressions, processor.history().describe());
-  }
-
   /** Applies the rule, see {@link RewriteRule.Rewrite}. */
-  static LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
+  public static LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
     if (!mode.equals(OutputMode.Append())) return query;
     return Plans.transformStreams(
         query, node -> node instanceof Window window ? rewrite(window, uses) : node);
@@ -68,10 +44,14 @@ public final class RowsByTime {
     if (history == null || keys == null || !isInOrderOfTime(window)) return window;
     uses.add(
         "OVER (ORDER BY %s) returns each row when the watermark has passed it; state: %s"
-            .formatted(Plans.texts(window.orderSpec()), history.describe()),
+            .formatted(Plans.texts(window.orderSpec()), history.describe(isRunning(window))),
         "The job drops rows that are later than the watermark or have no time. ROWS, lag() and"
             + " row_number() take rows with equal times in the order of their arrival.");
     return operator(withConstants(window), keys, history);
+  }
+
+  private static boolean isRunning(Window window) {
+    return Plans.list(window.windowExpressions()).stream().anyMatch(RunningValues::isRunning);
   }
 
   /** Returns the window as Spark's optimizer leaves it: the evaluation takes literals as bounds. */
@@ -101,28 +81,43 @@ public final class RowsByTime {
   }
 
   private static LogicalPlan operator(Window window, int[] keys, FrameHistory history) {
-    var rows = withUniqueNames(window.child());
-    var input = rows.schema();
+    var framed = functions(window, each -> !RunningValues.isRunning(each));
+    var running = functions(window, RunningValues::isRunning);
+    var functions = new ArrayList<>(framed);
+    functions.addAll(running);
+    var columns = window.child().output();
     var evaluation =
         new FrameEvaluation(
-            window.windowExpressions(),
-            window.partitionSpec(),
-            window.orderSpec(),
-            window.child().output());
+            Sequences.of(framed), window.partitionSpec(), window.orderSpec(), columns);
+    var rows = withUniqueNames(window.child());
+    var input = rows.schema();
     var output = input;
-    for (var function : Plans.list(window.windowExpressions()))
+    var names = new ArrayList<>(Plans.list(columns));
+    for (var function : functions) {
       output = output.add("c" + output.size(), ((Alias) function).dataType(), true);
+      names.add(function.toAttribute());
+    }
+    var key = new KeyOfRow(IntStream.of(keys).boxed().toList());
     var result =
         Dataset.ofRows(SparkSession.active(), rows)
-            .groupByKey(
-                new KeyOfRow(IntStream.of(keys).boxed().toList()),
-                Encoders.row(keyType(input, keys)))
+            .groupByKey(key, Encoders.row(key.type(input)))
             .transformWithState(
-                new RowsByTimeProcessor(input, output, evaluation, history),
+                new RowsByTimeProcessor(
+                    input,
+                    output,
+                    evaluation,
+                    history,
+                    new RunningValues(running, evaluation.order(), columns)),
                 TimeMode.EventTime(),
                 OutputMode.Append(),
                 Encoders.row(output));
-    return Plans.withColumns(result.queryExecution().analyzed(), window.output().toSeq());
+    var named = Plans.withColumns(result.queryExecution().analyzed(), Sequences.of(names));
+    return new Project(
+        Sequences.of(List.<NamedExpression>copyOf(Plans.list(window.output()))), named);
+  }
+
+  private static List<NamedExpression> functions(Window window, Predicate<NamedExpression> which) {
+    return Plans.list(window.windowExpressions()).stream().filter(which).toList();
   }
 
   private static LogicalPlan withUniqueNames(LogicalPlan rows) {
@@ -130,21 +125,5 @@ public final class RowsByTime {
     for (var column : Plans.list(rows.output()))
       columns.add(Plans.alias(column, "c" + columns.size()));
     return new Project(Sequences.of(columns), rows);
-  }
-
-  private static StructType keyType(StructType input, int[] keys) {
-    var type = new StructType().add("all", DataTypes.IntegerType);
-    for (int key : keys) type = type.add("k" + key, input.fields()[key].dataType());
-    return type;
-  }
-
-  /** Returns the key of a row: a constant, for OVER without PARTITION BY, and the columns. */
-  private record KeyOfRow(List<Integer> columns) implements MapFunction<Row, Row> {
-    @Override
-    public Row call(Row row) {
-      var key = new ArrayList<Object>(List.of(0));
-      for (int column : columns) key.add(row.get(column));
-      return RowFactory.create(key.toArray());
-    }
   }
 }

@@ -1,5 +1,6 @@
-package dev.jetsql.rewrites;
+package dev.jetsql.rewrites.bytime;
 
+import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -7,11 +8,13 @@ import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.CatalystTypeConverters;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.streaming.ExpiredTimerInfo;
 import org.apache.spark.sql.streaming.ListState;
 import org.apache.spark.sql.streaming.OutputMode;
-import org.apache.spark.sql.streaming.StatefulProcessor;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
@@ -21,41 +24,57 @@ import scala.Function1;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
-/**
- * Keeps the rows of a key until the watermark has passed them, and returns them in their order with
- * the values of window functions. A key has one timer, at the earliest time of the waiting rows.
- */
-final class RowsByTimeProcessor extends StatefulProcessor<Row, Row, Row> {
+/** Returns the rows that the watermark has passed with the values of window functions. */
+final class RowsByTimeProcessor extends ByTimeProcessor {
   private static final long serialVersionUID = 1;
-  private static final long MICROS = 1000;
 
   private final StructType input;
   private final StructType output;
   private final FrameEvaluation evaluation;
   private final FrameHistory history;
+  private final RunningValues running;
   private final int time;
   private transient ListState<Row> waiting;
   private transient ListState<Row> passed;
-  private transient ValueState<Long> timer;
+  private transient ValueState<Row> buffers;
   private transient Function1<Object, Object> toInternal;
   private transient Function1<Object, Object> toExternal;
   private transient UnsafeProjection toUnsafe;
 
   RowsByTimeProcessor(
-      StructType input, StructType output, FrameEvaluation evaluation, FrameHistory history) {
+      StructType input,
+      StructType output,
+      FrameEvaluation evaluation,
+      FrameHistory history,
+      RunningValues running) {
     this.input = input;
     this.output = output;
     this.evaluation = evaluation;
     this.history = history;
+    this.running = running;
     this.time = evaluation.timeColumn();
   }
 
-  FrameEvaluation evaluation() {
-    return evaluation;
+  @Override
+  public List<Expression> stateExpressions() {
+    var expressions = new ArrayList<Expression>(Plans.list(evaluation.columns()));
+    expressions.addAll(Plans.list(evaluation.partitionBy()));
+    expressions.addAll(Plans.list(evaluation.orderBy()));
+    expressions.addAll(running.expressions());
+    return expressions;
   }
 
-  FrameHistory history() {
-    return history;
+  @Override
+  public String state() {
+    return history.describe(!running.isEmpty());
+  }
+
+  @Override
+  public String keptForEver() {
+    var keys = evaluation.partitionBy();
+    if (keys.isEmpty()) return history.all() ? "all rows" : null;
+    var kept = history.kept(!running.isEmpty());
+    return kept == null ? null : "%s (%s)".formatted(kept, Plans.texts(keys));
   }
 
   @Override
@@ -63,7 +82,10 @@ final class RowsByTimeProcessor extends StatefulProcessor<Row, Row, Row> {
     var handle = getHandle();
     waiting = handle.getListState("waiting", Encoders.row(input), TTLConfig.NONE());
     passed = handle.getListState("passed", Encoders.row(input), TTLConfig.NONE());
-    timer = handle.getValueState("timer", Encoders.LONG(), TTLConfig.NONE());
+    if (!running.isEmpty())
+      buffers =
+          handle.getValueState("running", Encoders.row(running.bufferType()), TTLConfig.NONE());
+    openTimer();
     toInternal = CatalystTypeConverters.createToCatalystConverter(input);
     toExternal = CatalystTypeConverters.createToScalaConverter(output);
     toUnsafe = UnsafeProjection.create(input);
@@ -71,53 +93,74 @@ final class RowsByTimeProcessor extends StatefulProcessor<Row, Row, Row> {
 
   @Override
   public Iterator<Row> handleInputRows(Row key, Iterator<Row> rows, TimerValues now) {
-    long earliest = Long.MAX_VALUE;
+    long earliest = NEVER;
     while (rows.hasNext()) {
       var row = rows.next();
       if (row.isNullAt(time)) continue;
       waiting.appendValue(row);
-      earliest = Math.min(earliest, timerFor(internal(row)));
+      earliest = Math.min(earliest, internal(row).getLong(time));
     }
-    if (earliest < Long.MAX_VALUE && (!timer.exists() || earliest < timer.get())) {
-      if (timer.exists()) getHandle().deleteTimer(timer.get());
-      setTimer(earliest);
-    }
+    wakeAt(earliest);
     return CollectionConverters.asScala(Collections.<Row>emptyIterator());
   }
 
   @Override
   public Iterator<Row> handleExpiredTimer(Row key, TimerValues now, ExpiredTimerInfo expired) {
-    long watermark = now.getCurrentWatermarkInMs() * MICROS;
+    long watermark = expire(now);
     var due = new ArrayList<InternalRow>();
     var later = new ArrayList<Row>();
-    long next = Long.MAX_VALUE;
+    long next = NEVER;
     for (var row : read(waiting)) {
       var each = internal(row);
       if (each.getLong(time) <= watermark) {
         due.add(each);
       } else {
         later.add(row);
-        next = Math.min(next, timerFor(each));
+        next = Math.min(next, each.getLong(time));
       }
     }
-    timer.clear();
-    if (next < Long.MAX_VALUE) setTimer(next);
+    wakeAt(next);
     write(waiting, later);
     due.sort(evaluation.order());
     return CollectionConverters.asScala(evaluate(due, watermark).iterator());
   }
 
-  /** Returns the rows with the functions' values, and keeps those that later frames contain. */
+  /** Returns the rows with the functions' values. due: sorted rows, the next ones of the key */
   private List<Row> evaluate(List<InternalRow> due, long watermark) {
+    var framed = evaluation.functions().isEmpty() ? due : withFrames(due, watermark);
+    var values = running.isEmpty() ? null : runningValues(due);
+    var results = new ArrayList<Row>();
+    for (int i = 0; i < framed.size(); i++) {
+      var row = framed.get(i);
+      if (values != null) row = new JoinedRow(row, new GenericInternalRow(values.get(i)));
+      results.add((Row) toExternal.apply(row));
+    }
+    return results;
+  }
+
+  private List<Object[]> runningValues(List<InternalRow> due) {
+    var type = running.bufferType();
+    var stored =
+        buffers.exists()
+            ? CatalystTypeConverters.createToCatalystConverter(type).apply(buffers.get())
+            : null;
+    var buffer = running.buffers((InternalRow) stored);
+    var values = running.evaluate(buffer, due);
+    buffers.update((Row) CatalystTypeConverters.createToScalaConverter(type).apply(buffer));
+    return values;
+  }
+
+  /** Returns the rows with the values of frames, and keeps the rows that later frames contain. */
+  private List<InternalRow> withFrames(List<InternalRow> due, long watermark) {
     var sorted = new ArrayList<InternalRow>();
     for (var row : read(passed)) sorted.add(internal(row));
     int before = sorted.size();
     sorted.addAll(due);
     var rows = evaluation.evaluate(CollectionConverters.asScala(sorted.iterator()));
-    var results = new ArrayList<Row>();
+    var results = new ArrayList<InternalRow>();
     for (int i = 0; rows.hasNext(); i++) {
       var row = rows.next();
-      if (i >= before) results.add((Row) toExternal.apply(row));
+      if (i >= before) results.add(row.copy());
     }
     var kept = sorted.subList(firstKept(sorted, watermark), sorted.size());
     var toRow = CatalystTypeConverters.createToScalaConverter(input);
@@ -135,27 +178,5 @@ final class RowsByTimeProcessor extends StatefulProcessor<Row, Row, Row> {
 
   private InternalRow internal(Row row) {
     return toUnsafe.apply((InternalRow) toInternal.apply(row)).copy();
-  }
-
-  /** Returns the first watermark, in milliseconds, that has passed a row. */
-  private long timerFor(InternalRow row) {
-    return -Math.floorDiv(-row.getLong(time), MICROS);
-  }
-
-  private void setTimer(long at) {
-    getHandle().registerTimer(at);
-    timer.update(at);
-  }
-
-  private static List<Row> read(ListState<Row> state) {
-    var rows = new ArrayList<Row>();
-    var all = state.get();
-    while (all.hasNext()) rows.add(all.next());
-    return rows;
-  }
-
-  private static void write(ListState<Row> state, List<Row> rows) {
-    if (rows.isEmpty()) state.clear();
-    else state.put(rows.toArray(Row[]::new));
   }
 }

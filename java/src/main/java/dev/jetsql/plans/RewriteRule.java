@@ -1,4 +1,4 @@
-package dev.jetsql.rewrites;
+package dev.jetsql.plans;
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.streaming.OutputMode;
@@ -14,9 +14,9 @@ import org.apache.spark.sql.streaming.OutputMode;
  * @param version the version that jobs store
  * @param rewrite makes the operators
  */
-record RewriteRule(String name, int version, Rewrite rewrite) {
+public record RewriteRule(String name, int version, Rewrite rewrite) {
   /** The function of a rule. */
-  interface Rewrite {
+  public interface Rewrite {
     /**
      * Returns the rewritten query, or the same instance.
      *
@@ -27,7 +27,7 @@ record RewriteRule(String name, int version, Rewrite rewrite) {
   }
 
   /** Receives the operators that a rule makes, in words. */
-  interface Uses {
+  public interface Uses {
     /**
      * Adds an operator.
      *

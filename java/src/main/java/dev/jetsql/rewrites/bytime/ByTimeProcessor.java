@@ -1,0 +1,92 @@
+package dev.jetsql.rewrites.bytime;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec;
+import org.apache.spark.sql.streaming.ListState;
+import org.apache.spark.sql.streaming.StatefulProcessor;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.streaming.ValueState;
+
+/**
+ * Keeps rows of a key until the watermark has passed them. A key has one timer, at the earliest
+ * time of the rows that the watermark has not passed.
+ */
+public abstract class ByTimeProcessor extends StatefulProcessor<Row, Row, Row> {
+  private static final long serialVersionUID = 1;
+  private static final long MICROS = 1000;
+  static final long NEVER = Long.MAX_VALUE;
+
+  private transient ValueState<Long> timer;
+
+  /** Returns the processor of a node, or null for any other operator. */
+  public static ByTimeProcessor of(LogicalPlan node) {
+    return node instanceof TransformWithState operator
+            && (Object) operator.statefulProcessor() instanceof ByTimeProcessor processor
+        ? processor
+        : null;
+  }
+
+  /** Returns the processor of a node, or null for any other operator. */
+  public static ByTimeProcessor of(SparkPlan node) {
+    return node instanceof TransformWithStateExec operator
+            && (Object) operator.statefulProcessor() instanceof ByTimeProcessor processor
+        ? processor
+        : null;
+  }
+
+  /** Returns the expressions that the state depends on. */
+  public abstract List<Expression> stateExpressions();
+
+  /** Returns the rows that the processor keeps, in words. */
+  public abstract String state();
+
+  /** Returns the rows that no watermark removes, a phrase, or null if there are none. */
+  public abstract String keptForEver();
+
+  /** Opens the state of the timer. A processor calls it at the end of `init`. */
+  void openTimer() {
+    timer = getHandle().getValueState("timer", Encoders.LONG(), TTLConfig.NONE());
+  }
+
+  /** Sets the timer to a time in microseconds, unless it is earlier; `NEVER` changes nothing. */
+  void wakeAt(long micros) {
+    if (micros == NEVER) return;
+    long at = firstWatermark(micros);
+    var isSet = timer.exists();
+    if (isSet && timer.get() <= at) return;
+    if (isSet) getHandle().deleteTimer(timer.get());
+    getHandle().registerTimer(at);
+    timer.update(at);
+  }
+
+  /** Forgets a timer that has expired, and returns the watermark in microseconds. */
+  long expire(TimerValues now) {
+    timer.clear();
+    return now.getCurrentWatermarkInMs() * MICROS;
+  }
+
+  /** Returns the first watermark, in milliseconds, that has passed a time in microseconds. */
+  private static long firstWatermark(long micros) {
+    return -Math.floorDiv(-micros, MICROS);
+  }
+
+  static List<Row> read(ListState<Row> state) {
+    var rows = new ArrayList<Row>();
+    var all = state.get();
+    while (all.hasNext()) rows.add(all.next());
+    return rows;
+  }
+
+  static void write(ListState<Row> state, List<Row> rows) {
+    if (rows.isEmpty()) state.clear();
+    else state.put(rows.toArray(Row[]::new));
+  }
+}
