@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero;
+import org.apache.spark.sql.catalyst.plans.Inner$;
 import org.apache.spark.sql.catalyst.plans.LeftOuter$;
 import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -61,6 +62,7 @@ record TimeMatch(
         || !Plans.hasWatermark(firstTime)
         || !Plans.hasWatermark(secondTime)) return null;
     var isOuter = join.joinType().equals(LeftOuter$.MODULE$);
+    if (!isOuter && !join.joinType().equals(Inner$.MODULE$)) return null;
     var match =
         new TimeMatch(
             join.left(),
