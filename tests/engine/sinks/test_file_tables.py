@@ -28,7 +28,9 @@ def location(sql: Sql, table: str) -> Path:
     return Path(facts["Location"].removeprefix("file:"))
 
 
-@pytest.mark.parametrize("rights", ["640", "755", "600", "1777"])
+@pytest.mark.parametrize(
+    "rights", ["640", *(pytest.param(rights, marks=pytest.mark.slow) for rights in ("755", "600", "1777"))]
+)
 def test_files_and_folders_have_the_rights_that_are_asked_for(sql: Sql, tmp_path: Path, rights: str) -> None:
     spark = sql.engine.spark
     hadoop = spark.sparkContext._jvm.org.apache.hadoop.fs
@@ -45,7 +47,9 @@ def test_files_and_folders_have_the_rights_that_are_asked_for(sql: Sql, tmp_path
         files.setPermission(hadoop.Path(str(tmp_path / "gone")), asked)
 
 
-@pytest.mark.parametrize("format", ["parquet", "orc", "json", "csv"])
+@pytest.mark.parametrize(
+    "format", ["parquet", "csv", *(pytest.param(name, marks=pytest.mark.slow) for name in ("orc", "json"))]
+)
 def test_every_format(source: Sql, format: str) -> None:
     source(f"CREATE TABLE sink (id INT, name STRING) USING {format}")
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id, name FROM STREAM src")
@@ -87,6 +91,7 @@ def test_a_dropped_partition_comes_back_with_new_rows(source: Sql) -> None:
     assert source("SELECT id FROM sink WHERE name = 'a'") == [(4,)]
 
 
+@pytest.mark.slow
 def test_static_partition_column_list_and_by_name(source: Sql) -> None:
     source("CREATE TABLE sink (id INT, name STRING, part STRING) USING parquet PARTITIONED BY (part)")
     source(f"CREATE JOB a {FAST} AS INSERT INTO sink PARTITION (part = 'p') SELECT id, name FROM STREAM src")
@@ -343,6 +348,7 @@ def test_truncate_by_others_is_no_loss_of_new_rows(source: Sql) -> None:
     assert source("SELECT id FROM sink") == [(4,)]
 
 
+@pytest.mark.slow
 def test_the_static_side_is_as_of_each_batch(source: Sql) -> None:
     source("CREATE TABLE names (id INT, title STRING) USING parquet")
     source("INSERT INTO names VALUES (1, 'one')")

@@ -108,6 +108,7 @@ def test_values_arrive_as_they_are(shop: Shop) -> None:
     assert shop.rows("t") == [exact, (None,) * len(columns)]
 
 
+@pytest.mark.slow
 def test_names_that_need_quotes(shop: Shop) -> None:
     shop.server(f'CREATE TABLE {shop.schema}."My Table" ("Key" int PRIMARY KEY, "sel""ect" text)')
     name = f'{shop.schema}."My Table"'
@@ -165,6 +166,7 @@ def test_overwrite_shows_readers_the_old_result_or_the_new_one(shop: Shop) -> No
     assert shop.rows("total") == [(3,)]
 
 
+@pytest.mark.slow
 def test_batch_jobs_appear_as_a_whole_and_leave_nothing_behind(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     [row] = shop.sql("CREATE JOB j AS INSERT INTO t SELECT * FROM events")
@@ -482,6 +484,7 @@ def test_drop_does_not_hang_on_a_server_that_is_gone(shop: Shop) -> None:
     assert "cannot be reached" in failed
 
 
+@pytest.mark.slow
 def test_a_table_that_was_made_anew_is_another_one(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     shop.sql(f"CREATE JOB j {QUICK} AS INSERT INTO t SELECT * FROM STREAM events")
