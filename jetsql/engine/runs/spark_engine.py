@@ -201,7 +201,8 @@ class SparkEngine:
         session = self._sessions.open_for_job(job)
         self._state_copies.restore_snapshot(job, session)
         if job.plan.trigger is Trigger.REAL_TIME:
-            self._check_sources(job.plan)  # for an unreachable broker, the start and a stop would wait for minutes
+            # For an unreachable broker, the start and a stop would wait for minutes.
+            check_sources(self._spark, self._catalog, job.plan)
             # Real-time mode would replay a pending batch beyond its stored end.
             self._finish_pending(job, report)
         context = self._open_run(job, session, self._forget_when_ended(report))
