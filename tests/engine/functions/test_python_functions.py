@@ -219,6 +219,7 @@ def test_state_does_not_move_to_another_function(sql: Sql, numbers: Source) -> N
     assert sql.error(f"CREATE OR REPLACE {job}").condition == "JETSQL.STATE_NOT_COMPATIBLE"
 
 
+@pytest.mark.slow
 def test_a_function_of_a_jar_works_in_a_job(sql: Sql, numbers: Source, tmp_path: Path) -> None:
     sql("CREATE FUNCTION digest AS 'org.apache.hadoop.hive.ql.udf.UDFMd5'")
     sql("CREATE TABLE digests (d STRING) USING parquet")

@@ -206,6 +206,7 @@ def test_the_end_of_the_engine_ends_looks(stream: Sql) -> None:
         next(batches)
 
 
+@pytest.mark.slow
 def test_a_look_that_begins_while_all_are_ended_leaves_nothing(stream: Sql) -> None:
     """However far Spark has come with its query by then."""
     ended = threading.Event()

@@ -71,6 +71,7 @@ def test_a_small_batch_is_one_file_without_leftovers(source: Sql) -> None:
     assert not list(folder.glob(".jetsql/*/*"))
 
 
+@pytest.mark.slow
 def test_partitions_are_registered_with_odd_values(source: Sql) -> None:
     source("CREATE TABLE sink (id INT, day DATE, name STRING) USING parquet PARTITIONED BY (day, name)")
     source("INSERT INTO src VALUES (4, 'x y/z=1', DATE'2024-01-03')")
@@ -129,6 +130,7 @@ def test_a_cached_table_and_a_view_follow_too(source: Sql) -> None:
     source("UNCACHE TABLE sink")
 
 
+@pytest.mark.slow
 def test_a_view_follows_from_another_schema_too(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source("CREATE VIEW seen AS SELECT count(*) AS n FROM sink")
@@ -141,6 +143,7 @@ def test_a_view_follows_from_another_schema_too(source: Sql) -> None:
     assert reader.sql(count).first()[0] == 4
 
 
+@pytest.mark.slow
 def test_two_jobs_into_one_table(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     for job in ("one", "two"):
@@ -325,6 +328,7 @@ def test_a_table_that_got_another_column_suspends_the_job_at_its_next_start(sour
     assert (source.status("j"), "retry" in titles) == ("SUSPENDED", False)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_none_is_told_in_its_own_words(source: Sql) -> None:
     source("CREATE TABLE ids USING parquet AS SELECT id FROM src")
     source("CREATE TABLE sink (id INT) USING parquet")
@@ -339,6 +343,7 @@ def test_a_file_that_is_none_is_told_in_its_own_words(source: Sql) -> None:
     assert source.value("SELECT count(*) FROM sink") == 3
 
 
+@pytest.mark.slow
 def test_truncate_by_others_is_no_loss_of_new_rows(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")

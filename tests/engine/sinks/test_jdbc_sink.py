@@ -146,6 +146,7 @@ def test_a_statement_creates_the_table_of_the_catalogue(shop: Shop) -> None:
     assert shop.rows("counts") == [("-", 1), ("a", 1)]
 
 
+@pytest.mark.slow
 def test_rows_that_are_all_key_are_there_once(shop: Shop) -> None:
     shop.table("seen", "id int, name text, PRIMARY KEY (id, name)", key_columns="id, NAME")
     shop.sql("INSERT INTO events VALUES (1, 'a'), (1, 'a')")
@@ -428,6 +429,7 @@ def wait_for_error(sql: Sql, job: str) -> str:
     raise AssertionError(f"{job} never failed")
 
 
+@pytest.mark.slow
 def test_a_job_goes_on_when_its_server_is_back(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     options = "OPTIONS ('snapshotIntervalMillis' = '100', 'restartAttempts' = '20')"

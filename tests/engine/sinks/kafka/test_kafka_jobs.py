@@ -212,6 +212,7 @@ def test_what_becomes_of_messages_that_do_not_fit(sql: Sql, kafka: Kafka, topic:
     assert sql("SELECT id FROM ids ORDER BY 1") == [(1,), (2,)]
 
 
+@pytest.mark.slow
 def test_dead_letters_are_kept_once(sql: Sql, kafka: Kafka, topic: str) -> None:
     kafka.send(topic, [Message(b"k", text, 0) for text in (b'{"id": 1}', *GARBAGE)])
     sql(f"CREATE TABLE t {typed(kafka, topic, on_error='table:dead', kafka_metadata_max_age_ms='200')}")
