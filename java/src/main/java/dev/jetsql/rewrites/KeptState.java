@@ -1,7 +1,7 @@
 package dev.jetsql.rewrites;
 
 import dev.jetsql.plans.Plans;
-import dev.jetsql.rewrites.bytime.ByTimeProcessor;
+import dev.jetsql.plans.RuleProcessor;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -56,8 +56,8 @@ final class KeptState {
         kept.add("each distinct value of " + names(duplicates.keyExpressions()));
     } else if (node instanceof StreamingSymmetricHashJoinExec join) {
       describe(join);
-    } else if (ByTimeProcessor.of(node) != null && ByTimeProcessor.of(node).keptForEver() != null) {
-      kept.add(ByTimeProcessor.of(node).keptForEver());
+    } else if (RuleProcessor.of(node) != null && RuleProcessor.of(node).keptForEver() != null) {
+      kept.add(RuleProcessor.of(node).keptForEver());
     }
     Plans.list(node.children()).forEach(this::collect);
   }
