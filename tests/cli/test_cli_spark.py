@@ -59,7 +59,11 @@ def test_a_store_that_cannot_be_read_is_told_before_spark_starts(tmp_path: Path)
             "Java exited immediately: Master must either be yarn or start with spark, k8s, or local",
         ),
         pytest.param(["--master", "local[x]"], "Could not parse Master URL: 'local[x]'", marks=pytest.mark.slow),
-        (["--conf", "spark.driver.memory=lots"], "Java exited immediately: Invalid maximum heap size: -Xmxlots"),
+        pytest.param(
+            ["--conf", "spark.driver.memory=lots"],
+            "Java exited immediately: Invalid maximum heap size: -Xmxlots",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             ["--conf", "spark.sql.shuffle.partitions=abc"], "The value 'abc' in the config", marks=pytest.mark.slow
         ),

@@ -101,7 +101,9 @@ def told(ended: "subprocess.CompletedProcess[str]") -> list[str]:
     return ended.stderr.splitlines()
 
 
-@pytest.mark.parametrize("command", [["start"], ["-e", "CREATE SNAPSHOT s FOR JOB j"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [pytest.param(["start"], marks=pytest.mark.slow), ["-e", "CREATE SNAPSHOT s FOR JOB j"]], ids=" ".join
+)
 def test_a_new_home_is_reported_once(jetsql: Bench, tmp_path: Path, command: list[str]) -> None:
     """Its name may be misspelled; that of the default home cannot be."""
     home = tmp_path / "new"
@@ -144,6 +146,7 @@ def test_of_many_commands_that_need_an_engine_one_starts_it(jetsql: Bench) -> No
     assert jetsql.log.count("starts on") == 1
 
 
+@pytest.mark.slow
 def test_a_start_that_meets_a_serve_finds_its_engine(jetsql: Bench, tmp_path: Path) -> None:
     go, late = tmp_path / "go", tmp_path / "late"
     loses = jetsql.background("start", JETSQL_TEST_LATE=str(late))
@@ -165,6 +168,7 @@ def test_a_start_that_meets_a_serve_finds_its_engine(jetsql: Bench, tmp_path: Pa
     assert [line.partition(":")[0] for line in err.splitlines()] == ["The engine is ready", "stopped"]
 
 
+@pytest.mark.slow
 def test_a_stop_while_it_starts_waits_and_stops_it(jetsql: Bench, tmp_path: Path) -> None:
     go = tmp_path / "go"
     started = jetsql.background("start", JETSQL_TEST_SLOW_START=str(go))
@@ -177,6 +181,7 @@ def test_a_stop_while_it_starts_waits_and_stops_it(jetsql: Bench, tmp_path: Path
     assert status(jetsql) == "down"
 
 
+@pytest.mark.slow
 def test_a_start_while_it_stops_waits_and_starts_anew(jetsql: Bench) -> None:
     jetsql("start")
     first = jetsql.note
@@ -201,6 +206,7 @@ def test_a_killed_engine_is_started_again_by_the_next_command(jetsql: Bench) -> 
     assert jetsql.note.pid != first.pid
 
 
+@pytest.mark.slow
 def test_nothing_is_done_to_the_process_that_a_stale_note_names(jetsql: Bench) -> None:
     jetsql.home.mkdir()
     bystander = jetsql.background("serve", JETSQL_HOME=str(jetsql.home / "other"))
@@ -225,7 +231,7 @@ def test_an_engine_whose_spark_dies_ends_with_it(jetsql: Bench, tmp_path: Path) 
     assert jetsql.row("list-jobs")["name"] == "orders"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_signal_stops_it_gracefully(jetsql: Bench, number: signal.Signals) -> None:
     served = jetsql.background("serve")
     until(lambda: status(jetsql) == "up")
@@ -250,6 +256,7 @@ def test_a_signal_while_it_starts_ends_it_before_it_answers(jetsql: Bench, tmp_p
     assert "answers" not in jetsql.log
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_it_at_once(jetsql: Bench, tmp_path: Path) -> None:
     served = jetsql.background("serve", JETSQL_TEST_SLOW_START=str(tmp_path / "never"))
     until(lambda: (jetsql.home / "engine.owner").exists())

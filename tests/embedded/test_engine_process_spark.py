@@ -98,15 +98,23 @@ def test_an_engine_lives_through_everything(jetsql: Cli) -> None:
     until(lambda: not engine.is_running() or engine.status() == psutil.STATUS_ZOMBIE)
     jetsql.add(4)
     assert jetsql.copied == [1, 2, 3, 4]
-
     jetsql("suspend", "copy")
     jetsql("-e", "DROP TABLE numbers")
     jetsql("resume", "copy", code=1)
+    jetsql("cancel", "copy")
     assert jetsql("stop") == "stopped\n"
     assert read_note(jetsql.home) is None
+
+
+@pytest.mark.slow
+def test_a_suspended_job_stays_suspended_through_a_stop(jetsql: Cli) -> None:
+    jetsql("-e", "CREATE TABLE once (id INT) USING json; CREATE TABLE again (id INT) USING parquet")
+    jetsql("submit", "-n", "still", "-", input="INSERT INTO again SELECT id FROM STREAM once")
+    jetsql("suspend", "still")
+    assert jetsql("stop") == "stopped\n"
     [job] = jetsql.rows("list-jobs")
-    assert (job["name"], job["status"]) == ("copy", "SUSPENDED")
-    jetsql("cancel", "copy")
+    assert (job["name"], job["status"]) == ("still", "SUSPENDED")
+    jetsql("cancel", "still")
 
 
 @pytest.mark.slow

@@ -79,6 +79,7 @@ def test_runs_that_wrote_other_rows_are_refused(by_hand: Contents, message: str)
     assert refused.value.message == message
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_contents_depend_on_the_rows_and_not_on_their_order(engine: EmbeddedEngine) -> None:
     def of(*rows: tuple[int | None, str | None]) -> Contents:

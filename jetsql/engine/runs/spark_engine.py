@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyspark
@@ -19,7 +19,6 @@ from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.checkpoints.state_copies import StateCopies, cancel_when
 from jetsql.engine.checkpoints.state_locations import StateLocations
 from jetsql.engine.errors import run_failures
-from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.functions.python_functions import PythonFunctions
 from jetsql.engine.jdbc.jdbc_dialects import LEDGER_FORMAT
 from jetsql.engine.jvm.filesystem import FileSystem
@@ -28,20 +27,17 @@ from jetsql.engine.runs.analysis import ResolvedBody, resolve_body
 from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
 from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
 from jetsql.engine.runs.spark_runs import BatchRun, PendingBatchRun, Run, RunContext, StreamingRun, pending_batch_failed
+from jetsql.engine.runs.start_checks import check_formats, check_same_query, check_sink, check_sources
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.executors import list_members, watch_members
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.session.job_tables import create_table, is_empty, qualify, time_columns
-from jetsql.engine.session.kafka_topics import check_topic
 from jetsql.engine.sinks import SinkContext, SinkWriter
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.branched_sink import BranchRun, branch_contexts
 from jetsql.engine.sinks.file_tables import PART_NAMES
 from jetsql.engine.sinks.kafka.dead_letters import create_dead_letter_tables, with_dead_letters
-from jetsql.engine.sinks.kafka.messages import TopicTable
-from jetsql.engine.sinks.kafka.transactional_topics import check_transactions
 from jetsql.engine.sinks.late_rows import create_late_rows_table, with_late_rows
-from jetsql.engine.sinks.preflight import check_jdbc_sink
 from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -73,7 +69,6 @@ from jetsql.jobs.model.job import (
     Trigger,
     Version,
 )
-from jetsql.jobs.planning.compatibility import describe_replacements
 from jetsql.jobs.planning.output_mode import MODES, modes_of
 from jetsql.jobs.planning.progress_tracking import is_topic_to_topic
 from jetsql.language.statement import Body, CreateFunction, TableIdentifier
@@ -169,35 +164,18 @@ class SparkEngine:
     def check_reachable(self, plan: Plan) -> None:
         """Check the external systems of a plan. Spark has already accessed file tables during analysis."""
         if plan.trigger is not Trigger.REAL_TIME:  # `check_real_time` checks its sources
-            self._check_sources(plan)
+            check_sources(self._spark, self._catalog, plan)
         self._create_side_tables(plan)
         for branch in plan.branches:
-            self._check_sink(branch)
+            check_sink(self._spark, self._catalog, branch)
 
     def _create_side_tables(self, plan: Plan) -> None:
         create_dead_letter_tables(self._spark, self._catalog, plan)
         create_late_rows_table(self._spark, self._catalog, plan)
 
-    def _check_sink(self, plan: Plan) -> None:
-        """Check the external system of a plan with one sink."""
-        if plan.analysis.sink.kind is SinkKind.JDBC:
-            check_jdbc_sink(self._spark, self._catalog, plan)
-        elif plan.analysis.sink.kind is SinkKind.KAFKA:
-            table = self._catalog.require_sink_table(plan.analysis.sink)
-            if plan.guarantee is Guarantee.EXACTLY_ONCE:
-                check_transactions(self._spark, table)
-            else:
-                check_topic(self._spark, table, KafkaOperation.WRITE)
-            TopicTable(self._spark, table.name).check_encoding()
-
-    def _check_sources(self, plan: Plan) -> None:
-        for source in plan.analysis.sources:
-            table = self._catalog.table(source.name) if source.format == "kafka" and source.created else None
-            if table is not None:
-                check_topic(self._spark, table, KafkaOperation.READ)
-
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
-        self._check_sources(plan)  # for an unreachable broker, Spark's connector would wait for minutes
+        # For an unreachable broker, Spark's connector would wait for minutes.
+        check_sources(self._spark, self._catalog, plan)
         session = self._sessions.open_for_plan(plan, {} if job is None else job.version.session_defaults)
         query = _resolve(body, session, plan).query
         check_real_time_query(session, query, self._count_held_cores(excluded_job=job))
@@ -226,7 +204,8 @@ class SparkEngine:
         session = self._sessions.open_for_job(job)
         self._state_copies.restore_snapshot(job, session)
         if job.plan.trigger is Trigger.REAL_TIME:
-            self._check_sources(job.plan)  # for an unreachable broker, the start and a stop would wait for minutes
+            # For an unreachable broker, the start and a stop would wait for minutes.
+            check_sources(self._spark, self._catalog, job.plan)
             # Real-time mode would replay a pending batch beyond its stored end.
             self._finish_pending(job, report)
         context = self._open_run(job, session, self._forget_when_ended(report))
@@ -250,7 +229,7 @@ class SparkEngine:
             self._catalog.check_sink_exists(sink)
         self._create_side_tables(job.plan)  # a user may have dropped them while the job was suspended
         resolved = _resolve(job.body, session, job.plan)
-        _check_same_query(job, resolved, accepts_functions)
+        check_same_query(job, resolved, accepts_functions)
         lease = JobLease(self._checkpoints, job)
         checkpoint = self._checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         if resolved.unchecked_by_spark:
@@ -446,36 +425,6 @@ def _spark(session: UserSession) -> SparkSession:
 def _resolve(body: Body, session: SparkSession, plan: Plan) -> ResolvedBody:
     """Analyze the body of a job with a plan."""
     return resolve_body(body, session, plan.analysis.session, modes_of(body.verb, plan.output_mode))
-
-
-def _check_same_query(job: Job, resolved: ResolvedBody, accepts_functions: bool) -> None:
-    """Raise StatementError JOB_CHANGED when the job's text now resolves to a query that does not fit its state."""
-    if not job.version.first_trigger_done:
-        return
-    before, now = job.plan.analysis, resolved.analysis
-    compared = replace(now, functions=before.functions) if accepts_functions else now
-    changes = describe_replacements(before, compared)
-    undo = "" if before.fingerprint == compared.fingerprint else "Undo the change and RESUME JOB, or "
-    if changes:
-        raise StatementError(
-            "JOB_CHANGED",
-            f"A view, table or function of the job was changed, so its query is another one now. {' '.join(changes)}",
-            hint=f"{undo}{'accept' if undo else 'Accept'} it with CREATE OR REPLACE JOB, which checks whether the state"
-            " can be kept.",
-        )
-
-
-def check_formats(job: Job, versions: Mapping[str, str]) -> None:
-    """Raise StatementError FORMAT_NOT_READABLE for a job that a later release has written in a newer format."""
-    made_with = job.version.software_versions
-    for name in ("manifest", "part_names", "ledger"):
-        if int(made_with.get(name, "0")) > int(versions[name]):
-            raise StatementError(
-                "FORMAT_NOT_READABLE",
-                f"The job was created by JetSQL {made_with.get('jetsql', '')} with format {made_with[name]} of its"
-                f" {name.replace('_', ' ')}. This release reads formats up to {versions[name]}.",
-                hint="Start the engine with that release or a later one, and RESUME JOB.",
-            )
 
 
 def _no_report(event: object) -> None:

@@ -111,6 +111,7 @@ def test_a_suspended_job_and_what_is_listed(sql: Sql, numbers: Source) -> None:
     assert sql.error("DROP SNAPSHOT resting").condition == "JETSQL.SNAPSHOT_NOT_FOUND"
 
 
+@pytest.mark.slow
 def test_a_snapshot_of_another_query_is_refused_before_anything_is_made(sql: Sql, numbers: Source) -> None:
     make(sql, "j", "digits")
     sql("CREATE SNAPSHOT other FOR JOB j")
@@ -132,6 +133,7 @@ def take_over(sql: Sql, job: str, **owner: object) -> None:
     lease.write_text(json.dumps({**ours, "engine": "another", **owner}))
 
 
+@pytest.mark.slow
 def test_a_run_whose_job_another_engine_has_taken_over_ends_before_it_writes(sql: Sql, numbers: Source) -> None:
     job = make(sql, "j", "digits")
     assert all_digits(sql, "digits", "j") == digits(4)

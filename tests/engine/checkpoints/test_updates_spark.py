@@ -163,6 +163,7 @@ def test_a_suspended_job_is_replaced_and_one_that_can_not_be_stays_so(sql: Sql, 
     assert ids(sql) == [*range(100), *range(1100, 1120)]
 
 
+@pytest.mark.slow
 def test_a_view_that_was_replaced_under_a_job_is_noticed_and_named(sql: Sql, numbers: Source) -> None:
     sql("CREATE VIEW v AS SELECT id, id % 10 AS digit FROM STREAM numbers")
     text = f"JOB j OPTIONS ({FAST}) AS INSERT OVERWRITE digits SELECT digit, count(*), sum(id) FROM v GROUP BY 1"
@@ -178,6 +179,7 @@ def test_a_view_that_was_replaced_under_a_job_is_noticed_and_named(sql: Sql, num
     assert sql.status("j") == "RUNNING"
 
 
+@pytest.mark.slow
 def test_a_source_that_was_moved_is_noticed_and_named(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {copying()}")
     assert ids(sql) == list(range(100))

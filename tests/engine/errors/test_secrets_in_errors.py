@@ -60,7 +60,16 @@ def assert_hidden(sql: Sql, statement: str) -> Any:
 
 
 @pytest.mark.parametrize("option", ["driver", "fetchsize", "numPartitions", "sessionInitStatement", "queryTimeout"])
-@pytest.mark.parametrize("make", ["CREATE TABLE other", "CREATE TABLE other (id INT)", "CREATE TEMPORARY VIEW other"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        "CREATE TABLE other",
+        *(
+            pytest.param(make, marks=pytest.mark.slow)
+            for make in ("CREATE TABLE other (id INT)", "CREATE TEMPORARY VIEW other")
+        ),
+    ],
+)
 def test_options_that_spark_reads_itself_name_no_secret(
     sql: Sql, postgres: Postgres, private: str, option: str, make: str
 ) -> None:
@@ -90,7 +99,9 @@ def own_server() -> Iterator[Postgres]:
         yield server
 
 
-@pytest.mark.parametrize(("option", "good"), [("sslmode", "prefer"), ("user", OWN_USER)])
+@pytest.mark.parametrize(
+    ("option", "good"), [pytest.param("sslmode", "prefer", marks=pytest.mark.slow), ("user", OWN_USER)]
+)
 def test_drivers_refuse_what_they_are_given_without_showing_it(
     sql: Sql, refused: Postgres, tmp_path: Path, option: str, good: str
 ) -> None:

@@ -45,6 +45,7 @@ def test_all_sessions_have_it_and_its_replacement(sql: Sql, schema: str, engine:
     assert engine.error(_raised(other, f"SELECT {schema}.times(1)"), "").condition == "UNRESOLVED_ROUTINE"
 
 
+@pytest.mark.slow
 def test_clients_of_spark_connect_have_it(sql: Sql, schema: str, engine: EmbeddedEngine) -> None:
     text = TIMES.format("return x * by").replace("times(", f"{schema}.times(")
     with engine.open_endpoints(EndpointSettings(), "sesame") as addresses:
@@ -92,6 +93,7 @@ def test_a_function_of_spark_keeps_its_name(sql: Sql) -> None:
     assert sql("SELECT times(3)") == [(3,)]
 
 
+@pytest.mark.slow
 def test_batches_and_tables(sql: Sql) -> None:
     for style, addition in {"PANDAS": "a + b", "ARROW": "pyarrow.compute.add(a, b)"}.items():
         sql(
@@ -217,6 +219,7 @@ def test_state_does_not_move_to_another_function(sql: Sql, numbers: Source) -> N
     assert sql.error(f"CREATE OR REPLACE {job}").condition == "JETSQL.STATE_NOT_COMPATIBLE"
 
 
+@pytest.mark.slow
 def test_a_function_of_a_jar_works_in_a_job(sql: Sql, numbers: Source, tmp_path: Path) -> None:
     sql("CREATE FUNCTION digest AS 'org.apache.hadoop.hive.ql.udf.UDFMd5'")
     sql("CREATE TABLE digests (d STRING) USING parquet")

@@ -71,6 +71,7 @@ def test_what_is_shown_of_a_table_and_its_job_lacks_the_secret_alone(sql: Sql, t
     assert PASSWORD not in log.read_text(encoding="utf-8", errors="replace")
 
 
+@pytest.mark.slow
 def test_a_secret_that_is_gone_suspends_the_job_until_it_is_back(
     sql: Sql, postgres: Postgres, table: str, file: Path
 ) -> None:

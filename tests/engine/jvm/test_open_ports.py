@@ -153,12 +153,14 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_session_whose_callbacks_were_open_is_closed_to_strangers(told: dict[str, str]) -> None:
     assert "_call_proxy" in told["before"]  # Python called the object
     assert told["after"] == "True"
     assert (told["called"], told["statement"]) == ("True", "id")  # Java's own calls arrive, with the token
 
 
+@pytest.mark.slow
 def test_callbacks_are_not_closed_under_a_query_that_may_use_them(told: dict[str, str]) -> None:
     assert "stop all queries and call it again" in told["refused"]
 
@@ -186,6 +188,7 @@ def test_every_socket_of_a_cluster_is_known_and_refuses_strangers(members: Clust
             assert lines and not any(secret in line for line in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "secret",
     [
@@ -207,6 +210,7 @@ def test_a_cluster_refuses_programs_without_its_secret(members: Cluster, secret:
     assert "Exception" in refused
 
 
+@pytest.mark.slow
 def test_the_files_of_a_cluster_are_private(members: Cluster) -> None:
     secret = members.folder / "cluster.secret"
     assert not is_open_to_others(secret)

@@ -146,6 +146,7 @@ def test_a_damaged_checkpoint_is_refused_until_it_is_put_back(source: Sql) -> No
     assert ids(source) == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_damaged_state_suspends_at_once_and_names_the_file(sql: Sql) -> None:
     sql("CREATE TABLE src (id INT) USING parquet")
     sql("INSERT INTO src VALUES (1), (2)")
@@ -166,6 +167,7 @@ def test_damaged_state_suspends_at_once_and_names_the_file(sql: Sql) -> None:
     assert sql("SELECT * FROM sink ORDER BY 1") == [(0, 1), (1, 2)]
 
 
+@pytest.mark.slow
 def test_a_damaged_list_of_read_files_is_told_as_damage_too(source: Sql) -> None:
     folder = copy(source)
     source("SUSPEND JOB j")
@@ -295,6 +297,7 @@ def unwritable_sink(sql: Sql) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 def test_a_source_file_that_goes_before_it_was_read_is_not_left_out_in_silence(source: Sql) -> None:
     copy(source)
     with unwritable_sink(source):

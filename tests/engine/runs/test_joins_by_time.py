@@ -77,6 +77,7 @@ def test_a_job_joins_what_batch_joins(streams: Sql, name: str) -> None:
     assert sorted(sql("SELECT * FROM joined WHERE id < 1000"), key=str) == expected
 
 
+@pytest.mark.slow
 def test_flinks_spelling_is_the_same_join(streams: Sql) -> None:
     sql = streams
     sql(f"CREATE VIEW dated_orders AS SELECT * FROM {ORDERS}")

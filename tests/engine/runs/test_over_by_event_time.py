@@ -72,7 +72,7 @@ def _body(query: str) -> str:
 @pytest.mark.parametrize(
     "query",
     [
-        pytest.param(FRAMES, id="frames"),
+        pytest.param(FRAMES, id="frames", marks=pytest.mark.slow),
         pytest.param(TOTALS, id="totals"),
         pytest.param(LISTS, id="lists", marks=pytest.mark.slow),
         pytest.param(RUNNING, id="running", marks=pytest.mark.slow),

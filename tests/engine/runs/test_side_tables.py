@@ -48,7 +48,10 @@ def test_a_dropped_side_table_fails_its_job(join_sentences: Callable[[str], list
     "statement",
     [
         "INSERT OVERWRITE replaced SELECT id FROM range(1000)",
-        "DROP TABLE replaced; CREATE TABLE replaced USING parquet AS SELECT id FROM range(1000)",
+        pytest.param(
+            "DROP TABLE replaced; CREATE TABLE replaced USING parquet AS SELECT id FROM range(1000)",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_replaced_side_table_is_read_anew(

@@ -93,6 +93,7 @@ def test_state_is_kept_through_a_restart_and_a_new_version(streams: Sql) -> None
     assert sorted(found, key=str) == sorted(sql(batch(query)), key=str)
 
 
+@pytest.mark.slow
 def test_rows_of_joined_streams_can_be_counted(streams: Sql) -> None:
     sql = streams
     query = f"SELECT CAST(count(*) AS INT) AS id FROM {ORDERS} AS o WHERE {PAID}"

@@ -163,6 +163,7 @@ def rows_of_job(sql: Sql, name: str, query: str, verb: str = "INSERT INTO") -> l
     return sorted(sql(f"SELECT * FROM {name}"))
 
 
+@pytest.mark.slow
 def test_jobs_close_their_windows(bids: Sql) -> None:
     bids("CREATE TABLE tumbled (k STRING, start TIMESTAMP, n BIGINT) USING parquet")
     bids("CREATE TABLE sessions (k STRING, start TIMESTAMP, ends TIMESTAMP, n BIGINT) USING parquet")

@@ -179,6 +179,7 @@ def test_an_error_after_the_first_batch_suspends_and_says_why(source: Sql) -> No
     assert "'seven'" in last[5]
 
 
+@pytest.mark.slow
 def test_a_query_stopped_from_outside_is_started_again(source: Sql) -> None:
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id, name FROM STREAM src")
     jvm = source.engine.spark.sparkContext._jvm

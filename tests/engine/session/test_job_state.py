@@ -117,6 +117,7 @@ def test_each_operator_and_each_side_of_a_join(sql: Sql, events: Events) -> None
     assert sql(ids.format("value", "0, 'right'")) == sql(ids.format("key", "1")) == [(1,), (2,), (3,)]
 
 
+@pytest.mark.slow
 def test_a_wrong_call_is_reported_at_the_function(sql: Sql, events: Events) -> None:
     sql(f"CREATE JOB counts {FAST} AS {COUNT}")
     sql("CREATE TABLE copy (id INT, k INT, ts TIMESTAMP) USING parquet")

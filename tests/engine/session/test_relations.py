@@ -143,6 +143,7 @@ def test_there_is_no_stream_of_them(sql: Sql, job: str, text: str) -> None:
     assert error.line == text.count("\n") + 1
 
 
+@pytest.mark.slow
 def test_unknown_names_keep_sparks_errors(sql: Sql) -> None:
     assert sql.error("SELECT * FROM jetsql.job").condition == "TABLE_OR_VIEW_NOT_FOUND"
     assert sql.error("SELECT statuss FROM jetsql.jobs").condition == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
@@ -173,6 +174,7 @@ def test_members_are_the_driver_alone_where_all_is_in_one_process(sql: Sql) -> N
     assert sql(f"SELECT until, reason FROM jetsql.members WHERE since = TIMESTAMP'{since}'") == [(None, None)]
 
 
+@pytest.mark.slow
 def test_each_batch_is_measured(sql: Sql, job: str) -> None:
     sql("INSERT INTO src VALUES (3)")
     sql("WAIT FOR JOB orders UNTIL IDLE")

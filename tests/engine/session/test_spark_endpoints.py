@@ -97,6 +97,7 @@ def test_a_flag_that_would_do_nothing_is_refused(engine: ClientTestEngine) -> No
     assert "was started without --thrift-port 1" in again.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_engine_ends_while_clients_wait(engine: ClientTestEngine) -> None:
     """The last one here: both clients hear of it, and neither holds the engine up."""

@@ -72,6 +72,7 @@ def test_a_look_ends_when_its_rows_have_come(stream: Sql) -> None:
         assert len(found) == 4 and {value for (value,) in found} <= set(range(9)), text
 
 
+@pytest.mark.slow
 def test_whole_results_may_be_sorted(stream: Sql) -> None:
     counted = "SELECT third, count(*) FROM thirds GROUP BY third ORDER BY third LIMIT"
     assert stream(f"{counted} 3") == [(0, 3), (1, 3), (2, 3)]
@@ -113,6 +114,7 @@ def test_windows_are_seen_before_they_close(stream: Sql) -> None:
     assert stream(f"SELECT count(*) FROM {numbers} GROUP BY window(at, '1 hour') LIMIT 1") == [(9,)]
 
 
+@pytest.mark.slow
 def test_the_time_is_up(stream: Sql, hurried: None) -> None:
     # On a busy machine the time may be up before the first batch.
     until(lambda: len(stream("SELECT id FROM STREAM numbers LIMIT 100")) == 9)
@@ -204,6 +206,7 @@ def test_the_end_of_the_engine_ends_looks(stream: Sql) -> None:
         next(batches)
 
 
+@pytest.mark.slow
 def test_a_look_that_begins_while_all_are_ended_leaves_nothing(stream: Sql) -> None:
     """However far Spark has come with its query by then."""
     ended = threading.Event()

@@ -132,6 +132,7 @@ def test_explain_names_what_grows(history: History) -> None:
     assert "State that nothing removes: each group by id." in lines
 
 
+@pytest.mark.slow
 def test_a_table_that_cannot_keep_a_history_is_refused(history: History) -> None:
     sql, columns = history.sql, "id int, name text, __start_at bigint"
     history.create("endless", f"{columns}, PRIMARY KEY (id, __start_at)")

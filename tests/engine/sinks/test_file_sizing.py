@@ -51,6 +51,7 @@ def test_a_small_result_that_replaces_the_table_is_one_file(sql: Sql) -> None:
     assert sql.value("SELECT count(DISTINCT _metadata.file_name) FROM copied") == 1
 
 
+@pytest.mark.slow
 def test_a_large_batch_has_several_writers(sql: Sql) -> None:
     tables(sql, 400_000, 2)
     copy(sql, "SELECT id, sha1(string(id)) FROM STREAM numbers")

@@ -28,7 +28,9 @@ def location(sql: Sql, table: str) -> Path:
     return Path(facts["Location"].removeprefix("file:"))
 
 
-@pytest.mark.parametrize("rights", ["640", "755", "600", "1777"])
+@pytest.mark.parametrize(
+    "rights", ["640", *(pytest.param(rights, marks=pytest.mark.slow) for rights in ("755", "600", "1777"))]
+)
 def test_files_and_folders_have_the_rights_that_are_asked_for(sql: Sql, tmp_path: Path, rights: str) -> None:
     spark = sql.engine.spark
     hadoop = spark.sparkContext._jvm.org.apache.hadoop.fs
@@ -45,7 +47,9 @@ def test_files_and_folders_have_the_rights_that_are_asked_for(sql: Sql, tmp_path
         files.setPermission(hadoop.Path(str(tmp_path / "gone")), asked)
 
 
-@pytest.mark.parametrize("format", ["parquet", "orc", "json", "csv"])
+@pytest.mark.parametrize(
+    "format", ["parquet", "csv", *(pytest.param(name, marks=pytest.mark.slow) for name in ("orc", "json"))]
+)
 def test_every_format(source: Sql, format: str) -> None:
     source(f"CREATE TABLE sink (id INT, name STRING) USING {format}")
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id, name FROM STREAM src")
@@ -67,6 +71,7 @@ def test_a_small_batch_is_one_file_without_leftovers(source: Sql) -> None:
     assert not list(folder.glob(".jetsql/*/*"))
 
 
+@pytest.mark.slow
 def test_partitions_are_registered_with_odd_values(source: Sql) -> None:
     source("CREATE TABLE sink (id INT, day DATE, name STRING) USING parquet PARTITIONED BY (day, name)")
     source("INSERT INTO src VALUES (4, 'x y/z=1', DATE'2024-01-03')")
@@ -87,6 +92,7 @@ def test_a_dropped_partition_comes_back_with_new_rows(source: Sql) -> None:
     assert source("SELECT id FROM sink WHERE name = 'a'") == [(4,)]
 
 
+@pytest.mark.slow
 def test_static_partition_column_list_and_by_name(source: Sql) -> None:
     source("CREATE TABLE sink (id INT, name STRING, part STRING) USING parquet PARTITIONED BY (part)")
     source(f"CREATE JOB a {FAST} AS INSERT INTO sink PARTITION (part = 'p') SELECT id, name FROM STREAM src")
@@ -124,6 +130,7 @@ def test_a_cached_table_and_a_view_follow_too(source: Sql) -> None:
     source("UNCACHE TABLE sink")
 
 
+@pytest.mark.slow
 def test_a_view_follows_from_another_schema_too(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source("CREATE VIEW seen AS SELECT count(*) AS n FROM sink")
@@ -136,6 +143,7 @@ def test_a_view_follows_from_another_schema_too(source: Sql) -> None:
     assert reader.sql(count).first()[0] == 4
 
 
+@pytest.mark.slow
 def test_two_jobs_into_one_table(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     for job in ("one", "two"):
@@ -320,6 +328,7 @@ def test_a_table_that_got_another_column_suspends_the_job_at_its_next_start(sour
     assert (source.status("j"), "retry" in titles) == ("SUSPENDED", False)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_none_is_told_in_its_own_words(source: Sql) -> None:
     source("CREATE TABLE ids USING parquet AS SELECT id FROM src")
     source("CREATE TABLE sink (id INT) USING parquet")
@@ -334,6 +343,7 @@ def test_a_file_that_is_none_is_told_in_its_own_words(source: Sql) -> None:
     assert source.value("SELECT count(*) FROM sink") == 3
 
 
+@pytest.mark.slow
 def test_truncate_by_others_is_no_loss_of_new_rows(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
@@ -343,6 +353,7 @@ def test_truncate_by_others_is_no_loss_of_new_rows(source: Sql) -> None:
     assert source("SELECT id FROM sink") == [(4,)]
 
 
+@pytest.mark.slow
 def test_the_static_side_is_as_of_each_batch(source: Sql) -> None:
     source("CREATE TABLE names (id INT, title STRING) USING parquet")
     source("INSERT INTO names VALUES (1, 'one')")

@@ -108,6 +108,7 @@ def test_values_arrive_as_they_are(shop: Shop) -> None:
     assert shop.rows("t") == [exact, (None,) * len(columns)]
 
 
+@pytest.mark.slow
 def test_names_that_need_quotes(shop: Shop) -> None:
     shop.server(f'CREATE TABLE {shop.schema}."My Table" ("Key" int PRIMARY KEY, "sel""ect" text)')
     name = f'{shop.schema}."My Table"'
@@ -145,6 +146,7 @@ def test_a_statement_creates_the_table_of_the_catalogue(shop: Shop) -> None:
     assert shop.rows("counts") == [("-", 1), ("a", 1)]
 
 
+@pytest.mark.slow
 def test_rows_that_are_all_key_are_there_once(shop: Shop) -> None:
     shop.table("seen", "id int, name text, PRIMARY KEY (id, name)", key_columns="id, NAME")
     shop.sql("INSERT INTO events VALUES (1, 'a'), (1, 'a')")
@@ -165,6 +167,7 @@ def test_overwrite_shows_readers_the_old_result_or_the_new_one(shop: Shop) -> No
     assert shop.rows("total") == [(3,)]
 
 
+@pytest.mark.slow
 def test_batch_jobs_appear_as_a_whole_and_leave_nothing_behind(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     [row] = shop.sql("CREATE JOB j AS INSERT INTO t SELECT * FROM events")
@@ -426,6 +429,7 @@ def wait_for_error(sql: Sql, job: str) -> str:
     raise AssertionError(f"{job} never failed")
 
 
+@pytest.mark.slow
 def test_a_job_goes_on_when_its_server_is_back(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     options = "OPTIONS ('snapshotIntervalMillis' = '100', 'restartAttempts' = '20')"
@@ -482,6 +486,7 @@ def test_drop_does_not_hang_on_a_server_that_is_gone(shop: Shop) -> None:
     assert "cannot be reached" in failed
 
 
+@pytest.mark.slow
 def test_a_table_that_was_made_anew_is_another_one(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     shop.sql(f"CREATE JOB j {QUICK} AS INSERT INTO t SELECT * FROM STREAM events")

@@ -180,6 +180,7 @@ def test_a_wrong_branch_is_reported_at_its_place(orders: Sql) -> None:
         assert (error.line, error.column) == (3, body.index(word) + 1), body
 
 
+@pytest.mark.slow
 def test_a_source_without_a_stream_or_with_columns_that_cannot_be_stored_is_refused(orders: Sql) -> None:
     body = "INSERT INTO good SELECT id, kind INSERT INTO items SELECT kind, id"
     for source in ("orders", "(SELECT *, make_interval(1) AS span FROM STREAM orders)"):

@@ -63,7 +63,11 @@ def die(home: Path, point: str, *texts: str, job: str = "j") -> None:
     assert (ended.returncode, ended.stderr) == (-signal.SIGKILL, f"failpoint {point}:{job}\n")
 
 
-@pytest.mark.parametrize("point", WRITER)
+@pytest.mark.parametrize(
+    "point",
+    # Little can be wrong before the store is written, so these are slow tests.
+    [pytest.param(point, marks=pytest.mark.slow if point.startswith("storing-") else ()) for point in WRITER],
+)
 def test_what_was_stored_is_finished_and_what_was_not_has_not_happened(tmp_path: Path, point: str) -> None:
     title = point.partition("-")[2]
     if title == "continued":

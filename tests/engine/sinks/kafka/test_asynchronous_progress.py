@@ -102,6 +102,7 @@ def test_a_job_that_is_suspended_has_noted_all_that_it_wrote(kafka: Kafka, sql: 
     assert values(kafka, topic) == list("abcd")
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_what_was_not_noted_comes_again_also_when_the_job_is_to_be_exactly_once(
     kafka: Kafka, sql: Sql, topic: str

@@ -168,6 +168,7 @@ def test_rights_that_are_taken_away_suspend_a_job_and_given_back_let_it_go_on(to
     topics.kafka.forbid_all()
 
 
+@pytest.mark.slow
 def test_a_message_that_is_too_large_suspends_a_job_until_its_topic_takes_it(topics: Topics) -> None:
     topics.make("source")
     topics.make("once", "least", max_message_bytes="1000")

@@ -187,6 +187,7 @@ def test_columns_are_read_from_json(sql: Sql, kafka: Kafka, topic: str) -> None:
     assert [row[0] for row in sql("DESCRIBE t")] == ["id", "name", "amount", "ts"]
 
 
+@pytest.mark.slow
 def test_what_becomes_of_messages_that_do_not_fit(sql: Sql, kafka: Kafka, topic: str) -> None:
     kafka.send(topic, [Message(None, text, 0) for text in (b'{"id": 1}', *GARBAGE, b'{"id": 2}')])
     sql(f"CREATE TABLE fails {typed(kafka, topic)}")
@@ -211,6 +212,7 @@ def test_what_becomes_of_messages_that_do_not_fit(sql: Sql, kafka: Kafka, topic:
     assert sql("SELECT id FROM ids ORDER BY 1") == [(1,), (2,)]
 
 
+@pytest.mark.slow
 def test_dead_letters_are_kept_once(sql: Sql, kafka: Kafka, topic: str) -> None:
     kafka.send(topic, [Message(b"k", text, 0) for text in (b'{"id": 1}', *GARBAGE)])
     sql(f"CREATE TABLE t {typed(kafka, topic, on_error='table:dead', kafka_metadata_max_age_ms='200')}")
@@ -321,6 +323,7 @@ def test_options_are_checked_at_their_places(sql: Sql, columns: str, options: st
         assert (error.line, error.column) == (2, text.splitlines()[1].index(at) + 1)
 
 
+@pytest.mark.slow
 def test_create_job_asks_the_broker(sql: Sql, kafka: Kafka, topic: str) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))

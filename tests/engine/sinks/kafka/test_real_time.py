@@ -36,6 +36,7 @@ def numbers(kafka: Kafka, topic: str) -> Counter[int]:
     return Counter(int(message.value or b"") for message in kafka.read(topic))
 
 
+@pytest.mark.slow
 def test_rows_go_through_while_their_batch_lasts(sql: Sql, kafka: Kafka, topic: str, tables: str) -> None:
     send(kafka, topic, range(10))
     told = sql(f"CREATE JOB j {REAL_TIME} AS INSERT INTO out (value) SELECT value FROM STREAM t WHERE offset > 1")

@@ -100,6 +100,7 @@ def test_the_part_above_the_first_aggregate_may_lose_rows(totals: Totals) -> Non
     assert totals.changes_after(("a", 3)) == {"a": 4, "b": None}
 
 
+@pytest.mark.slow
 def test_debezium_deletions_have_the_row_before(kafka: Kafka, sql: Sql, totals: Totals) -> None:
     topic = f"{totals.topic}.changes"
     kafka.topic(topic, 1)

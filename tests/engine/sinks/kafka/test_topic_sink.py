@@ -141,6 +141,7 @@ def test_a_keyed_topic_follows_an_aggregate(topics: Topics) -> None:
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rows_that_would_be_others_when_they_come_again(topics: Topics) -> None:
     topics.table("source")
     topics.table("sink")
@@ -155,6 +156,7 @@ def test_rows_that_would_be_others_when_they_come_again(topics: Topics) -> None:
     topics.sql(f"CREATE JOB each {exactly} AS {uuids}")
 
 
+@pytest.mark.slow
 def test_rights_that_are_missing_are_told_at_create(topics: Topics) -> None:
     kafka = topics.kafka
     kafka.forbid_all()  # what other tests have let the user do

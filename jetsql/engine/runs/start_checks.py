@@ -1,0 +1,70 @@
+"""The checks before a run starts: its external systems, its query, and the formats that its state is written in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from jetsql.engine.errors.kafka_errors import KafkaOperation
+from jetsql.engine.runs.analysis import ResolvedBody
+from jetsql.engine.session.catalog import Catalog
+from jetsql.engine.session.kafka_topics import check_topic
+from jetsql.engine.sinks.kafka.messages import TopicTable
+from jetsql.engine.sinks.kafka.transactional_topics import check_transactions
+from jetsql.engine.sinks.preflight import check_jdbc_sink
+from jetsql.errors import StatementError
+from jetsql.jobs.model.job import Guarantee, Job, Plan, SinkKind
+from jetsql.jobs.planning.compatibility import describe_replacements
+
+
+def check_sources(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
+    """Check that the topics that a plan reads are reachable. Raises StatementError."""
+    for source in plan.analysis.sources:
+        table = catalog.table(source.name) if source.format == "kafka" and source.created else None
+        if table is not None:
+            check_topic(spark, table, KafkaOperation.READ)
+
+
+def check_sink(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
+    """Check the external system of a plan with one sink. Raises StatementError."""
+    if plan.analysis.sink.kind is SinkKind.JDBC:
+        check_jdbc_sink(spark, catalog, plan)
+    elif plan.analysis.sink.kind is SinkKind.KAFKA:
+        table = catalog.require_sink_table(plan.analysis.sink)
+        if plan.guarantee is Guarantee.EXACTLY_ONCE:
+            check_transactions(spark, table)
+        else:
+            check_topic(spark, table, KafkaOperation.WRITE)
+        TopicTable(spark, table.name).check_encoding()
+
+
+def check_same_query(job: Job, resolved: ResolvedBody, accepts_functions: bool) -> None:
+    """Raise StatementError JOB_CHANGED when the job's text now resolves to a query that does not fit its state."""
+    if not job.version.first_trigger_done:
+        return
+    before, now = job.plan.analysis, resolved.analysis
+    compared = replace(now, functions=before.functions) if accepts_functions else now
+    changes = describe_replacements(before, compared)
+    undo = "" if before.fingerprint == compared.fingerprint else "Undo the change and RESUME JOB, or "
+    if changes:
+        raise StatementError(
+            "JOB_CHANGED",
+            f"A view, table or function of the job was changed, so its query is another one now. {' '.join(changes)}",
+            hint=f"{undo}{'accept' if undo else 'Accept'} it with CREATE OR REPLACE JOB, which checks whether the state"
+            " can be kept.",
+        )
+
+
+def check_formats(job: Job, versions: Mapping[str, str]) -> None:
+    """Raise StatementError FORMAT_NOT_READABLE for a job that a later release has written in a newer format."""
+    made_with = job.version.software_versions
+    for name in ("manifest", "part_names", "ledger"):
+        if int(made_with.get(name, "0")) > int(versions[name]):
+            raise StatementError(
+                "FORMAT_NOT_READABLE",
+                f"The job was created by JetSQL {made_with.get('jetsql', '')} with format {made_with[name]} of its"
+                f" {name.replace('_', ' ')}. This release reads formats up to {versions[name]}.",
+                hint="Start the engine with that release or a later one, and RESUME JOB.",
+            )
