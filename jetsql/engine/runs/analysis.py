@@ -29,6 +29,7 @@ from jetsql.engine.runs.body_checks import (
 )
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
+from jetsql.engine.session.spark_statements import build_error_report
 from jetsql.engine.sinks.preflight import check_jdbc_table
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.function import UsedFunction
@@ -134,7 +135,25 @@ def _analyze(body: Body, spark: SparkSession, modes: Sequence[OutputMode]) -> An
             insert.add(branch_text(body, branch), SOURCE_NAME, target.line(text), target.column(text))
         return classes.JobBody.of(insert, mode_names)
     except (PySparkException, Py4JError) as error:
-        raise _explain_extra_columns(body, error) or _explain_database_error(target, error) or error from None
+        raise (
+            _explain_extra_columns(body, error)
+            or _explain_database_error(target, error)
+            or _explain_refusal(body, error)
+            or error
+        ) from None
+
+
+def _explain_refusal(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
+    """Return the error of a query that the Java module refuses, or None for another error."""
+    report = build_error_report(error, body.spark_text)
+    if report.condition != "JETSQL.UNSUPPORTED_QUERY":
+        return None
+    place = body.place
+    if report.line is not None and report.column is not None:
+        lines = body.spark_text.split("\n")[: report.line - 1]
+        start = sum(len(line) + 1 for line in lines) + report.column - 1
+        place = Span(start, start + 1)
+    return StatementError("UNSUPPORTED_QUERY", report.message, place=place, hint=report.hint)
 
 
 def _check_database(body: Body, target: Span, spark: SparkSession) -> None:

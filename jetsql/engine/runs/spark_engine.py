@@ -31,7 +31,7 @@ from jetsql.engine.runs.start_checks import check_formats, check_same_query, che
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.executors import list_members, watch_members
 from jetsql.engine.session.job_sessions import JobSessions
-from jetsql.engine.session.job_tables import create_table, is_empty, qualify
+from jetsql.engine.session.job_tables import create_table, is_empty, qualify, time_columns
 from jetsql.engine.sinks import SinkContext, SinkWriter
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.branched_sink import BranchRun, branch_contexts
@@ -140,6 +140,9 @@ class SparkEngine:
     def find_table(self, table: str) -> JobTable | None:
         facts = self._catalog.table(table)
         return None if facts is None else JobTable(facts.name, facts.kind, facts.job, facts.is_view, facts.columns)
+
+    def time_columns(self, table: str, session: UserSession) -> Sequence[str]:
+        return time_columns(table, _spark(session))
 
     def columns(self, body: Body, session: UserSession) -> str:
         spark = _spark(session)

@@ -134,6 +134,12 @@ class Engine(Protocol):
     def find_table(self, table: str) -> JobTable | None:
         """Return the table or view with a qualified name, or None."""
 
+    def time_columns(self, table: str, session: UserSession) -> Sequence[str]:
+        """Return the names of the TIMESTAMP columns of a table or view; none if it does not exist.
+
+        table: its name in a statement of the session.
+        """
+
     def columns(self, body: Body, session: UserSession) -> str:
         """Return the columns of a body's query with their types, for messages. Raises as `analyse`."""
 

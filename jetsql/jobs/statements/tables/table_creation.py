@@ -23,6 +23,7 @@ from jetsql.jobs.planning.table_verb import choose_verb
 from jetsql.jobs.statements.create import create
 from jetsql.jobs.statements.create_checks import make_statement_plan
 from jetsql.jobs.statements.lookup import find_live_job
+from jetsql.jobs.statements.rewritten_bodies import add_rewritten_body
 from jetsql.language import parse
 from jetsql.language.statement import CreateJob, CreateStreamingTable, Verb
 from jetsql.resultset import Table
@@ -153,6 +154,21 @@ def prepare(
     existing: the table if it exists; then its columns must be those of the query.
     Raises StatementError TABLE_ALREADY_EXISTS, and as `make_plan` and `Engine.analyse`.
     """
+
+    def is_accepted(changed: CreateJob) -> bool:
+        _with_body(manager, changed, options, session, existing)
+        return True
+
+    try:
+        return _with_body(manager, statement, options, session, existing)
+    except StatementError as error:
+        add_rewritten_body(error, manager, statement, options, session, is_accepted)
+        raise
+
+
+def _with_body(
+    manager: Manager, statement: CreateJob, options: Options, session: UserSession, existing: JobTable | None
+) -> CreateJob:
     table = statement.table
     assert table is not None, "the statement has a table"
     insert = table.insert
