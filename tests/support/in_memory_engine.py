@@ -129,7 +129,9 @@ class InMemoryEngine:
 
     # --- the protocol ------------------------------------------------------------------------------------------------
 
-    def analyse(self, body: Body, session: UserSession, modes: Sequence[OutputMode]) -> Analysis:
+    def analyse(
+        self, body: Body, session: UserSession, modes: Sequence[OutputMode], state_ttl_millis: int | None
+    ) -> Analysis:
         self._pass("analyse")
         assert isinstance(session, Session)
         return self.analysis

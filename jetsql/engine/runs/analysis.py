@@ -85,16 +85,20 @@ class ResolvedBody:
 
 
 def resolve_body(
-    body: Body, spark: SparkSession, captured: CapturedSession, modes: Sequence[OutputMode]
+    body: Body,
+    spark: SparkSession,
+    captured: CapturedSession,
+    modes: Sequence[OutputMode],
+    state_ttl_millis: int | None = None,
 ) -> ResolvedBody:
     """Analyze a body in a session. Raises Spark's errors, and StatementError for a body that no job can run.
 
-    modes: see `Engine.analyse`.
+    modes, state_ttl_millis: see `Engine.analyse`.
     """
     targets = [branch.target for branch in body.branches] or [body.target]
     for target in targets:
         _check_database(body, target, spark)
-    plans = _analyze(body, spark, modes)
+    plans = _analyze(body, spark, modes, state_ttl_millis or 0)
     facts = json.loads(plans.facts())
     described = facts.get("branches", [facts])
     sinks = tuple(_sink(target, spark, each) for target, each in zip(targets, described, strict=True))
@@ -117,8 +121,8 @@ def resolve_body(
     )
 
 
-def _analyze(body: Body, spark: SparkSession, modes: Sequence[OutputMode]) -> Any:
-    """Return the JobBody of the Java module."""
+def _analyze(body: Body, spark: SparkSession, modes: Sequence[OutputMode], ttl_millis: int) -> Any:
+    """Return the JobBody of the Java module. ttl_millis: the time to live of state, or 0"""
     mode_names = ",".join(mode.value for mode in modes)
     clauses = clause_texts(body)
     session, classes = spark._jsparkSession, java(spark).sql
@@ -126,14 +130,14 @@ def _analyze(body: Body, spark: SparkSession, modes: Sequence[OutputMode]) -> An
     try:
         if not body.branches:
             return classes.JobBody.analyze(
-                session, body.spark_text, mode_names, None if clauses is None else json.dumps(clauses)
+                session, body.spark_text, mode_names, ttl_millis, None if clauses is None else json.dumps(clauses)
             )
         insert = classes.BranchedInsert.ofSource(session, source_text(body))
         for branch in body.branches:
             target = branch.target
             text = body.spark_text
             insert.add(branch_text(body, branch), SOURCE_NAME, target.line(text), target.column(text))
-        return classes.JobBody.of(insert, mode_names)
+        return classes.JobBody.of(insert, mode_names, ttl_millis)
     except (PySparkException, Py4JError) as error:
         raise (
             _explain_extra_columns(body, error)

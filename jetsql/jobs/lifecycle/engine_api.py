@@ -158,10 +158,13 @@ class Engine(Protocol):
     def analyse_again(self, job: Job) -> Analysis:
         """Return the facts about a job's body as it is now, in the session of the job. Raises as `analyse`."""
 
-    def analyse(self, body: Body, session: UserSession, modes: Sequence[OutputMode]) -> Analysis:
+    def analyse(
+        self, body: Body, session: UserSession, modes: Sequence[OutputMode], state_ttl_millis: int | None
+    ) -> Analysis:
         """Return the facts about a body, without creating anything.
 
         modes: the output modes in which it may write; the first possible one decides how its query is rewritten.
+        state_ttl_millis: the time to live of state that no watermark removes; None for ever.
 
         Raises StatementError for a body that JetSQL refuses, and Spark's error for one that Spark cannot analyse.
         """

@@ -33,7 +33,8 @@ def make_statement_plan(
 
 def _make_plan(manager: Manager, statement: CreateJob, options: Options, session: UserSession, job: Job | None) -> Plan:
     body = statement.body
-    analysis = manager.engine.analyse(body, session, modes_of(body.verb, options.output_mode))
+    modes = modes_of(body.verb, options.output_mode)
+    analysis = manager.engine.analyse(body, session, modes, options.state_ttl_millis)
     branches = [(branch.verb, branch.target) for branch in body.branches]
     plan = make_plan(analysis, options, body.verb, body.target, branches)
     if plan.trigger is Trigger.REAL_TIME:

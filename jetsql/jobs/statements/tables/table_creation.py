@@ -176,10 +176,12 @@ def _with_body(
     @cache
     def analyse(verb: Verb) -> Analysis:
         body = insert(verb) if existing is not None else replace(statement.body, verb=verb)
-        return manager.engine.analyse(body, session, MODES[body.verb])
+        return manager.engine.analyse(body, session, MODES[body.verb], options.state_ttl_millis)
 
     if existing is not None:
-        _check_columns(existing, manager.engine.analyse(statement.body, session, MODES[statement.body.verb]), statement)
+        modes = MODES[statement.body.verb]
+        wanted = manager.engine.analyse(statement.body, session, modes, options.state_ttl_millis)
+        _check_columns(existing, wanted, statement)
     verb = choose_verb(analyse, options, statement.kind, table.name.place)
     return replace(statement, body=insert(verb))
 

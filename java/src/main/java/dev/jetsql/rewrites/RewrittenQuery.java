@@ -67,8 +67,9 @@ public record RewrittenQuery(
   private static RewrittenQuery withStateTtl(
       SparkSession session, LogicalPlan query, RunOptions options) {
     var prepared = prepare(query);
-    var rules = new ArrayList<>(RULES);
+    var rules = new ArrayList<RewriteRule>();
     rules.add(new RewriteRule(StateTtl.NAME, 1, new StateTtl(options.stateTtlMillis())::apply));
+    rules.addAll(RULES);
     for (var mode : options.modes()) {
       var rewritten = rewrite(session, prepared, mode, rules);
       var isUsed = rewritten.rules.stream().anyMatch(rule -> rule.name().equals(StateTtl.NAME));

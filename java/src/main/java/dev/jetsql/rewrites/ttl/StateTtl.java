@@ -2,6 +2,7 @@ package dev.jetsql.rewrites.ttl;
 
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.AggregateBuffers;
+import dev.jetsql.plans.JoinBounds;
 import dev.jetsql.plans.KeyOfRow;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
@@ -22,7 +23,7 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation$;
 import org.apache.spark.sql.catalyst.plans.Inner$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
-import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
+import org.apache.spark.sql.catalyst.plans.logical.Distinct;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -30,11 +31,10 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.types.StructType;
-import scala.Option;
+import scala.collection.immutable.Seq;
 
 /**
  * Replaces operators whose state no watermark removes by operators that forget it when its time to
@@ -52,22 +52,20 @@ public record StateTtl(long millis) {
     return Plans.transformStreams(
         query,
         node -> {
-          if (node instanceof Deduplicate duplicates) return distinct(duplicates, mode, uses);
+          if (node instanceof Distinct distinct) return distinct(distinct, mode, uses);
           if (node instanceof Aggregate aggregate) return aggregate(aggregate, mode, uses);
           return node instanceof Join join ? join(join, mode, uses) : node;
         });
   }
 
-  private LogicalPlan distinct(Deduplicate duplicates, OutputMode mode, Uses uses) {
-    if (Plans.hasWatermark(duplicates.keys())) return duplicates;
+  private LogicalPlan distinct(Distinct distinct, OutputMode mode, Uses uses) {
+    var child = distinct.child();
+    if (Plans.hasWatermark(child.output())) return distinct;
     uses.add(
         "DISTINCT forgets a row %d ms after it first arrived".formatted(millis),
         "A row that arrives again after the time to live is returned again.");
-    var child = duplicates.child();
-    var ids = Plans.list(child.output()).stream().map(Attribute::exprId).toList();
-    var keys =
-        Plans.list(duplicates.keys()).stream().map(key -> ids.indexOf(key.exprId())).toList();
-    var processor = new DistinctProcessor(millis, List.copyOf(Plans.list(duplicates.keys())));
+    var keys = IntStream.range(0, child.output().size()).boxed().toList();
+    var processor = new DistinctProcessor(millis, List.copyOf(Plans.list(child.output())));
     return operator(Plans.withUniqueNames(child), keys, processor, child.output(), mode);
   }
 
@@ -116,7 +114,7 @@ public record StateTtl(long millis) {
         || parts.isEmpty()) return join;
     var leftKeys = Plans.list(parts.get()._2());
     var rightKeys = Plans.list(parts.get()._3());
-    if (removesRows(join, leftKeys, rightKeys)) return join;
+    if (JoinBounds.of(join, parts.get()._2(), parts.get()._3()).areBoth()) return join;
     uses.add(
         "the join on %s forgets each row %d ms after it arrived"
             .formatted(Plans.texts(parts.get()._2()), millis),
@@ -160,22 +158,6 @@ public record StateTtl(long millis) {
     return side;
   }
 
-  /** Returns whether a watermark removes the rows of both sides. */
-  private static boolean removesRows(Join join, List<Expression> left, List<Expression> right) {
-    var anyTime = Option.<Object>apply(0L);
-    var removed =
-        StreamingSymmetricHashJoinHelper.getStateWatermarkPredicates(
-            join.left().output(),
-            join.right().output(),
-            Sequences.of(left),
-            Sequences.of(right),
-            join.condition(),
-            anyTime,
-            anyTime,
-            false);
-    return removed.left().isDefined() && removed.right().isDefined();
-  }
-
   private static boolean hasWatermark(NamedExpression group) {
     return ((Expression) group)
         .exists(part -> part instanceof Attribute column && Plans.hasWatermark(column));
@@ -186,7 +168,7 @@ public record StateTtl(long millis) {
       LogicalPlan rows,
       List<Integer> keys,
       RuleProcessor processor,
-      scala.collection.immutable.Seq<Attribute> output,
+      Seq<Attribute> output,
       OutputMode mode) {
     var type = new StructType();
     for (var column : Plans.list(output)) type = type.add("c" + type.size(), column.dataType());
