@@ -74,16 +74,16 @@ def test_rows_are_joined_that_arrive_within_the_time_to_live(streams: Sql) -> No
 
 
 def test_groups_are_updated_within_the_time_to_live(streams: Sql, totals: str) -> None:
+    told = streams.value(f"EXPLAIN CREATE JOB j OPTIONS ('stateTtlMillis' = '1000') AS SINK INTO {totals} {TOTALS}")
+    assert "each group by k is forgotten 1000 ms after its last row" in told and "nothing removes" not in told
     rows = rows_of(streams, "SINK INTO", TOTALS, totals, HOUR)
     assert rows == streams(f"{TOTALS.replace('STREAM', '')} ORDER BY ALL")
-    assert "nothing removes" not in str(streams("SHOW JOBS"))
 
 
 @pytest.mark.slow
 def test_a_group_begins_anew_after_the_time_to_live(streams: Sql, totals: str) -> None:
     rows = rows_of(streams, "SINK INTO", TOTALS, totals, 1)
-    last = dict(streams("SELECT k, count(*) FROM (SELECT * FROM clicks LIMIT 60) WHERE k IS NOT NULL GROUP BY k"))
-    assert sum(row[1] for row in rows) < sum(last.values())
+    assert 0 < sum(row[1] for row in rows) < streams.value("SELECT count(k) FROM clicks")
 
 
 def test_a_row_is_returned_again_after_the_time_to_live(sql: Sql) -> None:
@@ -99,7 +99,6 @@ def test_a_row_is_returned_again_after_the_time_to_live(sql: Sql) -> None:
             sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 90 SECONDS")
             rows = sql("SELECT * FROM found")
         assert rows == expected
-    assert "forgets a row 1 ms after it first arrived" in str(sql("EXPLAIN JOB j")) + str(sql("DESCRIBE JOB j"))
 
 
 @pytest.mark.parametrize(

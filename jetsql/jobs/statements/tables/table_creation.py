@@ -20,10 +20,10 @@ from jetsql.jobs.model.redact_sql import redact_sql
 from jetsql.jobs.planning.options import Options, parse_options
 from jetsql.jobs.planning.output_mode import MODES
 from jetsql.jobs.planning.table_verb import choose_verb
-from jetsql.jobs.statements.create import create
-from jetsql.jobs.statements.create_checks import make_statement_plan
+from jetsql.jobs.statements.creation.create import create
+from jetsql.jobs.statements.creation.create_checks import make_statement_plan
+from jetsql.jobs.statements.creation.rewritten_bodies import add_rewritten_body
 from jetsql.jobs.statements.lookup import find_live_job
-from jetsql.jobs.statements.rewritten_bodies import add_rewritten_body
 from jetsql.language import parse
 from jetsql.language.statement import CreateJob, CreateStreamingTable, Verb
 from jetsql.resultset import Table

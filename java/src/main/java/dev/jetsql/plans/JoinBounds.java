@@ -25,8 +25,7 @@ public record JoinBounds(boolean left, boolean right) {
   }
 
   public static JoinBounds of(Join join, Seq<Expression> leftKeys, Seq<Expression> rightKeys) {
-    return of(
-        join.left().output(), join.right().output(), leftKeys, rightKeys, join.condition());
+    return of(join.left().output(), join.right().output(), leftKeys, rightKeys, join.condition());
   }
 
   private static JoinBounds of(

@@ -113,7 +113,8 @@ public final class JobBody {
 
   /** Returns the body of several INSERTs. modes, stateTtlMillis: see `analyze` */
   public static JobBody of(BranchedInsert insert, String modes, long stateTtlMillis) {
-    return inSession(insert.session(), () -> new JobBody(insert, RunOptions.of(modes, stateTtlMillis)));
+    return inSession(
+        insert.session(), () -> new JobBody(insert, RunOptions.of(modes, stateTtlMillis)));
   }
 
   /**

@@ -76,8 +76,7 @@ final class AggregateProcessor extends RuleProcessor {
     var type = aggregates.type();
     stored =
         getHandle()
-            .getValueState(
-                "buffers", Encoders.row(type), new TTLConfig(Duration.ofMillis(millis)));
+            .getValueState("buffers", Encoders.row(type), new TTLConfig(Duration.ofMillis(millis)));
     rowToInternal = CatalystTypeConverters.createToCatalystConverter(input);
     bufferToInternal = CatalystTypeConverters.createToCatalystConverter(type);
     bufferToRow = CatalystTypeConverters.createToScalaConverter(type);

@@ -9,7 +9,7 @@ from jetsql.jobs.model.job import Job, Plan, Trigger
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import modes_of
 from jetsql.jobs.planning.planner import make_plan
-from jetsql.jobs.statements.rewritten_bodies import add_rewritten_body
+from jetsql.jobs.statements.creation.rewritten_bodies import add_rewritten_body
 from jetsql.language.statement import Body, CreateJob, Verb
 
 
