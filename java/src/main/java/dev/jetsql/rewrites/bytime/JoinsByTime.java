@@ -1,6 +1,7 @@
 package dev.jetsql.rewrites.bytime;
 
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.KeyOfRow;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule;
 import dev.jetsql.plans.RewriteRule.Uses;

@@ -2,6 +2,7 @@ package dev.jetsql.rewrites.bytime;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.KeyOfRow;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
 import java.util.ArrayList;
@@ -89,7 +90,7 @@ public final class RowsByTime {
     var evaluation =
         new FrameEvaluation(
             Sequences.of(framed), window.partitionSpec(), window.orderSpec(), columns);
-    var rows = withUniqueNames(window.child());
+    var rows = Plans.withUniqueNames(window.child());
     var input = rows.schema();
     var output = input;
     var names = new ArrayList<>(Plans.list(columns));
@@ -118,12 +119,5 @@ public final class RowsByTime {
 
   private static List<NamedExpression> functions(Window window, Predicate<NamedExpression> which) {
     return Plans.list(window.windowExpressions()).stream().filter(which).toList();
-  }
-
-  private static LogicalPlan withUniqueNames(LogicalPlan rows) {
-    var columns = new ArrayList<NamedExpression>();
-    for (var column : Plans.list(rows.output()))
-      columns.add(Plans.alias(column, "c" + columns.size()));
-    return new Project(Sequences.of(columns), rows);
   }
 }
