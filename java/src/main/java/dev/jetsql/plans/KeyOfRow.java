@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.StructType;
  *
  * @param columns the indexes of the columns
  */
-public record KeyOfRow(List<Integer> columns) implements MapFunction<Row, Row> {
+record KeyOfRow(List<Integer> columns) implements MapFunction<Row, Row> {
   @Override
   public Row call(Row row) {
     var key = new ArrayList<Object>(List.of(0));
@@ -22,7 +22,7 @@ public record KeyOfRow(List<Integer> columns) implements MapFunction<Row, Row> {
   }
 
   /** Returns the type of the key of rows. */
-  public StructType type(StructType rows) {
+  StructType type(StructType rows) {
     var type = new StructType().add("all", DataTypes.IntegerType);
     for (int column : columns) type = type.add("k" + column, rows.fields()[column].dataType());
     return type;

@@ -2,14 +2,12 @@ package dev.jetsql.rewrites.bytime;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
-import dev.jetsql.plans.KeyOfRow;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -20,8 +18,6 @@ import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
-import org.apache.spark.sql.classic.Dataset;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
 
@@ -98,21 +94,20 @@ public final class RowsByTime {
       output = output.add("c" + output.size(), ((Alias) function).dataType(), true);
       names.add(function.toAttribute());
     }
-    var key = new KeyOfRow(IntStream.of(keys).boxed().toList());
-    var result =
-        Dataset.ofRows(SparkSession.active(), rows)
-            .groupByKey(key, Encoders.row(key.type(input)))
-            .transformWithState(
-                new RowsByTimeProcessor(
-                    input,
-                    output,
-                    evaluation,
-                    history,
-                    new RunningValues(running, evaluation.order(), columns)),
-                TimeMode.EventTime(),
-                OutputMode.Append(),
-                Encoders.row(output));
-    var named = Plans.withColumns(result.queryExecution().analyzed(), Sequences.of(names));
+    var processor =
+        new RowsByTimeProcessor(
+            input,
+            output,
+            evaluation,
+            history,
+            new RunningValues(running, evaluation.order(), columns));
+    var named =
+        processor.over(
+            rows,
+            IntStream.of(keys).boxed().toList(),
+            Sequences.of(names),
+            TimeMode.EventTime(),
+            OutputMode.Append());
     return new Project(
         Sequences.of(List.<NamedExpression>copyOf(Plans.list(window.output()))), named);
   }

@@ -3,15 +3,12 @@ package dev.jetsql.rewrites.ttl;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.AggregateBuffers;
 import dev.jetsql.plans.JoinBounds;
-import dev.jetsql.plans.KeyOfRow;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
-import dev.jetsql.plans.RuleProcessor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
@@ -29,12 +26,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
-import org.apache.spark.sql.classic.Dataset;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.types.StructType;
-import scala.collection.immutable.Seq;
 
 /**
  * Replaces operators whose state no watermark removes by operators that forget it when its time to
@@ -66,7 +60,8 @@ public record StateTtl(long millis) {
         "A row that arrives again after the time to live is returned again.");
     var keys = IntStream.range(0, child.output().size()).boxed().toList();
     var processor = new DistinctProcessor(millis, List.copyOf(Plans.list(child.output())));
-    return operator(Plans.withUniqueNames(child), keys, processor, child.output(), mode);
+    return processor.over(
+        Plans.withUniqueNames(child), keys, child.output(), TimeMode.ProcessingTime(), mode);
   }
 
   private LogicalPlan aggregate(Aggregate written, OutputMode mode, Uses uses) {
@@ -103,7 +98,12 @@ public record StateTtl(long millis) {
     var keys = IntStream.range(0, groups.size()).boxed().toList();
     return new Project(
         parts.get()._3(),
-        operator(Plans.withUniqueNames(rows), keys, processor, Sequences.of(output), mode));
+        processor.over(
+            Plans.withUniqueNames(rows),
+            keys,
+            Sequences.of(output),
+            TimeMode.ProcessingTime(),
+            mode));
   }
 
   private LogicalPlan join(Join join, OutputMode mode, Uses uses) {
@@ -140,7 +140,7 @@ public record StateTtl(long millis) {
             (StructType) second.dataType(),
             expressions);
     var keys = IntStream.range(0, leftKeys.size()).boxed().toList();
-    var joined = operator(rows, keys, processor, join.output(), mode);
+    var joined = processor.over(rows, keys, join.output(), TimeMode.ProcessingTime(), mode);
     var condition = parts.get()._4();
     return condition.isDefined() ? new Filter(condition.get(), joined) : joined;
   }
@@ -161,22 +161,5 @@ public record StateTtl(long millis) {
   private static boolean hasWatermark(NamedExpression group) {
     return ((Expression) group)
         .exists(part -> part instanceof Attribute column && Plans.hasWatermark(column));
-  }
-
-  /** Returns the operator of a processor. output: its columns, by their positions */
-  private static LogicalPlan operator(
-      LogicalPlan rows,
-      List<Integer> keys,
-      RuleProcessor processor,
-      Seq<Attribute> output,
-      OutputMode mode) {
-    var type = new StructType();
-    for (var column : Plans.list(output)) type = type.add("c" + type.size(), column.dataType());
-    var key = new KeyOfRow(keys);
-    var result =
-        Dataset.ofRows(SparkSession.active(), rows)
-            .groupByKey(key, Encoders.row(key.type(rows.schema())))
-            .transformWithState(processor, TimeMode.ProcessingTime(), mode, Encoders.row(type));
-    return Plans.withColumns(result.queryExecution().analyzed(), output);
   }
 }
