@@ -63,7 +63,6 @@ LONG_MODULES: Final = (
     "engine/sinks/test_file_tables.py",
     "engine/sinks/test_several_tables.py",
     "engine/session/test_enable.py",
-    "project/test_document_blocks.py",
 )
 
 

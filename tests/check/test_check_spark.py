@@ -20,6 +20,7 @@ def problems(home: Path, job: str) -> list[Finding]:
     return [each for each in check(home).findings if job in each.where and each.severity.is_problem]
 
 
+@pytest.mark.slow
 def test_checkpoints_of_all_kinds(sql: Sql) -> None:
     sql.all(f"""
         CREATE TABLE src (id INT, name STRING) USING json;

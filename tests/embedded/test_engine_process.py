@@ -101,9 +101,8 @@ def told(ended: "subprocess.CompletedProcess[str]") -> list[str]:
     return ended.stderr.splitlines()
 
 
-@pytest.mark.parametrize(
-    "command", [pytest.param(["start"], marks=pytest.mark.slow), ["-e", "CREATE SNAPSHOT s FOR JOB j"]], ids=" ".join
-)
+@pytest.mark.parametrize("command", [["start"], ["-e", "CREATE SNAPSHOT s FOR JOB j"]], ids=" ".join)
+@pytest.mark.slow
 def test_a_new_home_is_reported_once(jetsql: Bench, tmp_path: Path, command: list[str]) -> None:
     """Its name may be misspelled; that of the default home cannot be."""
     home = tmp_path / "new"
@@ -283,6 +282,7 @@ def test_a_stop_ends_what_clients_have_running(jetsql: Bench) -> None:
 # --- serve --init ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_init_runs_before_clients_can_come_and_again_at_each_start(jetsql: Bench, tmp_path: Path) -> None:
     file = tmp_path / "init.sql"
     file.write_text("CREATE JOB IF NOT EXISTS orders AS INSERT INTO out SELECT * FROM STREAM src;")
@@ -327,7 +327,14 @@ def test_a_home_that_can_not_be_used(jetsql: Bench, tmp_path: Path, command: str
     assert "HOME_NOT_USABLE" in ended.stderr and "Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize("name", ["engine.log", "engine.lock", "engine.token", "start.lock", "jetsql.db"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "engine.log",
+        "jetsql.db",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("engine.lock", "engine.token", "start.lock")),
+    ],
+)
 def test_a_file_of_the_home_that_can_not_be_written(jetsql: Bench, name: str) -> None:
     (jetsql.home / name).mkdir(parents=True)
     ended = jetsql("start")

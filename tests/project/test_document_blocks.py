@@ -47,17 +47,15 @@ def steps_of(page: str) -> list[Step]:
 
 
 HOMES = ("my-home", "/var/lib/jetsql")
-GATE = ("README.md", "docs/index.md")
-"""The pages that run before each change lands. The others are slow together: they run with the slow tests."""
 
 
 def run_pages() -> list[Any]:
-    """Return the pages with a block to run. A page that cannot be read fails in a test of its own."""
+    """Return the pages with a block to run, all slow. A page that cannot be read fails in a test of its own."""
     found: list[Any] = []
     for page in PAGES:
         try:
             if any(step.is_run for step in steps_of(page)):
-                found.append(pytest.param(page, marks=() if page in GATE else pytest.mark.slow))
+                found.append(pytest.param(page, marks=pytest.mark.slow))
         except PageError:
             continue
     return found

@@ -300,6 +300,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, worker.Verdi
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "code"),
     [

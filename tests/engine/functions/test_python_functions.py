@@ -21,6 +21,7 @@ def schema(sql: Sql) -> str:
     return str(sql.value("SELECT current_schema()"))
 
 
+@pytest.mark.slow
 def test_arguments_are_cast_named_and_optional(sql: Sql, schema: str) -> None:
     sql(TIMES.format("return x * by"))
     assert sql("SELECT times(2), times('3', by => 2), times(by => 4, x => 1.5)") == [(20, 6, 4)]

@@ -229,6 +229,7 @@ def test_what_would_be_wrong_stays_refused(tables: Tables, body: str, words: str
     assert words.casefold() in str(refused.value).casefold()
 
 
+@pytest.mark.slow
 def test_the_first_row_by_time_is_the_first_to_arrive(tables: Tables) -> None:
     tables.sql("USE streamed")
     body = "SELECT id, k, v FROM s QUALIFY row_number() OVER (PARTITION BY id ORDER BY ts) = 1"

@@ -125,6 +125,7 @@ ERRORS = [
 """Queries with the word at which each error points, and a part of its message."""
 
 
+@pytest.mark.slow
 def test_the_rows_are_those_of_sparks_spelling(bids: Sql) -> None:
     for flink, spark in SPELLINGS:
         rows = sorted(bids(flink), key=str)

@@ -18,6 +18,7 @@ def shop(sql: Sql) -> Sql:
     return sql
 
 
+@pytest.mark.slow
 def test_names_that_are_misspelled(shop: Sql) -> None:
     schema = shop.value("SELECT current_schema()")
     for text, hint in {

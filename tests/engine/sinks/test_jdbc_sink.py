@@ -78,6 +78,7 @@ def test_each_batch_is_in_once_with_its_number_beside_it(shop: Shop) -> None:
     assert shop.rows("jetsql_ledger") == []
 
 
+@pytest.mark.slow
 def test_values_arrive_as_they_are(shop: Shop) -> None:
     shop.server(f"CREATE TYPE {shop.schema}.mood AS ENUM ('sad', 'happy')")
     columns = {

@@ -87,6 +87,7 @@ def test_clients_are_set_for_streams_of_small_messages_unless_the_table_says_oth
             assert writing.get("kafka.acks", "all") == "all"
 
 
+@pytest.mark.slow
 def test_batches_of_messages_are_no_larger_than_their_topic_takes(sql: Sql, kafka: Kafka) -> None:
     topic = kafka.topic("small", 1, max_message_bytes="3000")
     schema = sql.value("SELECT current_schema()")
@@ -255,6 +256,7 @@ def test_columns_are_written(sql: Sql, kafka: Kafka, topic: str, form: str) -> N
     ]
 
 
+@pytest.mark.slow
 def test_raw_values_and_keys_of_several_columns(sql: Sql, kafka: Kafka, topic: str) -> None:
     sql(f"CREATE TABLE raw {typed(kafka, topic, 'raw', '(k STRING, v INT)', key_columns='k')}")
     sql("INSERT INTO raw VALUES ('a', 1), (NULL, 2), ('c', NULL)")

@@ -63,6 +63,7 @@ def totals(kafka: Kafka, sql: Sql) -> Iterator[Totals]:
         sql(f"DROP JOB '{row[0]}'")
 
 
+@pytest.mark.slow
 def test_changes_are_sent_and_rows_that_leave_the_result_are_deleted(totals: Totals) -> None:
     totals.sql(f"CREATE JOB j {COMPLETE} AS {LARGE}")
     assert totals.changes_after(("a", 20), ("b", 20), ("c", 5)) == {"a": 20, "b": 20}
