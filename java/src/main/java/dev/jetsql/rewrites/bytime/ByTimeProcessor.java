@@ -5,6 +5,7 @@ import java.util.List;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.AppendColumns;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
 import org.apache.spark.sql.execution.SparkPlan;
@@ -41,6 +42,17 @@ public abstract class ByTimeProcessor extends StatefulProcessor<Row, Row, Row> {
         ? processor
         : null;
   }
+
+  /** Returns the rows of each stream that a node reads; empty for any other operator. */
+  public static List<StreamRows> streams(LogicalPlan node) {
+    var processor = of(node);
+    if (processor == null) return List.of();
+    var keyed = (AppendColumns) ((TransformWithState) node).child();
+    return processor.streamsOf(keyed.child());
+  }
+
+  /** Returns the rows of each stream. input: the rows of the processor, without their keys */
+  abstract List<StreamRows> streamsOf(LogicalPlan input);
 
   /** Returns the expressions that the state depends on. */
   public abstract List<Expression> stateExpressions();
