@@ -103,8 +103,9 @@ def report(results: list[tuple[Scenario, Outcome]], points: list[str]) -> bool:
     rows = [line(point, results) for point in points]
     say()
     descriptions = {kind.name: kind.words for scenario, _ in results for kind in scenario.kinds}
+    width = max(map(len, descriptions), default=0)
     for name, description in sorted(descriptions.items()):
-        say(f"{name:10}{description}")
+        say(f"{name:{width}} {description}")
     say()
     columns = (text("failpoint"), text("jobs that died"), *figures("deaths", "lost", "twice"), text("verdict"))
     table(

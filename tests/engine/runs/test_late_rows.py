@@ -153,8 +153,9 @@ TABLES: Final = (
     " MATCH_CONDITION (clicks.ts > views.ts) ON views.id % 7 > 0 AND views.id >= 0"
 )
 SUBQUERIES: Final = (
-    f"SELECT id, view FROM (SELECT id, page, ts FROM {CLICKS}) LEFT ASOF JOIN (SELECT id AS view, page AS place, ts AS at"
-    f" FROM {VIEWS}) MATCH_CONDITION (at <= ts) ON page = place AND view % 7 > 0"
+    f"SELECT id, view FROM (SELECT id, page, ts FROM {CLICKS}) LEFT ASOF JOIN"
+    f" (SELECT id AS view, page AS place, ts AS at FROM {VIEWS})"
+    " MATCH_CONDITION (at <= ts) ON page = place AND view % 7 > 0"
 )
 
 
