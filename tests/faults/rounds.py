@@ -322,7 +322,7 @@ WATERMARKS: Final = Scenario(
             files=2,
         ),
         Round(
-            ("storing-update-committed:unmatched",),
+            ("state-repartitioned:unmatched",),
             tuple(_spread(kind.name, 3) for kind in TIMED_KINDS if kind.name != "unmatched"),
             (_spread("unmatched", 3),),
             files=1,

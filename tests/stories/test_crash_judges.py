@@ -83,12 +83,12 @@ def test_rows_that_wait_for_a_watermark_are_those_of_batch_as_far_as_it_has_pass
 
 
 def test_each_row_is_in_the_result_or_late_for_each_stream(facts: Facts) -> None:
-    totals = [(2, 2), (4, 28), (0, 54), (24, 114), (20, -1)]
+    totals = [(2, 2), (4, 144), (0, 254), (24, 314), (40, -1)]
     assert judged("late_totals", totals, facts) == Loss(55, 0)
-    assert judged("late_totals", [*totals, (20, -1), (21, -1), (30, 114)], facts) == Loss(55, 3)
-    pairs = [(24, 14), (21, 11), (2, -1), (20, -2), (21, -3)]
-    assert judged("late_pairs", pairs, facts) == Loss(75, 0)
-    assert judged("late_pairs", [*pairs, (20, -3), (24, 4), (20, -2)], facts) == Loss(75, 3)
+    assert judged("late_totals", [*totals, (40, -1), (21, -1), (30, 114)], facts) == Loss(55, 3)
+    pairs = [(24, 14), (21, 31), (2, -1), (40, -2), (41, -3)]
+    assert judged("late_pairs", pairs, facts) == Loss(65, 0)
+    assert judged("late_pairs", [*pairs, (40, -3), (24, 4), (40, -2)], facts) == Loss(65, 3)
 
 
 def test_at_least_once_rows_may_come_again_and_may_not_be_wrong(facts: Facts) -> None:

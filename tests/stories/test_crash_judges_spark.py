@@ -38,7 +38,7 @@ def test_a_judge_wants_what_batch_returns(sql: Sql, numbers: Source, kind: Kind)
         f" (SELECT * FROM ({batch(kind)}) AS result ({columns}) WHERE {passed})"
     )
     for divisor, words in LATE.get(kind.name, ()):
-        rows += [(i, words) for i in numbers.ids() if i >= 20 and i % divisor]
+        rows += [(i, words) for i in numbers.ids() if i >= 40 and i % divisor]
     assert len(rows) > 8
     assert kind.check(Counter(rows), Facts(numbers, (), {})).words == ""
 
@@ -48,4 +48,4 @@ def batch(kind: Kind) -> str:
     _, _, query = kind.job.partition(f"INSERT INTO {kind.name} ")
     query = re.sub(r"STREAM numbers WITH \([^)]*\)", "numbers", query)
     query = query.replace(" WATERMARK at DELAY OF INTERVAL 0 SECONDS", "")
-    return re.sub(r"(id % (\d) \* 10\) AS at FROM numbers)\)", r"\1 WHERE id < 20 OR id % \2 = 0)", query)
+    return re.sub(r"(id % (\d) \* 10\) AS at FROM numbers)\)", r"\1 WHERE id < 40 OR id % \2 = 0)", query)

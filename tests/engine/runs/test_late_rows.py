@@ -171,7 +171,7 @@ def test_each_row_of_a_join_by_time_is_joined_or_late(
     sql: Sql, clicks: Clicks, views: Clicks, query: str, names: tuple[str, str]
 ) -> None:
     for source in (clicks, views):
-        source.add(2)
+        source.add(3)
         source.close()
     sql("CREATE TABLE joined (id INT, view INT) USING parquet")
     options = "'lateRows' = 'table:late_clicks', 'trigger' = 'availableNow'"
