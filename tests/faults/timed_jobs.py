@@ -26,7 +26,7 @@ def _seconds(i: int, divisor: int = 1) -> int:
 def _is_late(i: int, divisor: int) -> bool:
     """Return whether an id is late: shifted, and not in the first two batches.
 
-    A batch drops what the watermark of the batch before has passed, which is that of the rows up to the second last file.
+    A batch drops what the watermark of the batch before has passed, that of the rows up to the second last file.
     """
     return i % divisor > 0 and i >= 2 * ROWS_A_FILE
 
