@@ -123,7 +123,7 @@ def report(results: list[tuple[Scenario, Outcome]], points: list[str]) -> bool:
 
 
 def _describe_readers(outcome: Outcome) -> str:
-    return f"{outcome.looks} polls of {outcome.files} files without Spark, {outcome.polls} in an open session"
+    return f"{outcome.file_polls} polls of {outcome.files} files without Spark, {outcome.polls} in an open session"
 
 
 @click.command(help=__doc__)

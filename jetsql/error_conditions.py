@@ -143,8 +143,8 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "0A000",
         "The rows that the query produces cannot be written in this way: it changes rows that it has already "
         "produced, or `outputMode` does not fit.",
-        "Add a window and a `WATERMARK`, or use `INSERT OVERWRITE` or `SINK INTO`. The message says which of "
-        "them fits.",
+        "Add a window and a `WATERMARK`, or use `INSERT OVERWRITE` or `SINK INTO`. The hint has your query with a "
+        "change that makes it possible, if there is one.",
     ),
     "TRIGGER_NOT_POSSIBLE": Condition(
         "0A000",
@@ -159,7 +159,8 @@ CONDITIONS: Final[dict[str, Condition]] = {
     "UNSUPPORTED_QUERY": Condition(
         "0A000",
         "Spark cannot run the query over a stream, or another job conflicts with it.",
-        "The message says which part; most often a batch job or another table helps.",
+        "The message says which part; most often a batch job or another table helps. The hint has your query with a "
+        "change that makes it possible, if there is one.",
     ),
     "RELATION_READ_ONLY": Condition(
         "42809",

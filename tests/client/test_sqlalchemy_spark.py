@@ -108,24 +108,34 @@ def test_reflection(database: sa.Engine) -> None:
         )
         connection.exec_driver_sql("CREATE VIEW cheap AS SELECT id FROM orders WHERE price < 1")
         connection.exec_driver_sql("CREATE TEMPORARY VIEW passing AS SELECT 1 AS one")
-        look = sa.inspect(connection)
-        assert look.default_schema_name == "alchemy"
-        assert {"alchemy", "default"} <= set(look.get_schema_names())
-        assert (look.get_table_names(), look.get_view_names()) == (["orders"], ["cheap"])
-        assert look.get_temp_view_names() == ["passing"]
-        assert look.get_table_names(schema="alchemy") == ["orders"]
-        assert [look.has_table(name) for name in ("orders", "cheap", "passing", "nothing")] == [True, True, True, False]
-        assert look.has_table("orders", schema="alchemy") and not look.has_table("orders", schema="nowhere")
-        assert look.get_view_definition("cheap") == "SELECT id FROM orders WHERE price < 1"
-        assert look.get_table_comment("orders") == {"text": "all of them"}
-        assert look.get_table_options("orders") == {"jetsql_using": "parquet", "jetsql_partitioned_by": ["day"]}
-        columns = {column["name"]: column for column in look.get_columns("orders")}
-        nothing = [look.get_indexes, look.get_foreign_keys, look.get_unique_constraints, look.get_check_constraints]
+        inspector = sa.inspect(connection)
+        assert inspector.default_schema_name == "alchemy"
+        assert {"alchemy", "default"} <= set(inspector.get_schema_names())
+        assert (inspector.get_table_names(), inspector.get_view_names()) == (["orders"], ["cheap"])
+        assert inspector.get_temp_view_names() == ["passing"]
+        assert inspector.get_table_names(schema="alchemy") == ["orders"]
+        assert [inspector.has_table(name) for name in ("orders", "cheap", "passing", "nothing")] == [
+            True,
+            True,
+            True,
+            False,
+        ]
+        assert inspector.has_table("orders", schema="alchemy") and not inspector.has_table("orders", schema="nowhere")
+        assert inspector.get_view_definition("cheap") == "SELECT id FROM orders WHERE price < 1"
+        assert inspector.get_table_comment("orders") == {"text": "all of them"}
+        assert inspector.get_table_options("orders") == {"jetsql_using": "parquet", "jetsql_partitioned_by": ["day"]}
+        columns = {column["name"]: column for column in inspector.get_columns("orders")}
+        nothing = [
+            inspector.get_indexes,
+            inspector.get_foreign_keys,
+            inspector.get_unique_constraints,
+            inspector.get_check_constraints,
+        ]
         assert [ask("orders") for ask in nothing] == [[], [], [], []]
-        assert look.get_pk_constraint("orders")["constrained_columns"] == []
-        assert look.get_columns("passing")[0]["name"] == "one"
+        assert inspector.get_pk_constraint("orders")["constrained_columns"] == []
+        assert inspector.get_columns("passing")[0]["name"] == "one"
         with pytest.raises(sa.exc.NoSuchTableError):
-            look.get_columns("nothing")
+            inspector.get_columns("nothing")
     assert columns["id"]["comment"] == "of the order"
     assert columns["price"]["default"] == "1.5"
     assert (columns["day"]["nullable"], columns["v"]["comment"]) == (True, None)
@@ -143,10 +153,10 @@ def test_a_reflected_table_makes_the_same_again(database: sa.Engine) -> None:
         connection.exec_driver_sql("CREATE TABLE a (id INT COMMENT 'c', s STRUCT<x: INT>) USING orc COMMENT 'of a'")
         read = sa.Table("a", sa.MetaData(), autoload_with=connection)
         read.to_metadata(sa.MetaData(), name="b").create(connection)
-        look = sa.inspect(connection)
-        assert look.get_table_comment("b") == {"text": "of a"}
-        assert look.get_columns("b")[0]["comment"] == "c"
-        assert look.get_table_options("b") == {"jetsql_using": "orc"}
+        inspector = sa.inspect(connection)
+        assert inspector.get_table_comment("b") == {"text": "of a"}
+        assert inspector.get_columns("b")[0]["comment"] == "c"
+        assert inspector.get_table_options("b") == {"jetsql_using": "orc"}
 
 
 def test_jobs_are_statements_like_others(database: sa.Engine) -> None:
@@ -184,8 +194,8 @@ def test_pandas(database: sa.Engine) -> None:
 
 def test_the_relations_of_jobs_are_tables_like_others(database: sa.Engine) -> None:
     with database.connect() as connection:
-        look = sa.inspect(connection)
-        assert "jobs" in {*look.get_table_names(schema="jetsql"), *look.get_view_names(schema="jetsql")}
+        inspector = sa.inspect(connection)
+        assert "jobs" in {*inspector.get_table_names(schema="jetsql"), *inspector.get_view_names(schema="jetsql")}
         jobs = sa.Table("jobs", sa.MetaData(), schema="jetsql", autoload_with=connection)
         assert isinstance(jobs.c.submission_time.type, TIMESTAMP)
         counted = sa.select(jobs.c.status, sa.func.count()).group_by(jobs.c.status)

@@ -52,7 +52,7 @@ class Outcome:
     losses: dict[str, Loss] = field(default_factory=dict)  # by job
     wrong: list[str] = field(default_factory=list)  # faults that no single fail point caused
     wrong_at: dict[str, list[str]] = field(default_factory=dict)
-    looks: int = 0
+    file_polls: int = 0
     polls: int = 0
     files: int = 0
     seconds: float = 0.0
@@ -97,7 +97,7 @@ class Matrix:
             for process in self._started:
                 _kill_group(process)
         self._outcome.wrong += [*reader.wrong, *self._open_session_faults()]
-        self._outcome.looks, self._outcome.files = reader.polls, reader.files
+        self._outcome.file_polls, self._outcome.files = reader.polls, reader.files
         self._outcome.seconds = time.monotonic() - began
         return self._outcome
 

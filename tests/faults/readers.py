@@ -80,10 +80,10 @@ class FilesReader:
     def poll_tables(self) -> None:
         """Poll all tables once."""
         for table in _KEYS:
-            self._look(table)
+            self._read_table(table)
         self.polls += 1
 
-    def _look(self, table: str) -> None:
+    def _read_table(self, table: str) -> None:
         there = dict(visible_files(self._warehouse / table))
         for path in [path for path in self._seen if path.is_relative_to(self._warehouse / table)]:
             if there.get(path) != self._seen[path].identity:

@@ -26,6 +26,7 @@ PACKAGES = (
     "kafka",
     "plans",
     "rewrites.bytime",
+    "rewrites.ttl",
     "rewrites",
     "flink",
     "lookup",

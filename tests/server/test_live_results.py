@@ -63,7 +63,7 @@ def test_the_lines_of_a_live_answer(server: RunningServer) -> None:
     ]
 
 
-def test_a_slow_reader_holds_the_look_back(remote: RemoteEngine, engine: ServedEngine) -> None:
+def test_a_slow_reader_holds_the_select_back(remote: RemoteEngine, engine: ServedEngine) -> None:
     batches = remote.run("LOOK ENDLESS", live=True).batches
     next(next(batches).rows)
     before = -1
@@ -74,7 +74,7 @@ def test_a_slow_reader_holds_the_look_back(remote: RemoteEngine, engine: ServedE
     assert engine.ended.wait(30)
 
 
-def test_leaving_ends_the_look_and_the_next_statement_runs(remote: RemoteEngine, engine: ServedEngine) -> None:
+def test_leaving_ends_the_select_and_the_next_statement_runs(remote: RemoteEngine, engine: ServedEngine) -> None:
     answer = remote.run("LOOK 1 ENDLESS", live=True)
     assert list(next(answer.batches).rows) == [(0,)]
     remote.abandon_response()
@@ -91,7 +91,7 @@ def test_an_engine_that_ends_in_the_middle_of_a_batch(remote: RemoteEngine, serv
             pass
 
 
-def test_a_session_that_is_closed_ends_its_looks(remote: RemoteEngine, engine: ServedEngine) -> None:
+def test_a_session_that_is_closed_ends_its_selects(remote: RemoteEngine, engine: ServedEngine) -> None:
     answer = remote.run("LOOK ENDLESS", live=True)
     other = remote.open_parallel()
     next(answer.rows)
@@ -103,7 +103,7 @@ def test_a_session_that_is_closed_ends_its_looks(remote: RemoteEngine, engine: S
     other.close()
 
 
-def test_a_session_that_is_closed_while_its_look_is_planned(remote: RemoteEngine, server: RunningServer) -> None:
+def test_a_session_that_is_closed_while_its_select_is_planned(remote: RemoteEngine, server: RunningServer) -> None:
     sessions, session = server.http_server.sessions, remote.session_id
     planned, other = sessions._sessions[session].session, remote.open_parallel()
 

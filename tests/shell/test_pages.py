@@ -118,18 +118,20 @@ def test_the_other_forms_go_to_the_pager_when_they_are_longer_than_the_screen(fo
 
 
 def test_null_is_what_is_wanted_and_told_from_the_same_text() -> None:
-    look = PageOptions(Format.TABLE, ScreenSize(80, 24), null="-")
+    options = PageOptions(Format.TABLE, ScreenSize(80, 24), null="-")
     rows = iter([(None,), ("-",), ("NULL",)])
-    assert list(layout_page(StubResult(columns(a="string"), rows), look).lines)[2:] == ["-", '"-"', "NULL"]
+    assert list(layout_page(StubResult(columns(a="string"), rows), options).lines)[2:] == ["-", '"-"', "NULL"]
 
 
 def test_colours_take_no_room() -> None:
-    look = PageOptions(Format.TABLE, ScreenSize(80, 24), COLOURS)
+    options = PageOptions(Format.TABLE, ScreenSize(80, 24), COLOURS)
     for form in (Format.TABLE, Format.VERTICAL):
-        found = layout_page(StubResult(JOBS, iter([ORDERS, (None,) * 4])), PageOptions(form, look.size, look.paint))
+        found = layout_page(
+            StubResult(JOBS, iter([ORDERS, (None,) * 4])), PageOptions(form, options.size, options.paint)
+        )
         lines = list(found.lines)
         assert any(COLOURS.null + "NULL" in line for line in lines)
-        plain = list(layout_page(StubResult(JOBS, iter([ORDERS, (None,) * 4])), PageOptions(form, look.size)).lines)
+        plain = list(layout_page(StubResult(JOBS, iter([ORDERS, (None,) * 4])), PageOptions(form, options.size)).lines)
         assert screen_height(lines, 80) == screen_height(plain, 80)
 
 

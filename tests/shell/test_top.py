@@ -336,14 +336,14 @@ def play_steps(top: TopScreen, keys: PipeInput, *steps: tuple[str, Callable[[Top
     rest = list(steps)
     wanted: Callable[[TopState], bool] = lambda state: bool(state.jobs)  # noqa: E731
 
-    def look(_: object) -> None:
+    def rendered(_: object) -> None:
         nonlocal wanted
         if not wanted(top.state):
             return
         key, wanted = rest.pop(0) if rest else ("q", lambda state: False)
         keys.send_text(key)
 
-    top._app.after_render += look
+    top._app.after_render += rendered
     top.run()
     assert rest == []
 

@@ -57,14 +57,14 @@ def test_a_statement_is_needed() -> None:
 class ScriptedUser:
     """A user who checks the screen after each turn and presses q at the end."""
 
-    def __init__(self, terminal: ScreenTerminal, *looks: Callable[[list[str]], None]) -> None:
+    def __init__(self, terminal: ScreenTerminal, *checks: Callable[[list[str]], None]) -> None:
         self._terminal = terminal
-        self._looks = list(looks)
+        self._checks = list(checks)
         self.quit_key = "q"
 
     def poll_quit(self, seconds: float) -> bool:
-        self._looks.pop(0)(self._terminal.visible_lines)
-        return not self._looks
+        self._checks.pop(0)(self._terminal.visible_lines)
+        return not self._checks
 
 
 def statement(*answers: object) -> Callable[[], StubResult]:

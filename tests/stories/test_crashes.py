@@ -22,4 +22,4 @@ def test_nothing_is_lost_and_nothing_is_there_twice(postgres: Postgres, kafka: K
     outcome = Matrix(EACH_SINK, tmp_path, postgres, print, kafka).run()
     assert outcome.faults == []
     assert [death.died for death in outcome.deaths] == [True]
-    assert outcome.looks > 0 and outcome.files > 0 and outcome.polls > 0
+    assert outcome.file_polls > 0 and outcome.files > 0 and outcome.polls > 0

@@ -63,7 +63,9 @@ class DiskEngine(InMemoryEngine):
 
     # --- the protocol ------------------------------------------------------------------------------------------------
 
-    def analyse(self, body: Body, session: UserSession, modes: Sequence[OutputMode]) -> Analysis:
+    def analyse(
+        self, body: Body, session: UserSession, modes: Sequence[OutputMode], state_ttl_millis: int | None
+    ) -> Analysis:
         return reads(body.text.rpartition(" ")[2])
 
     def start(self, job: Job, report: Report) -> None:

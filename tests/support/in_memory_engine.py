@@ -108,6 +108,7 @@ class InMemoryEngine:
     held: bool | None = False  # the sink has the batch of a trial; None if it cannot be asked
     unreachable: StatementError | None = None
     tables: dict[str, JobTable] = field(default_factory=dict)  # by qualified name
+    times: dict[str, tuple[str, ...]] = field(default_factory=dict)  # TIMESTAMP columns, by the name in a statement
     filled: set[str] = field(default_factory=set)  # the tables with rows
     no_real_time: StatementError | None = None
     refused_confs: dict[str, str] = field(default_factory=dict)  # conditions by name of a Spark setting
@@ -128,7 +129,9 @@ class InMemoryEngine:
 
     # --- the protocol ------------------------------------------------------------------------------------------------
 
-    def analyse(self, body: Body, session: UserSession, modes: Sequence[OutputMode]) -> Analysis:
+    def analyse(
+        self, body: Body, session: UserSession, modes: Sequence[OutputMode], state_ttl_millis: int | None
+    ) -> Analysis:
         self._pass("analyse")
         assert isinstance(session, Session)
         return self.analysis
@@ -175,6 +178,9 @@ class InMemoryEngine:
 
     def find_table(self, table: str) -> JobTable | None:
         return self.tables.get(table)
+
+    def time_columns(self, table: str, session: UserSession) -> Sequence[str]:
+        return self.times.get(table, ())
 
     def columns(self, body: Body, session: UserSession) -> str:
         return ", ".join(f"{column} string" for column in self.analysis.sink.columns)

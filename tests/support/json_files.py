@@ -6,7 +6,10 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tests.conftest import Sql
 
 _FIRST_SECONDS: Final = 1_700_000_000
 
@@ -21,3 +24,9 @@ def write_json_files(folder: Path, parts: Iterable[Iterable[Mapping[str, object]
         path = folder / f"{number:03}.json"
         path.write_text("\n".join(map(json.dumps, rows)))
         os.utime(path, (_FIRST_SECONDS + number, _FIRST_SECONDS + number))
+
+
+def create_stream(sql: Sql, folder: Path, columns: str, parts: Iterable[Iterable[Mapping[str, object]]]) -> None:
+    """Create a table with the folder's name, whose stream reads a file in each batch."""
+    write_json_files(folder, parts)
+    sql(f"CREATE TABLE {folder.name} ({columns}) USING json LOCATION '{folder}' OPTIONS ('maxFilesPerTrigger' = '1')")

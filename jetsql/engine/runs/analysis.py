@@ -29,6 +29,7 @@ from jetsql.engine.runs.body_checks import (
 )
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
+from jetsql.engine.session.spark_statements import build_error_report
 from jetsql.engine.sinks.preflight import check_jdbc_table
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.function import UsedFunction
@@ -84,16 +85,20 @@ class ResolvedBody:
 
 
 def resolve_body(
-    body: Body, spark: SparkSession, captured: CapturedSession, modes: Sequence[OutputMode]
+    body: Body,
+    spark: SparkSession,
+    captured: CapturedSession,
+    modes: Sequence[OutputMode],
+    state_ttl_millis: int | None = None,
 ) -> ResolvedBody:
     """Analyze a body in a session. Raises Spark's errors, and StatementError for a body that no job can run.
 
-    modes: see `Engine.analyse`.
+    modes, state_ttl_millis: see `Engine.analyse`.
     """
     targets = [branch.target for branch in body.branches] or [body.target]
     for target in targets:
         _check_database(body, target, spark)
-    plans = _analyze(body, spark, modes)
+    plans = _analyze(body, spark, modes, state_ttl_millis or 0)
     facts = json.loads(plans.facts())
     described = facts.get("branches", [facts])
     sinks = tuple(_sink(target, spark, each) for target, each in zip(targets, described, strict=True))
@@ -116,8 +121,8 @@ def resolve_body(
     )
 
 
-def _analyze(body: Body, spark: SparkSession, modes: Sequence[OutputMode]) -> Any:
-    """Return the JobBody of the Java module."""
+def _analyze(body: Body, spark: SparkSession, modes: Sequence[OutputMode], ttl_millis: int) -> Any:
+    """Return the JobBody of the Java module. ttl_millis: the time to live of state, or 0"""
     mode_names = ",".join(mode.value for mode in modes)
     clauses = clause_texts(body)
     session, classes = spark._jsparkSession, java(spark).sql
@@ -125,16 +130,34 @@ def _analyze(body: Body, spark: SparkSession, modes: Sequence[OutputMode]) -> An
     try:
         if not body.branches:
             return classes.JobBody.analyze(
-                session, body.spark_text, mode_names, None if clauses is None else json.dumps(clauses)
+                session, body.spark_text, mode_names, ttl_millis, None if clauses is None else json.dumps(clauses)
             )
         insert = classes.BranchedInsert.ofSource(session, source_text(body))
         for branch in body.branches:
             target = branch.target
             text = body.spark_text
             insert.add(branch_text(body, branch), SOURCE_NAME, target.line(text), target.column(text))
-        return classes.JobBody.of(insert, mode_names)
+        return classes.JobBody.of(insert, mode_names, ttl_millis)
     except (PySparkException, Py4JError) as error:
-        raise _explain_extra_columns(body, error) or _explain_database_error(target, error) or error from None
+        raise (
+            _explain_extra_columns(body, error)
+            or _explain_database_error(target, error)
+            or _explain_refusal(body, error)
+            or error
+        ) from None
+
+
+def _explain_refusal(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
+    """Return the error of a query that the Java module refuses, or None for another error."""
+    report = build_error_report(error, body.spark_text)
+    if report.condition != "JETSQL.UNSUPPORTED_QUERY":
+        return None
+    place = body.place
+    if report.line is not None and report.column is not None:
+        lines = body.spark_text.split("\n")[: report.line - 1]
+        start = sum(len(line) + 1 for line in lines) + report.column - 1
+        place = Span(start, start + 1)
+    return StatementError("UNSUPPORTED_QUERY", report.message, place=place, hint=report.hint)
 
 
 def _check_database(body: Body, target: Span, spark: SparkSession) -> None:

@@ -31,7 +31,7 @@ from jetsql.engine.runs.start_checks import check_formats, check_same_query, che
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.executors import list_members, watch_members
 from jetsql.engine.session.job_sessions import JobSessions
-from jetsql.engine.session.job_tables import create_table, is_empty, qualify
+from jetsql.engine.session.job_tables import create_table, is_empty, qualify, time_columns
 from jetsql.engine.sinks import SinkContext, SinkWriter
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.branched_sink import BranchRun, branch_contexts
@@ -107,9 +107,11 @@ class SparkEngine:
         self._watchdog = KafkaWatchdog(spark, self._catalog)
         self._functions = PythonFunctions(spark)
 
-    def analyse(self, body: Body, session: UserSession, modes: Sequence[OutputMode]) -> Analysis:
+    def analyse(
+        self, body: Body, session: UserSession, modes: Sequence[OutputMode], state_ttl_millis: int | None
+    ) -> Analysis:
         spark = _spark(session)
-        return resolve_body(body, spark, self._sessions.capture(spark), modes).analysis
+        return resolve_body(body, spark, self._sessions.capture(spark), modes, state_ttl_millis).analysis
 
     def locate_state(self, job: Job) -> dict[str, Any]:
         """Return where the state of a job is, see `StateLocations`. Raises StatementError STATE_NOT_FOUND."""
@@ -140,6 +142,9 @@ class SparkEngine:
     def find_table(self, table: str) -> JobTable | None:
         facts = self._catalog.table(table)
         return None if facts is None else JobTable(facts.name, facts.kind, facts.job, facts.is_view, facts.columns)
+
+    def time_columns(self, table: str, session: UserSession) -> Sequence[str]:
+        return time_columns(table, _spark(session))
 
     def columns(self, body: Body, session: UserSession) -> str:
         spark = _spark(session)
@@ -231,6 +236,9 @@ class SparkEngine:
         checkpoint = self._checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         if resolved.unchecked_by_spark:
             session.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
+        if job.plan.state_ttl_millis is not None and not job.plan.analysis.waits_for_watermark:
+            # Spark would run a batch at each trigger to remove state, also without new rows.
+            session.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
         if is_topic_to_topic(job.plan.analysis):
             fill_offset_gap(self._files, checkpoint)
         if job.plan.analysis.has_state_variables:
@@ -421,7 +429,8 @@ def _spark(session: UserSession) -> SparkSession:
 
 def _resolve(body: Body, session: SparkSession, plan: Plan) -> ResolvedBody:
     """Analyze the body of a job with a plan."""
-    return resolve_body(body, session, plan.analysis.session, modes_of(body.verb, plan.output_mode))
+    modes = modes_of(body.verb, plan.output_mode)
+    return resolve_body(body, session, plan.analysis.session, modes, plan.state_ttl_millis)
 
 
 def _no_report(event: object) -> None:

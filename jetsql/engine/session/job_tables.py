@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from typing import Final
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.types import TimestampType
 
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import Catalog
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import quoted_name
 from jetsql.language.statement import Body, TableIdentifier
+
+_log = logging.getLogger(__name__)
 
 _CATALOG: Final = "spark_catalog"
 _EXTERNAL: Final = ("jdbc", "kafka")
@@ -43,6 +48,19 @@ def is_empty(table: str, spark: SparkSession, catalog: Catalog) -> bool:
         return True
     _, schema, name = table.split(".", 2)
     return spark.sql(f"SELECT 1 FROM {_CATALOG}.{quoted_name(schema)}.{quoted_name(name)} LIMIT 1").isEmpty()
+
+
+def time_columns(table: str, spark: SparkSession) -> list[str]:
+    """Return the names of the TIMESTAMP columns of a table or view; none if it does not exist.
+
+    table: its name in a statement of the session.
+    """
+    try:
+        schema = spark.table(table).schema
+    except PySparkException as error:
+        _log.debug("The columns of %s cannot be read: %s", table, error)
+        return []
+    return [field.name for field in schema if isinstance(field.dataType, TimestampType)]
 
 
 def create_table(body: Body, spark: SparkSession, properties: Mapping[str, str]) -> None:

@@ -134,6 +134,12 @@ class Engine(Protocol):
     def find_table(self, table: str) -> JobTable | None:
         """Return the table or view with a qualified name, or None."""
 
+    def time_columns(self, table: str, session: UserSession) -> Sequence[str]:
+        """Return the names of the TIMESTAMP columns of a table or view; none if it does not exist.
+
+        table: its name in a statement of the session.
+        """
+
     def columns(self, body: Body, session: UserSession) -> str:
         """Return the columns of a body's query with their types, for messages. Raises as `analyse`."""
 
@@ -152,10 +158,13 @@ class Engine(Protocol):
     def analyse_again(self, job: Job) -> Analysis:
         """Return the facts about a job's body as it is now, in the session of the job. Raises as `analyse`."""
 
-    def analyse(self, body: Body, session: UserSession, modes: Sequence[OutputMode]) -> Analysis:
+    def analyse(
+        self, body: Body, session: UserSession, modes: Sequence[OutputMode], state_ttl_millis: int | None
+    ) -> Analysis:
         """Return the facts about a body, without creating anything.
 
         modes: the output modes in which it may write; the first possible one decides how its query is rewritten.
+        state_ttl_millis: the time to live of state that no watermark removes; None for ever.
 
         Raises StatementError for a body that JetSQL refuses, and Spark's error for one that Spark cannot analyse.
         """

@@ -260,6 +260,7 @@ class Plan:
     more_upserts: tuple[bool, ...] = ()  # `upsert` for each sink after the first
     late_rows: str = ""  # the qualified name of the table for late rows; empty to drop them
     idle_timeout_millis: int | None = None  # a source without rows for so long does not hold back the watermark
+    state_ttl_millis: int | None = None  # the time to live of state that no watermark removes; None for ever
     retracts: bool = False  # rows that an earlier batch wrote, and that left the result, are deleted
 
     @property

@@ -68,6 +68,7 @@ class Options:
     output_mode: OutputMode | None = None
     late_rows: str = "drop"
     idle_timeout_millis: int | None = None
+    state_ttl_millis: int | None = None
     spark_confs: Mapping[str, str] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)  # the options that the user set, in canonical spelling
     texts: Mapping[str, OptionText] = field(default_factory=dict)  # the options of this statement with their places
@@ -262,6 +263,15 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "none: a source without rows holds back the watermark",
         "The time in milliseconds after which a source without rows no longer holds back the watermark.",
         partial(_integer, 1),
+    ),
+    OptionSpec(
+        "stateTtlMillis",
+        "state_ttl_millis",
+        "a positive whole number",
+        "none: state that no watermark removes is kept",
+        "The time in milliseconds after which the job forgets distinct rows, groups and joined rows of its state.",
+        partial(_integer, 1),
+        changeable=False,
     ),
 )
 

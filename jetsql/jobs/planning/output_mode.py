@@ -56,6 +56,32 @@ _MATCHES: Final = (
     "side."
 )
 
+_EXCEPT: Final = (
+    "Write WHERE NOT EXISTS (SELECT * FROM b WHERE b.id = a.id) instead of EXCEPT. For two streams, give both a"
+    " WATERMARK, and bound the time: b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR."
+)
+
+_UNCLOSED: Final = "does not close the groups"
+
+_REASONS: Final = {
+    "Sorting is not supported": (
+        "Remove ORDER BY: the rows of a table have no order. For the first rows, use INSERT OVERWRITE with QUALIFY"
+        " row_number() OVER (ORDER BY ...) <= 10."
+    ),
+    "Window function is not supported": (
+        "Order the window by a column with a WATERMARK, up to the current row, and use INSERT INTO; or select the top"
+        " rows with QUALIFY row_number() OVER (...) <= 10 and INSERT OVERWRITE."
+    ),
+    "Union between streaming and batch": "Read all tables of the UNION with FROM STREAM.",
+    "Except on a streaming": _EXCEPT,
+    "Intersect of streaming": (
+        "Write WHERE id IN (SELECT ...) instead of INTERSECT. For two streams, give both a WATERMARK, and bound the"
+        " time: b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR."
+    ),
+    "and a static DataFrame": "Keep the rows of the stream without a match: write stream LEFT JOIN table.",
+}
+"""Hints by a part of Spark's reason to refuse an output mode."""
+
 
 def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Span | None) -> OutputMode | None:
     """Return the output mode; None for a batch job.
@@ -125,7 +151,9 @@ def _check_retractions(analysis: Analysis, place: Span | None) -> None:
 def _check_overwrite(analysis: Analysis, target: Span | None) -> None:
     sink = analysis.sink
     if not analysis.has_aggregates:
-        reason, hint = "the query has no aggregate, so there is no complete result", "Use INSERT INTO."
+        reason = "the query has no aggregate, so there is no complete result"
+        specific = _specific_hint(analysis, analysis.modes.get(OutputMode.APPEND) or "")
+        hint = specific if "INSERT INTO" in specific else f"Use INSERT INTO. {specific}".strip()
     elif sink.partition_columns or not sink.replaces_whole_table:
         reason = f"{sink.table} is partitioned, and a partitioned table cannot be replaced as a whole"
         hint = "Write to a table without partitions, or use INSERT INTO with a WATERMARK and a window."
@@ -137,13 +165,19 @@ def _check_overwrite(analysis: Analysis, target: Span | None) -> None:
 def _none_possible(analysis: Analysis, candidates: tuple[OutputMode, ...], place: Span | None) -> StatementError:
     reasons = " ".join(f"Not {mode.value}: {_as_sentence(analysis.modes[mode])}" for mode in candidates)
     message = f"No output mode is possible for this query and {analysis.sink.table}. {reasons}"
-    return StatementError("NO_OUTPUT_MODE", message, place=place, hint=_hint(analysis))
+    return StatementError("NO_OUTPUT_MODE", message, place=place, hint=_specific_hint(analysis, reasons) or _REWRITES)
 
 
-def _hint(analysis: Analysis) -> str:
+def _specific_hint(analysis: Analysis, reasons: str) -> str:
+    """Return the hint for an operator that is refused; empty if none is known. reasons: Spark's, or empty"""
     if analysis.matches_streams:
         return _MATCHES
-    return _BOUNDS if analysis.joins_streams and not analysis.has_aggregates else _REWRITES
+    found = next((hint for part, hint in _REASONS.items() if part in reasons), "")
+    if not found and reasons and analysis.joins_streams and not analysis.has_aggregates:
+        return _BOUNDS
+    if not analysis.has_aggregates and _UNCLOSED in reasons:  # Spark makes an aggregate of EXCEPT with a table
+        return _EXCEPT
+    return found
 
 
 def _as_sentence(reason: str | None) -> str:

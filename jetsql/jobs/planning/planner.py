@@ -17,6 +17,7 @@ from jetsql.jobs.planning.late_rows_rules import choose_late_rows_table
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import choose_mode
 from jetsql.jobs.planning.real_time_rules import DEFAULT_MILLIS, check_real_time
+from jetsql.jobs.planning.state_ttl_rules import check_state_ttl
 from jetsql.language.statement import Verb
 
 _INTERVAL_MILLIS: Final = 1_000
@@ -46,6 +47,7 @@ def make_plan(
     mode = choose_mode(analysis, options, verb, target)
     late_rows = choose_late_rows_table(analysis, options, mode)
     check_idle_timeout(analysis, options)
+    check_state_ttl(analysis, options, mode)
     streaming = analysis.streaming
     return Plan(
         analysis=analysis,
@@ -69,6 +71,7 @@ def make_plan(
         more_upserts=tuple(upserts[1:]),
         late_rows=late_rows,
         idle_timeout_millis=options.idle_timeout_millis,
+        state_ttl_millis=options.state_ttl_millis,
         retracts=upserts[0] and mode is OutputMode.COMPLETE,
     )
 

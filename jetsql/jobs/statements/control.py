@@ -27,7 +27,7 @@ from jetsql.jobs.statements.command_result import (
     error_text,
     no_job_result,
 )
-from jetsql.jobs.statements.create_checks import check_confs, check_real_time
+from jetsql.jobs.statements.creation.create_checks import check_confs, check_real_time
 from jetsql.jobs.statements.lookup import find_job
 from jetsql.jobs.statements.snapshot import await_snapshot, check_has_state, describe_snapshot, new_snapshot_request
 from jetsql.language.statement import AlterJobOptions, DropJob, Name, OptionText, RestartJob, ResumeJob, SuspendJob

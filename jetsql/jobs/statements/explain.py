@@ -12,10 +12,10 @@ from jetsql.jobs.model.redaction import redact, redact_urls
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.options import Options, parse_options
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
-from jetsql.jobs.statements.create import describe_notes, initial_snapshot
-from jetsql.jobs.statements.create_checks import make_statement_plan
+from jetsql.jobs.statements.creation.create import describe_notes, initial_snapshot
+from jetsql.jobs.statements.creation.create_checks import make_statement_plan
+from jetsql.jobs.statements.creation.replace import update_message
 from jetsql.jobs.statements.lookup import find_live_job
-from jetsql.jobs.statements.replace import update_message
 from jetsql.jobs.statements.tables.table_creation import prepare_to_explain
 from jetsql.language.statement import CreateJob, ExplainCreateJob
 from jetsql.resultset import Column, Table

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from tests.conftest import Sql, until
-from tests.support.json_files import write_json_files
+from tests.support.json_files import create_stream, write_json_files
 
 pytestmark = pytest.mark.spark
 
@@ -41,8 +41,12 @@ def streams(request: pytest.FixtureRequest, sql: Sql, tmp_path: Path) -> Iterato
     chosen = random.Random(request.param)
     orders = [row(chosen, n, "ts", id=n, k=chosen.choice((*"abc", None))) for n in range(60)]
     rates = [row(chosen, n, "at", k=chosen.choice((*"abd", None)), rate=n % 11) for n in range(60)]
-    write(sql, tmp_path / "orders", "id INT, k STRING, ts TIMESTAMP", orders, {"id": 1001, "k": "a", "ts": LAST})
-    write(sql, tmp_path / "rates", "k STRING, rate INT, at TIMESTAMP", rates, {"k": "z", "rate": 0, "at": LAST})
+    create_stream(
+        sql, tmp_path / "orders", "id INT, k STRING, ts TIMESTAMP", parts(orders, {"id": 1001, "k": "a", "ts": LAST})
+    )
+    create_stream(
+        sql, tmp_path / "rates", "k STRING, rate INT, at TIMESTAMP", parts(rates, {"k": "z", "rate": 0, "at": LAST})
+    )
     sql("CREATE TABLE joined (id INT, ts TIMESTAMP, rate INT, at TIMESTAMP) USING parquet")
     yield sql
 
@@ -53,9 +57,9 @@ def row(chosen: random.Random, number: int, time: str, **values: object) -> dict
     return {**values, time: f"{at}" if number % 9 else None}
 
 
-def write(sql: Sql, folder: Path, columns: str, rows: list[dict[str, object]], last: dict[str, object]) -> None:
-    write_json_files(folder, [rows[:20], rows[20:43], rows[43:], [last]])
-    sql(f"CREATE TABLE {folder.name} ({columns}) USING json LOCATION '{folder}' OPTIONS ('maxFilesPerTrigger' = '1')")
+def parts(rows: list[dict[str, object]], last: dict[str, object]) -> list[list[dict[str, object]]]:
+    """Return the rows of each file."""
+    return [rows[:20], rows[20:43], rows[43:], [last]]
 
 
 def batch(query: str) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from tests.conftest import Sql
-from tests.support.json_files import write_json_files
+from tests.support.json_files import create_stream
 
 pytestmark = pytest.mark.spark
 
@@ -46,15 +46,20 @@ def streams(request: pytest.FixtureRequest, sql: Sql, tmp_path: Path) -> Iterato
             delay = timedelta(seconds=chosen.randrange(-5, 28))
             payments.append({"order_id": order["id"], "at": f"{datetime.fromisoformat(str(order['ts'])) + delay}"})
     payments.sort(key=lambda payment: str(payment["at"]))
-    write(sql, tmp_path / "orders", "id INT, ts TIMESTAMP", orders, {"id": 1001, "ts": "2100-01-01"})
-    write(sql, tmp_path / "payments", "order_id INT, at TIMESTAMP", payments, {"order_id": 1002, "at": "2100-01-01"})
+    create_stream(sql, tmp_path / "orders", "id INT, ts TIMESTAMP", parts(orders, {"id": 1001, "ts": "2100-01-01"}))
+    create_stream(
+        sql,
+        tmp_path / "payments",
+        "order_id INT, at TIMESTAMP",
+        parts(payments, {"order_id": 1002, "at": "2100-01-01"}),
+    )
     sql("CREATE TABLE found (id INT) USING parquet")
     yield sql
 
 
-def write(sql: Sql, folder: Path, columns: str, rows: list[dict[str, object]], last: dict[str, object]) -> None:
-    write_json_files(folder, [rows[:20], rows[20:33], rows[33:], [last]])
-    sql(f"CREATE TABLE {folder.name} ({columns}) USING json LOCATION '{folder}' OPTIONS ('maxFilesPerTrigger' = '1')")
+def parts(rows: list[dict[str, object]], last: dict[str, object]) -> list[list[dict[str, object]]]:
+    """Return the rows of each file."""
+    return [rows[:20], rows[20:33], rows[33:], [last]]
 
 
 def batch(query: str) -> str:

@@ -66,7 +66,7 @@ FOUR_ROWS = [
 """Queries whose results are four ids of the table."""
 
 
-def test_a_look_ends_when_its_rows_have_come(stream: Sql) -> None:
+def test_a_select_ends_when_its_rows_have_come(stream: Sql) -> None:
     for text in FOUR_ROWS:
         found = stream(text)
         assert len(found) == 4 and {value for (value,) in found} <= set(range(9)), text
@@ -177,18 +177,18 @@ def test_what_comes_later_counts_to_the_limit(stream: Sql) -> None:
     text = "SELECT a.id FROM STREAM numbers a JOIN STREAM numbers b ON a.id = b.id LIMIT 11"
     thread = threading.Thread(target=lambda: found.extend(stream(text)))
     thread.start()
-    until(lambda: any((look / "commits" / "0").exists() for look in left(stream.engine)))
+    until(lambda: any((select / "commits" / "0").exists() for select in left(stream.engine)))
     stream("INSERT INTO numbers VALUES (9, NULL), (10, NULL), (11, NULL)")
     thread.join(60)
     assert len(found) == 11
 
 
-def test_a_limit_ends_a_live_look(stream: Sql) -> None:
+def test_a_limit_ends_a_live_select(stream: Sql) -> None:
     batches = live(stream, "SELECT id FROM STREAM numbers LIMIT 4").batches
     assert [len(list(batch.rows)) for batch in batches] == [4]
 
 
-def test_a_look_that_is_cancelled_while_nothing_comes(stream: Sql) -> None:
+def test_a_select_that_is_cancelled_while_nothing_comes(stream: Sql) -> None:
     token = Cancellation()
     with cancellable(token), closing(live(stream, "SELECT id FROM STREAM numbers").batches) as batches:
         list(next(batches).rows)
@@ -197,7 +197,7 @@ def test_a_look_that_is_cancelled_while_nothing_comes(stream: Sql) -> None:
             next(batches)
 
 
-def test_the_end_of_the_engine_ends_looks(stream: Sql) -> None:
+def test_the_end_of_the_engine_ends_selects(stream: Sql) -> None:
     batches = live(stream, "SELECT id FROM STREAM numbers").batches
     list(next(batches).rows)
     streaming_selects.stop_all(stream.engine.spark)
@@ -207,7 +207,7 @@ def test_the_end_of_the_engine_ends_looks(stream: Sql) -> None:
 
 
 @pytest.mark.slow
-def test_a_look_that_begins_while_all_are_ended_leaves_nothing(stream: Sql) -> None:
+def test_a_select_that_begins_while_all_are_ended_leaves_nothing(stream: Sql) -> None:
     """However far Spark has come with its query by then."""
     ended = threading.Event()
 
@@ -253,7 +253,7 @@ def test_parameters_over_the_dbapi(stream: Sql) -> None:
             cursor.execute("SELECT id FROM STREAM numbers")
 
 
-def test_a_client_that_leaves_ends_its_look(stream: Sql) -> None:
+def test_a_client_that_leaves_ends_its_select(stream: Sql) -> None:
     with run_server(stream.engine) as server:
         remote = RemoteEngine(server.url, TOKEN)
         remote.run(f"USE {stream.value('SELECT current_schema()')}")

@@ -20,7 +20,7 @@ from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.statements import control, describe
 from jetsql.jobs.statements.command_result import CommandResult, no_job_result
-from jetsql.jobs.statements.create import start_job
+from jetsql.jobs.statements.creation.create import start_job
 from jetsql.jobs.statements.explain import explain
 from jetsql.jobs.statements.lookup import find_live_job, like_pattern
 from jetsql.jobs.statements.tables.table_creation import create_with_table, without_secrets

@@ -20,8 +20,9 @@ from jetsql.jobs.model.redact_sql import redact_sql
 from jetsql.jobs.planning.options import Options, parse_options
 from jetsql.jobs.planning.output_mode import MODES
 from jetsql.jobs.planning.table_verb import choose_verb
-from jetsql.jobs.statements.create import create
-from jetsql.jobs.statements.create_checks import make_statement_plan
+from jetsql.jobs.statements.creation.create import create
+from jetsql.jobs.statements.creation.create_checks import make_statement_plan
+from jetsql.jobs.statements.creation.rewritten_bodies import add_rewritten_body
 from jetsql.jobs.statements.lookup import find_live_job
 from jetsql.language import parse
 from jetsql.language.statement import CreateJob, CreateStreamingTable, Verb
@@ -153,6 +154,21 @@ def prepare(
     existing: the table if it exists; then its columns must be those of the query.
     Raises StatementError TABLE_ALREADY_EXISTS, and as `make_plan` and `Engine.analyse`.
     """
+
+    def is_accepted(changed: CreateJob) -> bool:
+        _with_body(manager, changed, options, session, existing)
+        return True
+
+    try:
+        return _with_body(manager, statement, options, session, existing)
+    except StatementError as error:
+        add_rewritten_body(error, manager, statement, options, session, is_accepted)
+        raise
+
+
+def _with_body(
+    manager: Manager, statement: CreateJob, options: Options, session: UserSession, existing: JobTable | None
+) -> CreateJob:
     table = statement.table
     assert table is not None, "the statement has a table"
     insert = table.insert
@@ -160,10 +176,12 @@ def prepare(
     @cache
     def analyse(verb: Verb) -> Analysis:
         body = insert(verb) if existing is not None else replace(statement.body, verb=verb)
-        return manager.engine.analyse(body, session, MODES[body.verb])
+        return manager.engine.analyse(body, session, MODES[body.verb], options.state_ttl_millis)
 
     if existing is not None:
-        _check_columns(existing, manager.engine.analyse(statement.body, session, MODES[statement.body.verb]), statement)
+        modes = MODES[statement.body.verb]
+        wanted = manager.engine.analyse(statement.body, session, modes, options.state_ttl_millis)
+        _check_columns(existing, wanted, statement)
     verb = choose_verb(analyse, options, statement.kind, table.name.place)
     return replace(statement, body=insert(verb))
 

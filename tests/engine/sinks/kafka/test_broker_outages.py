@@ -129,14 +129,14 @@ def test_statements_say_that_a_topic_is_gone_or_its_broker_away(topics: Topics) 
     topics.kafka.delete_topic(topics.topic("gone"))
     read, write = "SELECT value FROM {}", "INSERT INTO {} (value) VALUES (X'00')"
     server = f"Kafka {topics.kafka.servers}"
-    look = "SELECT value FROM STREAM {} LIMIT 1"
-    for text, condition in ((read, "SOURCE_NOT_READY"), (look, "SOURCE_NOT_READY"), (write, "SINK_NOT_READY")):
+    select = "SELECT value FROM STREAM {} LIMIT 1"
+    for text, condition in ((read, "SOURCE_NOT_READY"), (select, "SOURCE_NOT_READY"), (write, "SINK_NOT_READY")):
         error = topics.sql.error(text.format("gone"))
         assert error.condition == f"JETSQL.{condition}"
         assert f"{server} has no topic {topics.topic('gone')}." in error.message
     topics.kafka.kill()
     try:
-        for text in (read, look, write):
+        for text in (read, select, write):
             error = topics.sql.error(text.format("there"))
             assert error.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
             assert f"{server} cannot be reached" in error.message

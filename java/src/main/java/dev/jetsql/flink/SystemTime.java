@@ -19,6 +19,8 @@ import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.LocalTimestamp;
 import org.apache.spark.sql.catalyst.plans.GreaterThanOrEqualOp$;
+import org.apache.spark.sql.catalyst.plans.Inner$;
+import org.apache.spark.sql.catalyst.plans.LeftOuter$;
 import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
@@ -142,17 +144,21 @@ public final class SystemTime {
       var versions = filter.child() instanceof Join join ? timeOfVersions(join) : null;
       if (versions != null && Plans.hasWatermark(column))
         return asOfJoin((Join) filter.child(), column, versions);
-      throw Exceptions.raise(
+      throw refusal(
+          column,
+          " is not supported: the column is no processing time. For a processing time, write"
+              + " PROCTIME(). For an event time, read the versions as a stream, with a WATERMARK on"
+              + " both sides, or keep all versions with their times in the table and write ASOF"
+              + " JOIN ... MATCH_CONDITION (...) ON ....");
+    }
+
+    private static RuntimeException refusal(Expression column, String reason) {
+      return Exceptions.raise(
           JetSqlException.at(
               column.origin(),
               "UNSUPPORTED_QUERY",
               "0A000",
-              "FOR SYSTEM_TIME AS OF "
-                  + column.sql()
-                  + " is not supported: the column is no processing time. For a processing time,"
-                  + " write PROCTIME(). For an event time, read the versions as a stream, with a"
-                  + " WATERMARK on both sides, or keep all versions with their times in the table"
-                  + " and write ASOF JOIN ... MATCH_CONDITION (...) ON ...."));
+              "FOR SYSTEM_TIME AS OF " + column.sql() + reason));
     }
 
     /** Returns the only column with a watermark of the stream that is joined, or null. */
@@ -163,6 +169,14 @@ public final class SystemTime {
     }
 
     private static LogicalPlan asOfJoin(Join join, Expression time, Attribute versions) {
+      var type = join.joinType();
+      if (!type.equals(Inner$.MODULE$) && !type.equals(LeftOuter$.MODULE$)) {
+        throw refusal(
+            time,
+            " is possible with JOIN and LEFT JOIN only, not with "
+                + type.sql()
+                + " JOIN: each row of the left side is joined with the version of its time.");
+      }
       return AsOfJoin.fromMatchCondition(
           join.left(),
           join.right(),

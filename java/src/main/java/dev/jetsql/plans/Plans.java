@@ -66,6 +66,13 @@ public final class Plans {
     return new Project(Sequences.of(columns), rows);
   }
 
+  /** Returns rows with the columns `c0`, `c1` and so on. */
+  public static LogicalPlan withUniqueNames(LogicalPlan rows) {
+    var columns = new ArrayList<NamedExpression>();
+    for (var column : list(rows.output())) columns.add(alias(column, "c" + columns.size()));
+    return new Project(Sequences.of(columns), rows);
+  }
+
   /** Returns the columns as one struct, with the fields `c0`, `c1` and so on. */
   public static Expression struct(Seq<Attribute> columns) {
     var fields = new ArrayList<Expression>();

@@ -1,7 +1,8 @@
 package dev.jetsql.rewrites;
 
+import dev.jetsql.plans.JoinBounds;
 import dev.jetsql.plans.Plans;
-import dev.jetsql.rewrites.bytime.ByTimeProcessor;
+import dev.jetsql.plans.RuleProcessor;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -15,9 +16,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreSaveExec;
 import org.apache.spark.sql.execution.streaming.operators.stateful.StreamingDeduplicateExec;
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec;
-import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper;
 import org.apache.spark.sql.streaming.OutputMode;
-import scala.Option;
 import scala.collection.immutable.Seq;
 
 /** Finds the state of a streaming query that no watermark removes. */
@@ -56,29 +55,19 @@ final class KeptState {
         kept.add("each distinct value of " + names(duplicates.keyExpressions()));
     } else if (node instanceof StreamingSymmetricHashJoinExec join) {
       describe(join);
-    } else if (ByTimeProcessor.of(node) != null && ByTimeProcessor.of(node).keptForEver() != null) {
-      kept.add(ByTimeProcessor.of(node).keptForEver());
+    } else if (RuleProcessor.of(node) != null && RuleProcessor.of(node).keptForEver() != null) {
+      kept.add(RuleProcessor.of(node).keptForEver());
     }
     Plans.list(node.children()).forEach(this::collect);
   }
 
   private void describe(StreamingSymmetricHashJoinExec join) {
-    var anyTime = Option.<Object>apply(0L);
-    var removed =
-        StreamingSymmetricHashJoinHelper.getStateWatermarkPredicates(
-            join.left().output(),
-            join.right().output(),
-            join.leftKeys(),
-            join.rightKeys(),
-            join.condition().full(),
-            anyTime,
-            anyTime,
-            false);
-    if (removed.left().isDefined() && removed.right().isDefined()) return;
+    var bounds = JoinBounds.of(join);
+    if (bounds.areBoth()) return;
     var side =
-        removed.left().isEmpty() && removed.right().isEmpty()
+        !bounds.left() && !bounds.right()
             ? "both sides"
-            : removed.left().isEmpty() ? "the left side" : "the right side";
+            : bounds.left() ? "the right side" : "the left side";
     Seq<Expression> keys = join.leftKeys();
     kept.add("all rows of %s of the join on %s".formatted(side, Plans.texts(keys)));
   }

@@ -4,6 +4,7 @@ import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule;
 import dev.jetsql.rewrites.bytime.JoinsByTime;
 import dev.jetsql.rewrites.bytime.RowsByTime;
+import dev.jetsql.rewrites.ttl.StateTtl;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.optimizer.ColumnPruning$;
@@ -41,20 +42,40 @@ public record RewrittenQuery(
   public record AppliedRule(String name, int version, String meaning, String caution) {}
 
   /** Returns the query for the first of the output modes in which it can run. */
-  public static RewrittenQuery of(SparkSession session, LogicalPlan query, List<OutputMode> modes) {
+  public static RewrittenQuery of(SparkSession session, LogicalPlan query, RunOptions options) {
     var asWritten = of(session, query);
-    if (!query.isStreaming() || (!readsStreamTwice(query) && asWritten.runs(modes)))
-      return asWritten;
+    if (!query.isStreaming()) return asWritten;
+    if (options.stateTtlMillis() > 0) {
+      var forgetting = withStateTtl(session, query, options);
+      if (forgetting != null) return forgetting;
+    }
+    var modes = options.modes();
+    if (!readsStreamTwice(query) && asWritten.runs(modes)) return asWritten;
     var prepared = prepare(query);
     var separated = of(session, prepared);
     if (separated.runs(modes)) return separated;
     var rowsInBatch = RowsInBatch.of(prepared);
     if (rowsInBatch != null) return of(session, rowsInBatch, List.of());
     for (var mode : modes) {
-      var rewritten = rewrite(session, prepared, mode);
+      var rewritten = rewrite(session, prepared, mode, RULES);
       if (rewritten.runs(List.of(mode))) return rewritten;
     }
     return asWritten;
+  }
+
+  /** Returns the query with state that has a time to live, or null if it has none. */
+  private static RewrittenQuery withStateTtl(
+      SparkSession session, LogicalPlan query, RunOptions options) {
+    var prepared = prepare(query);
+    var rules = new ArrayList<RewriteRule>();
+    rules.add(new RewriteRule(StateTtl.NAME, 1, new StateTtl(options.stateTtlMillis())::apply));
+    rules.addAll(RULES);
+    for (var mode : options.modes()) {
+      var rewritten = rewrite(session, prepared, mode, rules);
+      var isUsed = rewritten.rules.stream().anyMatch(rule -> rule.name().equals(StateTtl.NAME));
+      if (isUsed && rewritten.runs(List.of(mode))) return rewritten;
+    }
+    return null;
   }
 
   private static RewrittenQuery of(SparkSession session, LogicalPlan query) {
@@ -92,10 +113,11 @@ public record RewrittenQuery(
     return ColumnPruning$.MODULE$.apply(Plans.withSeparateReads(Plans.withoutNames(inlined)));
   }
 
-  private static RewrittenQuery rewrite(SparkSession session, LogicalPlan query, OutputMode mode) {
+  private static RewrittenQuery rewrite(
+      SparkSession session, LogicalPlan query, OutputMode mode, List<RewriteRule> steps) {
     var rules = new ArrayList<AppliedRule>();
     var plan = query;
-    for (var rule : RULES) {
+    for (var rule : steps) {
       plan =
           rule.rewrite()
               .apply(

@@ -109,7 +109,8 @@ public final class StreamingSubqueries extends Rule<LogicalPlan> {
       throw refusal(
           filter.condition(),
           "Rows of a table cannot be compared with a stream that goes on. Read them with FROM"
-              + " STREAM as well.");
+              + " STREAM as well, with a WATERMARK on both sides, and bound the time: b.ts BETWEEN"
+              + " a.ts AND a.ts + INTERVAL 1 HOUR.");
     }
     Expression joins = null;
     Expression others = null;
@@ -168,7 +169,7 @@ public final class StreamingSubqueries extends Rule<LogicalPlan> {
         isNotIn
             ? "NOT IN over a stream is not supported: a later row with NULL would remove all rows"
                 + " that were already written. Write WHERE NOT EXISTS (SELECT * FROM STREAM ..."
-                + " WHERE ... = ...), with a bound for the time."
+                + " WHERE ... = ...), with a WATERMARK on both sides and a bound for the time."
             : "A subquery over a stream is supported as a condition of WHERE, alone or with AND:"
                 + " EXISTS, NOT EXISTS or IN. For other values of a stream, write a join.");
   }

@@ -11,14 +11,14 @@ import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.lookup.LookupJoinExec;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.plans.RuleProcessor;
 import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.Branches;
 import dev.jetsql.rewrites.RewrittenQuery;
-import dev.jetsql.rewrites.bytime.ByTimeProcessor;
+import dev.jetsql.rewrites.RunOptions;
 import dev.jetsql.stream.IdleSources;
 import dev.jetsql.stream.LateRows;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -44,7 +44,6 @@ import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
 import org.apache.spark.sql.catalyst.plans.logical.View;
-import org.apache.spark.sql.catalyst.streaming.InternalOutputModes;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -71,25 +70,25 @@ public final class JobBody {
   private final Branches branches;
 
   private JobBody(
-      SparkSession session, LogicalPlan command, List<OutputMode> modes, boolean appliesChanges) {
+      SparkSession session, LogicalPlan command, RunOptions options, boolean appliesChanges) {
     this.branches = null;
     var query = readSink(command, facts);
     if (query != null && appliesChanges)
       facts.set("change_columns", Json.MAPPER.valueToTree(ChangeQuery.columns(query)));
     this.written = query != null && appliesChanges ? ChangeQuery.withDeleted(query) : query;
-    this.rewritten = written == null ? null : RewrittenQuery.of(session, written, modes);
-    if (written != null) readQuery(modes);
+    this.rewritten = written == null ? null : RewrittenQuery.of(session, written, options);
+    if (written != null) readQuery(options.modes());
   }
 
-  private JobBody(SparkSession session, NewTable table, List<OutputMode> modes) {
+  private JobBody(SparkSession session, NewTable table, RunOptions options) {
     this.branches = null;
     this.written = table.query();
     describeSink(Option.apply(table.table()), facts);
-    this.rewritten = RewrittenQuery.of(session, written, modes);
-    readQuery(modes);
+    this.rewritten = RewrittenQuery.of(session, written, options);
+    readQuery(options.modes());
   }
 
-  private JobBody(BranchedInsert insert, List<OutputMode> modes) {
+  private JobBody(BranchedInsert insert, RunOptions options) {
     var described = facts.putArray("branches");
     var queries = new ArrayList<LogicalPlan>();
     for (var each : insert.commands()) {
@@ -99,7 +98,7 @@ public final class JobBody {
     this.branches =
         queries.size() == described.size() ? Branches.of(insert.source(), queries) : null;
     this.written = branches == null ? null : branches.source();
-    this.rewritten = written == null ? null : RewrittenQuery.of(insert.session(), written, modes);
+    this.rewritten = written == null ? null : RewrittenQuery.of(insert.session(), written, options);
     if (written == null) return;
     for (int i = 0; i < queries.size(); i++) {
       var facts = (ObjectNode) described.get(i);
@@ -109,16 +108,13 @@ public final class JobBody {
     var unstorable = branches.unstorable();
     if (unstorable != null)
       facts.put("unstorable", unstorable.name() + " " + typeText(unstorable.dataType()));
-    readQuery(modes);
+    readQuery(options.modes());
   }
 
-  /** Returns the body of several INSERTs. modes: see `analyze` */
-  public static JobBody of(BranchedInsert insert, String modes) {
-    return inSession(insert.session(), () -> new JobBody(insert, outputModes(modes)));
-  }
-
-  private static List<OutputMode> outputModes(String modes) {
-    return Arrays.stream(modes.split(",")).map(InternalOutputModes::apply).toList();
+  /** Returns the body of several INSERTs. modes, stateTtlMillis: see `analyze` */
+  public static JobBody of(BranchedInsert insert, String modes, long stateTtlMillis) {
+    return inSession(
+        insert.session(), () -> new JobBody(insert, RunOptions.of(modes, stateTtlMillis)));
   }
 
   /**
@@ -127,10 +123,13 @@ public final class JobBody {
    *
    * @param modes the output modes in which the statement may write, separated by commas; the first
    *     possible one decides how the query is rewritten
+   * @param stateTtlMillis the time to live of state that no watermark removes; 0 for ever
    * @param clauses the clauses of AUTO CDC, see `ChangeQuery`, or null for an INSERT
    */
-  public static JobBody analyze(SparkSession session, String text, String modes, String clauses) {
-    return inSession(session, () -> resolve(session, text, outputModes(modes), clauses));
+  public static JobBody analyze(
+      SparkSession session, String text, String modes, long stateTtlMillis, String clauses) {
+    var options = RunOptions.of(modes, stateTtlMillis);
+    return inSession(session, () -> resolve(session, text, options, clauses));
   }
 
   /** Runs an analysis of a job in a session. */
@@ -147,18 +146,18 @@ public final class JobBody {
   }
 
   private static JobBody resolve(
-      SparkSession session, String text, List<OutputMode> modes, String clauses) {
+      SparkSession session, String text, RunOptions options, String clauses) {
     var state = session.sessionState();
     var parser = state.sqlParser();
     try {
       var statement = parser.parsePlan(text);
       if (statement instanceof CreateTableAsSelect create)
-        return new JobBody(session, NewTable.resolve(session, create), modes);
+        return new JobBody(session, NewTable.resolve(session, create), options);
       var parsed = clauses == null ? statement : ChangeQuery.of(parser, statement, clauses);
       return new JobBody(
           session,
           state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())),
-          modes,
+          options,
           clauses != null);
     } catch (Exception e) {
       throw Exceptions.raise(e);
@@ -413,12 +412,12 @@ public final class JobBody {
    */
   private ObjectNode describeOperator(LogicalPlan node) {
     var text = new StringJoiner("; ");
-    var byTime = ByTimeProcessor.of(node);
-    for (var expression : byTime == null ? expressions(node) : byTime.stateExpressions()) {
+    var processor = RuleProcessor.of(node);
+    for (var expression : processor == null ? expressions(node) : processor.stateExpressions()) {
       var expanded = expand(expression, 0);
       text.add(expanded.sql() + ": " + typeText(expanded.dataType()));
     }
-    if (byTime != null) text.add(byTime.state());
+    if (processor != null) text.add(processor.state());
     if (node instanceof Join join) text.add(join.joinType().sql());
     if (node instanceof EventTimeWatermark watermark) text.add("delay " + watermark.delay());
     var kind = node.getClass().getSimpleName();

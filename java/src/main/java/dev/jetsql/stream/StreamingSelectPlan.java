@@ -3,6 +3,7 @@ package dev.jetsql.stream;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.rewrites.RewrittenQuery;
+import dev.jetsql.rewrites.RunOptions;
 import java.util.List;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker;
@@ -58,7 +59,7 @@ record StreamingSelectPlan(RewrittenQuery query, OutputMode mode, long limit) {
       SparkSession session, LogicalPlan analyzed, OutputMode mode) {
     var isCounted = mode.equals(OutputMode.Append()) && limit(analyzed) != null;
     var plan = isCounted ? withoutLimit(analyzed) : analyzed;
-    return RewrittenQuery.of(session, plan, List.of(mode));
+    return RewrittenQuery.of(session, plan, RunOptions.of(mode));
   }
 
   /** Returns Spark's error for a query that does not run in any mode, with its condition. */

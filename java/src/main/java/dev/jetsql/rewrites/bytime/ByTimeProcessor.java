@@ -1,17 +1,13 @@
 package dev.jetsql.rewrites.bytime;
 
-import java.util.ArrayList;
+import dev.jetsql.plans.RuleProcessor;
 import java.util.List;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.AppendColumns;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
-import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec;
 import org.apache.spark.sql.streaming.ListState;
-import org.apache.spark.sql.streaming.StatefulProcessor;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
@@ -20,48 +16,22 @@ import org.apache.spark.sql.streaming.ValueState;
  * Keeps rows of a key until the watermark has passed them. A key has one timer, at the earliest
  * time of the rows that the watermark has not passed.
  */
-public abstract class ByTimeProcessor extends StatefulProcessor<Row, Row, Row> {
+public abstract class ByTimeProcessor extends RuleProcessor {
   private static final long serialVersionUID = 1;
   private static final long MICROS = 1000;
   static final long NEVER = Long.MAX_VALUE;
 
   private transient ValueState<Long> timer;
 
-  /** Returns the processor of a node, or null for any other operator. */
-  public static ByTimeProcessor of(LogicalPlan node) {
-    return node instanceof TransformWithState operator
-            && (Object) operator.statefulProcessor() instanceof ByTimeProcessor processor
-        ? processor
-        : null;
-  }
-
-  /** Returns the processor of a node, or null for any other operator. */
-  public static ByTimeProcessor of(SparkPlan node) {
-    return node instanceof TransformWithStateExec operator
-            && (Object) operator.statefulProcessor() instanceof ByTimeProcessor processor
-        ? processor
-        : null;
-  }
-
-  /** Returns the rows of each stream that a node reads; empty for any other operator. */
+  /** Returns the rows of each stream that an operator by time reads; empty for any other. */
   public static List<StreamRows> streams(LogicalPlan node) {
-    var processor = of(node);
-    if (processor == null) return List.of();
+    if (!(RuleProcessor.of(node) instanceof ByTimeProcessor processor)) return List.of();
     var keyed = (AppendColumns) ((TransformWithState) node).child();
     return processor.streamsOf(keyed.child());
   }
 
   /** Returns the rows of each stream. input: the rows of the processor, without their keys */
   abstract List<StreamRows> streamsOf(LogicalPlan input);
-
-  /** Returns the expressions that the state depends on. */
-  public abstract List<Expression> stateExpressions();
-
-  /** Returns the rows that the processor keeps, in words. */
-  public abstract String state();
-
-  /** Returns the rows that no watermark removes, a phrase, or null if there are none. */
-  public abstract String keptForEver();
 
   /** Opens the state of the timer. A processor calls it at the end of `init`. */
   void openTimer() {
@@ -88,13 +58,6 @@ public abstract class ByTimeProcessor extends StatefulProcessor<Row, Row, Row> {
   /** Returns the first watermark, in milliseconds, that has passed a time in microseconds. */
   private static long firstWatermark(long micros) {
     return -Math.floorDiv(-micros, MICROS);
-  }
-
-  static List<Row> read(ListState<Row> state) {
-    var rows = new ArrayList<Row>();
-    var all = state.get();
-    while (all.hasNext()) rows.add(all.next());
-    return rows;
   }
 
   static void write(ListState<Row> state, List<Row> rows) {

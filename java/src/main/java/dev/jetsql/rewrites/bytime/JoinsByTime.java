@@ -7,7 +7,6 @@ import dev.jetsql.plans.RewriteRule.Uses;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.If;
@@ -18,8 +17,6 @@ import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
-import org.apache.spark.sql.classic.Dataset;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.types.DataTypes;
@@ -74,19 +71,9 @@ public final class JoinsByTime {
             (StructType) second.dataType(),
             match.isStrict(),
             match.isOuter());
-    var output = new StructType();
-    for (var column : Plans.list(join.output()))
-      output = output.add("c" + output.size(), column.dataType(), true);
-    var key = new KeyOfRow(IntStream.range(0, match.firstKeys().size()).boxed().toList());
-    var result =
-        Dataset.ofRows(SparkSession.active(), rows)
-            .groupByKey(key, Encoders.row(key.type(rows.schema())))
-            .transformWithState(
-                new JoinByTimeProcessor(layout, match.expressions()),
-                TimeMode.EventTime(),
-                OutputMode.Append(),
-                Encoders.row(output));
-    return Plans.withColumns(result.queryExecution().analyzed(), join.output());
+    var keys = IntStream.range(0, match.firstKeys().size()).boxed().toList();
+    return new JoinByTimeProcessor(layout, match.expressions())
+        .over(rows, keys, join.output(), TimeMode.EventTime(), OutputMode.Append());
   }
 
   /**

@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -19,8 +18,6 @@ import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
-import org.apache.spark.sql.classic.Dataset;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
 
@@ -89,7 +86,7 @@ public final class RowsByTime {
     var evaluation =
         new FrameEvaluation(
             Sequences.of(framed), window.partitionSpec(), window.orderSpec(), columns);
-    var rows = withUniqueNames(window.child());
+    var rows = Plans.withUniqueNames(window.child());
     var input = rows.schema();
     var output = input;
     var names = new ArrayList<>(Plans.list(columns));
@@ -97,33 +94,25 @@ public final class RowsByTime {
       output = output.add("c" + output.size(), ((Alias) function).dataType(), true);
       names.add(function.toAttribute());
     }
-    var key = new KeyOfRow(IntStream.of(keys).boxed().toList());
-    var result =
-        Dataset.ofRows(SparkSession.active(), rows)
-            .groupByKey(key, Encoders.row(key.type(input)))
-            .transformWithState(
-                new RowsByTimeProcessor(
-                    input,
-                    output,
-                    evaluation,
-                    history,
-                    new RunningValues(running, evaluation.order(), columns)),
-                TimeMode.EventTime(),
-                OutputMode.Append(),
-                Encoders.row(output));
-    var named = Plans.withColumns(result.queryExecution().analyzed(), Sequences.of(names));
+    var processor =
+        new RowsByTimeProcessor(
+            input,
+            output,
+            evaluation,
+            history,
+            new RunningValues(running, evaluation.order(), columns));
+    var named =
+        processor.over(
+            rows,
+            IntStream.of(keys).boxed().toList(),
+            Sequences.of(names),
+            TimeMode.EventTime(),
+            OutputMode.Append());
     return new Project(
         Sequences.of(List.<NamedExpression>copyOf(Plans.list(window.output()))), named);
   }
 
   private static List<NamedExpression> functions(Window window, Predicate<NamedExpression> which) {
     return Plans.list(window.windowExpressions()).stream().filter(which).toList();
-  }
-
-  private static LogicalPlan withUniqueNames(LogicalPlan rows) {
-    var columns = new ArrayList<NamedExpression>();
-    for (var column : Plans.list(rows.output()))
-      columns.add(Plans.alias(column, "c" + columns.size()));
-    return new Project(Sequences.of(columns), rows);
   }
 }

@@ -1,4 +1,4 @@
-package dev.jetsql.rewrites.bytime;
+package dev.jetsql.plans;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -19,7 +19,7 @@ from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.statements.command_result import CommandResult, describe_error
-from jetsql.jobs.statements.create_checks import check_reachable, make_statement_plan
+from jetsql.jobs.statements.creation.create_checks import check_reachable, make_statement_plan
 from jetsql.language.statement import CreateJob
 
 

@@ -9,7 +9,8 @@ from jetsql.jobs.model.job import Job, Plan, Trigger
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import modes_of
 from jetsql.jobs.planning.planner import make_plan
-from jetsql.language.statement import Body, CreateJob
+from jetsql.jobs.statements.creation.rewritten_bodies import add_rewritten_body
+from jetsql.language.statement import Body, CreateJob, Verb
 
 
 def make_statement_plan(
@@ -17,8 +18,23 @@ def make_statement_plan(
 ) -> Plan:
     """Return the plan of a statement. job: the one that it replaces. Raises as `Engine.analyse` and `make_plan`."""
     check_confs(manager, options)
+
+    def is_useful(changed: CreateJob) -> bool:
+        plan = _make_plan(manager, changed, options, session, job)
+        # Without keys, SINK INTO would add a row for each change.
+        return plan.upsert or changed.body.verb in (statement.body.verb, Verb.INSERT_INTO, Verb.INSERT_OVERWRITE)
+
+    try:
+        return _make_plan(manager, statement, options, session, job)
+    except StatementError as error:
+        add_rewritten_body(error, manager, statement, options, session, is_useful)
+        raise
+
+
+def _make_plan(manager: Manager, statement: CreateJob, options: Options, session: UserSession, job: Job | None) -> Plan:
     body = statement.body
-    analysis = manager.engine.analyse(body, session, modes_of(body.verb, options.output_mode))
+    modes = modes_of(body.verb, options.output_mode)
+    analysis = manager.engine.analyse(body, session, modes, options.state_ttl_millis)
     branches = [(branch.verb, branch.target) for branch in body.branches]
     plan = make_plan(analysis, options, body.verb, body.target, branches)
     if plan.trigger is Trigger.REAL_TIME:

@@ -24,9 +24,9 @@ from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.options import Options, parse_options
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.statements.command_result import CommandResult, error_text
-from jetsql.jobs.statements.create_checks import check_reachable, make_statement_plan
+from jetsql.jobs.statements.creation.create_checks import check_reachable, make_statement_plan
+from jetsql.jobs.statements.creation.replace import JobEnded, replace_job
 from jetsql.jobs.statements.lookup import find_live_job
-from jetsql.jobs.statements.replace import JobEnded, replace_job
 from jetsql.jobs.statements.snapshot import find_snapshot
 from jetsql.language import find_name
 from jetsql.language.statement import Body, CreateJob, TableKind
