@@ -103,8 +103,9 @@ def report(results: list[tuple[Scenario, Outcome]], points: list[str]) -> bool:
     rows = [line(point, results) for point in points]
     say()
     descriptions = {kind.name: kind.words for scenario, _ in results for kind in scenario.kinds}
+    width = max(map(len, descriptions), default=0)
     for name, description in sorted(descriptions.items()):
-        say(f"{name:10}{description}")
+        say(f"{name:{width}} {description}")
     say()
     columns = (text("failpoint"), text("jobs that died"), *figures("deaths", "lost", "twice"), text("verdict"))
     table(
@@ -127,15 +128,21 @@ def _describe_readers(outcome: Outcome) -> str:
 
 @click.command(help=__doc__)
 @click.option("--only", type=click.Choice(list(POINTS)), metavar="NAME", help="Run only this failpoint.")
-def main(only: str | None) -> None:
+@click.option("--scenario", metavar="NAME", help="Run only this scenario, with its failpoints.")
+def main(only: str | None, scenario: str | None) -> None:
     from tests.faults.migration import MIGRATION
     from tests.faults.rounds import SCENARIOS
 
     introduce("faults: kill -9 at every failpoint", "local[2], driver memory 1g; PostgreSQL and Kafka on loopback")
     points = [only] if only else list(POINTS)
     scenarios = [*SCENARIOS.values(), MIGRATION]
+    if scenario:
+        scenarios = [each for each in scenarios if each.name == scenario]
+        if not scenarios:
+            raise click.BadParameter(f"choose from {', '.join(SCENARIOS)}, {MIGRATION.name}", param_hint="--scenario")
+        points = [point for point in points if any(each.dies_at(point) for each in scenarios)]
     if only:
-        scenarios = [scenario.only(only) for scenario in scenarios if scenario.dies_at(only)]
+        scenarios = [each.only(only) for each in scenarios if each.dies_at(only)]
     sys.exit(0 if report(run(scenarios), points) else 1)
 
 

@@ -56,7 +56,8 @@ class Kind:
 
     table: what it writes. read: its rows as whole numbers. job: the statement that makes it, for some with a `{life}`.
     ends: by itself. topic: it writes a topic, whose messages another client reads; `read` says what their values are.
-    keyed: of the messages with one key the last one counts. fed: by another job of the matrix.
+    keyed: of the messages with one key the last one counts. fed: by another job of the matrix. by_clock: it writes rows
+    some time after it has read all that is there.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Kind:
     topic: bool = False
     keyed: bool = False
     fed: bool = False
+    by_clock: bool = False
 
 
 def exactly(expected: Callable[[Facts], Iterable[Row]]) -> Check:
@@ -179,15 +181,15 @@ def _check_once(found: Rows, facts: Facts) -> Loss:
     return Loss.of(wanted - found, found - wanted)
 
 
-_SOURCE = "STREAM numbers WITH ('maxFilesPerTrigger' = '1')"
-_WINDOWS = f"""SELECT window.start, count(*), sum(id) FROM {_SOURCE} WATERMARK at DELAY OF INTERVAL 0 SECONDS
+SOURCE = "STREAM numbers WITH ('maxFilesPerTrigger' = '1')"
+_WINDOWS = f"""SELECT window.start, count(*), sum(id) FROM {SOURCE} WATERMARK at DELAY OF INTERVAL 0 SECONDS
   GROUP BY window(at, '1 minute')"""
 _SEQUENCE = "id * 7919 % 10007"  # of ids below 10007, each has another
-_DIGITS = f"SELECT id % 10, count(*), sum(id) FROM {_SOURCE} GROUP BY 1"
-_MINUTE = "CAST(unix_timestamp(start) / 60 AS BIGINT) - 28401120, n, total"  # from 2024-01-01 on
+_DIGITS = f"SELECT id % 10, count(*), sum(id) FROM {SOURCE} GROUP BY 1"
+MINUTE = "CAST(unix_timestamp(start) / 60 AS BIGINT) - 28401120, n, total"  # from 2024-01-01 on
 
 
-def _job(name: str, insert: str, *options: str) -> str:
+def job_text(name: str, insert: str, *options: str) -> str:
     own = "".join(f", {option}" for option in options)
     return f"CREATE JOB IF NOT EXISTS {name} OPTIONS ('snapshotIntervalMillis' = '100'{own}) AS {insert}"
 
@@ -200,7 +202,7 @@ FILE_KINDS: Final = (
         "file table",
         "copy",
         "id",
-        _job("copy", f"INSERT INTO copy SELECT id FROM {_SOURCE}"),
+        job_text("copy", f"INSERT INTO copy SELECT id FROM {SOURCE}"),
         exactly(_copied),
     ),
     Kind(
@@ -208,7 +210,7 @@ FILE_KINDS: Final = (
         "second job into the table",
         "copy",
         "id",
-        _job("copy_too", f"INSERT INTO copy SELECT id + {TOO} FROM {_SOURCE}"),
+        job_text("copy_too", f"INSERT INTO copy SELECT id + {TOO} FROM {SOURCE}"),
         exactly(_copied),
     ),
     Kind(
@@ -216,15 +218,15 @@ FILE_KINDS: Final = (
         "partitioned file table",
         "parts",
         "id, digit",
-        _job("parts", f"INSERT INTO parts SELECT id, id % 10 FROM {_SOURCE}"),
+        job_text("parts", f"INSERT INTO parts SELECT id, id % 10 FROM {SOURCE}"),
         exactly(_by_digit),
     ),
     Kind(
         "minutes",
         "windowed aggregate, file table",
         "minutes",
-        _MINUTE,
-        _job("minutes", f"INSERT INTO minutes {_WINDOWS}"),
+        MINUTE,
+        job_text("minutes", f"INSERT INTO minutes {_WINDOWS}"),
         exactly(_closed),
     ),
     Kind(
@@ -232,7 +234,7 @@ FILE_KINDS: Final = (
         "INSERT OVERWRITE of an aggregate",
         "digits",
         "digit, n, total",
-        _job("digits", f"INSERT OVERWRITE digits {_DIGITS}"),
+        job_text("digits", f"INSERT OVERWRITE digits {_DIGITS}"),
         exactly(_digits),
     ),
     Kind(
@@ -240,7 +242,7 @@ FILE_KINDS: Final = (
         "stream-stream join",
         "paired",
         "id",
-        _job("paired", f"INSERT INTO paired SELECT l.id FROM {_SOURCE} AS l JOIN {_SOURCE} AS r ON l.id = r.id"),
+        job_text("paired", f"INSERT INTO paired SELECT l.id FROM {SOURCE} AS l JOIN {SOURCE} AS r ON l.id = r.id"),
         exactly(_ids),
     ),
     Kind(
@@ -248,10 +250,10 @@ FILE_KINDS: Final = (
         "late rows beside file table",
         "(SELECT id FROM timely UNION ALL SELECT CAST(get_json_object(row, '$.id') AS BIGINT) FROM late_ids)",
         "id",
-        _job(
+        job_text(
             "timely",
             "INSERT INTO timely SELECT id FROM"
-            f" (SELECT id, at - make_dt_interval(0, 0, id % 3 * 10) AS at FROM {_SOURCE})"
+            f" (SELECT id, at - make_dt_interval(0, 0, id % 3 * 10) AS at FROM {SOURCE})"
             " WATERMARK at DELAY OF INTERVAL 0 SECONDS QUALIFY row_number() OVER (PARTITION BY id ORDER BY at) = 1",
             "'lateRows' = 'table:late_ids'",
         ),
@@ -262,7 +264,7 @@ FILE_KINDS: Final = (
         "chain of two jobs",
         "chained",
         "id",
-        _job("chained", "INSERT INTO chained SELECT id FROM STREAM copy"),
+        job_text("chained", "INSERT INTO chained SELECT id FROM STREAM copy"),
         exactly(_copied),
         fed=True,
     ),
@@ -270,8 +272,8 @@ FILE_KINDS: Final = (
         "least",
         "at least once, aggregate, file table",
         "least",
-        _MINUTE,
-        _job("least", f"INSERT INTO least {_WINDOWS}", _AT_LEAST),
+        MINUTE,
+        job_text("least", f"INSERT INTO least {_WINDOWS}", _AT_LEAST),
         at_least(_closed),
     ),
     Kind(
@@ -279,7 +281,7 @@ FILE_KINDS: Final = (
         "availableNow",
         "now",
         "id",
-        _job("now", f"INSERT INTO now SELECT id FROM {_SOURCE}", "'trigger' = 'availableNow'"),
+        job_text("now", f"INSERT INTO now SELECT id FROM {SOURCE}", "'trigger' = 'availableNow'"),
         exactly(_ids),
         ends=True,
     ),
@@ -288,11 +290,11 @@ FILE_KINDS: Final = (
         "join of two aggregates, INSERT OVERWRITE",
         "joined",
         "digit, n, total",
-        _job(
+        job_text(
             "joined",
             "INSERT OVERWRITE joined SELECT digit, n, total"
-            f" FROM (SELECT id % 10 AS digit, count(*) AS n FROM {_SOURCE} GROUP BY 1)"
-            f" JOIN (SELECT id % 10 AS digit, sum(id) AS total FROM {_SOURCE} GROUP BY 1) USING (digit)",
+            f" FROM (SELECT id % 10 AS digit, count(*) AS n FROM {SOURCE} GROUP BY 1)"
+            f" JOIN (SELECT id % 10 AS digit, sum(id) AS total FROM {SOURCE} GROUP BY 1) USING (digit)",
         ),
         exactly(_digits),
     ),
@@ -304,9 +306,9 @@ REWRITTEN_KINDS: Final = (
         "top rows, INSERT OVERWRITE",
         "newest_two",
         "digit, id",
-        _job(
+        job_text(
             "newest_two",
-            f"INSERT OVERWRITE newest_two SELECT digit, id FROM (SELECT id % 10 AS digit, id FROM {_SOURCE})"
+            f"INSERT OVERWRITE newest_two SELECT digit, id FROM (SELECT id % 10 AS digit, id FROM {SOURCE})"
             f" QUALIFY row_number() OVER (PARTITION BY digit ORDER BY {_SEQUENCE} DESC) <= 2",
         ),
         exactly(_newest_two),
@@ -316,10 +318,10 @@ REWRITTEN_KINDS: Final = (
         "count(DISTINCT), INSERT OVERWRITE",
         "remainders",
         "digit, n",
-        _job(
+        job_text(
             "remainders",
             "INSERT OVERWRITE remainders"
-            f" SELECT id % 10 AS digit, count(DISTINCT id % 7) AS n FROM {_SOURCE} GROUP BY 1",
+            f" SELECT id % 10 AS digit, count(DISTINCT id % 7) AS n FROM {SOURCE} GROUP BY 1",
         ),
         exactly(_remainders),
     ),
@@ -328,25 +330,25 @@ REWRITTEN_KINDS: Final = (
         "ASOF JOIN of two streams",
         "matched",
         "id, earlier",
-        _job(
+        job_text(
             "matched",
             "INSERT INTO matched SELECT l.id, coalesce(r.id, -1)"
-            f" FROM {_SOURCE} WATERMARK at DELAY OF INTERVAL 0 SECONDS AS l"
-            f" LEFT ASOF JOIN {_SOURCE} WATERMARK at DELAY OF INTERVAL 0 SECONDS AS r"
+            f" FROM {SOURCE} WATERMARK at DELAY OF INTERVAL 0 SECONDS AS l"
+            f" LEFT ASOF JOIN {SOURCE} WATERMARK at DELAY OF INTERVAL 0 SECONDS AS r"
             " MATCH_CONDITION (l.at > r.at) ON l.id % 10 = r.id % 10",
         ),
         exactly(_matched),
     ),
 )
 # By chance a row goes into one table or the other, so a repeated batch must not decide again.
-_SPLIT = f"FROM (SELECT id, rand() AS chance FROM {_SOURCE})"
+_SPLIT = f"FROM (SELECT id, rand() AS chance FROM {SOURCE})"
 JDBC_KINDS: Final = (
     Kind(
         "split",
         "two tables: files, JDBC",
         "(SELECT id FROM split UNION ALL SELECT id FROM j_split)",
         "id",
-        _job(
+        job_text(
             "split",
             f"{_SPLIT} INSERT INTO split SELECT id WHERE chance < 0.5"
             " INSERT INTO j_split SELECT id WHERE chance >= 0.5",
@@ -358,15 +360,15 @@ JDBC_KINDS: Final = (
         "JDBC insert",
         "j_copy",
         "id",
-        _job("j_copy", f"INSERT INTO j_copy SELECT id FROM {_SOURCE}"),
+        job_text("j_copy", f"INSERT INTO j_copy SELECT id FROM {SOURCE}"),
         exactly(_ids),
     ),
     Kind(
         "j_minutes",
         "JDBC insert of a windowed aggregate",
         "j_minutes",
-        _MINUTE,
-        _job("j_minutes", f"INSERT INTO j_minutes {_WINDOWS}"),
+        MINUTE,
+        job_text("j_minutes", f"INSERT INTO j_minutes {_WINDOWS}"),
         exactly(_closed),
     ),
     Kind(
@@ -374,7 +376,7 @@ JDBC_KINDS: Final = (
         "JDBC upsert of an aggregate",
         "j_digits",
         "digit, n, total",
-        _job("j_digits", f"SINK INTO j_digits {_DIGITS}"),
+        job_text("j_digits", f"SINK INTO j_digits {_DIGITS}"),
         exactly(_digits),
     ),
     Kind(
@@ -382,9 +384,9 @@ JDBC_KINDS: Final = (
         "AUTO CDC with deletions, out of order",
         "j_changes",
         "digit, id",
-        _job(
+        job_text(
             "j_changes",
-            f"AUTO CDC INTO j_changes FROM (SELECT id, id % 10 AS digit FROM {_SOURCE}) KEYS (digit)"
+            f"AUTO CDC INTO j_changes FROM (SELECT id, id % 10 AS digit FROM {SOURCE}) KEYS (digit)"
             f" APPLY AS DELETE WHEN id % 3 = 0 SEQUENCE BY {_SEQUENCE}",
         ),
         exactly(_newest),
@@ -394,9 +396,9 @@ JDBC_KINDS: Final = (
         "AUTO CDC with a history",
         "j_history",
         "digit, id, __start_at, __end_at",
-        _job(
+        job_text(
             "j_history",
-            f"AUTO CDC INTO j_history FROM (SELECT id, id % 10 AS digit FROM {_SOURCE}) KEYS (digit)"
+            f"AUTO CDC INTO j_history FROM (SELECT id, id % 10 AS digit FROM {SOURCE}) KEYS (digit)"
             f" APPLY AS DELETE WHEN id % 3 = 0 SEQUENCE BY {_SEQUENCE} STORED AS SCD TYPE 2",
         ),
         exactly(_history),
@@ -406,7 +408,7 @@ JDBC_KINDS: Final = (
         "JDBC overwrite",
         "j_whole",
         "n, total",
-        _job("j_whole", f"INSERT OVERWRITE j_whole SELECT count(*), sum(id) FROM {_SOURCE}"),
+        job_text("j_whole", f"INSERT OVERWRITE j_whole SELECT count(*), sum(id) FROM {SOURCE}"),
         exactly(_whole),
     ),
     Kind(
@@ -414,15 +416,17 @@ JDBC_KINDS: Final = (
         "JDBC upsert of an aggregate whose rows leave the result",
         "j_retracted",
         "digit, n, total",
-        _job("j_retracted", f"SINK INTO j_retracted {_DIGITS} HAVING sum(id) % 3 <> 0", "'outputMode' = 'complete'"),
+        job_text(
+            "j_retracted", f"SINK INTO j_retracted {_DIGITS} HAVING sum(id) % 3 <> 0", "'outputMode' = 'complete'"
+        ),
         exactly(_not_by_three),
     ),
     Kind(
         "j_least",
         "at least once, aggregate, JDBC",
         "j_least",
-        _MINUTE,
-        _job("j_least", f"INSERT INTO j_least {_WINDOWS}", _AT_LEAST),
+        MINUTE,
+        job_text("j_least", f"INSERT INTO j_least {_WINDOWS}", _AT_LEAST),
         at_least(_closed),
     ),
 )
@@ -435,7 +439,7 @@ def _message(*values: str) -> str:
 
 
 def _topic_job(name: str, query: str, *options: str) -> str:
-    return _job(name, f"INSERT INTO {name} (key, value) {query}", *options)
+    return job_text(name, f"INSERT INTO {name} (key, value) {query}", *options)
 
 
 _IDS = "STREAM k_numbers"
@@ -445,7 +449,7 @@ KAFKA_KINDS: Final = (
         "file table to topic",
         "k_numbers",
         "id",
-        _topic_job("k_numbers", f"SELECT {_message('id')} FROM {_SOURCE}"),
+        _topic_job("k_numbers", f"SELECT {_message('id')} FROM {SOURCE}"),
         exactly(_ids),
         topic=True,
     ),
@@ -477,11 +481,11 @@ KAFKA_KINDS: Final = (
         "k_minutes",
         "windowed aggregate to topic",
         "k_minutes",
-        _MINUTE,
+        MINUTE,
         _topic_job(
             "k_minutes",
             f"SELECT {_message('CAST(unix_timestamp(start) / 60 AS BIGINT) - 28401120', 'n', 'total')} FROM"
-            f" (SELECT window.start AS start, count(*) AS n, sum(id) AS total FROM {_SOURCE}"
+            f" (SELECT window.start AS start, count(*) AS n, sum(id) AS total FROM {SOURCE}"
             " WATERMARK at DELAY OF INTERVAL 0 SECONDS GROUP BY window(at, '1 minute'))",
         ),
         exactly(_closed),
@@ -492,7 +496,7 @@ KAFKA_KINDS: Final = (
         "SINK INTO a keyed topic",
         "k_digits",
         "digit, n, total",
-        _job("k_digits", f"SINK INTO k_digits {_DIGITS}"),
+        job_text("k_digits", f"SINK INTO k_digits {_DIGITS}"),
         exactly(_digits),
         topic=True,
         keyed=True,
@@ -502,7 +506,9 @@ KAFKA_KINDS: Final = (
         "SINK INTO a keyed topic an aggregate whose rows leave the result",
         "k_retracted",
         "digit, n, total",
-        _job("k_retracted", f"SINK INTO k_retracted {_DIGITS} HAVING sum(id) % 3 <> 0", "'outputMode' = 'complete'"),
+        job_text(
+            "k_retracted", f"SINK INTO k_retracted {_DIGITS} HAVING sum(id) % 3 <> 0", "'outputMode' = 'complete'"
+        ),
         exactly(_not_by_three),
         topic=True,
         keyed=True,
@@ -523,7 +529,7 @@ KAFKA_KINDS: Final = (
         "(SELECT id FROM split UNION ALL SELECT id FROM j_split"
         " UNION ALL SELECT CAST(CAST(value AS STRING) AS BIGINT) FROM k_split)",
         "id",
-        _job(
+        job_text(
             "k_split",
             f"{_SPLIT} INSERT INTO split SELECT id WHERE chance < 0.3"
             f" INSERT INTO k_split (key, value) SELECT {_message('id')} WHERE chance BETWEEN 0.3 AND 0.6"
@@ -552,7 +558,7 @@ RENEWED: Final = Kind(
     "dropped and created again",
     "renewed",
     "id, life",
-    _job("renewed", f"INSERT INTO renewed SELECT id, {{life}}, id % 10 FROM {_SOURCE}"),
+    job_text("renewed", f"INSERT INTO renewed SELECT id, {{life}}, id % 10 FROM {SOURCE}"),
     _check_lives,
 )
 ONCE: Final = Kind(

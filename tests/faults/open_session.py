@@ -10,11 +10,8 @@ from typing import Any
 
 _PAUSE_SECONDS = 0.3
 _DEADLINE_SECONDS = 60.0
-_QUERY = {
-    "copy": "SELECT count(*), count(DISTINCT id) FROM copy",
-    "parts": "SELECT count(*), count(DISTINCT id) FROM parts",
-    "digits": "SELECT coalesce(sum(n), 0), coalesce(sum(n), 0) FROM digits",
-}
+_QUERY = "SELECT count(*), count(DISTINCT id) FROM {}"
+_QUERY_OF_DIGITS = "SELECT coalesce(sum(n), 0), coalesce(sum(n), 0) FROM digits"
 
 
 class OpenSession:
@@ -54,8 +51,9 @@ class OpenSession:
             self.polls += 1
 
     def _check_table(self, table: str) -> None:
+        query = _QUERY_OF_DIGITS if table == "digits" else _QUERY.format(table)
         try:
-            [(rows, different)] = self._session.sql(_QUERY[table]).collect()
+            [(rows, different)] = self._session.sql(query).collect()
         except Exception as error:  # every error of a reader is reported
             if not self._end.is_set():
                 self._note(f"{table}: {str(error).strip().splitlines()[0]}")

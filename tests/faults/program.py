@@ -14,22 +14,26 @@ import re
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jetsql
 from jetsql import failpoints
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.jobs.model.serialization import decode
-from tests.faults.jobs import PASSING, Kind, tables
+from tests.faults.jobs import PASSING, Facts, Kind, tables
 from tests.faults.open_session import OpenSession
 from tests.faults.rounds import LAST_LIVES, SCENARIOS, Round, Scenario
 from tests.faults.source import Source
+from tests.faults.timed_jobs import TIMED_TABLES
 from tests.support.spark_conf import CONF
 
 LAST_INSERTED = (-98, -99)
 _PAUSE_SECONDS = 0.02
+_CLOCK_SECONDS = 30.0
 _UNDER_WAY = ("COMPLETING", "SUSPENDED_EXPORTING_SNAPSHOT")  # a continued drop would drop the new job of the name
 
 
@@ -43,13 +47,13 @@ class Start:
     url: str
     brokers: str
 
-    def rows(self, text: str) -> list[list[object]]:
+    def rows(self, text: str) -> list[list[Any]]:
         return [list(row) for row in self.engine.run(text).rows]
 
     def live(self, round: Round) -> None:
         """Do what the round asks for; with places armed, wait for the death."""
         if round.statements and not self.rows("SHOW TABLES LIKE 'numbers'"):
-            for text in tables(str(self.source.folder), self.url, self.brokers):
+            for text in (*tables(str(self.source.folder), self.url, self.brokers), *TIMED_TABLES):
                 self.rows(text)
         for number in round.inserted:
             self._insert(number)
@@ -72,8 +76,8 @@ class Start:
             self._insert(number)
             self._wait_until_read()
             session.expect(dict(self._expected_rows()))
-        kinds = [kind for kind in self.scenario.kinds if not kind.topic]
-        found = {kind.name: self.rows(f"SELECT {kind.read} FROM {kind.table}") for kind in kinds}
+        self._wait_for_the_clock()
+        found = {kind.name: self._found(kind) for kind in self.scenario.kinds if not kind.topic}
         return {"found": found, "polls": session.polls, "last_lives": {kind.name: self._life(kind) for kind in PASSING}}
 
     def _life(self, kind: Kind) -> int:
@@ -104,6 +108,19 @@ class Start:
         for kind in fed_last:
             until = "COMPLETED" if kind.ends else "IDLE"
             self.rows(f"WAIT FOR JOB {kind.name} UNTIL {until} TIMEOUT 120")
+
+    def _wait_for_the_clock(self) -> None:
+        """Wait until the jobs whose rows come some time later have written them; the judge reports missing rows."""
+        facts = Facts(self.source, (), {})
+        deadline = time.monotonic() + _CLOCK_SECONDS
+        for kind in self.scenario.kinds:
+            while kind.by_clock and kind.check(Counter(map(tuple, self._found(kind))), facts).words:
+                if time.monotonic() > deadline:
+                    return
+                time.sleep(_PAUSE_SECONDS)
+
+    def _found(self, kind: Kind) -> list[list[Any]]:
+        return self.rows(f"SELECT {kind.read} FROM {kind.table}")
 
     def _expected_rows(self) -> Iterator[tuple[str, int]]:
         """Yield the row count of each table that the open session has to see, after a REFRESH."""

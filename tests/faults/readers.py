@@ -28,6 +28,10 @@ _KEYS = {
     "paired": ("id",),
     "chained": ("id",),
     "now": ("id",),
+    "unmatched": ("id",),
+    "idle": ("start",),
+    "late_totals": ("id",),
+    "late_pairs": ("id",),
     "renewed": ("id", "life"),
     "once": ("id", "life"),
 }

@@ -11,6 +11,7 @@ from typing import Final
 
 from jetsql.failpoints import FailPoint
 from tests.faults.jobs import FILE_KINDS, JDBC_KINDS, KAFKA_KINDS, ONCE, PASSING, RENEWED, REWRITTEN_KINDS, Kind
+from tests.faults.timed_jobs import TIMED_KINDS
 
 _SUSPEND, _RESUME, _DROP = "SUSPEND JOB minutes", "RESUME JOB minutes", "DROP JOB IF EXISTS renewed"
 _ALTER = "ALTER JOB digits OPTIONS ('snapshotIntervalMillis' = '150')"
@@ -223,7 +224,7 @@ STATEMENTS: Final = Scenario(
 
 def _update(name: str, *options: str) -> str:
     """The same statement with other options, so that the rows that must be there stay the same."""
-    made = next(kind.job for kind in (*FILE_KINDS, *REWRITTEN_KINDS, *KAFKA_KINDS) if kind.name == name)
+    made = next(kind.job for kind in (*FILE_KINDS, *REWRITTEN_KINDS, *TIMED_KINDS, *KAFKA_KINDS) if kind.name == name)
     made = made.replace("CREATE JOB IF NOT EXISTS", "CREATE OR REPLACE JOB")
     return made.replace("'snapshotIntervalMillis' = '100'", ", ".join(("'snapshotIntervalMillis' = '120'", *options)))
 
@@ -298,6 +299,43 @@ STATES: Final = Scenario(
     ),
     polled=("parts", "digits"),
 )
+_TIMED = (*(kind for kind in FILE_KINDS if kind.name == "now"), *TIMED_KINDS)
+
+# Jobs whose rows wait for a watermark, with rows that come too late and a source that is idle at times.
+WATERMARKS: Final = Scenario(
+    "watermarks",
+    _TIMED,
+    (
+        Round(
+            (
+                *("sink-written:unmatched@3", "sink-written:idle@2", "staged:late_totals@4"),
+                "late-rows-written:late_pairs",
+            ),
+            _make(_TIMED),
+            files=3,
+        ),
+        Round(
+            (
+                *("file-moved:unmatched", "manifest-written:idle", "late-rows-written:late_totals"),
+                "manifest-written:late_pairs@2",
+            ),
+            files=2,
+        ),
+        Round(
+            ("state-repartitioned:unmatched",),
+            tuple(_spread(kind.name, 3) for kind in TIMED_KINDS if kind.name != "unmatched"),
+            (_spread("unmatched", 3),),
+            files=1,
+        ),
+        Round(
+            ("state-half-copied:late_pairs", "file-moved:late_totals", "run-started:idle", "staged:unmatched"),
+            (),
+            (_spread("late_pairs", 3),),
+            files=2,
+        ),
+    ),
+    polled=("unmatched", "late_totals"),
+)
 _TOPICS = (*(kind for kind in FILE_KINDS if kind.name in ("parts", "now")), *KAFKA_KINDS)
 
 # Jobs that write topics, which die before and after every call of a transaction, and while they are updated.
@@ -370,4 +408,4 @@ EACH_SINK: Final = Scenario(
     java_dies=False,
     slots=6,
 )
-SCENARIOS: Final = {scenario.name: scenario for scenario in (EACH_SINK, SINKS, STATEMENTS, STATES, TOPICS)}
+SCENARIOS: Final = {scenario.name: scenario for scenario in (EACH_SINK, SINKS, STATEMENTS, STATES, WATERMARKS, TOPICS)}

@@ -74,6 +74,23 @@ def test_of_a_windowed_aggregate_all_minutes_but_the_newest_are_wanted(facts: Fa
     assert judged("minutes", [closed[0], (1, 19, 590)], facts) == Loss(1, 1)
 
 
+def test_rows_that_wait_for_a_watermark_are_those_of_batch_as_far_as_it_has_passed(facts: Facts) -> None:
+    unmatched = [(i,) for i in (*range(13, 20), *range(33, 40))]  # 53 and later can still find a match
+    assert judged("unmatched", unmatched, facts) == Loss(0, 0)
+    assert judged("unmatched", [*unmatched[1:], (0,), (53,)], facts) == Loss(1, 2)
+    assert judged("idle", [(0, 40, 380), (1, 30, 835)], facts) == Loss(0, 0)
+    assert judged("idle", [(0, 40, 380), (1, 20, 590)], facts) == Loss(1, 1)
+
+
+def test_each_row_is_in_the_result_or_late_for_each_stream(facts: Facts) -> None:
+    totals = [(2, 2), (4, 144), (0, 254), (24, 314), (40, -1)]
+    assert judged("late_totals", totals, facts) == Loss(55, 0)
+    assert judged("late_totals", [*totals, (40, -1), (21, -1), (30, 114)], facts) == Loss(55, 3)
+    pairs = [(24, 14), (21, 31), (2, -1), (40, -2), (41, -3)]
+    assert judged("late_pairs", pairs, facts) == Loss(65, 0)
+    assert judged("late_pairs", [*pairs, (40, -3), (24, 4), (40, -2)], facts) == Loss(65, 3)
+
+
 def test_at_least_once_rows_may_come_again_and_may_not_be_wrong(facts: Facts) -> None:
     closed = facts.source.closed()
     assert judged("least", [*closed, *closed], facts) == Loss(0, 0)

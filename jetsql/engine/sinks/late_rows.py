@@ -22,6 +22,7 @@ _COLUMNS: Final = {
     "job": "STRING",
     "batch": "BIGINT",
     "watermark": "TIMESTAMP",
+    "source": "STRING",
     "event_time": "TIMESTAMP",
     "row": "STRING",
 }

@@ -9,8 +9,9 @@ from jetsql.jobs.model.job import Analysis, OutputMode, Trigger
 from jetsql.jobs.planning.options import LATE_ROWS_TABLE, Options
 
 _HINT: Final = (
-    "Late rows are kept for a query with one WATERMARK and one operator with state that uses it: GROUP BY with a window"
-    " or with the column of the watermark, or the removal of duplicates. Leave out 'lateRows' for other queries."
+    "Late rows are kept for a query with a WATERMARK and one operator with state that uses it. This is GROUP BY with a"
+    " window or with the column of the watermark, the removal of duplicates, OVER (ORDER BY that column), or ASOF JOIN."
+    " Leave out 'lateRows' for other queries."
 )
 
 

@@ -40,7 +40,8 @@ def test_an_idle_source_does_not_hold_back_the_watermark(sources: Sql) -> None:
     sql(f"CREATE JOB held OPTIONS ('snapshotIntervalMillis' = '100') AS {BY_MINUTE.replace('minutes', 'held')}")
     explained = sql.value(f"EXPLAIN CREATE JOB j {OPTIONS} AS {BY_MINUTE}")
     assert "Idle source: does not hold back the watermark after 2000 ms without rows" in explained
-    sql(f"CREATE JOB j {OPTIONS} AS {BY_MINUTE}")
+    options = f"{OPTIONS.removesuffix(')')}, 'lateRows' = 'table:late_rows')"
+    sql(f"CREATE JOB j {options} AS {BY_MINUTE}")
     add(sql, "busy", "09:00:20", "09:01:30", "09:03:00")
     until(lambda: minutes(sql) == [("09:00", 2), ("09:01", 1)])
     assert minutes(sql, "held") == []
@@ -49,6 +50,7 @@ def test_an_idle_source_does_not_hold_back_the_watermark(sources: Sql) -> None:
     sql("WAIT FOR JOB j UNTIL IDLE")
     add(sql, "busy", "09:05:00")
     until(lambda: minutes(sql) == [("09:00", 2), ("09:01", 1), ("09:03", 2)])
+    assert sql("SELECT date_format(event_time, 'HH:mm:ss') FROM late_rows") == [("09:02:30",)]
     sql("WAIT FOR JOB held UNTIL IDLE")
     assert minutes(sql, "held") == [("09:00", 2), ("09:01", 1), ("09:02", 1)]
 

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -17,10 +18,12 @@ pytestmark = pytest.mark.spark
 
 BEGIN = datetime(2026, 1, 1)
 CLICKS = "STREAM clicks WATERMARK ts DELAY OF INTERVAL 30 SECONDS"
+LATE_ID: Final = "coalesce(get_json_object(row, '$.id'), get_json_object(row, '$.view'))"
+VIEWS: Final = "STREAM views WATERMARK ts DELAY OF INTERVAL 30 SECONDS"
 
 
 class Clicks:
-    """A source with a file for each batch. Some rows come late."""
+    """A source with a file for each batch, and a table with the name of its folder. Some rows come late."""
 
     def __init__(self, sql: Sql, folder: Path, seed: int) -> None:
         self._folder = folder
@@ -28,16 +31,24 @@ class Clicks:
         self.ids = 0
         folder.mkdir()
         columns = "id INT, page STRING, ts TIMESTAMP"
-        sql(f"CREATE TABLE clicks ({columns}) USING json LOCATION '{folder}' OPTIONS ('maxFilesPerTrigger' = '1')")
+        options = "'maxFilesPerTrigger' = '1'"
+        sql(f"CREATE TABLE {folder.name} ({columns}) USING json LOCATION '{folder}' OPTIONS ({options})")
 
     def add(self, files: int) -> None:
         for _ in range(files):
             number = len(list(self._folder.iterdir()))
             latest = BEGIN + timedelta(minutes=number)
-            times = [latest - timedelta(seconds=self._random.randrange(400)) for _ in range(20)]
+            times = [
+                latest - timedelta(seconds=self._random.randrange(400), microseconds=self.ids + n) for n in range(20)
+            ]
             rows = [{"id": self.ids + n, "page": "ab"[n % 2], "ts": f"{each}"} for n, each in enumerate(times)]
             self.ids += len(rows)
             write_json_files(self._folder, [rows], number)
+
+    def close(self) -> None:
+        """Add a row with the id -1, which lets the watermark pass all others."""
+        number = len(list(self._folder.iterdir()))
+        write_json_files(self._folder, [[{"id": -1, "page": "z", "ts": "2100-01-01 00:00:00"}]], number)
 
 
 @pytest.fixture(params=[1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
@@ -45,8 +56,26 @@ def clicks(request: pytest.FixtureRequest, sql: Sql, tmp_path: Path) -> Iterator
     yield Clicks(sql, tmp_path / "clicks", request.param)
 
 
+@pytest.fixture
+def views(clicks: Clicks, sql: Sql, tmp_path: Path) -> Clicks:
+    """A second source."""
+    return Clicks(sql, tmp_path / "views", 11)
+
+
 def late(sql: Sql, table: str = "late_clicks") -> list[int]:
     return sorted(sql.value(f"SELECT collect_list(CAST(get_json_object(row, '$.id') AS INT)) FROM {table}"))
+
+
+def on_time(sql: Sql, query: str, sources: dict[str, str]) -> list[tuple[object, ...]]:
+    """Return the rows of a query as batch, over the rows that are not late. sources: the streams by `source`."""
+    for source, stream in sources.items():
+        name = stream.split()[1]
+        query = query.replace(
+            stream,
+            f"(SELECT * FROM {name} WHERE id NOT IN (SELECT {LATE_ID} FROM late_clicks WHERE source <=> {source}))"
+            + ("" if f"{stream} AS" in query else f" AS {name}"),
+        )
+    return sorted(sql(f"SELECT * FROM ({query}) WHERE id >= 0"), key=str)
 
 
 def test_each_row_is_in_the_result_or_late(sql: Sql, clicks: Clicks) -> None:
@@ -115,6 +144,91 @@ def test_late_rows_of_the_removal_of_duplicates(sql: Sql, clicks: Clicks) -> Non
     assert late(sql) and sorted([*written, *late(sql)]) == list(range(clicks.ids))
 
 
+ALIASES: Final = (
+    f"SELECT c.id, v.id AS view FROM {CLICKS} AS c LEFT ASOF JOIN {VIEWS} AS v"
+    " MATCH_CONDITION (c.ts >= v.ts) ON c.page = v.page AND v.id % 7 > 0"
+)
+TABLES: Final = (
+    f"SELECT clicks.id, views.id AS view FROM {CLICKS} ASOF JOIN {VIEWS}"
+    " MATCH_CONDITION (clicks.ts > views.ts) ON views.id % 7 > 0 AND views.id >= 0"
+)
+SUBQUERIES: Final = (
+    f"SELECT id, view FROM (SELECT id, page, ts FROM {CLICKS}) LEFT ASOF JOIN"
+    f" (SELECT id AS view, page AS place, ts AS at FROM {VIEWS})"
+    " MATCH_CONDITION (at <= ts) ON page = place AND view % 7 > 0"
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        pytest.param(ALIASES, ("c", "v"), id="aliases"),
+        pytest.param(TABLES, ("clicks", "views"), id="tables", marks=pytest.mark.slow),
+        pytest.param(SUBQUERIES, ("left", "right"), id="subqueries", marks=pytest.mark.slow),
+    ],
+)
+def test_each_row_of_a_join_by_time_is_joined_or_late(
+    sql: Sql, clicks: Clicks, views: Clicks, query: str, names: tuple[str, str]
+) -> None:
+    for source in (clicks, views):
+        source.add(3)
+        source.close()
+    sql("CREATE TABLE joined (id INT, view INT) USING parquet")
+    options = "'lateRows' = 'table:late_clicks', 'trigger' = 'availableNow'"
+    sql(f"CREATE JOB j OPTIONS ({options}) AS INSERT INTO joined {query}")
+    sql("WAIT FOR JOB j UNTIL COMPLETED TIMEOUT 120")
+    found = sql(f"SELECT source, CAST({LATE_ID} AS INT) FROM late_clicks")
+    assert {source for source, _ in found} == set(names) and len(found) == len(set(found))
+    assert not any(source == names[1] and number % 7 == 0 for source, number in found)  # these can match nothing
+    written = sorted(sql("SELECT * FROM joined"), key=str)
+    assert len(written) > 10
+    assert written == on_time(sql, query, {f"'{names[0]}'": CLICKS, f"'{names[1]}'": VIEWS})
+    if "LEFT" in query:
+        late_clicks = [number for source, number in found if source == names[0]]
+        assert sorted([*(row[0] for row in written), *late_clicks]) == list(range(clicks.ids))
+    assert sql.value("SELECT bool_and(event_time <= watermark) FROM late_clicks") is True
+
+
+@pytest.mark.slow
+def test_each_row_of_a_window_function_by_time_is_written_or_late(sql: Sql, clicks: Clicks) -> None:
+    query = f"SELECT id, sum(id) OVER (PARTITION BY page ORDER BY ts) AS total, lag(id) OVER w FROM {CLICKS}"
+    query += " WINDOW w AS (PARTITION BY page ORDER BY ts)"
+    sql("CREATE TABLE totals (id INT, total BIGINT, before INT) USING parquet")
+    clicks.add(3)
+    options = "'lateRows' = 'table:late_clicks', 'snapshotIntervalMillis' = '100'"
+    sql(f"CREATE JOB j OPTIONS ({options}) AS INSERT INTO totals {query}")
+    sql("WAIT FOR JOB j UNTIL IDLE")
+    sql("SUSPEND JOB j")
+    clicks.add(2)
+    sql("RESUME JOB j")
+    three = f"{options}, 'spark.sql.shuffle.partitions' = '3'"
+    sql(f"CREATE OR REPLACE JOB j OPTIONS ({three}) AS INSERT INTO totals {query}")
+    clicks.add(1)
+    clicks.close()
+    sql("WAIT FOR JOB j UNTIL IDLE")
+    written = sorted(sql("SELECT * FROM totals"), key=str)
+    assert len(late(sql)) > 20
+    assert sorted([*(row[0] for row in written), *late(sql)]) == list(range(clicks.ids))
+    assert written == on_time(sql, query, {"NULL": CLICKS})
+
+
+@pytest.mark.slow
+def test_late_rows_of_several_streams_in_a_union(sql: Sql, clicks: Clicks, views: Clicks) -> None:
+    sql("CREATE TABLE minutes (since TIMESTAMP, ids ARRAY<INT>) USING parquet")
+    for source in (clicks, views):
+        source.add(4)
+        source.close()
+    sql(
+        "CREATE JOB j OPTIONS ('lateRows' = 'table:late_clicks', 'trigger' = 'availableNow') AS INSERT INTO minutes"
+        f" SELECT window.start, collect_list(id) FROM (SELECT id, ts FROM {CLICKS}"
+        f" UNION ALL SELECT id + 1000, ts FROM {VIEWS}) GROUP BY window(ts, '1 minute')"
+    )
+    sql("WAIT FOR JOB j UNTIL COMPLETED TIMEOUT 120")
+    written = sql.value("SELECT flatten(collect_list(ids)) FROM minutes WHERE since < '2100-01-01'")
+    assert len(late(sql)) > 20
+    assert sorted([*written, *late(sql)]) == [*range(clicks.ids), *range(1000, 1000 + views.ids)]
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -137,6 +251,16 @@ def test_late_rows_of_the_removal_of_duplicates(sql: Sql, clicks: Clicks) -> Non
         (
             "INSERT INTO t SELECT DISTINCT id FROM STREAM events WATERMARK ts DELAY OF INTERVAL 1 DAY",
             "does not drop late rows",
+        ),
+        (
+            "INSERT INTO t SELECT a.id FROM STREAM events WATERMARK ts DELAY OF INTERVAL 1 DAY AS a"
+            " JOIN STREAM events WATERMARK ts DELAY OF INTERVAL 1 DAY AS b ON a.id = b.id AND a.ts = b.ts",
+            "the query has a join of streams that is no ASOF JOIN",
+        ),
+        (
+            "INSERT INTO t SELECT CAST(sum(n) AS INT) FROM (SELECT ts, count(*) OVER (ORDER BY ts) AS n FROM STREAM"
+            " events WATERMARK ts DELAY OF INTERVAL 1 DAY) GROUP BY window(ts, '1 hour')",
+            "the query keeps state in several operators",
         ),
     ],
 )

@@ -5,9 +5,12 @@ import static scala.jdk.javaapi.CollectionConverters.asJava;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.rewrites.bytime.ByTimeProcessor;
+import dev.jetsql.rewrites.bytime.StreamRows;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.CreateStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -20,9 +23,11 @@ import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
 import org.apache.spark.sql.catalyst.plans.logical.DeduplicateWithinWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.UnaryNode;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
@@ -33,6 +38,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWri
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport;
 import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
+import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampType$;
 import org.apache.spark.util.AccumulatorV2;
@@ -61,20 +67,31 @@ public final class LateRows {
       else if (Plans.keepsState(node)) stateful.add(node);
     }
     if (stateful.isEmpty()) return "the query keeps no state, so it drops no rows";
-    if (watermarks != 1)
-      return watermarks == 0 ? "the query has no WATERMARK" : "the query has several WATERMARKs";
+    if (watermarks == 0) return "the query has no WATERMARK";
     if (stateful.size() > 1) return "the query keeps state in several operators";
     var operator = stateful.get(0);
-    var time = eventTime(operator);
-    if (time == null) return "its operator " + operator.nodeName() + " does not drop late rows";
-    if (time.metadata().contains(SessionWindow.marker())) return "the query has session windows";
-    var json = new StructsToJson(CreateStruct.create(expressions(rows(operator).output())));
-    return json.checkInputDataTypes().isFailure()
-        ? "a column of the query cannot be converted to JSON"
-        : null;
+    if (operator instanceof Join) return "the query has a join of streams that is no ASOF JOIN";
+    var inputs = inputs(operator);
+    if (inputs.isEmpty()) return "its operator " + operator.nodeName() + " does not drop late rows";
+    for (var input : inputs) {
+      if (input.time().metadata().contains(SessionWindow.marker()))
+        return "the query has session windows";
+      var json = new StructsToJson(CreateStruct.create(expressions(input.rows().output())));
+      if (json.checkInputDataTypes().isFailure())
+        return "a column of the query cannot be converted to JSON";
+    }
+    return null;
   }
 
-  /** Returns the column that an operator compares with the watermark, or null. */
+  /** Returns the rows of each stream that an operator compares with the watermark. */
+  private static List<StreamRows> inputs(LogicalPlan operator) {
+    var time = eventTime(operator);
+    return time == null
+        ? ByTimeProcessor.streams(operator)
+        : List.of(new StreamRows(null, rows(operator), time, null));
+  }
+
+  /** Returns the column that an operator of Spark compares with the watermark, or null. */
   private static Attribute eventTime(LogicalPlan operator) {
     List<? extends Expression> columns = List.of();
     if (operator instanceof Aggregate aggregate) columns = asJava(aggregate.groupingExpressions());
@@ -91,7 +108,7 @@ public final class LateRows {
 
   /**
    * Returns the late rows of the batch that a query has just written, with the columns watermark,
-   * event_time and row (JSON), or null when there are none.
+   * source, event_time and row (JSON), or null when there are none.
    *
    * @param session the session that has started the query, and no other
    */
@@ -117,25 +134,37 @@ public final class LateRows {
   }
 
   private static Dataset<Row> lateRows(IncrementalExecution execution, SparkPlan writer) {
-    var session = execution.sparkSession();
     var operator =
         asJava(execution.analyzed().collect(PartialFunctions.<LogicalPlan>everything())).stream()
             .filter(node -> node.isStreaming() && Plans.keepsState(node))
             .findFirst()
             .orElseThrow();
-    var time = eventTime(operator);
-    var late = ((WatermarkSupport) writer).watermarkExpressionForLateEvents().get();
-    var rows =
-        new Filter(
-            late.transformUp(PartialFunctions.of(node -> true, node -> typed(node, time))),
-            asBatch(rows(operator), execution));
-    var millis = (Long) ((WatermarkSupport) writer).eventTimeWatermarkForLateEvents().get();
+    var late = new ArrayList<LogicalPlan>();
+    for (var input : inputs(operator))
+      late.add(lateRows(input, execution, (WatermarkSupport) writer));
+    return Dataset.ofRows(
+        execution.sparkSession(),
+        late.size() == 1 ? late.get(0) : new Union(Sequences.of(late), false, false));
+  }
+
+  private static LogicalPlan lateRows(
+      StreamRows input, IncrementalExecution execution, WatermarkSupport writer) {
+    var time = input.time();
+    var late =
+        writer
+            .watermarkExpressionForLateEvents()
+            .get()
+            .transformUp(PartialFunctions.of(node -> true, node -> typed(node, time)));
+    var condition = input.condition() == null ? late : new And(late, input.condition());
+    var rows = new Filter(condition, asBatch(input.rows(), execution));
+    var millis = (Long) writer.eventTimeWatermarkForLateEvents().get();
     var columns =
         List.<NamedExpression>of(
             Plans.alias(timestamp(millis * 1000L), "watermark"),
+            Plans.alias(Literal.create(input.name(), StringType$.MODULE$), "source"),
             Plans.alias(instant(rows.output(), time), "event_time"),
-            Plans.alias(json(rows, session), "row"));
-    return Dataset.ofRows(session, new Project(Sequences.of(columns), rows));
+            Plans.alias(json(rows, execution.sparkSession()), "row"));
+    return new Project(Sequences.of(columns), rows);
   }
 
   /** Returns a node of Spark's condition over the column of the logical plan, with its type. */
@@ -148,14 +177,15 @@ public final class LateRows {
     return new Literal(micros, TimestampType$.MODULE$);
   }
 
-  /** Returns the time of a row: the column with the watermark that is no window. */
+  /** Returns the time of a row: for a window, the column with the watermark that is no window. */
   private static Expression instant(
       scala.collection.immutable.Seq<Attribute> columns, Attribute time) {
+    if (!(time.dataType() instanceof StructType)) return time;
     for (var column : asJava(columns)) {
       var isTime = Plans.hasWatermark(column) && !(column.dataType() instanceof StructType);
       if (isTime) return column;
     }
-    return time.dataType() instanceof StructType ? new Literal(null, TimestampType$.MODULE$) : time;
+    return new Literal(null, TimestampType$.MODULE$);
   }
 
   private static Expression json(LogicalPlan rows, SparkSession session) {

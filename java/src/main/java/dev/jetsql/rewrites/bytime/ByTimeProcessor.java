@@ -4,6 +4,9 @@ import dev.jetsql.plans.RuleProcessor;
 import java.util.List;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.AppendColumns;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
 import org.apache.spark.sql.streaming.ListState;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimerValues;
@@ -13,12 +16,22 @@ import org.apache.spark.sql.streaming.ValueState;
  * Keeps rows of a key until the watermark has passed them. A key has one timer, at the earliest
  * time of the rows that the watermark has not passed.
  */
-abstract class ByTimeProcessor extends RuleProcessor {
+public abstract class ByTimeProcessor extends RuleProcessor {
   private static final long serialVersionUID = 1;
   private static final long MICROS = 1000;
   static final long NEVER = Long.MAX_VALUE;
 
   private transient ValueState<Long> timer;
+
+  /** Returns the rows of each stream that an operator by time reads; empty for any other. */
+  public static List<StreamRows> streams(LogicalPlan node) {
+    if (!(RuleProcessor.of(node) instanceof ByTimeProcessor processor)) return List.of();
+    var keyed = (AppendColumns) ((TransformWithState) node).child();
+    return processor.streamsOf(keyed.child());
+  }
+
+  /** Returns the rows of each stream. input: the rows of the processor, without their keys */
+  abstract List<StreamRows> streamsOf(LogicalPlan input);
 
   /** Opens the state of the timer. A processor calls it at the end of `init`. */
   void openTimer() {

@@ -1,12 +1,18 @@
 package dev.jetsql.rewrites.bytime;
 
+import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.streaming.ExpiredTimerInfo;
 import org.apache.spark.sql.streaming.ListState;
 import org.apache.spark.sql.streaming.OutputMode;
@@ -39,6 +45,21 @@ final class JoinByTimeProcessor extends ByTimeProcessor {
   JoinByTimeProcessor(JoinRows rows, List<Expression> expressions) {
     this.rows = rows;
     this.expressions = expressions;
+  }
+
+  @Override
+  List<StreamRows> streamsOf(LogicalPlan input) {
+    var streams = Plans.list(input.children());
+    return List.of(
+        stream((Project) streams.get(0), rows.firstName(), rows.firstColumn()),
+        stream((Project) streams.get(1), rows.secondName(), rows.secondColumn()));
+  }
+
+  private StreamRows stream(Project side, String name, int rowColumn) {
+    var columns = side.projectList();
+    var time = (Attribute) ((Alias) columns.apply(rows.keyCount())).child();
+    var row = ((Alias) columns.apply(rowColumn)).child();
+    return new StreamRows(name, side.child(), time, new IsNotNull(row));
   }
 
   @Override

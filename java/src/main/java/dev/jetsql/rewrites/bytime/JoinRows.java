@@ -10,6 +10,8 @@ import org.apache.spark.sql.types.StructType;
  *
  * @param keyCount the number of the key's columns
  * @param keys the key of the first stream, in words; empty for a join without a key
+ * @param firstName the name of the first stream in FROM
+ * @param secondName the name of the second stream in FROM
  * @param first the columns of the first stream
  * @param second the columns of the second stream
  * @param isStrict whether a row joins rows before its time only
@@ -18,6 +20,8 @@ import org.apache.spark.sql.types.StructType;
 record JoinRows(
     int keyCount,
     String keys,
+    String firstName,
+    String secondName,
     StructType first,
     StructType second,
     boolean isStrict,

@@ -12,6 +12,8 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.streaming.ExpiredTimerInfo;
 import org.apache.spark.sql.streaming.ListState;
 import org.apache.spark.sql.streaming.OutputMode;
@@ -53,6 +55,12 @@ final class RowsByTimeProcessor extends ByTimeProcessor {
     this.history = history;
     this.running = running;
     this.time = evaluation.timeColumn();
+  }
+
+  @Override
+  List<StreamRows> streamsOf(LogicalPlan input) {
+    var rows = ((Project) input).child(); // the rows before their columns were renamed
+    return List.of(new StreamRows(null, rows, rows.output().apply(time), null));
   }
 
   @Override
