@@ -73,7 +73,7 @@ def on_time(sql: Sql, query: str, sources: dict[str, str]) -> list[tuple[object,
         query = query.replace(
             stream,
             f"(SELECT * FROM {name} WHERE id NOT IN (SELECT {LATE_ID} FROM late_clicks WHERE source <=> {source}))"
-            + ("" if f"{stream} AS" in query else f" AS {name}"),
+            + ("" if f"{stream} AS " in query else f" AS {name}"),
         )
     return sorted(sql(f"SELECT * FROM ({query}) WHERE id >= 0"), key=str)
 
