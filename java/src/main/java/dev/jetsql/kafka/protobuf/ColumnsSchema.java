@@ -1,6 +1,7 @@
 package dev.jetsql.kafka.protobuf;
 
 import java.util.Base64;
+import java.util.List;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -60,10 +61,17 @@ public final class ColumnsSchema {
         FieldDescriptorProto.Builder field = add(message, full, column.name(), type);
         if (field.getType() == Type.TYPE_MESSAGE) continue;
         field.setProto3Optional(true).setOneofIndex(message.getOneofDeclCount());
-        message.addOneofDecl(OneofDescriptorProto.newBuilder().setName("_" + column.name()));
+        message.addOneofDecl(OneofDescriptorProto.newBuilder().setName(group(column, columns)));
       }
     }
     return message.build();
+  }
+
+  /** Returns the name of the group that an `optional` field forms, as protoc names it. */
+  private static String group(StructField column, StructType columns) {
+    String name = "_" + column.name();
+    while (List.of(columns.fieldNames()).contains(name)) name = "X" + name;
+    return name;
   }
 
   private FieldDescriptorProto.Builder add(
