@@ -52,9 +52,7 @@ final class AvroSubject {
     Schema found = subject.findColumns();
     try {
       Schema record =
-          ofChanges
-              ? ChangeSchema.withTimes(ChangeSchema.row(found), column -> false)
-              : found;
+          ofChanges ? ChangeSchema.withTimes(ChangeSchema.row(found), column -> false) : found;
       return AvroFormat.fields(record.toString());
     } catch (IllegalArgumentException e) {
       throw subject.otherSchema("SOURCE_NOT_READY", e.getMessage());
@@ -66,7 +64,8 @@ final class AvroSubject {
    * otherwise the pinned or newest version, otherwise that of the columns.
    */
   Schema readerSchema(StructType columns, String option) {
-    SchemaRegistry.Registered<Schema> found = option != null ? null : subject.find("SOURCE_NOT_READY");
+    SchemaRegistry.Registered<Schema> found =
+        option != null ? null : subject.find("SOURCE_NOT_READY");
     Schema schema =
         option != null
             ? new Schema.Parser().parse(option)
@@ -154,7 +153,8 @@ final class AvroSubject {
     for (Schema.Field field : record.getFields()) {
       boolean isColumn = columns.stream().anyMatch(field.name()::equalsIgnoreCase);
       if (isColumn || field.schema().isNullable()) continue;
-      throw subject.notWritable("requires the field " + field.name() + ", for which there is no column");
+      throw subject.notWritable(
+          "requires the field " + field.name() + ", for which there is no column");
     }
     for (String column : columns) {
       if (record.getFields().stream().anyMatch(f -> f.name().equalsIgnoreCase(column))) continue;

@@ -228,9 +228,7 @@ final class KafkaFormat {
           case "raw" -> row.getField(columns.apply(0).name()).isNull();
           case "csv" -> row.isNull().or(row.getField(BROKEN).isNotNull());
           case "json" ->
-              row.isNull()
-                  .or(row.getField(BROKEN).isNotNull())
-                  .or(isNotObject(text(bytes)));
+              row.isNull().or(row.getField(BROKEN).isNotNull()).or(isNotObject(text(bytes)));
           case DebeziumFormat.NAME, DebeziumAvroFormat.NAME -> DebeziumChange.isBroken(row);
           default -> row.isNull();
         };

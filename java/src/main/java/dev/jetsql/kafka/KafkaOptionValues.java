@@ -214,8 +214,7 @@ final class KafkaOptionValues {
     throw badValue(origin, name, text, "the id of the schema in a schema registry, a whole number");
   }
 
-  private static void checkRegistryUrl(
-      String name, SchemaType type, String text, Origin origin) {
+  private static void checkRegistryUrl(String name, SchemaType type, String text, Origin origin) {
     if (text.contains("@")) {
       throw invalid(
           origin,

@@ -292,8 +292,8 @@ public final class KafkaOptions {
       throw invalid(
           origins.get("value.format"),
           "A Kafka table with 'value.format' = 'protobuf' needs 'protobuf.message', the full name"
-              + " of a message, and either 'protobuf.descriptor.file' or 'protobuf.descriptor'. With a"
-              + " schema registry, it needs 'protobuf.schema.registry.url' instead.");
+              + " of a message, and either 'protobuf.descriptor.file' or 'protobuf.descriptor'."
+              + " With a schema registry, it needs 'protobuf.schema.registry.url' instead.");
     }
     String option = isFile ? ProtobufFormat.FILE : ProtobufFormat.CONTENT;
     try {
@@ -312,7 +312,8 @@ public final class KafkaOptions {
           origins.get(key),
           "Set either '"
               + key
-              + "' or 'protobuf.schema.registry.url', which finds each message's schema by its id.");
+              + "' or 'protobuf.schema.registry.url', which finds each message's schema by its"
+              + " id.");
     }
   }
 

@@ -89,7 +89,10 @@ final class ProtobufFormat {
         subject != null ? subject.messages(columns).reason() : rows().reason();
     return coalesce(
         functions.udf(reason, DataTypes.StringType).apply(bytes),
-        lit(message == null ? "it is not valid" : "it is not a valid message of the type " + message));
+        lit(
+            message == null
+                ? "it is not valid"
+                : "it is not a valid message of the type " + message));
   }
 
   /** Returns the bytes of a row's values, which are in the order of the columns. */
@@ -97,8 +100,7 @@ final class ProtobufFormat {
     if (subject == null) return encode(values, ProtobufSchema.of(descriptor, message));
     ProtobufSubject.Writer writer = subject.writer(columns);
     byte[] header = WireFormat.header(writer.id());
-    return concat(
-        lit(header), lit(writer.schema().indexes()), encode(values, writer.schema()));
+    return concat(lit(header), lit(writer.schema().indexes()), encode(values, writer.schema()));
   }
 
   private Column encode(Column[] values, ProtobufSchema schema) {

@@ -63,7 +63,8 @@ public final class ProtobufRows implements Serializable {
       } catch (InvalidProtocolBufferException e) {
         String reason = "it is not a valid message of the type " + messageName;
         return bytes.length > 0 && bytes[0] == 0
-            ? reason + " (it begins with a zero byte, as clients of a schema registry write it: set"
+            ? reason
+                + " (it begins with a zero byte, as clients of a schema registry write it: set"
                 + " 'protobuf.schema.registry.url' instead of a descriptor)"
             : reason;
       }

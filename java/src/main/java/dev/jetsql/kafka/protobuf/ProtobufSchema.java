@@ -93,8 +93,7 @@ public final class ProtobufSchema {
       throw notDescriptor(e);
     }
     if (files.isEmpty()) throw notDescriptor(null);
-    var built =
-        new DescriptorFiles(files, Map.of(), ". Call protoc with --include_imports");
+    var built = new DescriptorFiles(files, Map.of(), ". Call protoc with --include_imports");
     List<String> names = new ArrayList<>();
     for (String file : files.keySet().stream().sorted().toList()) {
       Descriptor found = find(built.build(file), message, names);

@@ -64,8 +64,7 @@ public final class JsonSchemas implements SchemaReader<JsonNode> {
     if (type instanceof StructType struct) return object(struct);
     ObjectNode schema = Json.MAPPER.createObjectNode();
     if (type instanceof ArrayType array) schema.set("items", nullable(array.elementType()));
-    if (type instanceof MapType map)
-      schema.set("additionalProperties", nullable(map.valueType()));
+    if (type instanceof MapType map) schema.set("additionalProperties", nullable(map.valueType()));
     return schema;
   }
 

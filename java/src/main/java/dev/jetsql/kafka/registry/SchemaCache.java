@@ -69,7 +69,9 @@ final class SchemaCache {
     if (value == null && key.size() > 2) return null; // the user may add the version immediately
     synchronized (entries) {
       boolean isUsable =
-          value instanceof SchemaRegistry.Registered<?> found ? found.schema() != null : value != null;
+          value instanceof SchemaRegistry.Registered<?> found
+              ? found.schema() != null
+              : value != null;
       entries.put(key, new Entry(value, System.nanoTime() + NANOS, isFixed && isUsable));
     }
     return value;

@@ -78,7 +78,10 @@ public final class Subject<S> {
     if (found != null) return found.schema();
     throw error(
         "SOURCE_NOT_READY",
-        missing() + " Name the columns in CREATE TABLE, or set '" + option(RegistryOptions.SUBJECT) + "'.");
+        missing()
+            + " Name the columns in CREATE TABLE, or set '"
+            + option(RegistryOptions.SUBJECT)
+            + "'.");
   }
 
   /** Returns the pinned version to write with. Throws SINK_NOT_READY if there is none. */
@@ -111,7 +114,9 @@ public final class Subject<S> {
   public RuntimeException notWritable(String reason) {
     throw error(
         "SINK_NOT_READY",
-        (version == null || version.equals(LATEST) ? "The newest version" : "The version " + version)
+        (version == null || version.equals(LATEST)
+                ? "The newest version"
+                : "The version " + version)
             + " of the subject "
             + name
             + " "

@@ -40,11 +40,13 @@ record TrustedCertificates(List<String> encoded) implements Serializable {
   static TrustedCertificates read(String file, String password, SchemaType type) {
     try {
       Path path = Path.of(file);
-      if (Files.size(path) > MAX_BYTES) throw notReadable(file, "it is larger than 16 MiB", type, null);
+      if (Files.size(path) > MAX_BYTES)
+        throw notReadable(file, "it is larger than 16 MiB", type, null);
       byte[] content = Files.readAllBytes(path);
       boolean isPem = new String(content, StandardCharsets.ISO_8859_1).contains(PEM);
       var certificates = isPem ? pem(content) : keystore(path.toFile(), password);
-      if (certificates.isEmpty()) throw notReadable(file, "it has no trusted certificate", type, null);
+      if (certificates.isEmpty())
+        throw notReadable(file, "it has no trusted certificate", type, null);
       List<String> encoded = new ArrayList<>();
       for (Certificate certificate : certificates)
         encoded.add(Base64.getEncoder().encodeToString(certificate.getEncoded()));
