@@ -30,7 +30,9 @@ class Registry:
         self.user_info = ""  # the user and password to require
         self.refusal = ""  # the reason to refuse new versions
         self.has_descriptors = True  # whether `?format=serialized` returns Protobuf schemas as descriptors
-        self.holds_answers = threading.Event()  # set: registrations are stored, and never answered
+        self.holds = ""  # `before` or `after`: a registration waits there, and `held` is set
+        self.held = threading.Event()
+        self.released = threading.Event()
         self.url = ""
 
     def add(
@@ -67,6 +69,11 @@ class Registry:
             found["references"] = self.references[id_]
         return found
 
+    def _hold(self, moment: str) -> None:
+        if self.holds == moment:
+            self.held.set()
+            self.released.wait(60)
+
     def answer(self, path: str, body: dict[str, Any] | None, authorization: str | None) -> tuple[int, dict[str, Any]]:
         """Return the status and the JSON for a request."""
         self.requests.append(path)
@@ -81,7 +88,9 @@ class Registry:
             case ["subjects", subject, "versions"] if body is not None:
                 if self.refusal:
                     return 409, {"error_code": 409, "message": self.refusal}
+                self._hold("before")
                 id_ = self.add(subject, body["schema"], body.get("schemaType", "AVRO"), body.get("references"))
+                self._hold("after")
                 return 200, {"id": id_}
             case ["subjects", subject, "versions", version] if subject in self.subjects:
                 versions = self.subjects[subject]
@@ -115,6 +124,8 @@ def running_registry(tls: ssl.SSLContext | None = None) -> Iterator[Registry]:
     class Handler(BaseHTTPRequestHandler):
         def _respond(self, body: dict[str, Any] | None) -> None:
             status, answer = registry.answer(self.path, body, self.headers.get("Authorization"))
+            if registry.released.is_set():
+                return  # the client is dead
             content = json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
