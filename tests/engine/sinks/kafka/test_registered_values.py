@@ -185,9 +185,9 @@ def test_wrong_schemas_of_protobuf(sql: Sql, kafka: Kafka, registry: Registry, t
     assert error.condition == "JETSQL.SINK_NOT_READY" and "it is of the type AVRO" in error.message
     registry.add_file("shop", shop())
     shops = {"protobuf_schema_registry_subject": "shop", "protobuf_message": "shop.Order"}
-    with pytest.raises(Exception, match="it has no message shop.Ordr. Its messages: shop.Line, shop.Order"):
+    with pytest.raises(Exception, match=r"it has no message shop\.Ordr\. Its messages: shop\.Line, shop\.Order"):
         table("t", "protobuf", "", topic, **shops | {"protobuf_message": "shop.Ordr"})
-    with pytest.raises(Exception, match="the message shop.Tree contains itself"):
+    with pytest.raises(Exception, match=r"the message shop\.Tree contains itself"):
         table("t", "protobuf", "", topic, **shops | {"protobuf_message": "shop.Tree"})
     for columns, words in {
         "(nr INT)": "has no field for the column nr. Its fields: id, text",
