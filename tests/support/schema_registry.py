@@ -30,9 +30,9 @@ class Registry:
         self.user_info = ""  # the user and password to require
         self.refusal = ""  # the reason to refuse new versions
         self.has_descriptors = True  # whether `?format=serialized` returns Protobuf schemas as descriptors
-        self.holds = ""  # `before` or `after`: a registration waits there, and `held` is set
+        self.holds = ""  # `before` or `after`: a registration stops there, sets `held`, and is never answered
         self.held = threading.Event()
-        self.released = threading.Event()
+        self.released = threading.Event()  # ends the registration that is held
         self.url = ""
 
     def add(
@@ -73,6 +73,7 @@ class Registry:
         if self.holds == moment:
             self.held.set()
             self.released.wait(60)
+            raise ConnectionAbortedError
 
     def answer(self, path: str, body: dict[str, Any] | None, authorization: str | None) -> tuple[int, dict[str, Any]]:
         """Return the status and the JSON for a request."""
@@ -123,8 +124,9 @@ def running_registry(tls: ssl.SSLContext | None = None) -> Iterator[Registry]:
 
     class Handler(BaseHTTPRequestHandler):
         def _respond(self, body: dict[str, Any] | None) -> None:
-            status, answer = registry.answer(self.path, body, self.headers.get("Authorization"))
-            if registry.released.is_set():
+            try:
+                status, answer = registry.answer(self.path, body, self.headers.get("Authorization"))
+            except ConnectionAbortedError:
                 return  # the client is dead
             content = json.dumps(answer).encode()
             self.send_response(status)

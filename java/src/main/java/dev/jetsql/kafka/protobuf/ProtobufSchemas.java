@@ -94,7 +94,7 @@ public final class ProtobufSchemas implements SchemaReader<FileDescriptor> {
     } catch (IllegalArgumentException | InvalidProtocolBufferException e) {
       throw new IllegalArgumentException(
           "the registry does not return it as a descriptor (?format=serialized). Use a registry"
-              + " that does, such as Confluent Schema Registry or Karapace",
+              + " that does: Confluent Schema Registry, Karapace, or Redpanda 25.2 or newer",
           e);
     }
   }

@@ -6,8 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.jetsql.kafka.registry.RegistryOptions;
+import dev.jetsql.kafka.registry.RegistryServer;
 import dev.jetsql.kafka.registry.SchemaReader.Document;
 import dev.jetsql.kafka.registry.SchemaReader.Reference;
+import dev.jetsql.kafka.registry.SchemaRegistry;
+import dev.jetsql.kafka.registry.SchemaType;
+import dev.jetsql.kafka.registry.WireFormat;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
@@ -167,5 +173,50 @@ class RegisteredMessagesTest {
                 new MessageReader(
                     file.findMessageTypeByName("A"), StructType.fromDDL("id STRING")));
     assertEquals("the field p.A.id is INT, and its column is STRING", error.getMessage());
+  }
+
+  @Test
+  void readsMessagesByTheirSchema() throws Exception {
+    try (var server = new RegistryServer()) {
+      server.answer(
+          "GET /schemas/ids/1?format=serialized",
+          "{'schemaType': 'PROTOBUF', 'schema': '" + text(file()) + "'}");
+      server.answer("GET /schemas/ids/2?format=serialized", "{'schema': '{}'}");
+      SchemaRegistry<FileDescriptor> registry =
+          RegistryOptions.registry(server.options(SchemaType.PROTOBUF), SCHEMAS);
+      StructType columns = StructType.fromDDL("id BIGINT");
+      var first = new RegisteredMessages(registry, null, columns);
+      assertEquals(RowFactory.create(5L), first.reader().call(bytes(1, 0, 8, 5)));
+      assertEquals(RowFactory.create(0L), first.reader().call(bytes(1, 2, 0)));
+      var nested = new RegisteredMessages(registry, "p.B.C", columns);
+      assertEquals(RowFactory.create(5L), nested.reader().call(bytes(1, 4, 2, 0, 8, 5)));
+      assertReason("and not p.B.C", nested, bytes(1, 0, 8, 5));
+      assertReason("and not the first message of its schema", first, bytes(1, 2, 2));
+      assertReason("has no message with the index [3]", first, bytes(1, 2, 6));
+      assertReason("it ends within the index of its type", first, bytes(1));
+      assertReason("not a valid message of the type p.A", first, bytes(1, 0, 8));
+      assertReason("not a valid message of the type p.A", first, bytes(1, 0, 12));
+      assertReason("it is of the type AVRO", first, bytes(2, 0));
+      assertReason("no schema with the id 3", first, bytes(3, 0));
+      assertReason("does not begin with a zero byte", first, new byte[] {8, 5});
+      var other = new RegisteredMessages(registry, null, StructType.fromDDL("nr BIGINT"));
+      assertReason("has no field for any of the columns", other, bytes(1, 0, 8, 5));
+      var text = new RegisteredMessages(registry, null, StructType.fromDDL("id STRING"));
+      assertReason("the field p.A.id is INT", text, bytes(1, 0, 8, 5));
+    }
+  }
+
+  private static void assertReason(String expected, RegisteredMessages messages, byte[] bytes)
+      throws Exception {
+    assertNull(messages.reader().call(bytes));
+    String reason = messages.reason().call(bytes);
+    assertTrue(reason.contains(expected), reason);
+  }
+
+  /** Returns a message: the header with an id, then bytes. */
+  private static byte[] bytes(int id, int... rest) {
+    byte[] message = Arrays.copyOf(WireFormat.header(id), WireFormat.HEADER_BYTES + rest.length);
+    for (int i = 0; i < rest.length; i++) message[WireFormat.HEADER_BYTES + i] = (byte) rest[i];
+    return message;
   }
 }
