@@ -9,12 +9,14 @@ import static org.apache.spark.sql.functions.left;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.ltrim;
 import static org.apache.spark.sql.functions.struct;
+import static org.apache.spark.sql.functions.substring;
 import static org.apache.spark.sql.functions.to_csv;
 import static org.apache.spark.sql.functions.to_json;
 import static org.apache.spark.sql.functions.try_parse_json;
 import static org.apache.spark.sql.functions.when;
 
 import dev.jetsql.kafka.registry.RegistryOptions;
+import dev.jetsql.kafka.registry.WireFormat;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -191,6 +193,15 @@ final class KafkaFormat {
     return (registered == null ? bytes : registered.body(bytes)).cast(DataTypes.StringType);
   }
 
+  /** Returns the text of a message whose header is known to be right. */
+  private Column withoutHeader(Column bytes) {
+    Column text =
+        registered == null
+            ? bytes
+            : substring(bytes, WireFormat.HEADER_BYTES + 1, Integer.MAX_VALUE);
+    return text.cast(DataTypes.StringType);
+  }
+
   private DebeziumFormat debezium() {
     return new DebeziumFormat(columns, options);
   }
@@ -228,7 +239,9 @@ final class KafkaFormat {
           case "raw" -> row.getField(columns.apply(0).name()).isNull();
           case "csv" -> row.isNull().or(row.getField(BROKEN).isNotNull());
           case "json" ->
-              row.isNull().or(row.getField(BROKEN).isNotNull()).or(isNotObject(text(bytes)));
+              row.isNull()
+                  .or(row.getField(BROKEN).isNotNull())
+                  .or(isNotObject(withoutHeader(bytes)));
           case DebeziumFormat.NAME, DebeziumAvroFormat.NAME -> DebeziumChange.isBroken(row);
           default -> row.isNull();
         };

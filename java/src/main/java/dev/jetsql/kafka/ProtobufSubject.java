@@ -70,11 +70,18 @@ final class ProtobufSubject {
         subject.isPinned() ? subject.findPinned() : subject.find("SINK_NOT_READY");
     if (found == null) found = register(columns);
     ProtobufSchema schema = schema(found.schema(), "SINK_NOT_READY");
-    for (StructField column : columns.fields()) {
-      String reason = schema.whyUnfit(column);
-      if (reason != null) throw Subject.error("SINK_NOT_READY", reason);
-    }
+    for (StructField column : columns.fields()) checkFits(schema, column);
     return new Writer(found.id(), schema);
+  }
+
+  private void checkFits(ProtobufSchema schema, StructField column) {
+    String reason;
+    try {
+      reason = schema.whyUnfit(column);
+    } catch (IllegalArgumentException e) {
+      throw subject.otherSchema("SINK_NOT_READY", e.getMessage());
+    }
+    if (reason != null) throw Subject.error("SINK_NOT_READY", reason);
   }
 
   private SchemaRegistry.Registered<FileDescriptor> register(StructType columns) {

@@ -69,8 +69,7 @@ class SubjectTest {
   @Test
   void reportsTheRuleThatRefusesASchema() {
     server.answer("POST /subjects/t-value/versions", "{'message': 'PROPERTY_REMOVED'}");
-    server.answer(
-        "GET /config/t-value?defaultToGlobal=true", "{'compatibilityLevel': 'FULL'}");
+    server.answer("GET /config/t-value?defaultToGlobal=true", "{'compatibilityLevel': 'FULL'}");
     server.refuse(409);
     assertRefused(
         "SINK_NOT_READY",
