@@ -51,11 +51,6 @@ public final class Subject<S> {
     return registry;
   }
 
-  /** Returns the name of the subject, or null if the table has several topics and names none. */
-  public String name() {
-    return name;
-  }
-
   /** Returns whether the table names a version to write with. */
   public boolean isPinned() {
     return version != null;
