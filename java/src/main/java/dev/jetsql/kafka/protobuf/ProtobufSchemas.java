@@ -94,7 +94,8 @@ public final class ProtobufSchemas implements SchemaReader<FileDescriptor> {
     } catch (IllegalArgumentException | InvalidProtocolBufferException e) {
       throw new IllegalArgumentException(
           "the registry does not return it as a descriptor (?format=serialized). Use a registry"
-              + " that does: Confluent Schema Registry, Karapace, or Redpanda 25.2 or newer",
+              + " that does (Confluent Schema Registry, Karapace, Redpanda from 25.2), or register"
+              + " the schema as a descriptor in Base64",
           e);
     }
   }
