@@ -34,7 +34,7 @@ def test_a_registered_schema(sql: Sql, kafka: Kafka, apicurio: Apicurio, format_
     assert all((message.value or b"")[:5] == b"\0" + id_.to_bytes(4, "big") for message in kafka.read(topic))
     rows = sql("SELECT id, year(at), tags FROM t ORDER BY id")
     assert rows == [(1, 2026, ["a"]), (2, None, [])]
-    kafka.send(topic, [Message(None, b"\0\0\1\0\0{}")])
+    kafka.send(topic, [Message(None, b"\0\0\1\0\0\0")])
     assert "the schema registry has no schema with the id 65536" in sql.error("SELECT * FROM t").message
     if format_ != "json":
         sql(f"CREATE TABLE columns {kafka.options(topic, **options)}")
