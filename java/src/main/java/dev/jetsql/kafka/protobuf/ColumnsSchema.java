@@ -12,7 +12,6 @@ import org.apache.spark.sql.types.StructType;
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.DescriptorProto;
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.FieldDescriptorProto;
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.FieldDescriptorProto.Label;
-import org.sparkproject.spark_core.protobuf.DescriptorProtos.FieldDescriptorProto.Type;
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.FileDescriptorProto;
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.MessageOptions;
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.OneofDescriptorProto;
@@ -59,7 +58,7 @@ public final class ColumnsSchema {
         add(message, full, column.name(), array.elementType()).setLabel(Label.LABEL_REPEATED);
       } else {
         FieldDescriptorProto.Builder field = add(message, full, column.name(), type);
-        if (field.getType() == Type.TYPE_MESSAGE) continue;
+        if (field.getType() == FieldDescriptorProto.Type.TYPE_MESSAGE) continue;
         field.setProto3Optional(true).setOneofIndex(message.getOneofDeclCount());
         message.addOneofDecl(OneofDescriptorProto.newBuilder().setName(group(column, columns)));
       }
@@ -84,11 +83,15 @@ public final class ColumnsSchema {
     if (type instanceof StructType struct) {
       String nested = "Type_" + name;
       to.addNestedType(message(nested, full + "." + nested, struct));
-      return field.setType(Type.TYPE_MESSAGE).setTypeName("." + full + "." + nested);
+      return field
+          .setType(FieldDescriptorProto.Type.TYPE_MESSAGE)
+          .setTypeName("." + full + "." + nested);
     }
     if (type.equals(DataTypes.TimestampType)) {
       hasTimestamp = true;
-      return field.setType(Type.TYPE_MESSAGE).setTypeName(".google.protobuf.Timestamp");
+      return field
+          .setType(FieldDescriptorProto.Type.TYPE_MESSAGE)
+          .setTypeName(".google.protobuf.Timestamp");
     }
     return field.setType(scalar(name, type));
   }
@@ -113,7 +116,7 @@ public final class ColumnsSchema {
         .setName(checked(name))
         .setNumber(to.getFieldCount())
         .setLabel(Label.LABEL_REPEATED)
-        .setType(Type.TYPE_MESSAGE)
+        .setType(FieldDescriptorProto.Type.TYPE_MESSAGE)
         .setTypeName("." + entryType);
   }
 
@@ -127,15 +130,16 @@ public final class ColumnsSchema {
     return name + "Entry";
   }
 
-  private static Type scalar(String name, DataType type) {
-    if (type instanceof StringType) return Type.TYPE_STRING;
-    if (type.equals(DataTypes.IntegerType)) return Type.TYPE_INT32;
-    if (type.equals(DataTypes.LongType)) return Type.TYPE_INT64;
-    if (type.equals(DataTypes.BooleanType)) return Type.TYPE_BOOL;
-    if (type.equals(DataTypes.FloatType)) return Type.TYPE_FLOAT;
-    if (type.equals(DataTypes.DoubleType)) return Type.TYPE_DOUBLE;
-    if (type.equals(DataTypes.BinaryType)) return Type.TYPE_BYTES;
-    if (type.equals(DataTypes.createDecimalType(20, 0))) return Type.TYPE_UINT64;
+  private static FieldDescriptorProto.Type scalar(String name, DataType type) {
+    if (type instanceof StringType) return FieldDescriptorProto.Type.TYPE_STRING;
+    if (type.equals(DataTypes.IntegerType)) return FieldDescriptorProto.Type.TYPE_INT32;
+    if (type.equals(DataTypes.LongType)) return FieldDescriptorProto.Type.TYPE_INT64;
+    if (type.equals(DataTypes.BooleanType)) return FieldDescriptorProto.Type.TYPE_BOOL;
+    if (type.equals(DataTypes.FloatType)) return FieldDescriptorProto.Type.TYPE_FLOAT;
+    if (type.equals(DataTypes.DoubleType)) return FieldDescriptorProto.Type.TYPE_DOUBLE;
+    if (type.equals(DataTypes.BinaryType)) return FieldDescriptorProto.Type.TYPE_BYTES;
+    if (type.equals(DataTypes.createDecimalType(20, 0)))
+      return FieldDescriptorProto.Type.TYPE_UINT64;
     throw unsupported(name, type);
   }
 
