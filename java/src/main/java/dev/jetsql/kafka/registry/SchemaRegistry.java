@@ -81,7 +81,7 @@ public final class SchemaRegistry<S> implements Serializable {
   }
 
   private Registered<S> fetchById(int id) {
-    JsonNode found = get(pathOf(id), "SOURCE_NOT_READY");
+    JsonNode found = get(id, "SOURCE_NOT_READY");
     if (found == null) return null;
     try {
       return new Registered<>(id, parse(found, "SOURCE_NOT_READY"), null);
@@ -90,10 +90,16 @@ public final class SchemaRegistry<S> implements Serializable {
     }
   }
 
-  /** Returns the path of a schema. A Protobuf schema is requested as a descriptor in Base64. */
-  private String pathOf(int id) {
-    boolean isProtobuf = reader.type() == SchemaType.PROTOBUF;
-    return "/schemas/ids/" + id + (isProtobuf ? "?format=serialized" : "");
+  /** Returns a schema, that of Protobuf as a descriptor, or null if the registry has none. */
+  private JsonNode get(int id, String condition) {
+    String path = "/schemas/ids/" + id;
+    if (reader.type() != SchemaType.PROTOBUF) return get(path, condition);
+    HttpResponse<byte[]> response = send(request(path + "?format=serialized").GET().build());
+    boolean isRefused = response.statusCode() != 200 && response.statusCode() != 404;
+    // Some registries refuse this format for schemas of other types.
+    JsonNode plain = isRefused ? get(path, condition) : null;
+    boolean isOther = plain != null && !typeOf(plain).equals(reader.type().name());
+    return isOther ? plain : content(response, condition);
   }
 
   private String cacheKey() {
@@ -134,7 +140,7 @@ public final class SchemaRegistry<S> implements Serializable {
   private JsonNode withDescriptor(JsonNode version, String condition) {
     checkType(version);
     if (reader.type() != SchemaType.PROTOBUF) return version;
-    JsonNode found = get(pathOf(version.path("id").asInt()), condition);
+    JsonNode found = get(version.path("id").asInt(), condition);
     return found == null ? version : found;
   }
 
@@ -186,7 +192,10 @@ public final class SchemaRegistry<S> implements Serializable {
 
   /** Returns the JSON at a path, or null for the status 404. */
   private JsonNode get(String path, String condition) {
-    HttpResponse<byte[]> response = send(request(path).GET().build());
+    return content(send(request(path).GET().build()), condition);
+  }
+
+  private JsonNode content(HttpResponse<byte[]> response, String condition) {
     if (response.statusCode() == 404) return null;
     if (response.statusCode() != 200) throw refused(response, condition);
     return json(response);
@@ -300,8 +309,12 @@ public final class SchemaRegistry<S> implements Serializable {
         });
   }
 
+  private static String typeOf(JsonNode found) {
+    return found.path("schemaType").asText("AVRO"); // which old registries do not mention
+  }
+
   private void checkType(JsonNode found) {
-    String type = found.path("schemaType").asText("AVRO");
+    String type = typeOf(found);
     if (type.equals(reader.type().name())) return;
     throw new IllegalArgumentException(
         "it is of the type "

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.jetsql.common.JetSqlException;
 import dev.jetsql.kafka.registry.RegistryOptions;
 import dev.jetsql.kafka.registry.RegistryServer;
 import dev.jetsql.kafka.registry.SchemaReader.Document;
@@ -182,6 +183,10 @@ class RegisteredMessagesTest {
           "GET /schemas/ids/1?format=serialized",
           "{'schemaType': 'PROTOBUF', 'schema': '" + text(file()) + "'}");
       server.answer("GET /schemas/ids/2?format=serialized", "{'schema': '{}'}");
+      server.answer("GET /schemas/ids/4?format=serialized", 501, "{'message': 'no such format'}");
+      server.answer("GET /schemas/ids/4", "{'schema': '{}'}");
+      server.answer("GET /schemas/ids/5?format=serialized", 503, "{'message': 'too many'}");
+      server.answer("GET /schemas/ids/5", "{'schemaType': 'PROTOBUF', 'schema': 'syntax'}");
       SchemaRegistry<FileDescriptor> registry =
           RegistryOptions.registry(server.options(SchemaType.PROTOBUF), SCHEMAS);
       StructType columns = StructType.fromDDL("id BIGINT");
@@ -198,6 +203,9 @@ class RegisteredMessagesTest {
       assertReason("not a valid message of the type p.A", first, bytes(1, 0, 12));
       assertReason("it is of the type AVRO", first, bytes(2, 0));
       assertReason("no schema with the id 3", first, bytes(3, 0));
+      assertReason("it is of the type AVRO", first, bytes(4, 0));
+      var error = assertThrows(JetSqlException.class, () -> first.reader().call(bytes(5, 0)));
+      assertTrue(error.getMessage().contains("answers with the status 503: too many."));
       assertReason("does not begin with a zero byte", first, new byte[] {8, 5});
       var other = new RegisteredMessages(registry, null, StructType.fromDDL("nr BIGINT"));
       assertReason("has no field for any of the columns", other, bytes(1, 0, 8, 5));

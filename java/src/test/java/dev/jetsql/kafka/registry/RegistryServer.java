@@ -15,7 +15,7 @@ public final class RegistryServer implements AutoCloseable {
   private final HttpServer server;
   private final Map<String, String> answers = new ConcurrentHashMap<>();
   private final List<String> requests = new CopyOnWriteArrayList<>();
-  private volatile int postStatus = 200;
+  private final Map<String, Integer> statuses = new ConcurrentHashMap<>();
 
   public RegistryServer() throws IOException {
     server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
@@ -26,8 +26,7 @@ public final class RegistryServer implements AutoCloseable {
           requests.add(request);
           exchange.getRequestBody().readAllBytes();
           String answer = answers.get(request);
-          int status =
-              answer == null ? 404 : exchange.getRequestMethod().equals("POST") ? postStatus : 200;
+          int status = answer == null ? 404 : statuses.get(request);
           byte[] body = (answer == null ? "{}" : answer).getBytes(StandardCharsets.UTF_8);
           exchange.sendResponseHeaders(status, body.length);
           exchange.getResponseBody().write(body);
@@ -37,12 +36,12 @@ public final class RegistryServer implements AutoCloseable {
   }
 
   public void answer(String request, String json) {
-    answers.put(request, json.replace('\'', '"'));
+    answer(request, 200, json);
   }
 
-  /** Sets the status of the answers to registrations. */
-  public void refuse(int status) {
-    postStatus = status;
+  public void answer(String request, int status, String json) {
+    statuses.put(request, status);
+    answers.put(request, json.replace('\'', '"'));
   }
 
   public List<String> requests() {

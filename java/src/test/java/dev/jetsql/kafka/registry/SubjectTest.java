@@ -68,9 +68,8 @@ class SubjectTest {
 
   @Test
   void reportsTheRuleThatRefusesASchema() {
-    server.answer("POST /subjects/t-value/versions", "{'message': 'PROPERTY_REMOVED'}");
+    server.answer("POST /subjects/t-value/versions", 409, "{'message': 'PROPERTY_REMOVED'}");
     server.answer("GET /config/t-value?defaultToGlobal=true", "{'compatibilityLevel': 'FULL'}");
-    server.refuse(409);
     assertRefused(
         "SINK_NOT_READY",
         "for the subject t-value, whose compatibility rule is FULL: PROPERTY_REMOVED. Give the"
