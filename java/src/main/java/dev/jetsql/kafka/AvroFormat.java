@@ -13,7 +13,6 @@ import dev.jetsql.kafka.registry.WireFormat;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.apache.avro.Schema;
 import org.apache.spark.sql.Column;
@@ -32,18 +31,17 @@ final class AvroFormat {
   static final String SCHEMA_ID = "schema.id";
   private static final String EVOLVED_SCHEMA = "avroSchema";
   private static final String READ = "__jetsql_read";
-  private static final String REGISTRY = SCHEMA + ".registry.";
 
   private final StructType columns;
   private final Map<String, String> options;
-  private final RegistrySubject subject;
+  private final AvroSubject subject;
 
   /**
    * @param columns the columns of the table that are in the record
    * @param options the table's options that begin with `avro.`, without this prefix
    * @param subject the subject in a schema registry; null without a registry
    */
-  AvroFormat(StructType columns, Map<String, String> options, RegistrySubject subject) {
+  AvroFormat(StructType columns, Map<String, String> options, AvroSubject subject) {
     this.columns = columns;
     this.options = options;
     this.subject = subject;
@@ -94,7 +92,7 @@ final class AvroFormat {
   /** Returns the bytes of a row's values, which are in the order of the columns. */
   Column encode(Column[] values) {
     if (subject != null) {
-      RegistrySubject.Writer writer = subject.writer(columns, OptionMaps.get(options, SCHEMA));
+      AvroSubject.Writer writer = subject.writer(columns, OptionMaps.get(options, SCHEMA));
       return encode(values, writer.schema().toString(), WireFormat.header(writer.id()));
     }
     return encode(values, schema(), header());
@@ -189,7 +187,6 @@ final class AvroFormat {
     readerOptions.forEach(
         (name, value) -> {
           if (name.equalsIgnoreCase(SCHEMA) || name.equalsIgnoreCase(SCHEMA_ID)) return;
-          if (name.toLowerCase(Locale.ROOT).startsWith(REGISTRY)) return; // may be secret
           pairs.add(lit(name));
           pairs.add(lit(value));
         });

@@ -79,7 +79,7 @@ public final class CreateKafkaTableCommand extends LeafCommand {
     }
     if (kafka.isRaw()) return KafkaTable.messageColumns(table);
     StructType columns =
-        ProtobufFormat.isChosen(kafka.options())
+        ProtobufFormat.hasDescriptor(kafka.options())
             ? ProtobufFormat.schema(kafka.options()).columns()
             : kafka.registeredColumns();
     KafkaOptions.check(kafka.options(), columns);
@@ -100,7 +100,7 @@ public final class CreateKafkaTableCommand extends LeafCommand {
   private CatalogStorageFormat storage() {
     CatalogStorageFormat storage = table.storage();
     Map<String, String> options = new HashMap<>(CollectionConverters.asJava(storage.properties()));
-    if (!ProtobufFormat.isChosen(options)) return storage;
+    if (!ProtobufFormat.hasDescriptor(options)) return storage;
     String content = ProtobufFormat.content(options);
     OptionMaps.remove(options, ProtobufFormat.FILE);
     options.put(ProtobufFormat.CONTENT, content);

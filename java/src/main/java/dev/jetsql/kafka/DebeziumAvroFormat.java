@@ -35,9 +35,9 @@ final class DebeziumAvroFormat {
   static final String NAME = "debezium-avro";
 
   private final StructType columns;
-  private final RegistrySubject subject;
+  private final AvroSubject subject;
 
-  DebeziumAvroFormat(StructType columns, RegistrySubject subject) {
+  DebeziumAvroFormat(StructType columns, AvroSubject subject) {
     this.columns = columns;
     this.subject = subject;
   }
@@ -121,7 +121,7 @@ final class DebeziumAvroFormat {
    * @param op the operation of any other change
    */
   Column encode(Column[] values, Column isDeleted, String op) {
-    RegistrySubject.Writer writer = subject.writerOfChanges(columns);
+    AvroSubject.Writer writer = subject.writerOfChanges(columns);
     String schema = writer.schema().toString();
     List<Column> members = new ArrayList<>();
     for (StructField field : AvroFormat.fields(schema).fields()) {

@@ -1,5 +1,7 @@
 package dev.jetsql.kafka;
 
+import static org.apache.spark.sql.functions.coalesce;
+import static org.apache.spark.sql.functions.concat;
 import static org.apache.spark.sql.functions.concat_ws;
 import static org.apache.spark.sql.functions.from_csv;
 import static org.apache.spark.sql.functions.from_json;
@@ -7,11 +9,14 @@ import static org.apache.spark.sql.functions.left;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.ltrim;
 import static org.apache.spark.sql.functions.struct;
+import static org.apache.spark.sql.functions.substring;
 import static org.apache.spark.sql.functions.to_csv;
 import static org.apache.spark.sql.functions.to_json;
 import static org.apache.spark.sql.functions.try_parse_json;
 import static org.apache.spark.sql.functions.when;
 
+import dev.jetsql.kafka.registry.RegistryOptions;
+import dev.jetsql.kafka.registry.WireFormat;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -54,7 +59,9 @@ final class KafkaFormat {
   private final String name;
   private final StructType columns;
   private final Map<String, String> options;
-  private final RegistrySubject subject;
+  private final AvroSubject subject;
+  private final Map<String, String> tableOptions;
+  private final JsonSubject registered;
 
   /**
    * Creates a format. Its options are the table's options that begin with its name, such as
@@ -65,19 +72,28 @@ final class KafkaFormat {
         name,
         columns,
         tableOptions,
-        needsAvro(name) ? RegistrySubject.ofValues(tableOptions) : null);
+        needsAvro(name) ? AvroSubject.ofValues(tableOptions) : null,
+        name.equalsIgnoreCase("json") ? JsonSubject.ofValues(tableOptions) : null);
   }
 
   private KafkaFormat(
-      String name, StructType columns, Map<String, String> tableOptions, RegistrySubject subject) {
+      String name,
+      StructType columns,
+      Map<String, String> tableOptions,
+      AvroSubject subject,
+      JsonSubject registered) {
     this.subject = subject;
+    this.registered = registered;
+    this.tableOptions = tableOptions;
     this.name = name.toLowerCase(Locale.ROOT);
     this.columns = columns;
     this.options = new HashMap<>();
     String prefix = this.name.equals(DebeziumFormat.NAME) ? "json." : this.name + ".";
     tableOptions.forEach(
         (key, value) -> {
-          if (key.toLowerCase(Locale.ROOT).startsWith(prefix))
+          String lower = key.toLowerCase(Locale.ROOT);
+          boolean isRegistry = RegistryOptions.type(lower) != null; // may be secret
+          if (lower.startsWith(prefix) && !isRegistry)
             options.put(key.substring(prefix.length()), value);
         });
   }
@@ -87,8 +103,8 @@ final class KafkaFormat {
    * table's Avro schema is that of the value and does not apply.
    */
   static KafkaFormat ofKeys(String name, StructType columns, Map<String, String> tableOptions) {
-    RegistrySubject subject = isAvro(name) ? RegistrySubject.ofKeys(tableOptions) : null;
-    KafkaFormat format = new KafkaFormat(name, columns, tableOptions, subject);
+    AvroSubject subject = isAvro(name) ? AvroSubject.ofKeys(tableOptions) : null;
+    KafkaFormat format = new KafkaFormat(name, columns, tableOptions, subject, null);
     OptionMaps.remove(format.options, AvroFormat.SCHEMA);
     OptionMaps.remove(format.options, AvroFormat.SCHEMA_ID);
     format.options.putIfAbsent("timeZone", "UTC");
@@ -166,10 +182,24 @@ final class KafkaFormat {
     formatOptions.put("mode", "PERMISSIVE");
     formatOptions.put("columnNameOfCorruptRecord", BROKEN);
     StructType withBroken = requested.add(BROKEN, DataTypes.StringType);
-    Column text = bytes.cast(DataTypes.StringType);
+    Column text = text(bytes);
     return name.equals("csv")
         ? from_csv(text, lit(withBroken.toDDL()), formatOptions)
         : from_json(text, withBroken, formatOptions);
+  }
+
+  /** Returns the text of a message, or NULL if it does not begin as its registry requires. */
+  private Column text(Column bytes) {
+    return (registered == null ? bytes : registered.body(bytes)).cast(DataTypes.StringType);
+  }
+
+  /** Returns the text of a message whose header is known to be right. */
+  private Column withoutHeader(Column bytes) {
+    Column text =
+        registered == null
+            ? bytes
+            : substring(bytes, WireFormat.HEADER_BYTES + 1, Integer.MAX_VALUE);
+    return text.cast(DataTypes.StringType);
   }
 
   private DebeziumFormat debezium() {
@@ -181,7 +211,7 @@ final class KafkaFormat {
   }
 
   private ProtobufFormat protobuf() {
-    return new ProtobufFormat(columns, options);
+    return new ProtobufFormat(columns, tableOptions);
   }
 
   private AvroFormat avro() {
@@ -211,7 +241,7 @@ final class KafkaFormat {
           case "json" ->
               row.isNull()
                   .or(row.getField(BROKEN).isNotNull())
-                  .or(isNotObject(bytes.cast(DataTypes.StringType)));
+                  .or(isNotObject(withoutHeader(bytes)));
           case DebeziumFormat.NAME, DebeziumAvroFormat.NAME -> DebeziumChange.isBroken(row);
           default -> row.isNull();
         };
@@ -236,16 +266,18 @@ final class KafkaFormat {
   }
 
   private Column reasonInJson(Column bytes) {
-    Column text = bytes.cast(DataTypes.StringType);
+    Column text = text(bytes);
     List<Column> misfits = new ArrayList<>();
     for (StructField column : columns.fields()) {
       Column broken = parse(bytes, new StructType(new StructField[] {column})).getField(BROKEN);
       misfits.add(
           when(broken.isNotNull(), column.name() + " is not of type " + column.dataType().sql()));
     }
-    return when(try_parse_json(text).isNull(), "it is not valid JSON")
-        .when(isNotObject(text), "it is not a JSON object")
-        .otherwise(concat_ws(", ", misfits.toArray(Column[]::new)));
+    Column reason =
+        when(try_parse_json(text).isNull(), "it is not valid JSON")
+            .when(isNotObject(text), "it is not a JSON object")
+            .otherwise(concat_ws(", ", misfits.toArray(Column[]::new)));
+    return registered == null ? reason : coalesce(registered.reason(bytes), reason);
   }
 
   /** Returns the bytes of a row's values, which are in the order of the columns. */
@@ -254,8 +286,12 @@ final class KafkaFormat {
       case "raw" -> encodeRaw(values[0]);
       case "avro" -> avro().encode(values);
       case ProtobufFormat.NAME -> protobuf().encode(values);
-      default -> encodeText(struct(values)).cast(DataTypes.BinaryType);
+      default -> withHeader(encodeText(struct(values)).cast(DataTypes.BinaryType));
     };
+  }
+
+  private Column withHeader(Column bytes) {
+    return registered == null ? bytes : concat(lit(registered.header(columns)), bytes);
   }
 
   /**

@@ -76,7 +76,7 @@ final class KafkaOptionNames {
   /** Returns the names with the options of Spark's functions for each format. */
   private static List<String> withFormats() {
     List<String> names = new ArrayList<>(NAMES);
-    names.addAll(RegistryOptions.NAMES);
+    names.addAll(RegistryOptions.names());
     names.addAll(ProtobufFormat.NAMES);
     addAll(names, "json.", JSONOptions$.MODULE$);
     addAll(names, "csv.", CSVOptions$.MODULE$);

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.Secrets;
 import dev.jetsql.kafka.registry.RegistryOptions;
+import dev.jetsql.kafka.registry.SchemaType;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.List;
@@ -76,10 +77,16 @@ final class KafkaOptionValues {
       case "watermark" -> checkWatermark(name, text, origin);
       case "avro.schema" -> checkAvroSchema(name, text, origin);
       case "avro.schema.id" -> checkSchemaId(name, text, origin);
-      case RegistryOptions.URL -> checkRegistryUrl(name, text, origin);
+      case "key.columns" -> checkKeyColumns(text, origin);
+      default -> checkOfRegistry(name, key, text, origin);
+    }
+  }
+
+  private static void checkOfRegistry(String name, String key, String text, Origin origin) {
+    switch (RegistryOptions.name(key)) {
+      case RegistryOptions.URL -> checkRegistryUrl(name, RegistryOptions.type(key), text, origin);
       case RegistryOptions.SUBJECT -> checkSubject(name, text, origin);
       case RegistryOptions.VERSION -> checkVersion(name, text, origin);
-      case "key.columns" -> checkKeyColumns(text, origin);
       default -> {}
     }
   }
@@ -207,14 +214,15 @@ final class KafkaOptionValues {
     throw badValue(origin, name, text, "the id of the schema in a schema registry, a whole number");
   }
 
-  private static void checkRegistryUrl(String name, String text, Origin origin) {
+  private static void checkRegistryUrl(String name, SchemaType type, String text, Origin origin) {
     if (text.contains("@")) {
       throw invalid(
           origin,
           "'"
               + name
-              + "' must not contain credentials. Write them into"
-              + " 'avro.schema.registry.basic.auth.user.info', such as 'secret:env:NAME'.");
+              + "' must not contain credentials. Write them into '"
+              + RegistryOptions.option(type, RegistryOptions.USER_INFO)
+              + "', such as 'secret:env:NAME'.");
     }
     try {
       URI url = new URI(text);

@@ -6,6 +6,7 @@ import static dev.jetsql.kafka.KafkaOptionErrors.notChangeable;
 import dev.jetsql.common.OptionPositions;
 import dev.jetsql.kafka.protobuf.ProtobufSchema;
 import dev.jetsql.kafka.registry.RegistryOptions;
+import dev.jetsql.kafka.registry.SchemaType;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -63,7 +64,11 @@ public final class KafkaOptions {
       List.of("key.format", "key.columns", "on.error", "watermark");
 
   private static final List<String> SCHEMAS =
-      List.of(RegistryOptions.URL, ProtobufFormat.FILE, ProtobufFormat.CONTENT);
+      List.of(
+          RegistryOptions.option(SchemaType.AVRO, RegistryOptions.URL),
+          RegistryOptions.option(SchemaType.PROTOBUF, RegistryOptions.URL),
+          ProtobufFormat.FILE,
+          ProtobufFormat.CONTENT);
 
   /** An option that Spark itself adds to the relations of a statement. */
   private static final String PRIVILEGES = UnresolvedRelation$.MODULE$.REQUIRED_WRITE_PRIVILEGES();
@@ -134,7 +139,7 @@ public final class KafkaOptions {
       Origin origin, String name, KafkaTable table, boolean streaming) {
     String key = name.toLowerCase(Locale.ROOT);
     if (contains(REFUSED, key)) throw KafkaOptionErrors.fixed(origin, name);
-    if (contains(TABLE_ONLY, key) || key.startsWith(RegistryOptions.PREFIX)) {
+    if (contains(TABLE_ONLY, key) || RegistryOptions.type(key) != null) {
       throw notChangeable(
           origin,
           "Cannot set '"
@@ -206,45 +211,48 @@ public final class KafkaOptions {
 
   private void checkRegistry() {
     for (String key : values.keySet()) {
-      if (!key.startsWith(RegistryOptions.PREFIX)) continue;
-      if (!values.containsKey(RegistryOptions.URL)) {
+      SchemaType type = RegistryOptions.type(key);
+      if (type == null) continue;
+      checkNeeds(key, RegistryOptions.option(type, RegistryOptions.URL));
+      String formats = whyUnused(type);
+      if (formats != null) {
         throw invalid(
-            origins.get(key), "The option '" + key + "' needs 'avro.schema.registry.url' as well.");
+            origins.get(key), "The option '" + key + "' is for tables with " + formats + ".");
       }
-      boolean isAvro =
-          KafkaFormat.needsAvro(values.get("value.format"))
-              || KafkaFormat.needsAvro(values.get("key.format"));
-      if (!isAvro) {
-        throw invalid(
-            origins.get(key),
-            "The option '"
-                + key
-                + "' is for tables with 'value.format' = 'avro' or 'debezium-avro'.");
-      }
+      if (RegistryOptions.name(key).equals(RegistryOptions.TRUST_PASSWORD))
+        checkNeeds(key, RegistryOptions.option(type, RegistryOptions.TRUST_STORE));
     }
     checkDebeziumAvro();
-    if (values.containsKey(RegistryOptions.TRUST_PASSWORD)
-        && !values.containsKey(RegistryOptions.TRUST_STORE)) {
-      throw invalid(
-          origins.get(RegistryOptions.TRUST_PASSWORD),
-          "The option '"
-              + RegistryOptions.TRUST_PASSWORD
-              + "' needs '"
-              + RegistryOptions.TRUST_STORE
-              + "' as well.");
-    }
-    boolean both = values.containsKey(RegistryOptions.URL) && values.containsKey("avro.schema.id");
-    if (both) {
+    String url = RegistryOptions.option(SchemaType.AVRO, RegistryOptions.URL);
+    if (values.containsKey(url) && values.containsKey("avro.schema.id")) {
       throw invalid(
           origins.get("avro.schema.id"),
-          "Set either 'avro.schema.id' or 'avro.schema.registry.url', which finds each message's"
-              + " schema by its id.");
+          "Set either 'avro.schema.id' or '"
+              + url
+              + "', which finds each message's schema by its id.");
     }
+  }
+
+  private void checkNeeds(String key, String needed) {
+    if (values.containsKey(needed)) return;
+    throw invalid(origins.get(key), "The option '" + key + "' needs '" + needed + "' as well.");
+  }
+
+  /** Returns the formats that a registry's schemas are for, or null if the table has one. */
+  private String whyUnused(SchemaType type) {
+    String format = values.get("value.format");
+    boolean isUsed =
+        type == SchemaType.AVRO
+            ? KafkaFormat.needsAvro(format) || KafkaFormat.needsAvro(values.get("key.format"))
+            : type.format().equalsIgnoreCase(format);
+    if (isUsed) return null;
+    String formats = "'value.format' = '" + type.format() + "'";
+    return type == SchemaType.AVRO ? formats + " or 'debezium-avro'" : formats;
   }
 
   private void checkDebeziumAvro() {
     if (!DebeziumAvroFormat.NAME.equalsIgnoreCase(values.get("value.format"))) return;
-    if (!values.containsKey(RegistryOptions.URL)) {
+    if (!values.containsKey(RegistryOptions.option(SchemaType.AVRO, RegistryOptions.URL))) {
       throw invalid(
           origins.get("value.format"),
           "A table with 'value.format' = 'debezium-avro' needs the option"
@@ -254,7 +262,7 @@ public final class KafkaOptions {
     for (String key : values.keySet()) {
       boolean isOfValue = key.equals("avro.schema") || key.equals("avro.schema.id");
       boolean isOfKey = "avro".equalsIgnoreCase(values.get("key.format")) && !isOfValue;
-      if (!key.startsWith("avro.") || key.startsWith(RegistryOptions.PREFIX) || isOfKey) continue;
+      if (!key.startsWith("avro.") || RegistryOptions.type(key) != null || isOfKey) continue;
       throw invalid(
           origins.get(key),
           "The option '"
@@ -274,13 +282,18 @@ public final class KafkaOptions {
           "The option '" + key + "' is for tables with 'value.format' = 'protobuf'.");
     }
     if (!isProtobuf) return;
+    if (values.containsKey(RegistryOptions.option(SchemaType.PROTOBUF, RegistryOptions.URL))) {
+      checkWithoutDescriptor();
+      return;
+    }
     boolean isFile = values.containsKey(ProtobufFormat.FILE);
     boolean isNamed = values.containsKey(ProtobufFormat.MESSAGE);
     if (!isNamed || isFile == values.containsKey(ProtobufFormat.CONTENT)) {
       throw invalid(
           origins.get("value.format"),
           "A Kafka table with 'value.format' = 'protobuf' needs 'protobuf.message', the full name"
-              + " of a message, and either 'protobuf.descriptor.file' or 'protobuf.descriptor'.");
+              + " of a message, and either 'protobuf.descriptor.file' or 'protobuf.descriptor'."
+              + " With a schema registry, it needs 'protobuf.schema.registry.url' instead.");
     }
     String option = isFile ? ProtobufFormat.FILE : ProtobufFormat.CONTENT;
     try {
@@ -289,6 +302,18 @@ public final class KafkaOptions {
       else checkColumns(schema);
     } catch (IllegalArgumentException e) {
       throw invalid(origins.get(option), "Cannot use '" + option + "': " + e.getMessage() + ".");
+    }
+  }
+
+  private void checkWithoutDescriptor() {
+    for (String key : List.of(ProtobufFormat.FILE, ProtobufFormat.CONTENT)) {
+      if (!values.containsKey(key)) continue;
+      throw invalid(
+          origins.get(key),
+          "Set either '"
+              + key
+              + "' or 'protobuf.schema.registry.url', which finds each message's schema by its"
+              + " id.");
     }
   }
 

@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
+import dev.jetsql.kafka.registry.RegistryOptions;
+import dev.jetsql.kafka.registry.SchemaType;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -244,8 +246,12 @@ public final class KafkaTable {
   /** Returns the columns of the table's subject in its schema registry, all nullable. */
   StructType registeredColumns() {
     loadModules();
+    StructType registered =
+        ProtobufFormat.isChosen(options)
+            ? ProtobufSubject.ofValues(options).columns()
+            : AvroSubject.ofValues(options).columns(hasChanges());
     StructType columns = new StructType();
-    for (StructField column : RegistrySubject.ofValues(options).columns(hasChanges()).fields())
+    for (StructField column : registered.fields())
       columns = columns.add(column.name(), column.dataType());
     return columns;
   }
@@ -256,7 +262,10 @@ public final class KafkaTable {
    */
   public void checkEncoding() {
     if (isRaw()) return;
-    if (RegistrySubject.ofValues(options) == null && !ProtobufFormat.isChosen(options)) return;
+    boolean hasRegistry =
+        Arrays.stream(SchemaType.values())
+            .anyMatch(type -> RegistryOptions.hasRegistry(options, type));
+    if (!hasRegistry && !ProtobufFormat.isChosen(options)) return;
     Column[] nulls = new Column[columnNames().size()];
     Arrays.fill(nulls, lit(null));
     if (hasChanges()) valueFormat().encodeChange(nulls, lit(false), "c");

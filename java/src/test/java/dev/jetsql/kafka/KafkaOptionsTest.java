@@ -144,6 +144,41 @@ class KafkaOptionsTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "protobuf|'json.schema.registry.url' = 'http://x'|is for tables with 'value.format' ="
+            + " 'json'.",
+        "json|'avro.schema.registry.url' = 'http://x'|with 'value.format' = 'avro' or"
+            + " 'debezium-avro'",
+        "json|'protobuf.schema.registry.url' = 'http://x'|with 'value.format' = 'protobuf'",
+        "json|'json.schema.registry.version' = '1'|needs 'json.schema.registry.url' as well",
+        "json|'json.schema.registry.url' = 'x:1'|It must be a URL",
+        "json|'json.schema.registry.url' ="
+            + " 'http://a:b@x'|'json.schema.registry.basic.auth.user.info'",
+        "protobuf|'protobuf.schema.registry.url' = 'http://x', 'protobuf.descriptor' = 'AA'|Set"
+            + " either",
+        "protobuf|'protobuf.message' = 'a.B'|it needs 'protobuf.schema.registry.url' instead",
+        "debezium-json|'json.schema.registry.url' = 'http://x'|with 'value.format' = 'json'"
+      })
+  void refusesRegistriesOfOtherFormats(String format, String options, String message) {
+    String table = ", 'topic' = 'x', 'value.format' = '" + format + "', " + options;
+    JetSqlException error = refused(COLUMNS, table);
+    assertTrue(error.getMessage().contains(message), error.getMessage());
+  }
+
+  @Test
+  void acceptsARegistryForEachFormat() {
+    for (String format : List.of("avro", "protobuf", "json")) {
+      String prefix = ", '" + format + ".schema.registry.";
+      String options =
+          prefix + "url' = 'https://x'" + prefix + "bearer.auth.token' = 'secret:env:X'";
+      assertDoesNotThrow(
+          () -> check(COLUMNS, ", 'topic' = 'x', 'value.format' = '" + format + "'" + options));
+    }
+  }
+
   @Test
   void refusesOptionsThatDoNotGoTogether() {
     assertTrue(refused(null, "").getMessage().contains("needs the option 'topic'"));

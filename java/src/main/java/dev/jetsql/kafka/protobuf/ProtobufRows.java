@@ -8,7 +8,6 @@ import java.math.BigInteger;
 import java.sql.Timestamp;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Row;
@@ -30,8 +29,9 @@ public final class ProtobufRows implements Serializable {
 
   private final String descriptor;
   private final String messageName;
-  private final String[] columns;
+  private final StructType columns;
   private transient Descriptor message;
+  private transient MessageReader reader;
 
   /**
    * @param descriptor see `ProtobufSchema.of`
@@ -40,7 +40,7 @@ public final class ProtobufRows implements Serializable {
   public ProtobufRows(String descriptor, String messageName, StructType columns) {
     this.descriptor = descriptor;
     this.messageName = messageName;
-    this.columns = columns.fieldNames();
+    this.columns = columns;
   }
 
   /** Returns the function that returns a message as a row, or NULL if it is not valid. */
@@ -63,7 +63,9 @@ public final class ProtobufRows implements Serializable {
       } catch (InvalidProtocolBufferException e) {
         String reason = "it is not a valid message of the type " + messageName;
         return bytes.length > 0 && bytes[0] == 0
-            ? reason + " (it begins with a zero byte, as clients of a schema registry write it)"
+            ? reason
+                + " (it begins with a zero byte, as clients of a schema registry write it: set"
+                + " 'protobuf.schema.registry.url' instead of a descriptor)"
             : reason;
       }
     };
@@ -79,66 +81,18 @@ public final class ProtobufRows implements Serializable {
     return message;
   }
 
+  private synchronized MessageReader messages() {
+    if (reader == null) reader = new MessageReader(message(), columns);
+    return reader;
+  }
+
   Row read(byte[] bytes) throws InvalidProtocolBufferException {
-    DynamicMessage read = DynamicMessage.parseFrom(message(), bytes);
-    Object[] values = new Object[columns.length];
-    for (int i = 0; i < columns.length; i++)
-      values[i] = value(read, ProtobufSchema.field(message(), columns[i]));
-    return RowFactory.create(values);
-  }
-
-  /** Returns the value of a field; NULL if the field can be absent and is. */
-  private static Object value(Message from, FieldDescriptor field) {
-    if (field.isMapField()) return map(from, field);
-    if (field.isRepeated()) {
-      List<Object> values = new ArrayList<>();
-      for (Object each : (List<?>) from.getField(field)) values.add(element(each, field));
-      return CollectionConverters.asScala(values).toSeq();
-    }
-    if (field.hasPresence() && !from.hasField(field)) return null;
-    return element(from.getField(field), field);
-  }
-
-  private static Object map(Message from, FieldDescriptor field) {
-    Map<Object, Object> entries = new LinkedHashMap<>();
-    FieldDescriptor key = field.getMessageType().findFieldByName("key");
-    FieldDescriptor value = field.getMessageType().findFieldByName("value");
-    for (Object each : (List<?>) from.getField(field)) {
-      Message entry = (Message) each;
-      entries.put(element(entry.getField(key), key), element(entry.getField(value), value));
-    }
-    return CollectionConverters.asScala(entries);
-  }
-
-  private static Object element(Object value, FieldDescriptor field) {
-    return switch (field.getType()) {
-      case UINT32, FIXED32 -> Integer.toUnsignedLong((Integer) value);
-      case UINT64, FIXED64 -> new BigDecimal(Long.toUnsignedString((Long) value));
-      case ENUM -> enumName((EnumValueDescriptor) value);
-      case BYTES -> ((ByteString) value).toByteArray();
-      case MESSAGE, GROUP -> struct((Message) value, field.getMessageType());
-      default -> value;
-    };
-  }
-
-  /** Returns the name of a value, or the number of a value that the descriptor does not know. */
-  private static String enumName(EnumValueDescriptor value) {
-    return value.getIndex() < 0 ? Integer.toString(value.getNumber()) : value.getName();
-  }
-
-  private static Object struct(Message from, Descriptor type) {
-    List<FieldDescriptor> fields = type.getFields();
-    if (ProtobufSchema.isTimestamp(type)) {
-      long seconds = (Long) from.getField(fields.get(0));
-      return Timestamp.from(Instant.ofEpochSecond(seconds, (Integer) from.getField(fields.get(1))));
-    }
-    if (ProtobufSchema.isWrapper(type)) return element(from.getField(fields.get(0)), fields.get(0));
-    return RowFactory.create(fields.stream().map(field -> value(from, field)).toArray());
+    return messages().read(bytes, 0);
   }
 
   byte[] write(Row row) {
     List<FieldDescriptor> fields = new ArrayList<>();
-    for (String column : columns) fields.add(ProtobufSchema.field(message(), column));
+    for (String column : columns.fieldNames()) fields.add(ProtobufSchema.field(message(), column));
     return build(row, message(), fields).toByteArray();
   }
 

@@ -17,14 +17,13 @@ import org.apache.spark.sql.types.StructType;
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.FileDescriptorProto;
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.FileDescriptorSet;
 import org.sparkproject.spark_core.protobuf.Descriptors.Descriptor;
-import org.sparkproject.spark_core.protobuf.Descriptors.DescriptorValidationException;
 import org.sparkproject.spark_core.protobuf.Descriptors.FieldDescriptor;
 import org.sparkproject.spark_core.protobuf.Descriptors.FileDescriptor;
 import org.sparkproject.spark_core.protobuf.InvalidProtocolBufferException;
 
 /**
- * A type of Protobuf messages, read from the output of `protoc --descriptor_set_out`, and its
- * columns.
+ * A type of Protobuf messages, read from the output of `protoc --descriptor_set_out` or from a
+ * schema registry, and its columns.
  *
  * <p>Protobuf's own library, which Spark's distribution contains, reads the descriptors. Methods
  * throw IllegalArgumentException, whose message is a clause without a full stop.
@@ -66,9 +65,7 @@ public final class ProtobufSchema {
       throw new IllegalArgumentException(
           "the file cannot be read (" + e.getClass().getSimpleName() + ")", e);
     }
-    FileDescriptorSet.Builder needed = FileDescriptorSet.newBuilder();
-    add(of(bytes, message).message.getFile(), needed, new HashSet<>());
-    return Base64.getEncoder().encodeToString(needed.build().toByteArray());
+    return of(bytes, message).content();
   }
 
   private static void add(FileDescriptor file, FileDescriptorSet.Builder to, Set<String> added) {
@@ -96,15 +93,30 @@ public final class ProtobufSchema {
       throw notDescriptor(e);
     }
     if (files.isEmpty()) throw notDescriptor(null);
-    Map<String, FileDescriptor> built = new HashMap<>();
+    var built = new DescriptorFiles(files, Map.of(), ". Call protoc with --include_imports");
     List<String> names = new ArrayList<>();
     for (String file : files.keySet().stream().sorted().toList()) {
-      for (Descriptor type : build(file, files, built, new HashSet<>()).getMessageTypes()) {
-        Descriptor found = find(type, message, names);
-        if (found != null) return new ProtobufSchema(found);
-      }
+      Descriptor found = find(built.build(file), message, names);
+      if (found != null) return new ProtobufSchema(found);
     }
-    throw new IllegalArgumentException(
+    throw unknown(message, names);
+  }
+
+  /**
+   * Returns a type of the messages of a file.
+   *
+   * @param message the message's full name, with the package; null for the first message
+   */
+  public static ProtobufSchema of(FileDescriptor file, String message) {
+    List<String> names = new ArrayList<>();
+    Descriptor found = find(file, message, names);
+    if (found != null) return new ProtobufSchema(found);
+    if (names.isEmpty()) throw new IllegalArgumentException("it has no message");
+    throw unknown(message, names);
+  }
+
+  private static IllegalArgumentException unknown(String message, List<String> names) {
+    return new IllegalArgumentException(
         "it has no message " + message + ". Its messages: " + String.join(", ", names));
   }
 
@@ -115,36 +127,18 @@ public final class ProtobufSchema {
         cause);
   }
 
-  private static FileDescriptor build(
-      String name,
-      Map<String, FileDescriptorProto> files,
-      Map<String, FileDescriptor> built,
-      Set<String> open) {
-    FileDescriptor known = built.get(name);
-    if (known != null) return known;
-    FileDescriptorProto file = files.get(name);
-    if (file == null) {
-      throw new IllegalArgumentException(
-          "it lacks the imported file " + name + ". Call protoc with --include_imports");
+  private static Descriptor find(FileDescriptor file, String message, List<String> names) {
+    for (Descriptor type : file.getMessageTypes()) {
+      Descriptor found = find(type, message, names);
+      if (found != null) return found;
     }
-    if (!open.add(name)) throw new IllegalArgumentException("the file " + name + " imports itself");
-    FileDescriptor[] imports =
-        file.getDependencyList().stream()
-            .map(imported -> build(imported, files, built, open))
-            .toArray(FileDescriptor[]::new);
-    try {
-      FileDescriptor result = FileDescriptor.buildFrom(file, imports);
-      built.put(name, result);
-      return result;
-    } catch (DescriptorValidationException e) {
-      throw new IllegalArgumentException("it is not valid: " + e.getMessage(), e);
-    }
+    return null;
   }
 
   private static Descriptor find(Descriptor type, String name, List<String> names) {
     if (type.getOptions().getMapEntry()) return null;
     names.add(type.getFullName());
-    if (type.getFullName().equals(name)) return type;
+    if (name == null || type.getFullName().equals(name)) return type;
     for (Descriptor nested : type.getNestedTypes()) {
       Descriptor found = find(nested, name, names);
       if (found != null) return found;
@@ -154,6 +148,23 @@ public final class ProtobufSchema {
 
   Descriptor message() {
     return message;
+  }
+
+  /** Returns the message's full name, with the package. */
+  public String name() {
+    return message.getFullName();
+  }
+
+  /** Returns the descriptors of the message in Base64, for `of`. */
+  public String content() {
+    FileDescriptorSet.Builder needed = FileDescriptorSet.newBuilder();
+    add(message.getFile(), needed, new HashSet<>());
+    return Base64.getEncoder().encodeToString(needed.build().toByteArray());
+  }
+
+  /** Returns the bytes between the schema's id and a message. */
+  public byte[] indexes() {
+    return MessageIndexes.encode(message);
   }
 
   /** Returns a column for each field of the message. */
@@ -229,7 +240,7 @@ public final class ProtobufSchema {
     return field.isRepeated() ? DataTypes.createArrayType(type) : type;
   }
 
-  private static DataType elementType(FieldDescriptor field, Set<String> open) {
+  static DataType elementType(FieldDescriptor field, Set<String> open) {
     return switch (field.getType()) {
       case INT32, SINT32, SFIXED32 -> DataTypes.IntegerType;
       case INT64, SINT64, SFIXED64, UINT32, FIXED32 -> DataTypes.LongType;

@@ -24,7 +24,7 @@ public final class RegisteredRecords implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final int MAX_READERS = 100;
 
-  private final SchemaRegistry registry;
+  private final SchemaRegistry<Schema> registry;
   private final String target;
   private transient Map<Integer, Reader> readers;
   private transient Schema targetSchema;
@@ -32,7 +32,7 @@ public final class RegisteredRecords implements Serializable {
   /**
    * @param target the schema of the resulting records, JSON
    */
-  public RegisteredRecords(SchemaRegistry registry, String target) {
+  public RegisteredRecords(SchemaRegistry<Schema> registry, String target) {
     this.registry = registry;
     this.target = target;
   }
@@ -71,7 +71,7 @@ public final class RegisteredRecords implements Serializable {
 
   Result convert(byte[] bytes) {
     if (!WireFormat.hasHeader(bytes)) {
-      return broken("it does not begin with a zero byte and a schema id of the schema registry");
+      return broken(WireFormat.NO_HEADER);
     }
     int id = WireFormat.id(bytes);
     String mismatch = null;
@@ -81,11 +81,10 @@ public final class RegisteredRecords implements Serializable {
       reader = readers.get(id);
     }
     if (reader == null) {
-      Schema written = registry.byId(id);
-      if (written == null) {
-        return broken(
-            "the schema registry has no schema with the id " + id + ", with which it begins");
-      }
+      SchemaRegistry.Registered<Schema> found = registry.byId(id);
+      String problem = WireFormat.problem(id, found);
+      if (problem != null) return broken(problem);
+      Schema written = found.schema();
       mismatch = Resolution.mismatch(written, target());
       if (mismatch != null)
         return broken("its schema, id " + id + ", does not match the columns: " + mismatch);

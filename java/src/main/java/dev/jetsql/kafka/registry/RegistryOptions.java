@@ -2,63 +2,112 @@ package dev.jetsql.kafka.registry;
 
 import dev.jetsql.common.Secrets;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** The options of a table that begin with `avro.schema.registry.`. */
+/**
+ * The options of a table for a schema registry: the format of the messages, `schema.registry.`, and
+ * one of the names below, such as `avro.schema.registry.url`.
+ */
 public final class RegistryOptions {
-  public static final String PREFIX = "avro.schema.registry.";
-  public static final String URL = PREFIX + "url";
-  public static final String SUBJECT = PREFIX + "subject";
-  public static final String VERSION = PREFIX + "version";
-  public static final String USER_INFO = PREFIX + "basic.auth.user.info";
-  public static final String TOKEN = PREFIX + "bearer.auth.token";
-  public static final String HEADER = PREFIX + "header.";
-  public static final String TRUST_STORE = PREFIX + "ssl.truststore.location";
-  public static final String TRUST_PASSWORD = PREFIX + "ssl.truststore.password";
-  public static final List<String> NAMES =
+  public static final String PREFIX = "schema.registry.";
+  public static final String URL = "url";
+  public static final String SUBJECT = "subject";
+  public static final String VERSION = "version";
+  public static final String USER_INFO = "basic.auth.user.info";
+  public static final String TOKEN = "bearer.auth.token";
+  public static final String HEADER = "header.";
+  public static final String TRUST_STORE = "ssl.truststore.location";
+  public static final String TRUST_PASSWORD = "ssl.truststore.password";
+  private static final List<String> NAMES =
       List.of(URL, SUBJECT, VERSION, USER_INFO, TOKEN, TRUST_STORE, TRUST_PASSWORD);
 
   private RegistryOptions() {}
 
+  /** Returns the full names of all options except the headers. */
+  public static List<String> names() {
+    List<String> names = new ArrayList<>();
+    for (SchemaType type : SchemaType.values())
+      for (String name : NAMES) names.add(option(type, name));
+    return names;
+  }
+
+  /** Returns the full name of an option. */
+  public static String option(SchemaType type, String name) {
+    return type.format() + "." + PREFIX + name;
+  }
+
+  /** Returns the type of schemas for which an option, in lower case, is; null for other options. */
+  public static SchemaType type(String key) {
+    for (SchemaType type : SchemaType.values()) if (key.startsWith(option(type, ""))) return type;
+    return null;
+  }
+
+  /** Returns the name of an option, in lower case, without the prefix; empty for other options. */
+  public static String name(String key) {
+    SchemaType type = type(key);
+    return type == null ? "" : key.substring(option(type, "").length());
+  }
+
   /** Returns whether an option, in lower case, may refer to a secret. */
   public static boolean maySecret(String key) {
-    return key.equals(USER_INFO)
-        || key.equals(TOKEN)
-        || key.equals(TRUST_PASSWORD)
-        || key.startsWith(HEADER);
+    String name = name(key);
+    return name.equals(USER_INFO)
+        || name.equals(TOKEN)
+        || name.equals(TRUST_PASSWORD)
+        || name.startsWith(HEADER);
   }
 
   /** Returns whether an option, in lower case, is the header of requests. */
   public static boolean isHeader(String key) {
-    return key.startsWith(HEADER) && key.length() > HEADER.length();
+    String name = name(key);
+    return name.startsWith(HEADER) && name.length() > HEADER.length();
+  }
+
+  /** Returns the value of an option, or null without it. */
+  static String get(Map<String, String> tableOptions, SchemaType type, String name) {
+    for (Map.Entry<String, String> option : tableOptions.entrySet())
+      if (option.getKey().equalsIgnoreCase(option(type, name))) return option.getValue();
+    return null;
+  }
+
+  /** Returns whether a table's options name a registry with schemas of this type. */
+  public static boolean hasRegistry(Map<String, String> tableOptions, SchemaType type) {
+    return get(tableOptions, type, URL) != null;
   }
 
   /** Returns the registry in a table's options, or null without one. Reads the secrets. */
-  public static SchemaRegistry registry(Map<String, String> tableOptions) {
+  public static <S> SchemaRegistry<S> registry(
+      Map<String, String> tableOptions, SchemaReader<S> reader) {
     Map<String, String> headers = new HashMap<>();
     String url = null;
     String trustStore = null;
     String password = null;
+    String prefix = option(reader.type(), "");
     for (Map.Entry<String, String> option : tableOptions.entrySet()) {
       String key = option.getKey().toLowerCase(Locale.ROOT);
+      if (!key.startsWith(prefix)) continue;
+      String name = option.getKey().substring(prefix.length());
       String value = option.getValue();
-      if (key.equals(URL)) url = value;
-      else if (key.equals(TRUST_STORE)) trustStore = value;
-      else if (key.equals(TRUST_PASSWORD)) password = Secrets.reveal(value);
-      else if (key.equals(USER_INFO)) headers.put("Authorization", basic(Secrets.reveal(value)));
-      else if (key.equals(TOKEN)) headers.put("Authorization", "Bearer " + Secrets.reveal(value));
-      else if (isHeader(key)) {
-        headers.put(option.getKey().substring(HEADER.length()), Secrets.reveal(value));
+      switch (name.toLowerCase(Locale.ROOT)) {
+        case URL -> url = value;
+        case TRUST_STORE -> trustStore = value;
+        case TRUST_PASSWORD -> password = Secrets.reveal(value);
+        case USER_INFO -> headers.put("Authorization", basic(Secrets.reveal(value)));
+        case TOKEN -> headers.put("Authorization", "Bearer " + Secrets.reveal(value));
+        default -> {
+          if (isHeader(key)) headers.put(name.substring(HEADER.length()), Secrets.reveal(value));
+        }
       }
     }
     if (url == null) return null;
     TrustedCertificates trusted =
-        trustStore == null ? null : TrustedCertificates.read(trustStore, password);
-    return new SchemaRegistry(url, headers, trusted);
+        trustStore == null ? null : TrustedCertificates.read(trustStore, password, reader.type());
+    return new SchemaRegistry<>(url, headers, trusted, reader);
   }
 
   private static String basic(String userInfo) {

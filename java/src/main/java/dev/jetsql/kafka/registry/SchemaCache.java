@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.IntSupplier;
 import java.util.function.Supplier;
-import org.apache.avro.Schema;
 
 /**
  * The schemas of registries in this process, bounded. The schema of an id and the id of a schema
@@ -33,14 +32,20 @@ final class SchemaCache {
     }
   }
 
-  Schema byId(String registry, int id, Supplier<Schema> fetch) {
-    return (Schema) get(List.of(registry, id), fetch, true);
+  @SuppressWarnings("unchecked") // the name of the registry contains the type of its schemas
+  <S> SchemaRegistry.Registered<S> byId(
+      String registry, int id, Supplier<SchemaRegistry.Registered<S>> fetch) {
+    return (SchemaRegistry.Registered<S>) get(List.of(registry, id), fetch, true);
   }
 
-  SchemaRegistry.Registered version(
-      String registry, String subject, String version, Supplier<SchemaRegistry.Registered> fetch) {
+  @SuppressWarnings("unchecked") // see byId
+  <S> SchemaRegistry.Registered<S> version(
+      String registry,
+      String subject,
+      String version,
+      Supplier<SchemaRegistry.Registered<S>> fetch) {
     var key = List.<Object>of(registry, subject, "version", version);
-    return (SchemaRegistry.Registered) get(key, fetch, !version.equals("latest"));
+    return (SchemaRegistry.Registered<S>) get(key, fetch, !version.equals("latest"));
   }
 
   int registered(String registry, String subject, String schema, IntSupplier fetch) {
@@ -63,7 +68,11 @@ final class SchemaCache {
     Object value = fetch.get(); // without the lock: tasks with other schemas need not wait
     if (value == null && key.size() > 2) return null; // the user may add the version immediately
     synchronized (entries) {
-      entries.put(key, new Entry(value, System.nanoTime() + NANOS, isFixed && value != null));
+      boolean isUsable =
+          value instanceof SchemaRegistry.Registered<?> found
+              ? found.schema() != null
+              : value != null;
+      entries.put(key, new Entry(value, System.nanoTime() + NANOS, isFixed && isUsable));
     }
     return value;
   }

@@ -14,21 +14,22 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import javax.net.ssl.SSLHandshakeException;
-import org.apache.avro.Schema;
 
 /**
- * A client of a schema registry with Confluent's API. It needs four requests, so it uses Java's own
+ * A client of a schema registry with Confluent's API. It needs few requests, so it uses Java's own
  * HTTP client: the registries' client libraries depend on dozens of jars, some of them in other
  * versions than Spark's.
  *
  * <p>Executors receive a copy with each task. The caches belong to the process.
  */
-public final class SchemaRegistry implements Serializable {
+public final class SchemaRegistry<S> implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final Duration CONNECT = Duration.ofSeconds(5);
   private static final Duration ANSWER = Duration.ofSeconds(15);
@@ -40,19 +41,30 @@ public final class SchemaRegistry implements Serializable {
   private final String url;
   private final TreeMap<String, String> headers;
   private final TrustedCertificates trusted;
+  private final SchemaReader<S> reader;
 
   /**
    * @param headers the headers of each request, with the values of secrets
    * @param trusted the certificates to trust; null for those of Java
    */
-  public SchemaRegistry(String url, Map<String, String> headers, TrustedCertificates trusted) {
+  SchemaRegistry(
+      String url,
+      Map<String, String> headers,
+      TrustedCertificates trusted,
+      SchemaReader<S> reader) {
     this.trusted = trusted;
+    this.reader = reader;
     this.url = url.replaceAll("/+$", "");
     this.headers = new TreeMap<>(headers);
   }
 
-  /** A schema of the registry. */
-  public record Registered(int id, Schema schema) {}
+  /**
+   * A schema of the registry.
+   *
+   * @param schema null if it cannot be used
+   * @param problem the reason why it cannot be used, as a clause without a full stop
+   */
+  public record Registered<S>(int id, S schema, String problem) {}
 
   /** Returns the name of the registry in messages, which has no secret. */
   @Override
@@ -61,49 +73,92 @@ public final class SchemaRegistry implements Serializable {
   }
 
   /**
-   * Returns the Avro schema with an id, or null if the registry has none. Throws
+   * Returns the schema with an id, or null if the registry has none. Throws
    * EXTERNAL_SYSTEM_UNAVAILABLE and SOURCE_NOT_READY.
    */
-  public Schema byId(int id) {
-    return CACHE.byId(url + headers.hashCode(), id, () -> fetchById(id));
+  public Registered<S> byId(int id) {
+    return CACHE.byId(cacheKey(), id, () -> fetchById(id));
   }
 
-  private Schema fetchById(int id) {
-    JsonNode found = get("/schemas/ids/" + id, "SOURCE_NOT_READY");
-    return found == null ? null : parse(found, "the id " + id, "SOURCE_NOT_READY");
+  private Registered<S> fetchById(int id) {
+    JsonNode found = get(id, "SOURCE_NOT_READY");
+    if (found == null) return null;
+    try {
+      return new Registered<>(id, parse(found, "SOURCE_NOT_READY"), null);
+    } catch (IllegalArgumentException e) {
+      return new Registered<>(id, null, e.getMessage());
+    }
+  }
+
+  /** Returns a schema, that of Protobuf as a descriptor, or null if the registry has none. */
+  private JsonNode get(int id, String condition) {
+    String path = "/schemas/ids/" + id;
+    if (reader.type() != SchemaType.PROTOBUF) return get(path, condition);
+    HttpResponse<byte[]> response = send(request(path + "?format=serialized").GET().build());
+    boolean isRefused = response.statusCode() != 200 && response.statusCode() != 404;
+    // Some registries refuse this format for schemas of other types.
+    JsonNode plain = isRefused ? get(path, condition) : null;
+    boolean isOther = plain != null && !typeOf(plain).equals(reader.type().name());
+    return isOther ? plain : content(response, condition);
+  }
+
+  private String cacheKey() {
+    return reader.type() + url + headers.hashCode();
   }
 
   /**
    * Returns a version of a subject, or null if the registry has none.
    *
    * @param version a number or `latest`
-   * @param condition the condition of the error if the registry refuses the request
+   * @param condition the condition of the error if the registry refuses the request, or if its
+   *     schema cannot be used
    */
-  public Registered version(String subject, String version, String condition) {
+  public Registered<S> version(String subject, String version, String condition) {
     return CACHE.version(
-        url + headers.hashCode(),
-        subject,
-        version,
-        () -> {
-          String path = "/subjects/" + encode(subject) + "/versions/" + encode(version);
-          JsonNode found = get(path, condition);
-          if (found == null) return null;
-          Schema schema = parse(found, "the subject " + subject, condition);
-          return new Registered(found.path("id").asInt(), schema);
-        });
+        cacheKey(), subject, version, () -> fetchVersion(subject, version, condition));
+  }
+
+  private Registered<S> fetchVersion(String subject, String version, String condition) {
+    JsonNode found = get(pathOf(subject, version), condition);
+    if (found == null) return null;
+    try {
+      return new Registered<>(
+          found.path("id").asInt(), parse(withDescriptor(found, condition), condition), null);
+    } catch (IllegalArgumentException e) {
+      throw error(
+          condition,
+          "42501",
+          this + " has a schema for the subject " + subject + ", but " + e.getMessage() + ".");
+    }
+  }
+
+  private static String pathOf(String subject, String version) {
+    return "/subjects/" + encode(subject) + "/versions/" + encode(version);
+  }
+
+  /** Returns a version of a subject with the descriptor of a Protobuf schema. */
+  private JsonNode withDescriptor(JsonNode version, String condition) {
+    checkType(version);
+    if (reader.type() != SchemaType.PROTOBUF) return version;
+    JsonNode found = get(version.path("id").asInt(), condition);
+    return found == null ? version : found;
   }
 
   /**
    * Registers a schema under a subject, unless it is registered, and returns its id. Throws
    * SINK_NOT_READY with the registry's reason if the subject's compatibility rule refuses it.
    */
-  public int register(String subject, Schema schema) {
-    String text = schema.toString();
-    return CACHE.registered(url + headers.hashCode(), subject, text, () -> post(subject, text));
+  int register(String subject, String schema) {
+    return CACHE.registered(cacheKey(), subject, schema, () -> post(subject, schema));
   }
 
   private int post(String subject, String schema) {
-    String body = Json.write(Map.of("schema", schema));
+    SchemaType type = reader.type();
+    String body =
+        Json.write(
+            type == SchemaType.AVRO // the only type of old registries
+                ? Map.of("schema", schema)
+                : Map.of("schema", schema, "schemaType", type.name()));
     HttpResponse<byte[]> response =
         send(
             request("/subjects/" + encode(subject) + "/versions")
@@ -122,8 +177,11 @@ public final class SchemaRegistry implements Serializable {
             + rule(subject)
             + ": "
             + reason(response)
-            + " Give the table columns and types that the rule allows, set 'avro.schema', or write"
-            + " with a registered version: 'avro.schema.registry.version' = 'latest'.");
+            + " Give the table columns and types that the rule allows, "
+            + (type == SchemaType.AVRO ? "set 'avro.schema', " : "")
+            + "or write with a registered version: '"
+            + option(RegistryOptions.VERSION)
+            + "' = 'latest'.");
   }
 
   private String rule(String subject) {
@@ -134,7 +192,10 @@ public final class SchemaRegistry implements Serializable {
 
   /** Returns the JSON at a path, or null for the status 404. */
   private JsonNode get(String path, String condition) {
-    HttpResponse<byte[]> response = send(request(path).GET().build());
+    return content(send(request(path).GET().build()), condition);
+  }
+
+  private JsonNode content(HttpResponse<byte[]> response, String condition) {
     if (response.statusCode() == 404) return null;
     if (response.statusCode() != 200) throw refused(response, condition);
     return json(response);
@@ -168,8 +229,10 @@ public final class SchemaRegistry implements Serializable {
         throw unavailable(
             "has a certificate that is not trusted, or refuses the connection: "
                 + detail
-                + ". Set 'avro.schema.registry.ssl.truststore.location' in the table's OPTIONS to a"
-                + " file with its certificate or that of its authority");
+                + ". Set '"
+                + option(RegistryOptions.TRUST_STORE)
+                + "' in the table's OPTIONS to a file with its certificate or that of its"
+                + " authority");
       }
       throw unavailable("cannot be reached: " + detail + " (" + e.getClass().getSimpleName() + ")");
     } catch (InterruptedException e) {
@@ -192,9 +255,12 @@ public final class SchemaRegistry implements Serializable {
     }
     String hint =
         status == 401 || status == 403
-            ? " Check 'avro.schema.registry.basic.auth.user.info' or"
-                + " 'avro.schema.registry.bearer.auth.token' in the table's OPTIONS."
-            : " Check 'avro.schema.registry.url' in the table's OPTIONS.";
+            ? " Check '"
+                + option(RegistryOptions.USER_INFO)
+                + "' or '"
+                + option(RegistryOptions.TOKEN)
+                + "' in the table's OPTIONS."
+            : " Check '" + option(RegistryOptions.URL) + "' in the table's OPTIONS.";
     throw error(
         condition,
         "42501",
@@ -226,35 +292,64 @@ public final class SchemaRegistry implements Serializable {
     return Exceptions.raise(JetSqlException.of(condition, state, message));
   }
 
-  private Schema parse(JsonNode found, String what, String condition) {
-    String type = found.path("schemaType").asText("AVRO");
-    if (!type.equals("AVRO")) {
-      throw error(
-          condition, "42501", this + " has a schema of the type " + type + " for " + what + ".");
-    }
-    Schema.Parser parser = new Schema.Parser().setValidateDefaults(false);
-    parseReferences(found, parser, condition, new int[1]);
-    return parser.parse(found.path("schema").asText());
+  private String option(String name) {
+    return RegistryOptions.option(reader.type(), name);
   }
 
-  /** Adds the schemas that a schema refers to, and those that they refer to. */
-  private void parseReferences(
-      JsonNode found, Schema.Parser parser, String condition, int[] parsed) {
+  /** Returns the schema in a response. Throws IllegalArgumentException if it cannot be used. */
+  private S parse(JsonNode found, String condition) {
+    checkType(found);
+    int[] count = new int[1];
+    return reader.read(
+        document(found),
+        reference -> {
+          if (++count[0] > MAX_REFERENCES)
+            throw new IllegalArgumentException("it has too many references");
+          return referenced(reference, condition);
+        });
+  }
+
+  private static String typeOf(JsonNode found) {
+    return found.path("schemaType").asText("AVRO"); // which old registries do not mention
+  }
+
+  private void checkType(JsonNode found) {
+    String type = typeOf(found);
+    if (type.equals(reader.type().name())) return;
+    throw new IllegalArgumentException(
+        "it is of the type "
+            + type
+            + ", and the table's messages are "
+            + reader.type().name()
+            + ". Check 'value.format' and '"
+            + option(RegistryOptions.SUBJECT)
+            + "' in the table's OPTIONS");
+  }
+
+  private static SchemaReader.Document document(JsonNode found) {
+    List<SchemaReader.Reference> references = new ArrayList<>();
     for (JsonNode reference : found.path("references")) {
-      if (++parsed[0] > MAX_REFERENCES) {
-        throw error(condition, "42501", this + " has a schema with too many references.");
-      }
-      if (parser.getTypes().containsKey(reference.path("name").asText())) continue;
-      String subject = reference.path("subject").asText();
-      String path =
-          "/subjects/" + encode(subject) + "/versions/" + reference.path("version").asInt();
-      JsonNode referenced = get(path, condition);
-      if (referenced == null) {
-        throw error(condition, "42501", this + " lacks the referenced subject " + subject + ".");
-      }
-      parseReferences(referenced, parser, condition, parsed);
-      parser.parse(referenced.path("schema").asText());
+      references.add(
+          new SchemaReader.Reference(
+              reference.path("name").asText(),
+              reference.path("subject").asText(),
+              reference.path("version").asInt()));
     }
+    return new SchemaReader.Document(found.path("schema").asText(), references);
+  }
+
+  private SchemaReader.Document referenced(SchemaReader.Reference reference, String condition) {
+    String version = Integer.toString(reference.version());
+    JsonNode found = get(pathOf(reference.subject(), version), condition);
+    if (found == null) {
+      throw new IllegalArgumentException(
+          "it refers to the version "
+              + version
+              + " of the subject "
+              + reference.subject()
+              + ", which the registry does not have");
+    }
+    return document(withDescriptor(found, condition));
   }
 
   private static String encode(String text) {

@@ -37,21 +37,23 @@ record TrustedCertificates(List<String> encoded) implements Serializable {
    *
    * @param password null for none
    */
-  static TrustedCertificates read(String file, String password) {
+  static TrustedCertificates read(String file, String password, SchemaType type) {
     try {
       Path path = Path.of(file);
-      if (Files.size(path) > MAX_BYTES) throw notReadable(file, "it is larger than 16 MiB", null);
+      if (Files.size(path) > MAX_BYTES)
+        throw notReadable(file, "it is larger than 16 MiB", type, null);
       byte[] content = Files.readAllBytes(path);
       boolean isPem = new String(content, StandardCharsets.ISO_8859_1).contains(PEM);
       var certificates = isPem ? pem(content) : keystore(path.toFile(), password);
-      if (certificates.isEmpty()) throw notReadable(file, "it has no trusted certificate", null);
+      if (certificates.isEmpty())
+        throw notReadable(file, "it has no trusted certificate", type, null);
       List<String> encoded = new ArrayList<>();
       for (Certificate certificate : certificates)
         encoded.add(Base64.getEncoder().encodeToString(certificate.getEncoded()));
       return new TrustedCertificates(new ArrayList<>(encoded));
     } catch (IOException | GeneralSecurityException e) {
       String detail = e.getMessage() == null ? "" : ": " + e.getMessage();
-      throw notReadable(file, e.getClass().getSimpleName() + detail, e);
+      throw notReadable(file, e.getClass().getSimpleName() + detail, type, e);
     }
   }
 
@@ -70,7 +72,8 @@ record TrustedCertificates(List<String> encoded) implements Serializable {
     return certificates;
   }
 
-  private static RuntimeException notReadable(String file, String reason, Exception cause) {
+  private static RuntimeException notReadable(
+      String file, String reason, SchemaType type, Exception cause) {
     var error =
         JetSqlException.of(
             "SOURCE_NOT_READY",
@@ -79,8 +82,11 @@ record TrustedCertificates(List<String> encoded) implements Serializable {
                 + file
                 + " of the schema registry: "
                 + reason
-                + ". Check 'avro.schema.registry.ssl.truststore.location' and"
-                + " 'avro.schema.registry.ssl.truststore.password' in the table's OPTIONS.");
+                + ". Check '"
+                + RegistryOptions.option(type, RegistryOptions.TRUST_STORE)
+                + "' and '"
+                + RegistryOptions.option(type, RegistryOptions.TRUST_PASSWORD)
+                + "' in the table's OPTIONS.");
     if (cause != null) error.addSuppressed(cause);
     throw Exceptions.raise(error);
   }

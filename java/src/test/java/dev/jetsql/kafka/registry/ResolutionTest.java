@@ -86,7 +86,10 @@ class ResolutionTest {
         Map.of(
             "avro.schema.registry.URL", "http://x:1/",
             "avro.schema.registry.basic.auth.user.info", "ann:pw");
-    assertEquals("The schema registry http://x:1", RegistryOptions.registry(options).toString());
-    assertNull(RegistryOptions.registry(Map.of()));
+    assertEquals(
+        "The schema registry http://x:1",
+        RegistryOptions.registry(options, new AvroSchemas()).toString());
+    assertNull(RegistryOptions.registry(Map.of(), new AvroSchemas()));
+    assertNull(RegistryOptions.registry(options, new JsonSchemas()));
   }
 }
