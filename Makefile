@@ -25,7 +25,7 @@ help:
 	@echo "make test-clients  SQLAlchemy's own suite, jetsql-client, other people's clients (the first time fetches some 1 GB)"
 	@echo "make docs          the documentation site, in build/site"
 	@echo "make bench         the benchmarks"
-	@echo "make faults        jobs are killed at every named place, and every row is counted (a quarter of an hour)"
+	@echo "make faults        jobs are killed at every named place, and every row is counted (twenty minutes)"
 	@echo "make release       build sdist and wheels in dist/, and try them with and without network; publishes nothing"
 	@echo "make java          the jar of the Java classes, which every other target builds as well when they have changed"
 	@echo "make clean         remove everything that was made here"

@@ -25,6 +25,7 @@ def jetsql(home: Path, *arguments: str, **environ: str) -> "subprocess.Completed
     )
 
 
+@pytest.mark.slow
 def test_results_and_mistakes_keep_to_their_streams(tmp_path: Path) -> None:
     text = "SELECT 1 AS one;\nSELECT *\n  FROM nowhere;\nSHOW JOBS;"
     ended = jetsql(tmp_path, "--embedded", "--format", "csv", "--continue", "-e", text)

@@ -228,6 +228,7 @@ def test_many_rows_at_once(connection: dbapi.Connection) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_arrow(connection: dbapi.Connection) -> None:
     cursor = connection.arrow_cursor()
     table = cursor.execute(

@@ -34,6 +34,7 @@ def minutes(sql: Sql, table: str = "minutes") -> list[tuple[str, int]]:
     return sql(f"SELECT date_format(since, 'HH:mm') AS minute, n FROM {table} ORDER BY minute")
 
 
+@pytest.mark.slow
 def test_an_idle_source_does_not_hold_back_the_watermark(sources: Sql) -> None:
     sql = sources
     sql("CREATE TABLE held (since TIMESTAMP, n BIGINT) USING parquet")

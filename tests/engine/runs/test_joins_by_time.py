@@ -32,7 +32,7 @@ QUERIES: Final = {
     "using": f"SELECT id, ts, rate, at FROM {ORDERS} LEFT ASOF JOIN {RATES} MATCH_CONDITION (ts >= at) USING (k)",
 }
 FLINK: Final = f"{COLUMNS} FROM dated_orders o LEFT JOIN dated_rates FOR SYSTEM_TIME AS OF o.ts AS r ON o.k = r.k"
-SLOW: Final = ("without a key", "filters", "using")
+SLOW: Final = ("left", "without a key", "filters", "using")
 
 
 @pytest.fixture(params=[1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])

@@ -103,10 +103,8 @@ QUERIES: Final = {
     ),
 }
 
-SLOW: Final = frozenset(
-    ("dense_rank", "union", "over_the_result", "pivot", "asof", "aggregate_joined_to_itself", "union_of_aggregates")
-)
-"""Queries whose rewrite another query of the gate has as well."""
+GATE: Final = frozenset(("rank", "distinct", "distinct_counts", "join_below", "window_bounds", "top_of_a_window"))
+"""The queries of the gate. The others are slow together."""
 
 
 class Tables:
@@ -194,7 +192,7 @@ def tables(
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in QUERIES]
+    "name", [pytest.param(name, marks=() if name in GATE else pytest.mark.slow) for name in QUERIES]
 )
 def test_a_rewritten_query_returns_what_batch_returns(tables: Tables, name: str) -> None:
     if name in tables.refusals:

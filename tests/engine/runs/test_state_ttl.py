@@ -71,6 +71,7 @@ def test_rows_are_joined_that_arrive_within_the_time_to_live(streams: Sql) -> No
     assert rows == streams(f"{JOINED.replace('STREAM', '')} ORDER BY ALL")
 
 
+@pytest.mark.slow
 def test_groups_are_updated_within_the_time_to_live(streams: Sql, totals: str) -> None:
     told = streams.value(f"EXPLAIN CREATE JOB j OPTIONS ('stateTtlMillis' = '1000') AS SINK INTO {totals} {TOTALS}")
     assert "each group by k is forgotten 1000 ms after its last row" in told and "nothing removes" not in told

@@ -41,6 +41,7 @@ def test_names_that_are_misspelled(shop: Sql) -> None:
     shop("DROP VIEW recent")
 
 
+@pytest.mark.slow
 def test_functions_of_other_systems_have_an_example_that_works(sql: Sql) -> None:
     row = "SELECT '2026-01-01' AS text, '{}' AS json, 1 AS value, 0L AS millis, TIMESTAMP'2026-01-01' AS ts"
     for name, example in SPARK_FUNCTIONS.items():

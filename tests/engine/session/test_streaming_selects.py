@@ -104,6 +104,7 @@ REWRITTEN: list[tuple[str, list[Any]]] = [
 """Queries with their rows."""
 
 
+@pytest.mark.slow
 def test_queries_that_spark_refuses_are_rewritten_as_in_jobs(stream: Sql) -> None:
     for text, rows in REWRITTEN:
         assert sorted(stream(text)) == rows, text

@@ -56,6 +56,7 @@ def test_every_format(source: Sql, format: str) -> None:
     assert source("SELECT * FROM sink ORDER BY id") == [(1, "a"), (2, "b"), (3, None)]
 
 
+@pytest.mark.slow
 def test_text_tables(source: Sql) -> None:
     source("CREATE TABLE sink (line STRING) USING text")
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT name FROM STREAM src WHERE name IS NOT NULL")
@@ -105,6 +106,7 @@ def test_static_partition_column_list_and_by_name(source: Sql) -> None:
     assert counts == [("p", 3, 2), ("q", 3, 0), ("r", 3, 2)]
 
 
+@pytest.mark.slow
 def test_rows_of_others_stay_and_new_rows_are_seen_by_open_sessions(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source("INSERT INTO sink VALUES (-1)")

@@ -119,6 +119,7 @@ def test_names_that_need_quotes(shop: Shop) -> None:
     assert "rows are updated by Key" in dict(shop.sql("DESCRIBE JOB j"))["sink"]
 
 
+@pytest.mark.slow
 def test_upserts_follow_an_aggregate(shop: Shop) -> None:
     shop.table("counts", "name text PRIMARY KEY, n bigint, newest int", key_columns="name")
     query = "SELECT coalesce(name, '-'), count(*), max(id) FROM STREAM events GROUP BY 1"

@@ -40,6 +40,7 @@ def rows(sql: Sql, table: str) -> list[tuple[object, ...]]:
     return sorted(sql(f"SELECT * FROM {table}"))
 
 
+@pytest.mark.slow
 def test_files_a_database_and_a_topic_get_their_rows_once(orders: Sql, postgres: Postgres, kafka: Kafka) -> None:
     name = f"several{next(_numbers)}"
     postgres(f"CREATE SCHEMA {name}; CREATE TABLE {name}.t (id int PRIMARY KEY, n int)")

@@ -53,6 +53,7 @@ def test_a_table_with_kafkas_own_columns(sql: Sql, kafka: Kafka, topic: str) -> 
     assert sql.value("SELECT count(*) FROM t") == 3
 
 
+@pytest.mark.slow
 def test_rows_are_inserted_as_messages(sql: Sql, kafka: Kafka, topic: str) -> None:
     sql(f"CREATE TABLE t {kafka.options(topic)}")
     sql("INSERT INTO t (key, value, partition) VALUES (X'61', X'31', 1), (NULL, NULL, 0)")
@@ -273,6 +274,7 @@ def test_raw_values_and_keys_of_several_columns(sql: Sql, kafka: Kafka, topic: s
     assert (message.key, message.value) == (b'{"id":1,"name":"x"}', b'{"id":1,"name":"x","n":2}')
 
 
+@pytest.mark.slow
 def test_a_watermark_of_the_table(sql: Sql, kafka: Kafka, topic: str) -> None:
     sql(f"CREATE TABLE t {typed(kafka, topic, watermark='ts DELAY OF INTERVAL 5 SECONDS')}")
     sql("CREATE TABLE counts (start TIMESTAMP, n BIGINT) USING parquet")
