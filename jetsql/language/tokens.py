@@ -179,3 +179,13 @@ def verb_after_with(found: Sequence[Token]) -> int | None:
         if found[before].text == ")" and token.word not in ("AS", "MAX") and token.text not in (",", "("):
             return index
     return None
+
+
+def closing_parenthesis(found: Sequence[Token], opening: int) -> int:
+    """Return the index of the parenthesis that closes the one at `opening`; of the last token if none does."""
+    depth = 0
+    for index in range(opening, len(found)):
+        depth += {"(": 1, ")": -1}.get(found[index].text, 0)
+        if depth == 0:
+            return index
+    return len(found) - 1

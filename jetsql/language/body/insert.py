@@ -25,7 +25,7 @@ from jetsql.language.body.change_clauses import CDC_EXAMPLE, ReadClauses, read_c
 from jetsql.language.foreign_words import refuse_foreign_words
 from jetsql.language.statement import Body, Verb
 from jetsql.language.syntax_errors import add_semicolon, found_at, place_at, second_statement, unclosed
-from jetsql.language.tokens import Kind, Token, blank, scan, tokens, top_level, verb_after_with
+from jetsql.language.tokens import Kind, Token, blank, closing_parenthesis, scan, tokens, top_level, verb_after_with
 
 _EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query, or AUTO CDC INTO"
 _EXAMPLE: Final = "Write AS INSERT INTO table SELECT ..."
@@ -140,7 +140,7 @@ def read_table(found: Sequence[Token], table: int) -> int:
         raise unsupported_body(f"Expected a table, {found_at(found, table)}.", place_at(found, table))
     last = table
     if found[table].word == "IDENTIFIER" and _token(found, table + 1).text == "(":
-        return _closing(found, table + 1)
+        return closing_parenthesis(found, table + 1)
     while _token(found, last + 1).text == "." and last + 2 < len(found):
         last += 2
     return last
@@ -151,15 +151,6 @@ def _writes_directory(found: Sequence[Token], table: int) -> bool:
     if found[table].word == "LOCAL":
         return following.word == "DIRECTORY"
     return following.kind is Kind.STRING or following.word == "USING"
-
-
-def _closing(found: Sequence[Token], opening: int) -> int:
-    depth = 0
-    for index in range(opening, len(found)):
-        depth += {"(": 1, ")": -1}.get(found[index].text, 0)
-        if depth == 0:
-            return index
-    return len(found) - 1
 
 
 def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:

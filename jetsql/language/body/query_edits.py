@@ -15,7 +15,7 @@ from typing import Final
 
 from jetsql.errors import Span
 from jetsql.language.statement import Body, Verb
-from jetsql.language.tokens import Kind, Token, tokens, top_level, verb_after_with
+from jetsql.language.tokens import Kind, Token, closing_parenthesis, tokens, top_level, verb_after_with
 
 TimeColumns = Callable[[str], Sequence[str]]
 """Return the names of the TIMESTAMP columns of a table, whose name is as in the text; none if there is no table."""
@@ -166,7 +166,7 @@ def _matches(found: Sequence[Token]) -> Iterator[Edit]:
     for index, token in enumerate(found):
         if token.word != "MATCH_CONDITION":
             continue
-        within = list(islice(found, index + 1, _closing(found, index + 1)))
+        within = list(islice(found, index + 1, closing_parenthesis(found, index + 1)))
         compared = [each for each in within if each.text in _TURNED]
         if len(compared) == 1:
             parts.append((compared[0].place, _TURNED[compared[0].text]))
@@ -209,19 +209,9 @@ def _name_end(found: Sequence[Token], first: int) -> int:
 def _options_end(found: Sequence[Token], last: int) -> int:
     """Return the index of the last token of the clauses WITH (...) and FOR SYSTEM_TIME AS OF after a table's name."""
     if _word(found, last + 1) == "WITH" and _text(found, last + 2) == "(":
-        last = _closing(found, last + 2)
+        last = closing_parenthesis(found, last + 2)
     clause = [_word(found, last + number) for number in range(1, 5)]
     return _name_end(found, last + 5) if clause == ["FOR", "SYSTEM_TIME", "AS", "OF"] else last
-
-
-def _closing(found: Sequence[Token], opening: int) -> int:
-    """Return the index of the parenthesis that closes the one at `opening`; of the last token if none does."""
-    depth = 0
-    for index in range(opening, len(found)):
-        depth += {"(": 1, ")": -1}.get(found[index].text, 0)
-        if depth == 0:
-            return index
-    return len(found) - 1
 
 
 def _is_name(found: Sequence[Token], index: int) -> bool:

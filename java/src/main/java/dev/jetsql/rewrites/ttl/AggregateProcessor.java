@@ -1,8 +1,6 @@
 package dev.jetsql.rewrites.ttl;
 
 import dev.jetsql.plans.AggregateBuffers;
-import dev.jetsql.plans.RuleProcessor;
-import java.time.Duration;
 import java.util.List;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
@@ -12,7 +10,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.streaming.OutputMode;
-import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
@@ -22,10 +19,9 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Returns each changed group, and forgets a group that has no row for its time to live. */
-final class AggregateProcessor extends RuleProcessor {
+final class AggregateProcessor extends TtlProcessor {
   private static final long serialVersionUID = 1;
 
-  private final long millis;
   private final int keyCount;
   private final AggregateBuffers aggregates;
   private final List<Expression> expressions;
@@ -49,7 +45,7 @@ final class AggregateProcessor extends RuleProcessor {
       AggregateBuffers aggregates,
       List<Expression> expressions,
       StructType input) {
-    this.millis = millis;
+    super(millis);
     this.keyCount = keyCount;
     this.aggregates = aggregates;
     this.expressions = expressions;
@@ -67,16 +63,9 @@ final class AggregateProcessor extends RuleProcessor {
   }
 
   @Override
-  public String keptForEver() {
-    return null;
-  }
-
-  @Override
   public void init(OutputMode outputMode, TimeMode timeMode) {
     var type = aggregates.type();
-    stored =
-        getHandle()
-            .getValueState("buffers", Encoders.row(type), new TTLConfig(Duration.ofMillis(millis)));
+    stored = getHandle().getValueState("buffers", Encoders.row(type), ttl());
     rowToInternal = CatalystTypeConverters.createToCatalystConverter(input);
     bufferToInternal = CatalystTypeConverters.createToCatalystConverter(type);
     bufferToRow = CatalystTypeConverters.createToScalaConverter(type);

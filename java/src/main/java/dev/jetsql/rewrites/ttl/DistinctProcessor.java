@@ -1,14 +1,11 @@
 package dev.jetsql.rewrites.ttl;
 
-import dev.jetsql.plans.RuleProcessor;
-import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.streaming.OutputMode;
-import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
@@ -16,15 +13,14 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Returns the first row of each key, and forgets the key when its time to live is over. */
-final class DistinctProcessor extends RuleProcessor {
+final class DistinctProcessor extends TtlProcessor {
   private static final long serialVersionUID = 1;
 
-  private final long millis;
   private final List<Expression> keys;
   private transient ValueState<Boolean> seen;
 
   DistinctProcessor(long millis, List<Expression> keys) {
-    this.millis = millis;
+    super(millis);
     this.keys = keys;
   }
 
@@ -39,15 +35,8 @@ final class DistinctProcessor extends RuleProcessor {
   }
 
   @Override
-  public String keptForEver() {
-    return null;
-  }
-
-  @Override
   public void init(OutputMode outputMode, TimeMode timeMode) {
-    seen =
-        getHandle()
-            .getValueState("seen", Encoders.BOOLEAN(), new TTLConfig(Duration.ofMillis(millis)));
+    seen = getHandle().getValueState("seen", Encoders.BOOLEAN(), ttl());
   }
 
   @Override

@@ -1,7 +1,5 @@
 package dev.jetsql.rewrites.ttl;
 
-import dev.jetsql.plans.RuleProcessor;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Encoders;
@@ -10,7 +8,6 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.streaming.ListState;
 import org.apache.spark.sql.streaming.OutputMode;
-import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.types.StructType;
@@ -23,10 +20,9 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p>Its rows have the columns of the key, and a struct for the row of each stream, of which one is
  * NULL.
  */
-final class JoinProcessor extends RuleProcessor {
+final class JoinProcessor extends TtlProcessor {
   private static final long serialVersionUID = 1;
 
-  private final long millis;
   private final int firstColumn;
   private final StructType first;
   private final StructType second;
@@ -46,7 +42,7 @@ final class JoinProcessor extends RuleProcessor {
       StructType first,
       StructType second,
       List<Expression> expressions) {
-    this.millis = millis;
+    super(millis);
     this.firstColumn = firstColumn;
     this.first = first;
     this.second = second;
@@ -64,19 +60,13 @@ final class JoinProcessor extends RuleProcessor {
   }
 
   @Override
-  public String keptForEver() {
-    return null;
-  }
-
-  @Override
   public void init(OutputMode outputMode, TimeMode timeMode) {
     firstRows = rowsOf("first", first);
     secondRows = rowsOf("second", second);
   }
 
   private ListState<Row> rowsOf(String name, StructType type) {
-    return getHandle()
-        .getListState(name, Encoders.row(type), new TTLConfig(Duration.ofMillis(millis)));
+    return getHandle().getListState(name, Encoders.row(type), ttl());
   }
 
   @Override
