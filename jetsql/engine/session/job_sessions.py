@@ -63,6 +63,8 @@ _LOCAL_CONFS = {
 
 # A replayed batch has to be split into the same parts. Adaptive execution chooses them by the measured sizes.
 _KAFKA_SINK_CONFS = {"spark.sql.adaptive.enabled": "false"}
+# If Spark merged the sessions of a task first, it would not drop a late row that belongs to a longer session.
+_LATE_ROWS_CONFS = {"spark.sql.streaming.sessionWindow.merge.sessions.in.local.partition": "false"}
 
 # Without a trigger interval, Spark would poll for new rows a hundred times a second.
 _POLLING_CONFS = {"spark.sql.streaming.pollingDelay": "50ms"}
@@ -112,6 +114,8 @@ class JobSessions:
         required = {**{name: defaults[name] for name in _STREAMING_CONFS}, **self._checkpoint_confs}
         if any(sink.kind is SinkKind.KAFKA for sink in plan.analysis.sinks):
             required |= _KAFKA_SINK_CONFS
+        if plan.late_rows:
+            required |= _LATE_ROWS_CONFS
         plan_confs = revealed(self._spark, plan.spark_confs)
         for key, value in {**defaults, **captured.confs, **plan_confs, **required}.items():
             session.conf.set(key, value)

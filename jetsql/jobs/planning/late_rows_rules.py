@@ -10,7 +10,7 @@ from jetsql.jobs.planning.options import LATE_ROWS_TABLE, Options
 
 _HINT: Final = (
     "Late rows are kept for a query with a WATERMARK and one operator with state that uses it. This is GROUP BY with a"
-    " window or with the column of the watermark, the removal of duplicates, OVER (ORDER BY that column), or ASOF JOIN."
+    " window or with the column of the watermark, the removal of duplicates, OVER (ORDER BY that column), or a join."
     " Leave out 'lateRows' for other queries."
 )
 

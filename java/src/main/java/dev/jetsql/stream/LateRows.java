@@ -16,7 +16,6 @@ import org.apache.spark.sql.catalyst.expressions.CreateStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.SessionWindow;
 import org.apache.spark.sql.catalyst.expressions.StructsToJson;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
@@ -34,8 +33,9 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter;
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport;
+import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport$;
+import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec;
 import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
 import org.apache.spark.sql.types.StringType$;
@@ -70,12 +70,9 @@ public final class LateRows {
     if (watermarks == 0) return "the query has no WATERMARK";
     if (stateful.size() > 1) return "the query keeps state in several operators";
     var operator = stateful.get(0);
-    if (operator instanceof Join) return "the query has a join of streams that is no ASOF JOIN";
     var inputs = inputs(operator);
     if (inputs.isEmpty()) return "its operator " + operator.nodeName() + " does not drop late rows";
     for (var input : inputs) {
-      if (input.time().metadata().contains(SessionWindow.marker()))
-        return "the query has session windows";
       var json = new StructsToJson(CreateStruct.create(expressions(input.rows().output())));
       if (json.checkInputDataTypes().isFailure())
         return "a column of the query cannot be converted to JSON";
@@ -85,6 +82,7 @@ public final class LateRows {
 
   /** Returns the rows of each stream that an operator compares with the watermark. */
   private static List<StreamRows> inputs(LogicalPlan operator) {
+    if (operator instanceof Join join) return JoinInputs.of(join);
     var time = eventTime(operator);
     return time == null
         ? ByTimeProcessor.streams(operator)
@@ -115,52 +113,52 @@ public final class LateRows {
   public static Dataset<Row> ofBatch(SparkSession session) {
     var query = (StreamingQueryWrapper) session.streams().active()[0];
     var execution = query.streamingQuery().lastExecution();
-    var writer = writer(execution.executedPlan());
-    return writer == null || dropped(writer) == 0L ? null : lateRows(execution, writer);
+    var dropping = execution.executedPlan().find(node -> dropped(node) > 0);
+    return dropping.isEmpty() ? null : lateRows(execution, dropping.get());
   }
 
-  private static SparkPlan writer(SparkPlan plan) {
-    var found =
-        plan.find(
-            node ->
-                node instanceof StateStoreWriter
-                    && ((WatermarkSupport) node).eventTimeWatermarkForLateEvents().isDefined());
-    return found.isDefined() ? found.get() : null;
+  private static long dropped(SparkPlan operator) {
+    var metric = operator.metrics().get(DROPPED);
+    return metric.isEmpty() ? 0 : (Long) ((AccumulatorV2<?, ?>) metric.get()).value();
   }
 
-  private static long dropped(SparkPlan writer) {
-    AccumulatorV2<?, ?> metric = writer.metrics().apply(DROPPED);
-    return (Long) metric.value();
-  }
-
-  private static Dataset<Row> lateRows(IncrementalExecution execution, SparkPlan writer) {
+  private static Dataset<Row> lateRows(IncrementalExecution execution, SparkPlan dropping) {
     var operator =
         asJava(execution.analyzed().collect(PartialFunctions.<LogicalPlan>everything())).stream()
             .filter(node -> node.isStreaming() && Plans.keepsState(node))
             .findFirst()
             .orElseThrow();
     var late = new ArrayList<LogicalPlan>();
-    for (var input : inputs(operator))
-      late.add(lateRows(input, execution, (WatermarkSupport) writer));
+    var inputs =
+        dropping instanceof StreamingSymmetricHashJoinExec join
+            ? JoinInputs.of((Join) operator, join)
+            : inputs(operator);
+    for (var input : inputs) late.add(lateRows(input, execution, watermark(dropping)));
     return Dataset.ofRows(
         execution.sparkSession(),
         late.size() == 1 ? late.get(0) : new Union(Sequences.of(late), false, false));
   }
 
+  /** Returns the watermark in milliseconds with which an operator has dropped late rows. */
+  private static Object watermark(SparkPlan dropping) {
+    return dropping instanceof StreamingSymmetricHashJoinExec join
+        ? join.eventTimeWatermarkForLateEvents().get()
+        : ((WatermarkSupport) dropping).eventTimeWatermarkForLateEvents().get();
+  }
+
   private static LogicalPlan lateRows(
-      StreamRows input, IncrementalExecution execution, WatermarkSupport writer) {
+      StreamRows input, IncrementalExecution execution, Object millis) {
     var time = input.time();
     var late =
-        writer
-            .watermarkExpressionForLateEvents()
+        WatermarkSupport$.MODULE$
+            .watermarkExpression(Option.apply(time), Option.apply(millis))
             .get()
             .transformUp(PartialFunctions.of(node -> true, node -> typed(node, time)));
     var condition = input.condition() == null ? late : new And(late, input.condition());
     var rows = new Filter(condition, asBatch(input.rows(), execution));
-    var millis = (Long) writer.eventTimeWatermarkForLateEvents().get();
     var columns =
         List.<NamedExpression>of(
-            Plans.alias(timestamp(millis * 1000L), "watermark"),
+            Plans.alias(timestamp((Long) millis * 1000L), "watermark"),
             Plans.alias(Literal.create(input.name(), StringType$.MODULE$), "source"),
             Plans.alias(instant(rows.output(), time), "event_time"),
             Plans.alias(json(rows, execution.sparkSession()), "row"));

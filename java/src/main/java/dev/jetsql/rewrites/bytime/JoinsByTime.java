@@ -60,7 +60,7 @@ public final class JoinsByTime {
                     match.second(), match.secondKeys(), match.secondTime(), nullOf(first), second)),
             false,
             false);
-    var names = names(match);
+    var names = StreamRows.names(match.firstTime(), match.secondTime());
     var layout =
         new JoinRows(
             match.firstKeys().size(),
@@ -74,21 +74,6 @@ public final class JoinsByTime {
     var keys = IntStream.range(0, match.firstKeys().size()).boxed().toList();
     return new JoinByTimeProcessor(layout, match.expressions())
         .over(rows, keys, join.output(), TimeMode.EventTime(), OutputMode.Append());
-  }
-
-  /**
-   * Returns the names of the streams in FROM, or left and right if these do not tell them apart.
-   */
-  private static List<String> names(TimeMatch match) {
-    var names = List.of(qualifier(match.firstTime()), qualifier(match.secondTime()));
-    var areClear = !names.contains("") && !names.get(0).equalsIgnoreCase(names.get(1));
-    return areClear ? names : List.of("left", "right");
-  }
-
-  private static String qualifier(Attribute column) {
-    var parts = column.qualifier();
-    var name = parts.isEmpty() ? "" : parts.last();
-    return name.startsWith("__") ? "" : name; // Spark's name for a subquery without one
   }
 
   /**

@@ -1,5 +1,6 @@
 package dev.jetsql.rewrites.bytime;
 
+import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -12,4 +13,23 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
  * @param time the column that Spark compares with the watermark
  * @param condition the condition of the rows that can be in the result, or null for all rows
  */
-public record StreamRows(String name, LogicalPlan rows, Attribute time, Expression condition) {}
+public record StreamRows(String name, LogicalPlan rows, Attribute time, Expression condition) {
+  /**
+   * Returns the names of two streams in FROM, or left and right if these do not tell them apart.
+   *
+   * @param first a column of the first stream, or null
+   * @param second a column of the second stream, or null
+   */
+  public static List<String> names(Attribute first, Attribute second) {
+    var names = List.of(qualifier(first), qualifier(second));
+    var areClear = !names.contains("") && !names.get(0).equalsIgnoreCase(names.get(1));
+    return areClear ? names : List.of("left", "right");
+  }
+
+  private static String qualifier(Attribute column) {
+    if (column == null) return "";
+    var parts = column.qualifier();
+    var name = parts.isEmpty() ? "" : parts.last();
+    return name.startsWith("__") ? "" : name; // Spark's name for a subquery without one
+  }
+}
