@@ -176,7 +176,8 @@ def keep_old_version(job: Job, event: UpdateFailed, context: StepContext) -> Ste
     if is_rescaling(job):
         message = f"Repartitioning the state failed, and the state is unchanged: {cause}"
         return abandon_update(job, message, context)
-    message = f"The update is abandoned and the old version continues: {cause}"
+    assert job.pending_version is not None, "only a job that is being updated can abandon the update"
+    message = f"The update is abandoned and {_old_version_goes_on(job.pending_version)}: {cause}"
     return abandon_update(replace(job, cause=job.cause or event.cause), message, context)
 
 
@@ -206,12 +207,16 @@ def roll_back(job: Job, context: StepContext) -> Step:
     old = replace(job, version=version, rollback_version=None, waiting_for_members=False)
     actions = (DiscardVersion(job, job.version),)
     cause = describe_cause(job.cause) if job.cause is not None else ""
-    message = f"The new version failed, so the update is rolled back and the old version continues: {cause}"
+    message = f"The new version failed, so the update is rolled back and {_old_version_goes_on(previous)}: {cause}"
     if is_rescale_on_trial(job):
         message = f"The run with the repartitioned state failed, so the job continues with the old state: {cause}"
     if previous.was_suspended:
         return _change(replace(old, status=Status.SUSPENDED, stop_goal=None), _ROLLED_BACK, message, actions)
     return start(old, "restarted" if is_rescale_on_trial(job) else _ROLLED_BACK, message, context, actions)
+
+
+def _old_version_goes_on(version: Version) -> str:
+    return "the job is suspended again" if version.was_suspended else "the old version continues"
 
 
 def probe_failed(job: Job, event: TrialProbed) -> Step:
