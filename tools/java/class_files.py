@@ -35,6 +35,7 @@ _SIZES: Final = {
     19: 2,
     20: 2,
 }
+_LAMBDA: Final = "$anonfun$"  # what Scala's names of methods for lambdas begin with
 _CLASS, _FIELD, _METHOD, _INTERFACE_METHOD, _DESCRIBED = 7, 9, 10, 11, 12
 
 
@@ -46,7 +47,7 @@ class Declared:
     superclass: str | None
     interfaces: tuple[str, ...]
     members: Mapping[str, int]
-    """The access flags of each member that is not private. A key is name, `:` and descriptor, such as `size:()I`."""
+    """The access flags of each member that is neither private nor a lambda. A key is such as `size:()I`."""
 
     @property
     def is_interface(self) -> bool:
@@ -117,7 +118,7 @@ def _members(pool: _Pool, data: bytes, position: int) -> tuple[dict[str, int], i
         position += 8
         for _ in range(attributes):
             position += 6 + struct.unpack_from(">I", data, position + 2)[0]
-        if not access & PRIVATE:
+        if not access & PRIVATE and not pool.text(name).startswith(_LAMBDA):
             found[f"{pool.text(name)}:{pool.text(descriptor)}"] = access
     return found, position
 

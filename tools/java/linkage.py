@@ -1,14 +1,15 @@
 """Check that the one jar of JetSQL links with every supported Spark.
 
-The jar is compiled against the newest Spark. A member that an older Spark lacks is a NoSuchMethodError there, at the first
-use. This check finds each of them without starting Spark.
+The jar is compiled against the newest Spark. A member that an older Spark lacks is a NoSuchMethodError there, at its
+first use. This check finds each of them without starting Spark, from the references in the class files.
 
-    python -m tools.java.linkage               # against the jars of each Spark of `tools.sparks` that is installed
-    python -m tools.java.linkage record        # writes what each older Spark declares otherwise, into tools/java/sparks/
+    python -m tools.java.linkage               # compares with the jars of the older Sparks
+    python -m tools.java.linkage record        # records what they declare otherwise, in tools/java/sparks/
 
-An older Spark has 450 MB, so `make test` compares with the records: the differences from the newest Spark in all classes that
-JetSQL could use, not only in those that it uses today. A change of the Java sources thus needs no new record. `make test-all`
-installs the older Sparks, compares with their jars, and fails for records that are out of date.
+An older Spark has 450 MB, so `make test` compares with the records. They have the differences from the newest Spark in
+all classes that JetSQL could use, not only in those that it uses today: a change of the Java sources needs no new
+record. Only a new version of Spark or of a connector does. `make test-sparks` has the jars, compares with them, and
+fails for records that are out of date.
 """
 
 from __future__ import annotations
@@ -22,13 +23,22 @@ from typing import Any, Final, Protocol
 
 from tools.java.class_files import ABSTRACT, FINAL, STATIC, Compiled, Declared, Jars, Reference, compiled
 from tools.java.jar import JAR
+from tools.java.older_sparks import OLDER, install, jars
+from tools.java.packages import connectors, spark_jars
 
 RECORDS: Final = Path(__file__).with_name("sparks")
 OURS: Final = "dev/jetsql/"
-# Packages of Spark and its libraries that JetSQL may use. Of the other libraries, only differences would be recorded.
-_USABLE: Final = ("org/apache/spark/", "org/apache/arrow/", "org/apache/kafka/")
+# Spark's packages, and those of its libraries that JetSQL uses; a record has no others.
+_USABLE: Final = (
+    "org/apache/spark/",
+    "org/apache/arrow/",
+    "org/apache/kafka/",
+    "com/fasterxml/jackson/",
+    "org/apache/avro/",
+)
 _PLATFORM: Final = ("java/", "javax/", "jdk/", "sun/", "com/sun/")  # the classes of Java
-_OF_PLATFORM: Final = {  # methods of the classes of Java that Spark's classes extend most; of others, all are taken as given
+# Methods of the classes of Java that Spark's classes extend most. Of all others, any method is taken as given.
+_OF_PLATFORM: Final = {
     "java/lang/Object": ("<init>", "equals", "hashCode", "toString", "getClass", "notify", "wait", "clone", "finalize"),
     "java/lang/Cloneable": (),
     "java/lang/Comparable": ("compareTo",),
@@ -52,7 +62,6 @@ class Recorded:
     def __init__(self, newest: Classes, record: Mapping[str, Any]) -> None:
         self._newest = newest
         self._differences = record["classes"]
-        self.version = record["spark"]
 
     def get(self, name: str) -> Declared | None:
         newest = self._newest.get(name)
@@ -75,7 +84,7 @@ def difference(older: Declared | None, newest: Declared | None) -> dict[str, Any
     return {
         "access": older.access,
         "extends": older.superclass,
-        "implements": older.interfaces,
+        "implements": list(older.interfaces),
         "lacks": sorted(known.keys() - older.members.keys()),
         "has": {member: access for member, access in sorted(older.members.items()) if known.get(member) != access},
     }
@@ -87,7 +96,7 @@ def differences(older: Jars, newest: Jars) -> dict[str, Any]:
     Of the classes that only the older Spark has, it contains those that others extend or implement.
     """
     record: dict[str, Any] = {}
-    waiting = sorted(name for name in newest.names() if name.startswith(_USABLE))
+    waiting = sorted(name for name in newest.names() if name.startswith(_USABLE) and "$anon" not in name)
     while waiting:
         name = waiting.pop()
         before, now = older.get(name), newest.get(name)
@@ -114,7 +123,7 @@ class Linkage:
 
     def __init__(self, own: Iterable[Compiled], spark: Classes) -> None:
         self._own = {each.name: each for each in own}
-        self._spark = spark
+        self.spark = spark
 
     def problems(self) -> list[str]:
         """Return a line for each member or class that would fail to link, sorted."""
@@ -175,7 +184,7 @@ class Linkage:
         return name.startswith(_PLATFORM) or self._find(name) is not None
 
     def _find(self, name: str) -> Declared | None:
-        return self._own[name].declared if name in self._own else self._spark.get(name)
+        return self._own[name].declared if name in self._own else self.spark.get(name)
 
     def _declared(self, name: str) -> Declared:
         found = self._find(name)
@@ -224,3 +233,37 @@ def write_record(spark: str, record: Mapping[str, Any]) -> None:
     RECORDS.mkdir(exist_ok=True)
     text = json.dumps(record, sort_keys=True, separators=(",", ":"))
     record_file(spark).write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def newest_classes() -> Jars:
+    """Return the classes of the installed PySpark and of its connectors."""
+    return Jars([*Path(spark_jars()).parent.glob("*.jar"), *connectors()])
+
+
+def installed_classes(spark: str) -> Jars:
+    """Return the classes of an older Spark that is installed, and of its connectors."""
+    return Jars([*jars(spark), *connectors(spark)])
+
+
+def check_installed(spark: str) -> list[str]:
+    """Compare with the jars of an older Spark that is installed. Return the problems, also an outdated record."""
+    newest, older = newest_classes(), installed_classes(spark)
+    problems = Linkage(own_classes(), older).problems()
+    if differences(older, newest) != read_record(spark)["classes"]:
+        problems.append(f"The record of Spark {spark} is out of date; run python -m tools.java.linkage record.")
+    return problems
+
+
+def main() -> None:
+    newest = newest_classes()
+    for spark in OLDER:
+        install(spark)
+        if sys.argv[1:] == ["record"]:
+            write_record(spark, {"spark": spark, "classes": differences(installed_classes(spark), newest)})
+    problems = [f"Spark {spark}: {problem}" for spark in OLDER for problem in check_installed(spark)]
+    sys.stdout.write("".join(f"{problem}\n" for problem in problems))
+    sys.exit(bool(problems))
+
+
+if __name__ == "__main__":
+    main()
