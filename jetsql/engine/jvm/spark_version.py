@@ -6,6 +6,7 @@ version. A new version needs an entry in both, and a record of `tools.java.linka
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import pyspark
@@ -13,6 +14,8 @@ import pyspark
 from jetsql.errors import EngineError
 
 SUPPORTED: Final = ("4.1", "4.2", "4.3")
+_NEWER_WORDS: Final = {"QUALIFY": (4, 2), "ASOF": (4, 3), "MATCH_CONDITION": (4, 3)}
+"""Words of clauses, and the first Spark with them."""
 
 
 def spark_version() -> tuple[int, int]:
@@ -41,3 +44,14 @@ def fixed_partitions() -> str:
     if spark_version() >= (4, 2):
         return ""
     return f"Spark {version_name()} cannot repartition state, which needs Spark 4.2 or newer"
+
+
+def newer_clause_hint(words: Iterable[str]) -> str:
+    """Return a hint when words of a statement belong to a clause that only newer versions of Spark have, or ""."""
+    for word in words:
+        first = _NEWER_WORDS.get(word.upper(), (0, 0))
+        if spark_version() < first:
+            return (
+                f"{word.upper()} needs Spark {first[0]}.{first[1]} or newer; this engine runs Spark {version_name()}."
+            )
+    return ""

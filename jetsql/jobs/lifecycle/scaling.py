@@ -63,12 +63,12 @@ def rescaled_partitions(job: Job, cores: int, fixed_partitions: str = "") -> int
 
 def describe_fixed_partitions(job: Job, cores: int, fixed_partitions: str = "") -> str:
     """Return why the job's state cannot use more cores, as a sentence; empty when that does not apply."""
-    limited = "the state of a LIMIT cannot be repartitioned" if has_fixed_partitions(job.plan) else ""
-    reason = limited or fixed_partitions
-    if not reason or not _has_too_few_partitions(job, cores):
+    if not _has_too_few_partitions(job, cores):
         return ""
-    kept = f"it keeps {current_partitions(job)} partitions, and no more cores than that process it"
-    return f"{reason[0].upper()}{reason[1:]}: {kept}."
+    kept = f"keeps {current_partitions(job)} partitions, and no more cores than that process it."
+    if has_fixed_partitions(job.plan):
+        return f"The state of a LIMIT cannot be repartitioned: it {kept}"
+    return f"{fixed_partitions}. The state {kept}" if fixed_partitions else ""
 
 
 def current_partitions(job: Job) -> int:
