@@ -41,7 +41,7 @@ _CLASS, _FIELD, _METHOD, _INTERFACE_METHOD, _DESCRIBED = 7, 9, 10, 11, 12
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What other classes see of a class."""
+    """The part of a class that other classes see."""
 
     access: int
     superclass: str | None
@@ -61,7 +61,7 @@ class Reference:
     owner: str
     member: str
     interface: bool | None
-    """Whether the bytecode expects an interface as the owner; None for a field, where it does not matter."""
+    """True if the bytecode expects an interface as the owner; None for a field, where it does not matter."""
 
 
 @dataclass(frozen=True, slots=True)

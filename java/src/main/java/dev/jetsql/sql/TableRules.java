@@ -161,9 +161,7 @@ final class TableRules extends Rule<LogicalPlan> {
     // Names in the text of a view belong to the catalog and schema in which the view was created.
     var viewNamespace = AnalysisContext.get().catalogAndNamespace();
     var current =
-        viewNamespace.isEmpty()
-            ? SparkCalls.currentCatalog(session)
-            : viewNamespace.head();
+        viewNamespace.isEmpty() ? SparkCalls.currentCatalog(session) : viewNamespace.head();
     if (!(name.size() == 3 ? name.head() : current).equalsIgnoreCase(Tables.CATALOG)) return null;
     if (name.size() > 1) return name.apply(name.size() - 2);
     return viewNamespace.isEmpty() ? catalog.getCurrentDatabase() : viewNamespace.last();
@@ -214,10 +212,7 @@ final class TableRules extends Rule<LogicalPlan> {
 
   private void refuseSchemaInUse(UnresolvedNamespace named) {
     var name = named.multipartIdentifier();
-    var catalog =
-        name.size() > 1
-            ? name.head()
-            : SparkCalls.currentCatalog(session);
+    var catalog = name.size() > 1 ? name.head() : SparkCalls.currentCatalog(session);
     if (catalog.equalsIgnoreCase(Tables.CATALOG))
       TableUsers.refuse(named.origin(), "drop", name.last(), null);
   }

@@ -47,10 +47,7 @@ public final class Tables {
     var parts = session.sessionState().sqlParser().parseMultipartIdentifier(name);
     var catalog = session.sessionState().catalog();
     if (parts.size() > 3 || catalog.isTempView(parts)) return null;
-    var first =
-        parts.size() == 3
-            ? parts.head()
-            : SparkCalls.currentCatalog(session);
+    var first = parts.size() == 3 ? parts.head() : SparkCalls.currentCatalog(session);
     if (!first.equalsIgnoreCase(CATALOG)) return null;
     var schema = parts.size() > 1 ? parts.apply(parts.size() - 2) : catalog.getCurrentDatabase();
     var table = new TableIdentifier(parts.last(), Option.apply(schema));

@@ -138,8 +138,7 @@ public final class RealTimeCheck {
     SparkSession clone = session.cloneSession();
     clone.conf().set("spark.sql.adaptive.enabled", "false");
     clone.conf().set("spark.sql.streaming.useStreamlineAggregator", "true");
-    return SparkCalls.plannedBatch(clone, query, OutputMode.Update(), true)
-        .executedPlan();
+    return SparkCalls.plannedBatch(clone, query, OutputMode.Update(), true).executedPlan();
   }
 
   /**

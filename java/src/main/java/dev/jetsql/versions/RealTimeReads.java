@@ -32,9 +32,11 @@ public final class RealTimeReads {
 
   private static MethodHandle next() {
     var status = SupportsRealTimeRead.RecordStatus.class;
-    var type = WITH_BEGIN ? methodType(status, Long.class, Long.class) : methodType(status, Long.class);
+    var type =
+        WITH_BEGIN ? methodType(status, Long.class, Long.class) : methodType(status, Long.class);
     try {
-      return MethodHandles.publicLookup().findVirtual(SupportsRealTimeRead.class, "nextWithTimeout", type);
+      return MethodHandles.publicLookup()
+          .findVirtual(SupportsRealTimeRead.class, "nextWithTimeout", type);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }

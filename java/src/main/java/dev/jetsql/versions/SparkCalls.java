@@ -52,7 +52,6 @@ import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.ArrowUtils$;
-import org.apache.spark.sql.util.ArrowUtils;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -194,7 +193,9 @@ public final class SparkCalls {
     return ((CatalogPlugin) call(manager, "currentCatalog")).name();
   }
 
-  /** Returns the schemas in which Spark's analyzer searches a function, as catalog and namespace. */
+  /**
+   * Returns the schemas in which Spark's analyzer searches a function, as catalog and namespace.
+   */
   @SuppressWarnings("unchecked")
   public static Seq<Seq<String>> functionPath(SparkSession session) {
     var manager = call(session.sessionState(), "catalogManager");

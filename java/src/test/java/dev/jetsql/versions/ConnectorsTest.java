@@ -12,7 +12,8 @@ class ConnectorsTest {
     var uri = Connectors.packages("kafka").get(0);
     assertTrue(uri.toString().contains("exclude=org.apache.spark:"), uri.toString());
     assertTrue(
-        Connectors.mavenName(uri).matches("org\\.apache\\.spark:spark-sql-kafka-0-10_2\\.13:[\\d.]+"),
+        Connectors.mavenName(uri)
+            .matches("org\\.apache\\.spark:spark-sql-kafka-0-10_2\\.13:[\\d.]+"),
         Connectors.mavenName(uri));
   }
 
