@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from jetsql.engine.jvm.spark_version import SUPPORTED
 from tools.java.class_files import ABSTRACT, FINAL, INTERFACE, Compiled, Declared, Reference
+from tools.java.jar import sources
 from tools.java.linkage import Linkage, Recorded, difference, newest_classes, own_classes, read_record
 from tools.java.older_sparks import OLDER
 from tools.java.packages import connector_uris, supported_sparks
@@ -40,6 +43,12 @@ def test_an_older_spark_calls_the_same_methods(spark: str, newest: Linkage) -> N
     older = Linkage(own_classes(), Recorded(newest.spark, read_record(spark)))
     unused = {hook.partition(")")[0] + ")" for hook in newest.hooks() - older.hooks()}
     assert unused == UNUSED[spark]
+
+
+def test_no_number_of_a_token_is_copied_from_the_newest_spark() -> None:
+    """javac copies constants into the classes that use them, so the linkage does not show them."""
+    copied = re.compile(r"\bSqlBase(?:Lexer|Parser)\.(?!VOCABULARY)[A-Z_]{2,}\b")
+    assert [file.name for file in sources() if copied.search(file.read_text(encoding="utf-8"))] == []
 
 
 def test_python_and_java_support_the_same_versions() -> None:

@@ -10,6 +10,8 @@ An older Spark has 450 MB, so `make test` compares with the records. They have t
 all classes that JetSQL could use, not only in those that it uses today: a change of the Java sources needs no new
 record. Only a new version of Spark or of a connector does. `make test-sparks` has the jars, compares with them, and
 fails for records that are out of date.
+
+It does not find constants of Spark: javac copies the value that the newest Spark has.
 """
 
 from __future__ import annotations

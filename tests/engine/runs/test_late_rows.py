@@ -159,6 +159,7 @@ SUBQUERIES: Final = (
 )
 
 
+@pytest.mark.needs_spark("4.3")
 @pytest.mark.parametrize(
     ("query", "names"),
     [
