@@ -44,6 +44,8 @@ _LEAKS: Final = ("-W", "ignore::ResourceWarning", "-W", "ignore::pytest.PytestUn
 
 def run_tests(python: Path, tests: Sequence[str]) -> bool:
     """Run tests with an older Spark. Return whether all have passed."""
+    # It also downloads the connectors once, and not by tests in parallel.
+    subprocess.run([str(python), "-m", "tools.class_archive"], cwd=ROOT, check=False)
     command = [str(python), "-m", "pytest", "-m", "not slow", "-n", "2", "--dist", "loadfile", *_LEAKS, *tests]
     return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
