@@ -12,7 +12,7 @@ FAST := -m "not spark and not slow" -n 3 --dist worksteal
 SPARK := -m "spark and not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 SLOW := -m slow -n 0 --durations=20
 
-.PHONY: help java demo demo-orders demo-scaling docs test test-all test-fast test-clients bench faults release clean environment
+.PHONY: help java demo demo-orders demo-scaling docs test test-all test-fast test-clients test-sparks bench faults release clean environment
 
 help:
 	@echo "make demo          jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
@@ -20,9 +20,10 @@ help:
 	@echo "make demo-orders   orders through Kafka: totals exactly once, alerts at once, Kafka killed (a minute and a half)"
 	@echo "make test          the tests that must pass before a change lands (a quarter of an hour at most)"
 	@echo "make test-all      make test, the slow tests, a search by the property tests, a mutation test, make test-clients,"
-	@echo "                   make faults (an hour and more)"
+	@echo "                   make test-sparks, make faults (two hours and more)"
 	@echo "make test-fast     the tests that start neither Spark nor PostgreSQL"
 	@echo "make test-clients  SQLAlchemy's own suite, jetsql-client, other people's clients (the first time fetches some 1 GB)"
+	@echo "make test-sparks   chosen tests on the older Sparks (half an hour; the first time fetches some 1 GB)"
 	@echo "make docs          the documentation site, in build/site"
 	@echo "make bench         the benchmarks"
 	@echo "make faults        jobs are killed at every named place, and every row is counted (twenty minutes)"
@@ -58,6 +59,7 @@ test-all: test
 	@$(PYTHON) -m pytest $(SLOW)
 	@$(PYTHON) -m tools.mutation
 	@$(MAKE) --no-print-directory test-clients
+	@$(MAKE) --no-print-directory test-sparks
 	@$(MAKE) --no-print-directory faults
 
 test-fast:
@@ -70,6 +72,10 @@ test-clients:
 		.venv.sqlalchemy14/bin/python -m pip install --quiet --disable-pip-version-check 'sqlalchemy<2' pytest; }
 	@$(PYTHON) -m tests.sqlalchemy_suite $(PYTHON) .venv.sqlalchemy14/bin/python
 	@$(PYTHON) -m tests.external_clients
+
+test-sparks:
+	@tools/prepare java postgresql
+	@$(PYTHON) -m tools.sparks
 
 docs:
 	@tools/prepare

@@ -10,6 +10,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -67,9 +68,14 @@ LONG_MODULES: Final = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Move the long modules to the front, in their order; the other tests keep theirs."""
+    """Move the long modules to the front, in their order; the other tests keep theirs. Skip `needs_spark`."""
     ranks = {Path(__file__).parent / name: rank for rank, name in enumerate(LONG_MODULES)}
     items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
+    installed = [int(part) for part in version("pyspark").split(".")[:2]]
+    for item in items:
+        mark = item.get_closest_marker("needs_spark")
+        if mark is not None and installed < [int(part) for part in mark.args[0].split(".")]:
+            item.add_marker(pytest.mark.skip(reason=f"needs Spark {mark.args[0]}"))
 
 
 def pytest_report_header() -> str:

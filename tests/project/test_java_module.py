@@ -18,6 +18,7 @@ from tools.java import checks, jar
 PACKAGES = (
     # Each package may import those before it.
     "common",
+    "versions",
     "files",
     "endpoints",
     "kafka.registry",

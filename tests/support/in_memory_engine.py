@@ -97,6 +97,7 @@ class InMemoryEngine:
 
     analysis: Analysis = field(default_factory=analysis)  # of every body
     scan: str = ""  # Spark's plan in EXPLAIN
+    fixed_partitions: str = ""  # why it cannot repartition state
     start_errors: list[Exception] = field(default_factory=list)
     stop_errors: list[Exception] = field(default_factory=list)
     recover_errors: list[Exception] = field(default_factory=list)

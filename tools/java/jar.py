@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from tools.java.packages import ROOT, BuildError, connector, program, spark_jars
+from tools.java.packages import ROOT, BuildError, connectors, program, spark_jars
 
 JAR: Final = ROOT / "jetsql" / "engine" / "jetsql.jar"
 MAIN: Final = ROOT / "java" / "src" / "main"
@@ -65,7 +65,7 @@ def build() -> None:
 
 def class_path() -> list[str]:
     """Return the class path for compiling: Spark and the Kafka connector."""
-    return [spark_jars(), *map(str, connector())]
+    return [spark_jars(), *map(str, connectors())]
 
 
 def javac(files: Iterable[Path], class_path: Sequence[str], target: Path, options: Sequence[str]) -> None:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 _RESOLVE: Final = Path(__file__).with_name("Resolve.java")
-_CONNECTOR: Final = ROOT / "java/src/main/resources/dev/jetsql/kafka/connector.properties"
+_CONNECTORS: Final = ROOT / "java/src/main/resources/dev/jetsql/versions/connectors.properties"
+_COMPILED: Final = ("kafka", "avro")
+"""The connectors whose classes the Java sources use."""
 SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Java options of tools and of engines in tests, which run for seconds.
 
@@ -47,15 +50,24 @@ def spark_jars() -> str:
     return f"{spec.submodule_search_locations[0]}/jars/*"
 
 
-def connector() -> list[Path]:
-    """Return the jars of Spark's Kafka connector and Avro module, which JetSQL downloads at their first use."""
-    return fetch(*connector_uris())
+def connectors(spark: str | None = None) -> list[Path]:
+    """Return the jars of a Spark's Kafka connector and Avro module, which JetSQL downloads at their first use."""
+    return fetch(*connector_uris(spark))
 
 
-def connector_uris() -> list[str]:
-    """Return the URIs of the connector's packages, for `fetch`."""
-    lines = _CONNECTOR.read_text(encoding="utf-8").splitlines()
-    return [line.partition("=")[2] for line in lines if line.startswith(("connector", "tokens", "avro"))]
+def connector_uris(spark: str | None = None) -> list[str]:
+    """Return the URIs of the connectors' packages, for `fetch`. spark: such as 4.1; None is the newest."""
+    lines = _CONNECTORS.read_text(encoding="utf-8").splitlines()
+    table = dict(line.split(" = ", 1) for line in lines if " = " in line)
+    version = spark or supported_sparks()[-1]
+    uris = [uri for connector in _COMPILED for uri in table[f"{connector}.{version}"].split()]
+    return [uri.replace("EXCLUDED", table["excluded"]) for uri in uris]
+
+
+def supported_sparks() -> list[str]:
+    """Return the versions of Spark that have connectors, the oldest first."""
+    text = _CONNECTORS.read_text(encoding="utf-8")
+    return sorted(re.findall(r"^kafka\.(\S+) =", text, re.M))
 
 
 def fetch(*uris: str) -> list[Path]:

@@ -26,6 +26,7 @@ from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import read_offsets, read_progress
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm.java_classes import java, missing_file
+from jetsql.engine.jvm.spark_version import fixed_partitions
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import CopiedState
@@ -177,6 +178,11 @@ class StateCopies:
         pinned = read_offsets(self.checkpoints.files, target, batch).confs.get(SHUFFLE_PARTITIONS)
         if wanted_partitions is None or not plan.analysis.stateful or str(wanted_partitions) == pinned:
             return False
+        if reason := fixed_partitions():
+            message = f"Cannot use {wanted_partitions} partitions for the state of job {job.name}: {reason}."
+            raise StatementError(
+                "STATE_NOT_COMPATIBLE", message, hint=f"Set {SHUFFLE_PARTITIONS} to {pinned}, which the state has."
+            )
         failpoint("state-repartitioning", job.name)
         session.conf.set(SHUFFLE_PARTITIONS, str(wanted_partitions))
         with local_alias(target) as path:

@@ -18,6 +18,7 @@ from py4j.protocol import STATIC_PREFIX, Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm.callbacks import start_callback_server
+from jetsql.engine.jvm.spark_version import check_supported
 from jetsql.errors import EngineError
 from jetsql.jobs.model.redaction import SECRET_NAMES
 from jetsql.secret_references import is_reference
@@ -73,6 +74,7 @@ def load_classes(gateway: Any) -> JavaPackage:
     """
     with _loading:
         if id(gateway) not in _loaded:
+            check_supported()
             _add_jar(gateway)
             start_callback_server(gateway)
             classes = JavaPackage(gateway, _PACKAGE)

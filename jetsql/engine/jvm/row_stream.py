@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyspark.serializers
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
-from pyspark.util import _create_local_socket
+from pyspark.util import local_connect_and_auth
 
 from jetsql import cancellation
 from jetsql.engine.jvm.java_classes import java
@@ -55,7 +55,8 @@ def stream_arrow_parts(shape: DataFrame, parts: Iterable[DataFrame], columns: tu
 def _read(serve: Callable[[Any], Any], frame: DataFrame, serializer: Any) -> Iterator[Any]:
     """Yield what a method of `RowStream` sends. Spark begins with the first read, so that unread rows cost nothing."""
     port, secret, server, java_rows = serve(frame._jdf)
-    file, connection = _create_local_socket((port, secret))  # always, because a thread of Spark waits for it
+    file, connection = local_connect_and_auth(port, secret)  # always, because a thread of Spark waits for it
+    connection.settimeout(None)  # the first row may take any time
     with _cancel_on_error(java_rows), closing(connection), closing(file):
         with cancellation.current().on_cancel(java_rows.cancel):
             yield from serializer.load_stream(file)

@@ -23,6 +23,7 @@ from jetsql.engine.functions.python_functions import PythonFunctions
 from jetsql.engine.jdbc.jdbc_dialects import LEDGER_FORMAT
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.jvm.spark_version import fixed_partitions
 from jetsql.engine.runs.analysis import ResolvedBody, resolve_body
 from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
 from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
@@ -106,6 +107,10 @@ class SparkEngine:
         self._lock = threading.Lock()
         self._watchdog = KafkaWatchdog(spark, self._catalog)
         self._functions = PythonFunctions(spark)
+
+    @property
+    def fixed_partitions(self) -> str:
+        return fixed_partitions()
 
     def analyse(
         self, body: Body, session: UserSession, modes: Sequence[OutputMode], state_ttl_millis: int | None

@@ -16,6 +16,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from jetsql.engine.jvm.spark_version import newer_clause_hint
 from jetsql.engine.session.relation_views import SCHEMA
 from jetsql.engine.session.spark_statements import find_position
 from jetsql.jobs.model.job import name_key, quoted_name
@@ -50,6 +51,8 @@ def _find_hint(spark: SparkSession, error: PySparkException, text: str) -> str:
     parameters = error.getMessageParameters() or {}
     match error.getCondition():
         case "PARSE_SYNTAX_ERROR":
+            if hint := newer_clause_hint(token.text for token in tokens(text)):
+                return hint
             line, column = find_position(error, text)
             if line is None or column is None:
                 return ""

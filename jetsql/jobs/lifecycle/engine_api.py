@@ -125,6 +125,10 @@ class JobTable:
 class Engine(Protocol):
     """The engine that runs the jobs."""
 
+    @property
+    def fixed_partitions(self) -> str:
+        """Return why this engine cannot repartition state, as a phrase without a full stop; empty when it can."""
+
     def qualify(self, table: TableIdentifier, session: UserSession) -> str:
         """Return the qualified name of a table of the session catalogue, which need not exist.
 

@@ -49,24 +49,26 @@ def react_to_growth(plan: Plan) -> Reaction:
     return Reaction.RESTART if plan.auto_scaling and plan.analysis.streaming else Reaction.CONTINUE
 
 
-def rescaled_partitions(job: Job, cores: int) -> int | None:
+def rescaled_partitions(job: Job, cores: int, fixed_partitions: str = "") -> int | None:
     """Return the partition count to rescale the job's state to when it restarts, or None to leave it unchanged.
 
     It is unchanged when more partitions would not help, when the user has set the number, or when Spark cannot
-    repartition the state. cores: the number of available cores.
+    repartition the state. cores: the number of available cores. fixed_partitions: why the engine cannot repartition any
+    state; empty when it can.
     """
-    can_change = requested_partitions(job.plan) is None and not has_fixed_partitions(job.plan)
-    return cores if can_change and _has_too_few_partitions(job, cores) else None
+    if requested_partitions(job.plan) is not None or has_fixed_partitions(job.plan) or fixed_partitions:
+        return None
+    return cores if _has_too_few_partitions(job, cores) else None
 
 
-def describe_fixed_partitions(job: Job, cores: int) -> str:
+def describe_fixed_partitions(job: Job, cores: int, fixed_partitions: str = "") -> str:
     """Return why the job's state cannot use more cores, as a sentence; empty when that does not apply."""
-    if not (_has_too_few_partitions(job, cores) and has_fixed_partitions(job.plan)):
+    if not _has_too_few_partitions(job, cores):
         return ""
-    return (
-        f"The state of a LIMIT cannot be repartitioned: it keeps {current_partitions(job)} partitions, and no more"
-        " cores than that process it."
-    )
+    kept = f"keeps {current_partitions(job)} partitions, and no more cores than that process it."
+    if has_fixed_partitions(job.plan):
+        return f"The state of a LIMIT cannot be repartitioned: it {kept}"
+    return f"{fixed_partitions}. The state {kept}" if fixed_partitions else ""
 
 
 def current_partitions(job: Job) -> int:

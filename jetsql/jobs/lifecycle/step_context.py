@@ -22,6 +22,7 @@ class StepContext:
     closing: bool = False  # the engine is going to end: no run starts
     members: frozenset[str] = frozenset({"driver"})  # ids of the available members
     cores: int = 0  # of all members; 0 when unknown
+    fixed_partitions: str = ""  # why the engine cannot repartition state; empty when it can
 
     def retry_time(self, attempts: int) -> float:
         """Return the time of the next restart after so many restarts without progress."""

@@ -275,7 +275,8 @@ class Manager:
         settings = self.settings
         delays = settings.retry_first_seconds, settings.retry_most_seconds
         cluster = self._membership
-        context = StepContext(self.clock(), *delays, not self._open, cluster.members, cluster.cores)
+        fixed = self.engine.fixed_partitions
+        context = StepContext(self.clock(), *delays, not self._open, cluster.members, cluster.cores, fixed)
         step = apply_event(job, event, context)
         options = _options_of_versions(job, step.job)
         redacted = replace(step, history_message=_redact_text(step.history_message, options))

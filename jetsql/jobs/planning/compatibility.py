@@ -29,8 +29,11 @@ class StateCompatibility:
     from_scratch: bool = False  # neither plan keeps state: every start is from scratch
 
 
-def compare_plans(old: Plan, new: Plan) -> StateCompatibility:
-    """Return whether `new` can continue with the state of `old`."""
+def compare_plans(old: Plan, new: Plan, fixed_partitions: str = "") -> StateCompatibility:
+    """Return whether `new` can continue with the state of `old`.
+
+    fixed_partitions: why the engine cannot repartition any state; empty when it can.
+    """
     if not (old.analysis.streaming and new.analysis.streaming):
         return StateCompatibility((_kinds(old, new),))
     if old.guarantee is new.guarantee is Guarantee.NONE:
@@ -40,7 +43,7 @@ def compare_plans(old: Plan, new: Plan) -> StateCompatibility:
     if Guarantee.NONE in (old.guarantee, new.guarantee):
         return StateCompatibility((_scratch(old, new),))
     reasons = (*_source_reasons(old, new), *_operator_reasons(old, new), *_mode_reasons(old, new))
-    shown = tuple(map(redact_urls, (*reasons, *_conf_reasons(old, new))))
+    shown = tuple(map(redact_urls, (*reasons, *_conf_reasons(old, new, fixed_partitions))))
     return StateCompatibility(shown, tuple(_changes(old, new)))
 
 
@@ -108,7 +111,7 @@ def _mode_reasons(old: Plan, new: Plan) -> Iterator[str]:
         )
 
 
-def _conf_reasons(old: Plan, new: Plan) -> Iterator[str]:
+def _conf_reasons(old: Plan, new: Plan, fixed_partitions: str) -> Iterator[str]:
     """Compare the settings that the state depends on; `new_partition_count` has the number of partitions."""
     if not old.analysis.stateful:
         return
@@ -119,6 +122,8 @@ def _conf_reasons(old: Plan, new: Plan) -> Iterator[str]:
             yield f"the setting {name} would change from {old_value} to {new_value}: {reason}"
     if new_partition_count(old, new) and has_fixed_partitions(old):
         yield f"{SHUFFLE_PARTITIONS} would change, and the state of a LIMIT cannot be repartitioned"
+    elif new_partition_count(old, new) and fixed_partitions:
+        yield f"{SHUFFLE_PARTITIONS} would change, and {fixed_partitions}"
 
 
 def _confs(plan: Plan) -> dict[str, str]:

@@ -163,6 +163,7 @@ BOUNDS: Final = (
 )
 
 
+@pytest.mark.needs_spark("4.3")
 @pytest.mark.parametrize(
     ("query", "names"),
     [

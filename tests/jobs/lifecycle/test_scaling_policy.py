@@ -397,6 +397,14 @@ def test_state_is_spread_over_more_cores_where_that_helps(
     assert ("keeps 2 partitions" in told) is (of is LIMITED)
 
 
+def test_state_is_not_spread_by_an_engine_that_cannot() -> None:
+    growing = job(of=COUNTS, chosen={}, session_defaults=CUT)
+    assert scaling.rescaled_partitions(growing, 4, "this Spark cannot") is None
+    told = scaling.describe_fixed_partitions(growing, 4, "This Spark cannot")
+    assert told == "This Spark cannot. The state keeps 2 partitions, and no more cores than that process it."
+    assert scaling.describe_fixed_partitions(growing, 2, "this Spark cannot") == ""
+
+
 @pytest.mark.parametrize("event", [MembersSettled(), Restart()], ids=["joined", "restart"])
 def test_a_restart_with_more_cores_spreads_the_state_on_a_copy(event: Event) -> None:
     before = job(of=COUNTS, session_defaults=CUT, members=("1",), attempts=2)

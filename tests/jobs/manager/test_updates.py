@@ -284,6 +284,15 @@ def test_what_changes_though_the_state_goes_on() -> None:
     assert compare_plans(plan(), replace(plan(), interval_millis=5)).reasons == ()
 
 
+def test_an_engine_that_cannot_repartition_state_keeps_its_partitions() -> None:
+    old, new = plan(counting(COUNT)), plan(counting(COUNT), **FOUR)
+    assert compare_plans(old, new, "this Spark cannot").reasons == (
+        "spark.sql.shuffle.partitions would change, and this Spark cannot",
+    )
+    assert compare_plans(old, old, "this Spark cannot") == StateCompatibility()
+    assert compare_plans(plan(), plan(**FOUR), "this Spark cannot").reasons == ()
+
+
 def test_a_setting_of_the_job_counts_before_that_of_its_session() -> None:
     moved = plan(counting(COUNT, session=in_zone("Europe/Berlin")), **TOKYO)
     assert compare_plans(plan(counting(COUNT), **TOKYO), moved) == StateCompatibility()

@@ -114,7 +114,7 @@ def initial_snapshot(manager: Manager, statement: CreateJob, options: Options, p
         return None
     place = options.value_place("initialSnapshotName")
     snapshot = find_snapshot(manager, options.initial_snapshot, place)
-    compatibility = compare_plans(snapshot.plan, plan)
+    compatibility = compare_plans(snapshot.plan, plan, manager.engine.fixed_partitions)
     reasons = (*compatibility.reasons, *(compatibility.changes if compatibility.from_scratch else ()))
     if reasons:
         raise StatementError(

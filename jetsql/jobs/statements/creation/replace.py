@@ -36,7 +36,7 @@ def replace_job(
     continues), WRONG_STATUS, and the errors of options, analysis and plan; JobEnded.
     """
     plan = keep_table_location(job, make_statement_plan(manager, statement, options, session, job))
-    compatibility = check_compatible(job, plan, statement, options)
+    compatibility = check_compatible(manager, job, plan, statement, options)
     others = (view.job for view in manager.registry.live() if view.job.id != job.id)
     check_overwrite_conflicts(plan, statement.body, others)
     if _is_same(job, statement, plan) and job.status is Status.RUNNING:
@@ -51,7 +51,9 @@ def replace_job(
     return _outcome(manager, _wait_for_outcome(manager, updating), updating.highest_checkpoint, compatibility)
 
 
-def check_compatible(job: Job, plan: Plan, statement: CreateJob, options: Options) -> StateCompatibility:
+def check_compatible(
+    manager: Manager, job: Job, plan: Plan, statement: CreateJob, options: Options
+) -> StateCompatibility:
     """Return how the plan continues the job. Raises StatementError STATE_NOT_COMPATIBLE, OPTION_NOT_CHANGEABLE."""
     if options.initial_snapshot is not None:
         raise StatementError(
@@ -60,7 +62,7 @@ def check_compatible(job: Job, plan: Plan, statement: CreateJob, options: Option
             place=options.value_place("initialSnapshotName"),
             hint="Remove the option, use DROP JOB first, or use another name.",
         )
-    compatibility = compare_plans(job.plan, plan)
+    compatibility = compare_plans(job.plan, plan, manager.engine.fixed_partitions)
     if compatibility.reasons:
         raise StatementError(
             "STATE_NOT_COMPATIBLE",
@@ -147,9 +149,12 @@ def _progress(job: Job) -> str:
     return "Its first batch is still running; if it fails, the job returns to the old version."
 
 
-def update_message(job: Job, plan: Plan) -> str:
-    """Return the result of EXPLAIN CREATE OR REPLACE JOB for a live job, without changing it."""
-    compatibility = compare_plans(job.plan, plan)
+def update_message(job: Job, plan: Plan, fixed_partitions: str) -> str:
+    """Return the result of EXPLAIN CREATE OR REPLACE JOB for a live job, without changing it.
+
+    fixed_partitions: why the engine cannot repartition state; empty when it can.
+    """
+    compatibility = compare_plans(job.plan, plan, fixed_partitions)
     if compatibility.reasons:
         return f"refused: {'; '.join(compatibility.reasons)}"
     kept = "the state is kept" if plan.analysis.stateful else "the job continues after the rows already read"

@@ -53,8 +53,8 @@ public final class FlinkText {
 
   private String replaceAll() {
     for (var at = 0; at < tokens.size(); at++) {
-      if (is(at, SqlBaseLexer.TABLE)) removeTable(at);
-      else if (is(at, SqlBaseLexer.SYSTEM_TIME)) replaceSystemTime(at);
+      if (is(at, "TABLE")) removeTable(at);
+      else if (is(at, "SYSTEM_TIME")) replaceSystemTime(at);
       else if (isWindowCall(at)) addParentheses(at + 1);
     }
     return new String(characters, 0, characters.length);
@@ -62,9 +62,9 @@ public final class FlinkText {
 
   /** Removes TABLE( and ) around the call of a function of windows. */
   private void removeTable(int at) {
-    if (!is(at + 1, SqlBaseLexer.LEFT_PAREN) || !isWindowCall(at + 2)) return;
+    if (!is(at + 1, "LEFT_PAREN") || !isWindowCall(at + 2)) return;
     var close = closing(at + 3) + 1;
-    if (!is(close, SqlBaseLexer.RIGHT_PAREN)) return;
+    if (!is(close, "RIGHT_PAREN")) return;
     blank(tokens.get(at));
     blank(tokens.get(at + 1));
     blank(tokens.get(close));
@@ -72,7 +72,7 @@ public final class FlinkText {
 
   private boolean isWindowCall(int at) {
     if (at >= tokens.size() || !WindowFunctions.isName(word(at))) return false;
-    if (!is(at + 1, SqlBaseLexer.LEFT_PAREN)) return false;
+    if (!is(at + 1, "LEFT_PAREN")) return false;
     var close = closing(at + 1);
     for (var index = at + 2; index < close; index++) {
       if (word(index).equalsIgnoreCase(WindowFunctions.DESCRIPTOR)) return true;
@@ -87,18 +87,17 @@ public final class FlinkText {
    */
   private void addParentheses(int open) {
     var table = open + 1;
-    if (is(table + 1, SqlBaseLexer.FAT_ARROW)) table += 2;
-    if (!is(table, SqlBaseLexer.TABLE)) return;
+    if (is(table + 1, "FAT_ARROW")) table += 2;
+    if (!is(table, "TABLE")) return;
     var last = table + 1;
-    if (is(last, SqlBaseLexer.LEFT_PAREN)) {
+    if (is(last, "LEFT_PAREN")) {
       last = closing(last);
     } else {
       if (last >= tokens.size() || !isName(last)) return;
       last = lastOfName(last);
       encloseAfter(table, last);
     }
-    if (is(last + 1, SqlBaseLexer.PARTITION) && is(last + 2, SqlBaseLexer.BY))
-      addParenthesesToColumns(last + 2);
+    if (is(last + 1, "PARTITION") && is(last + 2, "BY")) addParenthesesToColumns(last + 2);
   }
 
   /** Spark expects parentheses around the columns, since a comma ends the argument. */
@@ -106,9 +105,9 @@ public final class FlinkText {
     var last = by;
     for (var at = by + 1; at < tokens.size() && isName(at); at = last + 2) {
       if (word(at).equalsIgnoreCase(WindowFunctions.DESCRIPTOR)) break;
-      if (is(at + 1, SqlBaseLexer.FAT_ARROW)) break;
+      if (is(at + 1, "FAT_ARROW")) break;
       last = lastOfName(at);
-      if (!is(last + 1, SqlBaseLexer.COMMA)) break;
+      if (!is(last + 1, "COMMA")) break;
     }
     if (last > by) encloseAfter(by, last);
   }
@@ -120,7 +119,7 @@ public final class FlinkText {
     if (open < 0) return;
     if (close >= 0) {
       characters[close] = ')';
-    } else if (is(last + 1, SqlBaseLexer.COMMA) && blankAfter(tokens.get(last + 1)) >= 0) {
+    } else if (is(last + 1, "COMMA") && blankAfter(tokens.get(last + 1)) >= 0) {
       characters[blankAfter(tokens.get(last + 1))] = ',';
       characters[tokens.get(last + 1).getStartIndex()] = ')';
     } else {
@@ -142,8 +141,8 @@ public final class FlinkText {
   private int closing(int open) {
     var depth = 0;
     for (var at = open; at < tokens.size(); at++) {
-      if (is(at, SqlBaseLexer.LEFT_PAREN)) depth++;
-      else if (is(at, SqlBaseLexer.RIGHT_PAREN)) depth--;
+      if (is(at, "LEFT_PAREN")) depth++;
+      else if (is(at, "RIGHT_PAREN")) depth--;
       if (depth == 0) return at;
     }
     return tokens.size();
@@ -152,15 +151,13 @@ public final class FlinkText {
   /** Replaces FOR SYSTEM_TIME AS OF and the name of a column, or a call of PROCTIME. */
   private void replaceSystemTime(int at) {
     var first = at + 3;
-    if (!is(at - 1, SqlBaseLexer.FOR)
-        || !is(at + 1, SqlBaseLexer.AS)
-        || !is(at + 2, SqlBaseLexer.OF)) return;
+    if (!is(at - 1, "FOR") || !is(at + 1, "AS") || !is(at + 2, "OF")) return;
     if (first >= tokens.size()
         || !isName(first)
         || CONSTANTS.contains(word(first).toUpperCase(Locale.ROOT))) return;
     var start = tokens.get(at - 1).getStartIndex();
-    if (is(first + 1, SqlBaseLexer.LEFT_PAREN)) {
-      if (ProcessingTime.isName(word(first)) && is(first + 2, SqlBaseLexer.RIGHT_PAREN))
+    if (is(first + 1, "LEFT_PAREN")) {
+      if (ProcessingTime.isName(word(first)) && is(first + 2, "RIGHT_PAREN"))
         blank(start, tokens.get(first + 2).getStopIndex());
       return;
     }
@@ -173,8 +170,7 @@ public final class FlinkText {
   /** Returns the index of the last part of a qualified name. */
   private int lastOfName(int first) {
     var last = first;
-    while (is(last + 1, SqlBaseLexer.DOT) && last + 2 < tokens.size() && isName(last + 2))
-      last += 2;
+    while (is(last + 1, "DOT") && last + 2 < tokens.size() && isName(last + 2)) last += 2;
     return last;
   }
 
@@ -222,7 +218,13 @@ public final class FlinkText {
     return range(tokens.get(at).getStartIndex(), tokens.get(at).getStopIndex());
   }
 
-  private boolean is(int at, int type) {
-    return at >= 0 && at < tokens.size() && tokens.get(at).getType() == type;
+  /**
+   * Returns whether a token has this name in Spark's grammar. The numbers of the tokens differ
+   * between versions of Spark, and javac copies them into this class.
+   */
+  private boolean is(int at, String name) {
+    return at >= 0
+        && at < tokens.size()
+        && name.equals(SqlBaseLexer.VOCABULARY.getSymbolicName(tokens.get(at).getType()));
   }
 }

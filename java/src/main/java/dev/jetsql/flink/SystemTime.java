@@ -5,9 +5,9 @@ import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.OptionPositions;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.versions.SparkCalls;
 import java.util.HashMap;
 import java.util.List;
-import org.apache.spark.sql.catalyst.analysis.NamedStreamingRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute$;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedEventTimeWatermark;
@@ -18,10 +18,10 @@ import org.apache.spark.sql.catalyst.expressions.CurrentTimestampLike;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.LocalTimestamp;
-import org.apache.spark.sql.catalyst.plans.GreaterThanOrEqualOp$;
+import org.apache.spark.sql.catalyst.plans.Backward$;
 import org.apache.spark.sql.catalyst.plans.Inner$;
 import org.apache.spark.sql.catalyst.plans.LeftOuter$;
-import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
+import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin$;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -90,7 +90,7 @@ public final class SystemTime {
       var right = join.right();
       while (right instanceof SubqueryAlias
           || right instanceof UnresolvedEventTimeWatermark
-          || right instanceof NamedStreamingRelation) right = right.children().head();
+          || SparkCalls.isNamedStream(right)) right = right.children().head();
       return hasOption(right) ? (UnresolvedRelation) right : null;
     }
 
@@ -177,15 +177,16 @@ public final class SystemTime {
                 + type.sql()
                 + " JOIN: each row of the left side is joined with the version of its time.");
       }
-      return AsOfJoin.fromMatchCondition(
+      return AsOfJoin$.MODULE$.apply(
           join.left(),
           join.right(),
           time,
-          GreaterThanOrEqualOp$.MODULE$,
           versions,
           join.condition(),
           join.joinType(),
-          Option.empty());
+          Option.empty(),
+          true, // also with a version of the same time
+          Backward$.MODULE$);
     }
 
     private static boolean isProcessingTime(LogicalPlan root, LogicalPlan plan, Expression value) {

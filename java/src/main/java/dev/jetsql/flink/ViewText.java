@@ -1,5 +1,7 @@
 package dev.jetsql.flink;
 
+import dev.jetsql.versions.CaseClasses;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.AlterViewAs;
 import org.apache.spark.sql.catalyst.plans.logical.CreateView;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -28,43 +30,15 @@ public final class ViewText {
 
   private LogicalPlan restore(LogicalPlan plan) {
     if (plan instanceof AlterViewAs alter) {
-      return alter.copy(
-          alter.child(),
-          original(alter.originalText()),
-          alter.query(),
-          alter.isAnalyzed(),
-          alter.referredTempFunctions());
+      return CaseClasses.copy(alter, Map.of("originalText", original(alter.originalText())));
     }
     if (plan instanceof CreateView create && create.originalText().isDefined()) {
-      return create.copy(
-          create.child(),
-          create.userSpecifiedColumns(),
-          create.comment(),
-          create.collation(),
-          create.properties(),
-          Option.apply(original(create.originalText().get())),
-          create.query(),
-          create.allowExisting(),
-          create.replace(),
-          create.viewSchemaMode(),
-          create.isAnalyzed(),
-          create.referredTempFunctions());
+      var userText = Option.apply(original(create.originalText().get()));
+      return CaseClasses.copy(create, Map.of("originalText", userText));
     }
     if (plan instanceof CreateViewCommand create && create.originalText().isDefined()) {
-      return create.copy(
-          create.name(),
-          create.userSpecifiedColumns(),
-          create.comment(),
-          create.collation(),
-          create.properties(),
-          Option.apply(original(create.originalText().get())),
-          create.plan(),
-          create.allowExisting(),
-          create.replace(),
-          create.viewType(),
-          create.viewSchemaMode(),
-          create.isAnalyzed(),
-          create.referredTempFunctions());
+      var userText = Option.apply(original(create.originalText().get()));
+      return CaseClasses.copy(create, Map.of("originalText", userText));
     }
     return plan;
   }

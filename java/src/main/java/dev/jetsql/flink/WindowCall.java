@@ -4,13 +4,13 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.apache.spark.sql.catalyst.analysis.NamedStreamingRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedEventTimeWatermark;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
@@ -106,7 +106,7 @@ record WindowCall(
 
   /** Returns whether a node is a clause of STREAM, such as WATERMARK: it applies to the rows. */
   private static boolean isClauseOfStream(LogicalPlan node) {
-    return node instanceof NamedStreamingRelation || node instanceof UnresolvedEventTimeWatermark;
+    return SparkCalls.isNamedStream(node) || node instanceof UnresolvedEventTimeWatermark;
   }
 
   private static WindowCall of(UnresolvedTableValuedFunction call) {

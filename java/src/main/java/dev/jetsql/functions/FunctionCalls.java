@@ -3,8 +3,8 @@ package dev.jetsql.functions;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
-import java.util.List;
 import org.apache.spark.sql.catalyst.analysis.Star;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
@@ -18,7 +18,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.NamedParametersSupport;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
 import org.apache.spark.sql.catalyst.trees.Origin;
-import org.apache.spark.sql.execution.python.UserDefinedPythonFunction;
 import org.apache.spark.sql.execution.python.UserDefinedPythonTableFunction;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
@@ -43,18 +42,16 @@ final class FunctionCalls {
   Expression call(PythonFunction function, UnresolvedFunction call) {
     if (function.isTable())
       throw wrongUse(function, call.origin(), "returns a table. Call it in FROM.");
-    if (call.isDistinct() || call.filter().isDefined() || call.ignoreNulls().isDefined())
+    if (call.isDistinct() || call.filter().isDefined() || SparkCalls.handlesNulls(call))
       throw wrongUse(
           function, call.origin(), "is not an aggregate function. Leave out DISTINCT and FILTER.");
     var code =
-        new UserDefinedPythonFunction(
+        SparkCalls.pythonFunction(
             function.name(),
             function.code(),
             function.type(),
             function.evalType(),
-            function.isDeterministic(),
-            List.of(),
-            List.of());
+            function.isDeterministic());
     return CurrentOrigin.withOrigin(
         call.origin(), () -> code.builder(arguments(function, call.arguments(), call.origin())));
   }

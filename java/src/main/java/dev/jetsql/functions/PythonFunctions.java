@@ -8,6 +8,7 @@ import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.PythonCalls;
 import dev.jetsql.common.PythonResponses;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.versions.SparkCalls;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
@@ -163,7 +164,7 @@ public final class PythonFunctions {
   /** Returns whether a built-in function has this name, so that the bare name means that one. */
   public static boolean isBuiltin(org.apache.spark.sql.classic.SparkSession session, String name) {
     var catalog = session.sessionState().catalog();
-    return catalog.isBuiltinFunction(name)
+    return SparkCalls.isBuiltin(catalog, name)
         || catalog.lookupBuiltinOrTempTableFunction(name).isDefined();
   }
 }

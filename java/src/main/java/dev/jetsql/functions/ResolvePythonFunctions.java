@@ -4,8 +4,8 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.versions.SparkCalls;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
-import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunctionName;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
@@ -160,14 +160,7 @@ public final class ResolvePythonFunctions extends Rule<LogicalPlan> {
           : null;
     }
     if (name.size() > 3) return null;
-    var context = AnalysisContext.get();
-    var path =
-        session
-            .sessionState()
-            .catalogManager()
-            .resolutionPathEntriesForAnalysis(
-                context.resolutionPathEntries(), context.catalogAndNamespace());
-    for (var entry : CollectionConverters.asJava(path)) {
+    for (var entry : CollectionConverters.asJava(SparkCalls.functionPath(session))) {
       if (entry.size() != 2 || !entry.head().equalsIgnoreCase(PythonFunctions.CATALOG)) continue;
       if (name.size() == 2) return PythonFunctions.find(name.head(), name.last());
       var function = PythonFunctions.find(entry.last(), name.last());

@@ -2,6 +2,7 @@ package dev.jetsql.kafka;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.LeafCommand;
+import dev.jetsql.versions.CaseClasses;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -104,40 +105,12 @@ public final class CreateKafkaTableCommand extends LeafCommand {
     String content = ProtobufFormat.content(options);
     OptionMaps.remove(options, ProtobufFormat.FILE);
     options.put(ProtobufFormat.CONTENT, content);
-    return storage.copy(
-        storage.locationUri(),
-        storage.inputFormat(),
-        storage.outputFormat(),
-        storage.serde(),
-        storage.compressed(),
-        scala.collection.immutable.Map.from(CollectionConverters.asScala(options)),
-        storage.serdeName());
+    var properties = scala.collection.immutable.Map.from(CollectionConverters.asScala(options));
+    return CaseClasses.copy(storage, Map.of("properties", properties));
   }
 
   private CatalogTable defined(CatalogStorageFormat storage, StructType columns) {
-    return table.copy(
-        table.identifier(),
-        table.tableType(),
-        storage,
-        columns,
-        table.provider(),
-        table.partitionColumnNames(),
-        table.bucketSpec(),
-        table.owner(),
-        table.createTime(),
-        table.lastAccessTime(),
-        table.createVersion(),
-        table.properties(),
-        table.stats(),
-        table.viewText(),
-        table.comment(),
-        table.collation(),
-        table.unsupportedFeatures(),
-        table.tracksPartitionsInCatalog(),
-        table.schemaPreservesCase(),
-        table.ignoredProperties(),
-        table.viewOriginalText(),
-        table.multipartIdentifier());
+    return CaseClasses.copy(table, Map.of("storage", storage, "schema", columns));
   }
 
   @Override

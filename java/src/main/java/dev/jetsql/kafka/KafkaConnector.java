@@ -2,11 +2,9 @@ package dev.jetsql.kafka;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
+import dev.jetsql.versions.Connectors;
 import java.io.File;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.URI;
-import java.util.Properties;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.util.DependencyUtils$;
@@ -17,26 +15,12 @@ import scala.jdk.javaapi.CollectionConverters;
  * Loads Spark's Kafka connector and Avro module, which are not part of Spark's distribution.
  * Spark's resolver fetches them from Maven when the engine first needs them. The jars are added to
  * the class loader of `spark.jars`, so that the engine need not restart.
- *
- * <p>Only `connector.properties` names the versions.
  */
 public final class KafkaConnector {
   private static final String CONNECTOR_CLASS = "org.apache.spark.sql.kafka010.KafkaSourceProvider";
   private static final String AVRO_CLASS = "org.apache.spark.sql.avro.AvroDataToCatalyst";
-  private static final Properties PACKAGES = packages();
 
   private KafkaConnector() {}
-
-  /** Returns the packages of `connector.properties`, which the build uses as well. */
-  private static Properties packages() {
-    var packages = new Properties();
-    try (var file = KafkaConnector.class.getResourceAsStream("connector.properties")) {
-      packages.load(file);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-    return packages;
-  }
 
   /**
    * Loads the connector if it is not loaded. Throws EXTERNAL_SYSTEM_UNAVAILABLE if Maven cannot be
@@ -45,13 +29,12 @@ public final class KafkaConnector {
   public static synchronized void load(SparkContext spark) {
     if (has(CONNECTOR_CLASS)) return;
     try {
-      fetch(spark, "connector");
-      fetch(spark, "tokens");
+      fetch(spark, "kafka");
     } catch (Exception e) {
-      throw missing("Kafka connector", "connector", e.getMessage());
+      throw missing("Kafka connector", "kafka", e.getMessage());
     }
     if (!has(CONNECTOR_CLASS)) {
-      throw missing("Kafka connector", "connector", "the fetched jars do not contain it.");
+      throw missing("Kafka connector", "kafka", "the fetched jars do not contain it.");
     }
   }
 
@@ -82,12 +65,13 @@ public final class KafkaConnector {
   }
 
   private static void fetch(SparkContext spark, String key) throws Exception {
-    var jars =
-        DependencyUtils$.MODULE$.resolveMavenDependencies(new URI(PACKAGES.getProperty(key)));
     MutableURLClassLoader loader = loader();
-    for (String jar : CollectionConverters.asJava(jars)) {
-      spark.addJar(jar); // for the executors
-      loader.addURL(new File(jar).toURI().toURL());
+    for (URI uri : Connectors.packages(key)) {
+      var jars = DependencyUtils$.MODULE$.resolveMavenDependencies(uri);
+      for (String jar : CollectionConverters.asJava(jars)) {
+        spark.addJar(jar); // for the executors
+        loader.addURL(new File(jar).toURI().toURL());
+      }
     }
   }
 
@@ -110,7 +94,7 @@ public final class KafkaConnector {
   }
 
   private static RuntimeException missing(String module, String key, String reason) {
-    var name = PACKAGES.getProperty(key).replaceAll("^ivy://|\\?.*", "");
+    var name = Connectors.mavenName(Connectors.packages(key).get(0));
     return Exceptions.raise(
         JetSqlException.of(
             "EXTERNAL_SYSTEM_UNAVAILABLE",

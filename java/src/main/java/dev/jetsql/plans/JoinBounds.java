@@ -1,10 +1,10 @@
 package dev.jetsql.plans;
 
+import dev.jetsql.versions.SparkCalls;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec;
-import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper;
 import scala.Option;
 import scala.collection.immutable.Seq;
 
@@ -34,10 +34,7 @@ public record JoinBounds(boolean left, boolean right) {
       Seq<Expression> leftKeys,
       Seq<Expression> rightKeys,
       Option<Expression> condition) {
-    var anyTime = Option.<Object>apply(0L);
-    var removed =
-        StreamingSymmetricHashJoinHelper.getStateWatermarkPredicates(
-            left, right, leftKeys, rightKeys, condition, anyTime, anyTime, false);
+    var removed = SparkCalls.removedByWatermark(left, right, leftKeys, rightKeys, condition);
     return new JoinBounds(removed.left().isDefined(), removed.right().isDefined());
   }
 

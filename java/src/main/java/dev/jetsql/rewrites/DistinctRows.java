@@ -3,11 +3,11 @@ package dev.jetsql.rewrites;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
+import dev.jetsql.versions.SparkCalls;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
-import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
 import org.apache.spark.sql.catalyst.plans.logical.Distinct;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.streaming.OutputMode;
@@ -30,7 +30,7 @@ final class DistinctRows {
     var child = distinct.child();
     if (mode.equals(OutputMode.Append())) {
       uses.add("DISTINCT keeps the first of equal rows; state: every distinct row");
-      return new Deduplicate(child.output(), child, Option.empty());
+      return SparkCalls.distinctRows(child.output(), child);
     }
     var columns = Plans.list(child.output());
     return new Aggregate(

@@ -5,10 +5,10 @@ import dev.jetsql.plans.RewriteRule;
 import dev.jetsql.rewrites.bytime.JoinsByTime;
 import dev.jetsql.rewrites.bytime.RowsByTime;
 import dev.jetsql.rewrites.ttl.StateTtl;
+import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.optimizer.ColumnPruning$;
-import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
@@ -109,7 +109,7 @@ public record RewrittenQuery(
 
   /** Removes what only the analyzer needs, and columns that nobody reads, which would be state. */
   private static LogicalPlan prepare(LogicalPlan query) {
-    var inlined = new InlineCTE(true, false, false).apply(query);
+    var inlined = SparkCalls.inlined(query);
     return ColumnPruning$.MODULE$.apply(Plans.withSeparateReads(Plans.withoutNames(inlined)));
   }
 

@@ -4,10 +4,10 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.versions.SparkCalls;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -17,14 +17,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata;
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreSaveExec;
 import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
-import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution$;
-import org.apache.spark.sql.execution.streaming.runtime.WatermarkPropagator;
 import org.apache.spark.sql.streaming.OutputMode;
 import scala.Option;
-import scala.collection.immutable.Map$;
 
 /**
  * Spark's checks of a streaming query: those of the analyzed plan, and those that Spark makes only
@@ -141,24 +137,7 @@ public final class StreamingCheck {
   }
 
   private IncrementalExecution execution(OutputMode mode) {
-    var defaults = IncrementalExecution$.MODULE$;
-    return new IncrementalExecution(
-        session,
-        query,
-        mode,
-        "",
-        UUID.randomUUID(),
-        UUID.randomUUID(),
-        0,
-        Option.empty(),
-        new OffsetSeqMetadata(0, 0, Map$.MODULE$.empty()),
-        WatermarkPropagator.noop(),
-        false,
-        defaults.$lessinit$greater$default$12(),
-        defaults.$lessinit$greater$default$13(),
-        defaults.$lessinit$greater$default$14(),
-        defaults.$lessinit$greater$default$15(),
-        defaults.$lessinit$greater$default$16());
+    return SparkCalls.plannedBatch(session, query, mode, false);
   }
 
   /** Returns why groups of an aggregate are never final, or null if a watermark closes them. */

@@ -5,6 +5,7 @@ import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.versions.SparkCalls;
 import java.util.HashSet;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.expressions.And;
@@ -13,7 +14,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InSubquery;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
-import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
 import org.apache.spark.sql.catalyst.optimizer.PullupCorrelatedPredicates$;
 import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
 import org.apache.spark.sql.catalyst.optimizer.RewritePredicateSubquery$;
@@ -47,8 +47,7 @@ public final class StreamingSubqueries extends Rule<LogicalPlan> {
     if (!plan.resolved() && AnalysisContext.get().outerPlan().isEmpty()) checkUnresolved(plan);
     if (!plan.exists(StreamingSubqueries::hasStreamingSubquery) || !hasAllDefinitions(plan))
       return plan;
-    return new InlineCTE(true, false, false)
-        .apply(plan)
+    return SparkCalls.inlined(plan)
         .resolveOperatorsUp(
             PartialFunctions.of(
                 StreamingSubqueries::hasStreamingSubquery, StreamingSubqueries::rewrite));

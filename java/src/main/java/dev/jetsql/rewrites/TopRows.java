@@ -3,6 +3,7 @@ package dev.jetsql.rewrites;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
+import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -24,7 +25,6 @@ import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Complete$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
-import org.apache.spark.sql.catalyst.plans.logical.DeduplicateWithinWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -151,7 +151,7 @@ final class TopRows {
 
   private static LogicalPlan firstRows(Window window, Alias rank) {
     var keys = Plans.list(window.partitionSpec()).stream().map(Attribute.class::cast).toList();
-    var rows = new DeduplicateWithinWatermark(Sequences.of(keys), window.child(), Option.empty());
+    var rows = SparkCalls.firstRows(Sequences.of(keys), window.child());
     var columns = new ArrayList<NamedExpression>(Plans.list(rows.output()));
     columns.add(Plans.renamed(Literal$.MODULE$.apply(1), rank));
     return new Project(Sequences.of(columns), rows);

@@ -1,5 +1,6 @@
 package dev.jetsql.rows;
 
+import dev.jetsql.versions.SparkCalls;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.channels.Channels;
@@ -8,7 +9,6 @@ import org.apache.arrow.vector.ipc.WriteChannel;
 import org.apache.arrow.vector.ipc.message.MessageSerializer;
 import org.apache.arrow.vector.types.pojo.Schema;
 import org.apache.spark.sql.classic.Dataset;
-import org.apache.spark.sql.util.ArrowUtils;
 
 /**
  * The schema message that an Arrow stream begins with. The batches after it are Spark's own
@@ -24,7 +24,7 @@ public final class ArrowSchemas {
    */
   public static byte[] message(Dataset<?> rows, String columns) throws IOException {
     String zone = rows.sparkSession().sessionState().conf().sessionLocalTimeZone();
-    Schema plain = ArrowUtils.toArrowSchema(rows.schema(), zone, true, false, false);
+    Schema plain = SparkCalls.arrowSchema(rows.schema(), zone);
     var message = new ByteArrayOutputStream();
     MessageSerializer.serialize(
         new WriteChannel(Channels.newChannel(message)),

@@ -7,8 +7,10 @@ import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.versions.CaseClasses;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Supplier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedStar;
@@ -90,16 +92,7 @@ final class ChangeQuery {
 
   private LogicalPlan withNewest(InsertIntoStatement insert) {
     var newest = newest(((Project) insert.query()).child());
-    return insert.copy(
-        insert.table(),
-        insert.partitionSpec(),
-        insert.userSpecifiedCols(),
-        newest,
-        insert.overwrite(),
-        insert.ifPartitionNotExists(),
-        true, // by name
-        insert.replaceCriteriaOpt(),
-        insert.withSchemaEvolution());
+    return CaseClasses.copy(insert, Map.of("query", newest, "byName", true));
   }
 
   private LogicalPlan newest(LogicalPlan source) {

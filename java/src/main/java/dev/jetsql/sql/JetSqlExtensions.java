@@ -12,7 +12,9 @@ import dev.jetsql.lookup.LookupStrategy;
 import dev.jetsql.rewrites.StreamingSubqueries;
 import dev.jetsql.stream.LeakedJobCleanup;
 import dev.jetsql.stream.ThriftStreamingSelects;
+import dev.jetsql.versions.SparkVersion;
 import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.analysis.ResolveEventTimeWatermark$;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
@@ -46,6 +48,10 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
         session -> new ThriftStreamingSelects((SparkSession) session));
     extensions.injectPreCBORule(session -> new StaticSides((SparkSession) session));
     extensions.injectPlannerStrategy(session -> new LookupStrategy());
+    // In Spark 4.1, the analyzer of sessions with a Hive metastore lacks the rule for WATERMARK.
+    if (!SparkVersion.isAtLeast(4, 2)) {
+      extensions.injectResolutionRule(session -> ResolveEventTimeWatermark$.MODULE$);
+    }
     return BoxedUnit.UNIT;
   }
 

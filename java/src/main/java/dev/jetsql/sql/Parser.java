@@ -1,18 +1,18 @@
 package dev.jetsql.sql;
 
+import dev.jetsql.common.Exceptions;
 import dev.jetsql.flink.FlinkText;
 import dev.jetsql.flink.ViewText;
 import dev.jetsql.stream.ThriftStreamingSelects;
+import java.util.concurrent.Callable;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.parser.ParameterContext;
-import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
-import org.apache.spark.sql.catalyst.parser.SqlStatementSplitResult;
-import org.apache.spark.sql.catalyst.parser.TemporalIdentifier;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.SparkSqlParser;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
@@ -20,10 +20,14 @@ import scala.collection.immutable.Seq;
 /**
  * Spark's parser, extended with JetSQL's statements and with clauses of Flink.
  *
+ * <p>It passes everything else to the parser of the session, which other extensions may have
+ * extended as well. It extends Spark's own parser for the methods that only some versions of Spark
+ * have, such as the splitting of scripts.
+ *
  * <p>It is not a reflective proxy, because a proxy may not throw an AnalysisException: clients
  * would receive the exception wrapped, without its condition.
  */
-final class Parser implements ParserInterface {
+final class Parser extends SparkSqlParser {
   private final SparkSession session;
   private final ParserInterface spark;
 
@@ -33,72 +37,69 @@ final class Parser implements ParserInterface {
   }
 
   @Override
-  public LogicalPlan parsePlan(String text) throws ParseException {
+  public LogicalPlan parsePlan(String text) {
     var command = Engine.command(session, text);
     if (command != null) return command;
     var sparkText = FlinkText.toSpark(text);
-    var plan = ViewText.restore(spark.parsePlan(sparkText), sparkText, text);
-    return ThriftStreamingSelects.markStatement(plan);
+    var plan = unchecked(() -> spark.parsePlan(sparkText));
+    return ThriftStreamingSelects.markStatement(ViewText.restore(plan, sparkText, text));
   }
 
   @Override
-  public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters)
-      throws ParseException {
+  public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters) {
     var command = Engine.command(session, text);
     if (command != null) return command;
     var sparkText = FlinkText.toSpark(text);
-    var plan =
-        ViewText.restore(spark.parsePlanWithParameters(sparkText, parameters), sparkText, text);
-    return ThriftStreamingSelects.markStatement(plan);
+    var plan = unchecked(() -> spark.parsePlanWithParameters(sparkText, parameters));
+    return ThriftStreamingSelects.markStatement(ViewText.restore(plan, sparkText, text));
   }
 
   @Override
-  public LogicalPlan parseQuery(String text) throws ParseException {
-    return spark.parseQuery(FlinkText.toSpark(text));
+  public LogicalPlan parseQuery(String text) {
+    return unchecked(() -> spark.parseQuery(FlinkText.toSpark(text)));
   }
 
   @Override
-  public Expression parseExpression(String text) throws ParseException {
-    return spark.parseExpression(text);
+  public Expression parseExpression(String text) {
+    return unchecked(() -> spark.parseExpression(text));
   }
 
   @Override
-  public TableIdentifier parseTableIdentifier(String text) throws ParseException {
-    return spark.parseTableIdentifier(text);
+  public TableIdentifier parseTableIdentifier(String text) {
+    return unchecked(() -> spark.parseTableIdentifier(text));
   }
 
   @Override
-  public FunctionIdentifier parseFunctionIdentifier(String text) throws ParseException {
-    return spark.parseFunctionIdentifier(text);
+  public FunctionIdentifier parseFunctionIdentifier(String text) {
+    return unchecked(() -> spark.parseFunctionIdentifier(text));
   }
 
   @Override
-  public Seq<String> parseMultipartIdentifier(String text) throws ParseException {
-    return spark.parseMultipartIdentifier(text);
+  public Seq<String> parseMultipartIdentifier(String text) {
+    return unchecked(() -> spark.parseMultipartIdentifier(text));
   }
 
   @Override
-  public TemporalIdentifier parseTemporalTableIdentifier(String text) throws ParseException {
-    return spark.parseTemporalTableIdentifier(text);
+  public StructType parseRoutineParam(String text) {
+    return unchecked(() -> spark.parseRoutineParam(text));
   }
 
   @Override
-  public StructType parseRoutineParam(String text) throws ParseException {
-    return spark.parseRoutineParam(text);
+  public StructType parseTableSchema(String text) {
+    return unchecked(() -> spark.parseTableSchema(text));
   }
 
   @Override
-  public SqlStatementSplitResult splitStatements(String text) {
-    return spark.splitStatements(text);
+  public DataType parseDataType(String text) {
+    return unchecked(() -> spark.parseDataType(text));
   }
 
-  @Override
-  public StructType parseTableSchema(String text) throws ParseException {
-    return spark.parseTableSchema(text);
-  }
-
-  @Override
-  public DataType parseDataType(String text) throws ParseException {
-    return spark.parseDataType(text);
+  /** Calls the session's parser. Spark's own parser declares no exception, but throws the same. */
+  private static <T> T unchecked(Callable<T> parse) {
+    try {
+      return parse.call();
+    } catch (Exception e) {
+      throw Exceptions.raise(e);
+    }
   }
 }

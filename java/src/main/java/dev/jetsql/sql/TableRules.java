@@ -9,6 +9,8 @@ import dev.jetsql.kafka.KafkaOptions;
 import dev.jetsql.kafka.KafkaRead;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.kafka.KafkaTableStatements;
+import dev.jetsql.versions.CaseClasses;
+import dev.jetsql.versions.SparkCalls;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -129,16 +131,7 @@ final class TableRules extends Rule<LogicalPlan> {
     if (insert.table() instanceof UnresolvedRelation named) {
       KafkaOptions.refuseWithInsert(named.origin(), named.options().asCaseSensitiveMap(), kafka);
     }
-    return insert.copy(
-        kafka.insertTarget(),
-        insert.partitionSpec(),
-        insert.userSpecifiedCols(),
-        insert.query(),
-        insert.overwrite(),
-        insert.ifPartitionNotExists(),
-        insert.byName(),
-        insert.replaceCriteriaOpt(),
-        insert.withSchemaEvolution());
+    return CaseClasses.copy(insert, Map.of("table", kafka.insertTarget()));
   }
 
   /**
@@ -168,9 +161,7 @@ final class TableRules extends Rule<LogicalPlan> {
     // Names in the text of a view belong to the catalog and schema in which the view was created.
     var viewNamespace = AnalysisContext.get().catalogAndNamespace();
     var current =
-        viewNamespace.isEmpty()
-            ? session.sessionState().catalogManager().currentCatalog().name()
-            : viewNamespace.head();
+        viewNamespace.isEmpty() ? SparkCalls.currentCatalog(session) : viewNamespace.head();
     if (!(name.size() == 3 ? name.head() : current).equalsIgnoreCase(Tables.CATALOG)) return null;
     if (name.size() > 1) return name.apply(name.size() - 2);
     return viewNamespace.isEmpty() ? catalog.getCurrentDatabase() : viewNamespace.last();
@@ -221,10 +212,7 @@ final class TableRules extends Rule<LogicalPlan> {
 
   private void refuseSchemaInUse(UnresolvedNamespace named) {
     var name = named.multipartIdentifier();
-    var catalog =
-        name.size() > 1
-            ? name.head()
-            : session.sessionState().catalogManager().currentCatalog().name();
+    var catalog = name.size() > 1 ? name.head() : SparkCalls.currentCatalog(session);
     if (catalog.equalsIgnoreCase(Tables.CATALOG))
       TableUsers.refuse(named.origin(), "drop", name.last(), null);
   }

@@ -3,13 +3,14 @@ package dev.jetsql.sql;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.versions.CaseClasses;
+import dev.jetsql.versions.SparkCalls;
 import java.util.List;
 import java.util.Locale;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
-import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition;
 import org.apache.spark.sql.classic.SparkSession;
@@ -46,10 +47,7 @@ public final class Tables {
     var parts = session.sessionState().sqlParser().parseMultipartIdentifier(name);
     var catalog = session.sessionState().catalog();
     if (parts.size() > 3 || catalog.isTempView(parts)) return null;
-    var first =
-        parts.size() == 3
-            ? parts.head()
-            : session.sessionState().catalogManager().currentCatalog().name();
+    var first = parts.size() == 3 ? parts.head() : SparkCalls.currentCatalog(session);
     if (!first.equalsIgnoreCase(CATALOG)) return null;
     var schema = parts.size() > 1 ? parts.apply(parts.size() - 2) : catalog.getCurrentDatabase();
     var table = new TableIdentifier(parts.last(), Option.apply(schema));
@@ -104,15 +102,7 @@ public final class Tables {
   private static CatalogTablePartition partition(CatalogTable table, String fragment) {
     var tableStorage = table.storage();
     var uri = Option.apply(new Path(location(table), fragment).toUri());
-    var storage =
-        new CatalogStorageFormat(
-            uri,
-            tableStorage.inputFormat(),
-            tableStorage.outputFormat(),
-            tableStorage.serde(),
-            tableStorage.compressed(),
-            tableStorage.properties(),
-            tableStorage.serdeName());
+    var storage = CaseClasses.copy(tableStorage, java.util.Map.of("locationUri", uri));
     return new CatalogTablePartition(
         PartitioningUtils.parsePathFragment(fragment),
         storage,

@@ -1,5 +1,6 @@
 package dev.jetsql.stream;
 
+import dev.jetsql.versions.RealTimeReads;
 import java.io.IOException;
 import java.util.function.BooleanSupplier;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
@@ -40,6 +41,12 @@ public final class EarlyEndingReader implements SupportsRealTimeRead<InternalRow
     this.reader = (SupportsRealTimeRead<InternalRow>) factory.createReader(partition);
   }
 
+  /** Waits for a record, as Spark 4.1 calls it. */
+  @Override
+  public RecordStatus nextWithTimeout(Long millis) throws IOException {
+    return nextWithTimeout(LowLatencyClock.getTimeMillis(), millis);
+  }
+
   @Override
   public RecordStatus nextWithTimeout(Long begin, Long millis) throws IOException {
     long until = begin + millis;
@@ -47,7 +54,7 @@ public final class EarlyEndingReader implements SupportsRealTimeRead<InternalRow
         now < until && !endsEarly.getAsBoolean();
         now = LowLatencyClock.getTimeMillis()) {
       try {
-        RecordStatus status = reader.nextWithTimeout(now, Math.min(until - now, STEP_MILLIS));
+        RecordStatus status = RealTimeReads.next(reader, now, Math.min(until - now, STEP_MILLIS));
         if (status.hasRecord()) return status;
       } catch (OffsetOutOfRangeException lost) {
         if (partition.failOnDataLoss()) throw lost;

@@ -1,5 +1,6 @@
 package dev.jetsql.stream;
 
+import dev.jetsql.versions.CaseClasses;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -7,11 +8,11 @@ import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
-import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.PartialFunction;
@@ -37,16 +38,11 @@ public final class EarlyEndingSources {
   }
 
   private static LogicalPlan wrapSource(StreamingRelationV2 source, String run) {
-    return source.copy(
-        source.source(),
-        source.sourceName(),
-        (Table) proxy(source.table(), run),
-        withLongFetches(source.extraOptions()),
-        source.output(),
-        source.catalog(),
-        source.identifier(),
-        source.v1Relation(),
-        source.sourceIdentifyingName());
+    var changes =
+        Map.of(
+            "table", proxy(source.table(), run),
+            "extraOptions", withLongFetches(source.extraOptions()));
+    return CaseClasses.copy(source, changes);
   }
 
   /**

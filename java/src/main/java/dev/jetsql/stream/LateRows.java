@@ -7,6 +7,7 @@ import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.rewrites.bytime.ByTimeProcessor;
 import dev.jetsql.rewrites.bytime.StreamRows;
+import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Row;
@@ -27,10 +28,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.UnaryNode;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
-import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport;
@@ -218,16 +217,6 @@ public final class LateRows {
       return files.copy(
           files.relation(), files.output(), files.catalogTable(), false, Option.empty());
     var planned = execution.planner().plan(leaf).next();
-    return new LogicalRDD(
-        leaf.output(),
-        planned.execute(),
-        new UnknownPartitioning(0),
-        Sequences.of(),
-        false,
-        Option.empty(),
-        execution.sparkSession(),
-        Option.empty(),
-        Option.empty(),
-        false);
+    return SparkCalls.rows(leaf.output(), planned.execute(), execution.sparkSession());
   }
 }

@@ -1,5 +1,6 @@
 package dev.jetsql.stream;
 
+import dev.jetsql.versions.SparkCalls;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -16,8 +17,8 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
  * Releases the scheduler's data of jobs that fetch rows partition by partition, as for clients of
  * the Thrift server.
  *
- * <p>These jobs run after the end of their query, and Spark 4.3 releases the jobs of a query only
- * at its end. Without the cleanup, each such statement leaked about 25 KiB.
+ * <p>These jobs run after the end of their query, and Spark 4.2 and newer release the jobs of a
+ * query only at its end. Without the cleanup, each such statement leaked about 25 KiB.
  */
 public final class LeakedJobCleanup extends SparkListener {
   private static SparkContext registered;
@@ -60,6 +61,6 @@ public final class LeakedJobCleanup extends SparkListener {
   @Override
   public void onJobEnd(SparkListenerJobEnd event) {
     Long query = queriesOfLateJobs.remove(event.jobId());
-    if (query != null) context.dagScheduler().cleanupQueryJobs(query);
+    if (query != null) SparkCalls.releaseJobs(context, query);
   }
 }

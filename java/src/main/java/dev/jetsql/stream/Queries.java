@@ -1,13 +1,12 @@
 package dev.jetsql.stream;
 
 import dev.jetsql.kafka.KafkaQueryStop;
+import dev.jetsql.versions.SparkCalls;
 import java.lang.reflect.Field;
 import java.util.function.BiConsumer;
 import org.apache.spark.scheduler.SparkListenerInterface;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.classic.StreamingQueryManager;
-import org.apache.spark.sql.execution.streaming.checkpointing.CommitLog;
-import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqLog;
 import org.apache.spark.sql.execution.streaming.runtime.AsyncProgressTrackingMicroBatchExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
@@ -70,11 +69,11 @@ public final class Queries {
     // The progress of a trigger without rows has the number of the next batch.
     long newest = execution.lastProgress().batchId();
     for (long batch = newest; batch >= 0 && batch > newest - 2; batch--) {
-      var offsets = execution.offsetLog().get(batch);
-      var commit = execution.commitLog().get(batch);
+      var offsets = SparkCalls.entry(execution.offsetLog(), batch);
+      var commit = SparkCalls.entry(execution.commitLog(), batch);
       if (offsets.isEmpty() || commit.isEmpty()) continue;
-      new OffsetSeqLog(session, root + "/offsets", false).add(batch, offsets.get());
-      new CommitLog(session, root + "/commits", false).add(batch, commit.get());
+      SparkCalls.offsetLog(session, root + "/offsets").add(batch, offsets.get());
+      SparkCalls.commitLog(session, root + "/commits").add(batch, commit.get());
       return;
     }
   }

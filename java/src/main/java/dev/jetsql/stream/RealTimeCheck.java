@@ -4,12 +4,12 @@ import static scala.jdk.javaapi.CollectionConverters.asJava;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Json;
+import dev.jetsql.versions.SparkCalls;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.UUID;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -19,12 +19,7 @@ import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
-import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata$;
-import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
-import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution$;
-import org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowlist$;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelationExec;
-import org.apache.spark.sql.execution.streaming.runtime.WatermarkPropagator;
 import org.apache.spark.sql.streaming.OutputMode;
 import scala.Option;
 import scala.runtime.BoxedUnit;
@@ -143,26 +138,7 @@ public final class RealTimeCheck {
     SparkSession clone = session.cloneSession();
     clone.conf().set("spark.sql.adaptive.enabled", "false");
     clone.conf().set("spark.sql.streaming.useStreamlineAggregator", "true");
-    var metadata = OffsetSeqMetadata$.MODULE$;
-    var defaults = IncrementalExecution$.MODULE$;
-    return new IncrementalExecution(
-            clone,
-            query,
-            OutputMode.Update(),
-            "<none>",
-            UUID.randomUUID(),
-            UUID.randomUUID(),
-            0L,
-            Option.empty(),
-            metadata.apply(0L, 0L, metadata.apply$default$3()),
-            WatermarkPropagator.noop(),
-            false,
-            defaults.$lessinit$greater$default$12(),
-            defaults.$lessinit$greater$default$13(),
-            defaults.$lessinit$greater$default$14(),
-            false,
-            true)
-        .executedPlan();
+    return SparkCalls.plannedBatch(clone, query, OutputMode.Update(), true).executedPlan();
   }
 
   /**
@@ -181,7 +157,6 @@ public final class RealTimeCheck {
   }
 
   private static boolean isSupported(SparkPlan node) {
-    return RealTimeModeAllowlist$.MODULE$
-        .org$apache$spark$sql$execution$streaming$runtime$RealTimeModeAllowlist$$isAllowed(node);
+    return SparkCalls.isRealTime(node);
   }
 }

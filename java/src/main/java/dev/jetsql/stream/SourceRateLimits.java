@@ -4,6 +4,7 @@ import static scala.jdk.javaapi.CollectionConverters.asJava;
 import static scala.jdk.javaapi.CollectionConverters.asScala;
 
 import dev.jetsql.common.JobContext;
+import dev.jetsql.versions.CaseClasses;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -40,34 +41,14 @@ final class SourceRateLimits {
   private static LogicalPlan limitedTopic(StreamingRelationV2 topic) {
     var options =
         new CaseInsensitiveStringMap(kafkaOptions(topic.extraOptions().asCaseSensitiveMap()));
-    return topic.copy(
-        topic.source(),
-        topic.sourceName(),
-        topic.table(),
-        options,
-        topic.output(),
-        topic.catalog(),
-        topic.identifier(),
-        topic.v1Relation(),
-        topic.sourceIdentifyingName());
+    return CaseClasses.copy(topic, Map.of("extraOptions", options));
   }
 
   private static LogicalPlan limitedFiles(StreamingRelation relation) {
     var source = relation.dataSource();
     var options = Map$.MODULE$.from(asScala(fileOptions(asJava(source.options()))));
-    var limited =
-        source.copy(
-            source.sparkSession(),
-            source.className(),
-            source.paths(),
-            source.userSpecifiedSchema(),
-            source.partitionColumns(),
-            source.bucketSpec(),
-            options,
-            source.catalogTable(),
-            source.userSpecifiedStreamingSourceName());
-    return relation.copy(
-        limited, relation.sourceName(), relation.output(), relation.sourceIdentifyingName());
+    var limited = CaseClasses.copy(source, Map.of("options", options));
+    return CaseClasses.copy(relation, Map.of("dataSource", limited));
   }
 
   /** Returns the options of a Kafka source, with a limit if they have none. */

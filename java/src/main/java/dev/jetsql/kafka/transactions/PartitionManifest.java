@@ -3,6 +3,7 @@ package dev.jetsql.kafka.transactions;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.jetsql.versions.SparkCalls;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -21,7 +22,6 @@ import org.apache.spark.NarrowDependency;
 import org.apache.spark.Partition;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.rdd.RDD;
-import org.apache.spark.sql.execution.datasources.v2.DataSourceRDDPartition;
 import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
 import org.apache.spark.sql.kafka010.KafkaOffsetRange;
 import scala.jdk.javaapi.CollectionConverters;
@@ -140,9 +140,7 @@ final class PartitionManifest {
 
   /** Returns the offset range that a partition reads, or null if it does not read Kafka. */
   private static KafkaOffsetRange range(Partition partition) {
-    if (!(partition instanceof DataSourceRDDPartition read) || read.inputPartition().isEmpty())
-      return null;
-    return read.inputPartition().get() instanceof KafkaBatchInputPartition input
+    return SparkCalls.input(partition) instanceof KafkaBatchInputPartition input
         ? input.offsetRange()
         : null;
   }

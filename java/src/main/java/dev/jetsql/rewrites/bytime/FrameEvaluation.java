@@ -1,5 +1,6 @@
 package dev.jetsql.rewrites.bytime;
 
+import dev.jetsql.versions.SparkCalls;
 import java.io.Serializable;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -8,8 +9,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
-import org.apache.spark.sql.execution.metric.SQLMetric;
-import org.apache.spark.sql.execution.window.WindowEvaluatorFactory;
 import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -34,13 +33,8 @@ record FrameEvaluation(
   /** Returns the rows with the values of the functions; the next row overwrites a row. */
   Iterator<InternalRow> evaluate(Iterator<InternalRow> sorted) {
     var input = CollectionConverters.asScala(List.of(sorted)).toSeq();
-    return new WindowEvaluatorFactory(
-            functions, partitionBy, orderBy, columns, metric(), metric(), metric())
+    return SparkCalls.windows(functions, partitionBy, orderBy, columns)
         .createEvaluator()
         .eval(0, input);
-  }
-
-  private static SQLMetric metric() {
-    return new SQLMetric("size", 0);
   }
 }

@@ -1,0 +1,44 @@
+package dev.jetsql.versions;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.util.List;
+import java.util.Properties;
+import java.util.regex.Pattern;
+
+/**
+ * The packages of connectors that fit the running Spark. Only `connectors.properties` names their
+ * versions.
+ */
+public final class Connectors {
+  private static final Properties PACKAGES = packages();
+
+  private Connectors() {}
+
+  /** Returns the URIs of a connector's packages for Spark's resolver. */
+  public static List<URI> packages(String connector) {
+    String uris = PACKAGES.getProperty(connector + "." + SparkVersion.name());
+    if (uris == null) {
+      throw new IllegalStateException(
+          "No " + connector + " connector is known for Spark " + SparkVersion.name() + ".");
+    }
+    var all = uris.replace("EXCLUDED", PACKAGES.getProperty("excluded"));
+    return Pattern.compile("\\s+").splitAsStream(all).map(URI::create).toList();
+  }
+
+  /** Returns a package as Maven names it, such as `org.apache.spark:spark-avro_2.13:4.1.1`. */
+  public static String mavenName(URI uri) {
+    return uri.toString().replaceAll("^ivy://|\\?.*", "");
+  }
+
+  private static Properties packages() {
+    var packages = new Properties();
+    try (var file = Connectors.class.getResourceAsStream("connectors.properties")) {
+      packages.load(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return packages;
+  }
+}

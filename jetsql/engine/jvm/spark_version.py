@@ -1,0 +1,57 @@
+"""The versions of Spark that JetSQL supports, and what the older ones lack.
+
+The classes of `dev.jetsql.versions` do the same inside Spark. `connectors.properties` there has the connectors of each
+version. A new version needs an entry in both, and a record of `tools.java.linkage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import pyspark
+
+from jetsql.errors import EngineError
+
+SUPPORTED: Final = ("4.1", "4.2", "4.3")
+_NEWER_WORDS: Final = {"QUALIFY": (4, 2), "ASOF": (4, 3), "MATCH_CONDITION": (4, 3)}
+"""Words of clauses, and the first Spark with them."""
+
+
+def spark_version() -> tuple[int, int]:
+    """Return major and minor version of PySpark."""
+    major, minor = pyspark.__version__.split(".")[:2]
+    return int(major), int(minor)
+
+
+def version_name() -> str:
+    """Return the version as in `SUPPORTED`."""
+    return "{}.{}".format(*spark_version())
+
+
+def check_supported() -> None:
+    """Raise EngineError ENGINE_NOT_STARTED when JetSQL does not support the installed PySpark."""
+    if version_name() not in SUPPORTED:
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"JetSQL runs on Spark {SUPPORTED[0]} to {SUPPORTED[-1]}, and PySpark {pyspark.__version__} is installed.",
+            hint=f"Install another version: pip install 'pyspark=={SUPPORTED[-1]}.*'.",
+        )
+
+
+def fixed_partitions() -> str:
+    """Return why Spark cannot repartition the state of jobs, as a phrase without a full stop; empty when it can."""
+    if spark_version() >= (4, 2):
+        return ""
+    return f"Spark {version_name()} cannot repartition state, which needs Spark 4.2 or newer"
+
+
+def newer_clause_hint(words: Iterable[str]) -> str:
+    """Return a hint when words of a statement belong to a clause that only newer versions of Spark have, or ""."""
+    for word in words:
+        first = _NEWER_WORDS.get(word.upper(), (0, 0))
+        if spark_version() < first:
+            return (
+                f"{word.upper()} needs Spark {first[0]}.{first[1]} or newer; this engine runs Spark {version_name()}."
+            )
+    return ""
