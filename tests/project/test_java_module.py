@@ -26,6 +26,7 @@ PACKAGES = (
     "kafka",
     "plans",
     "rewrites.bytime",
+    "rewrites.changes",
     "rewrites.ttl",
     "rewrites",
     "flink",

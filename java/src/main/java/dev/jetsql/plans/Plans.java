@@ -1,5 +1,6 @@
 package dev.jetsql.plans;
 
+import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import java.util.ArrayList;
@@ -10,8 +11,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
 import org.apache.spark.sql.catalyst.analysis.EliminateView$;
+import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -28,12 +31,16 @@ import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.streaming.OutputMode;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Helpers for Spark's logical plans, which are Scala's classes. */
 public final class Plans {
+  /** The last column of rows that update or delete the rows of a table by their keys. */
+  public static final String DELETED = "__jetsql_deleted";
+
   /** The metadata of a column with a watermark: the delay in milliseconds. */
   public static final String WATERMARK = "spark.watermarkDelayMs";
 
@@ -122,6 +129,17 @@ public final class Plans {
         || kind.contains("GroupsWithState")
         || kind.startsWith("TransformWithState")
         || kind.contains("InPandasWithState");
+  }
+
+  /** Returns why Spark's own check of the analyzed plan refuses a query, or null if it does not. */
+  public static String sparkReason(LogicalPlan query, OutputMode mode) {
+    try {
+      UnsupportedOperationChecker.checkForStreaming(query, mode);
+      return null;
+    } catch (Exception e) { // a Scala method declares no checked exception
+      if (e instanceof AnalysisException refusal) return refusal.getSimpleMessage();
+      throw Exceptions.raise(e);
+    }
   }
 
   public static boolean aggregatesStream(LogicalPlan plan) {

@@ -19,6 +19,7 @@ import dev.jetsql.rewrites.RunOptions;
 import dev.jetsql.stream.IdleSources;
 import dev.jetsql.stream.LateRows;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -76,8 +77,22 @@ public final class JobBody {
     if (query != null && appliesChanges)
       facts.set("change_columns", Json.MAPPER.valueToTree(ChangeQuery.columns(query)));
     this.written = query != null && appliesChanges ? ChangeQuery.withDeleted(query) : query;
-    this.rewritten = written == null ? null : RewrittenQuery.of(session, written, options);
+    var keyed = appliesChanges ? options : options.withKeys(keyColumns());
+    this.rewritten = written == null ? null : RewrittenQuery.of(session, written, keyed);
     if (written != null) readQuery(options.modes());
+  }
+
+  /** Returns the columns by which rows of the table are updated. */
+  private List<String> keyColumns() {
+    var options = facts.path("sink").path("options");
+    for (var name : (Iterable<String>) options::fieldNames) {
+      if (name.equalsIgnoreCase("key.columns"))
+        return Arrays.stream(options.get(name).asText().split(","))
+            .map(key -> key.strip().replaceAll("^[`\"]|[`\"]$", ""))
+            .filter(key -> !key.isEmpty())
+            .toList();
+    }
+    return List.of();
   }
 
   private JobBody(SparkSession session, NewTable table, RunOptions options) {
@@ -331,6 +346,7 @@ public final class JobBody {
           .put("meaning", rule.meaning())
           .put("caution", rule.caution());
     }
+    facts.put("marks_deleted", rewritten.marksDeleted());
     if (rewritten.batchPart() != null) facts.put("batch_part", rewritten.batchPart().meaning());
     var nodes = nodes(rewritten.query());
     for (var node : nodes) readDefinitions(node);
