@@ -19,12 +19,16 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionDef;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionRef;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.With;
+import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
@@ -96,6 +100,29 @@ public final class Plans {
 
   public static boolean hasWatermark(Seq<Attribute> columns) {
     return list(columns).stream().anyMatch(Plans::hasWatermark);
+  }
+
+  /** Returns an aggregate with the calls by which Spark's optimizer replaces others. */
+  public static Aggregate withoutReplaceable(Aggregate aggregate) {
+    return (Aggregate)
+        ReplaceExpressions$.MODULE$
+            .apply(aggregate)
+            .transformExpressionsUp(
+                PartialFunctions.<Expression, Expression>of(
+                    With.class::isInstance, node -> inlined((With) node)));
+  }
+
+  private static Expression inlined(With with) {
+    return with.child()
+        .transformUp(
+            PartialFunctions.<Expression, Expression>of(
+                CommonExpressionRef.class::isInstance,
+                node ->
+                    list(with.defs()).stream()
+                        .filter(each -> each.id().equals(((CommonExpressionRef) node).id()))
+                        .<Expression>map(CommonExpressionDef::child)
+                        .findFirst()
+                        .orElse(node)));
   }
 
   /** Returns the conditions that AND joins in a condition. */

@@ -61,13 +61,16 @@ public record RewrittenQuery(
       var rewritten = rewrite(session, prepared, mode, RULES);
       if (rewritten.runs(List.of(mode))) return rewritten;
     }
-    var changes = withChanges(session, prepared, options);
+    var changes = withChanges(session, query, prepared, options);
     return changes == null ? asWritten : changes;
   }
 
-  /** Returns the query that returns changed rows of a table with keys, or null if it cannot. */
+  /**
+   * Returns the query that returns changed rows of a table with keys, the written one with the
+   * reason why it cannot, or null for a query that is no aggregate over aggregates.
+   */
   private static RewrittenQuery withChanges(
-      SparkSession session, LogicalPlan query, RunOptions options) {
+      SparkSession session, LogicalPlan written, LogicalPlan query, RunOptions options) {
     var update = OutputMode.Update();
     if (options.keys().isEmpty() || !options.modes().contains(update)) return null;
     // The rules see the aggregates as in complete mode: what leaves a result is taken back.
@@ -76,9 +79,12 @@ public record RewrittenQuery(
     var rule = ChangedResults.by(options.keys());
     var plan =
         apply(List.of(new RewriteRule(ChangedResults.NAME, 1, rule::apply)), whole, update, rules);
-    if (!ChangedResults.isUsed(plan)) return null;
+    var refusal = ChangedResults.isUsed(plan) ? null : rule.refusal(whole);
+    if (refusal != null)
+      return new RewrittenQuery(
+          written, null, List.of(), new StreamingCheck(session, written, refusal));
     var changes = new RewrittenQuery(plan, null, rules, new StreamingCheck(session, plan));
-    return changes.runs(List.of(update)) ? changes : null;
+    return ChangedResults.isUsed(plan) && changes.runs(List.of(update)) ? changes : null;
   }
 
   /** Returns the query with state that has a time to live, or null if it has none. */

@@ -32,14 +32,25 @@ import scala.collection.immutable.Map$;
 public final class StreamingCheck {
   private final SparkSession session;
   private final LogicalPlan query;
+  private final String updateReason;
   private final Map<OutputMode, Planned> planned = new HashMap<>();
 
   /** The plan of a batch, or why Spark cannot make one; neither for an error of a value. */
   private record Planned(SparkPlan plan, String reason) {}
 
   StreamingCheck(SparkSession session, LogicalPlan query) {
+    this(session, query, null);
+  }
+
+  /**
+   * Creates the checks.
+   *
+   * @param updateReason why JetSQL does not rewrite the query for update mode, or null
+   */
+  StreamingCheck(SparkSession session, LogicalPlan query, String updateReason) {
     this.session = session;
     this.query = query;
+    this.updateReason = updateReason;
   }
 
   /** Returns why Spark cannot run the query in an output mode, or null if it can. */
@@ -51,7 +62,8 @@ public final class StreamingCheck {
   /** Returns the reason of the check of the analyzed plan alone. */
   public String logicalReason(OutputMode mode) {
     var reason = Plans.sparkReason(query, mode);
-    return reason != null && runsUnchecked(mode) ? null : reason;
+    if (reason == null || runsUnchecked(mode)) return null;
+    return updateReason != null && mode.equals(OutputMode.Update()) ? updateReason : reason;
   }
 
   /** Returns a phrase for each operator whose state grows for ever in a possible output mode. */

@@ -16,6 +16,7 @@ import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.Branches;
 import dev.jetsql.rewrites.RewrittenQuery;
 import dev.jetsql.rewrites.RunOptions;
+import dev.jetsql.rewrites.changes.ChangedResults;
 import dev.jetsql.stream.IdleSources;
 import dev.jetsql.stream.LateRows;
 import java.util.ArrayList;
@@ -44,6 +45,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
+import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.classic.SparkSession;
@@ -327,6 +329,8 @@ public final class JobBody {
   }
 
   private void readDefinitions(LogicalPlan node) {
+    // The conversion of an operator's rows is no part of what they mean.
+    if (node instanceof SerializeFromObject && ChangedResults.isUsed(node)) return;
     for (var expression : expressions(node)) {
       for (var part :
           CollectionConverters.asJava(expression.collect(PartialFunctions.everything()))) {

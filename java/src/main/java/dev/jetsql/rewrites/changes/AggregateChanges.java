@@ -2,6 +2,7 @@ package dev.jetsql.rewrites.changes;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.AggregateBuffers;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
 import java.util.ArrayList;
@@ -19,7 +20,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.SessionWindow;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
-import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
+import org.apache.spark.sql.catalyst.planning.PhysicalAggregation$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -52,21 +53,46 @@ final class AggregateChanges {
   static final class Refusal extends RuntimeException {
     private static final long serialVersionUID = 1;
 
+    private final boolean ofAggregates;
+
     Refusal(String reason) {
+      this(reason, true);
+    }
+
+    private Refusal(String reason, boolean ofAggregates) {
       super(reason, null, false, false);
+      this.ofAggregates = ofAggregates;
+    }
+
+    /** Returns the refusal of a query that is no aggregate over aggregates. */
+    static Refusal ofOther(LogicalPlan node) {
+      return new Refusal(node.nodeName() + " is no aggregate over aggregates", false);
+    }
+
+    boolean ofAggregates() {
+      return ofAggregates;
     }
   }
 
-  /** An aggregate over changes: the plan of it, and its column with the number of rows. */
-  record Groups(Aggregate plan, Attribute count) {}
+  /**
+   * The groups of an aggregate.
+   *
+   * @param plan the columns of the aggregate, missing grouping columns, and the number of rows
+   * @param keys the indexes of the grouping columns
+   */
+  record Groups(LogicalPlan plan, List<Integer> keys) {
+    Attribute count() {
+      return plan.output().last();
+    }
+  }
 
   /** Returns the changes of the rows of a plan. Throws Refusal. */
   LogicalPlan of(LogicalPlan node) {
     if (!Plans.aggregatesStream(node)) return ofRows(node);
     if (node instanceof Aggregate aggregate)
       return Plans.aggregatesStream(aggregate.child())
-          ? ofGroups(groups(aggregate))
-          : ofFirst(aggregate);
+          ? changes(aggregate, groups(aggregate))
+          : changes(aggregate, firstGroups(aggregate));
     checkStable(node);
     if (node instanceof Project project) {
       var below = of(project.child());
@@ -118,8 +144,8 @@ final class AggregateChanges {
     return new Expand(Sequences.of(projections), Sequences.of(output), below);
   }
 
-  /** Returns the changes of the groups of an aggregate over rows of streams. */
-  private LogicalPlan ofFirst(Aggregate aggregate) {
+  /** Returns the groups of an aggregate over rows of streams. */
+  private static Groups firstGroups(Aggregate aggregate) {
     var rows = new LocalRelation(aggregate.child().output(), Sequences.of(), true, Option.empty());
     var reason = Plans.sparkReason(aggregate.child(), OutputMode.Append());
     if (reason == null)
@@ -135,33 +161,90 @@ final class AggregateChanges {
                         && column.metadata().contains(SessionWindow.marker()));
     if (isSession) throw new Refusal("session windows merge");
     var columns = new ArrayList<>(Plans.list(aggregate.aggregateExpressions()));
-    var one = Plans.alias(Literal$.MODULE$.apply(1L), "rows");
-    columns.add(one);
-    var counted =
-        new Aggregate(
-            aggregate.groupingExpressions(),
-            Sequences.of(columns),
-            aggregate.child(),
-            aggregate.hint());
-    return ofGroups(new Groups(counted, one.toAttribute()));
+    var keys = addKeys(columns, aggregate);
+    columns.add(Plans.alias(Literal$.MODULE$.apply(1L), "rows"));
+    return new Groups(copy(aggregate, columns, aggregate.child()), keys);
+  }
+
+  private static Aggregate copy(
+      Aggregate aggregate, List<NamedExpression> columns, LogicalPlan child) {
+    return new Aggregate(
+        aggregate.groupingExpressions(), Sequences.of(columns), child, aggregate.hint());
+  }
+
+  /** Adds the grouping columns that are missing, and returns the indexes of all. */
+  private static List<Integer> addKeys(List<NamedExpression> columns, Aggregate aggregate) {
+    var keys = new ArrayList<Integer>();
+    for (var group : Plans.list(aggregate.groupingExpressions())) {
+      if (!UnsafeRowUtils.isBinaryStable(group.dataType()))
+        throw new Refusal("values of " + Plans.text(group) + " have several forms");
+      var at = find(columns, group);
+      if (at == columns.size()) columns.add(Plans.alias(group, "key"));
+      keys.add(at);
+    }
+    return keys;
   }
 
   /** Returns an aggregate over the changes below it. */
   Groups groups(Aggregate written) {
-    var aggregate = (Aggregate) ReplaceExpressions$.MODULE$.apply(written);
+    var aggregate = Plans.withoutReplaceable(written);
     checkStable(aggregate);
     var below = of(aggregate.child());
     var calls = new SignedCalls(sign(below));
-    var count = Plans.alias(calls.rows(), "rows");
     var columns = new ArrayList<NamedExpression>();
     for (var column : Plans.list(aggregate.aggregateExpressions())) {
       columns.add(column instanceof Alias alias ? result(aggregate, alias, calls) : column);
     }
-    columns.add(count);
-    return new Groups(
-        new Aggregate(
-            aggregate.groupingExpressions(), Sequences.of(columns), below, aggregate.hint()),
-        count.toAttribute());
+    var keys = addKeys(columns, aggregate);
+    columns.add(Plans.alias(calls.rows(), "rows"));
+    var totals = copy(aggregate, columns, below);
+    return new Groups(calls.values().isEmpty() ? totals : withValues(totals, calls), keys);
+  }
+
+  /** Returns an aggregate over changes whose calls need the values of each group. */
+  private LogicalPlan withValues(Aggregate aggregate, SignedCalls calls) {
+    var parts = PhysicalAggregation$.MODULE$.unapply(aggregate).get();
+    var groups = Plans.list(parts._1());
+    var sums = Plans.list(parts._2()).stream().map(AggregateExpression.class::cast).toList();
+    var child = aggregate.child();
+    var columns = new ArrayList<NamedExpression>(groups);
+    columns.addAll(Plans.list(child.output()));
+    var values = new ArrayList<ValueCounts>();
+    var state = new ArrayList<Expression>();
+    groups.forEach(group -> state.add((Expression) group));
+    state.addAll(sums);
+    var output = new ArrayList<Attribute>();
+    groups.forEach(group -> output.add(group.toAttribute()));
+    sums.forEach(sum -> output.add(sum.resultAttribute()));
+    for (var each : calls.values()) {
+      values.add(new ValueCounts(columns.size(), each.column().dataType()));
+      columns.add(Plans.alias(each.column(), "value"));
+      state.add(each.column());
+      output.addAll(each.facts());
+    }
+    var words = Plans.texts(aggregate.groupingExpressions());
+    uses.add(
+        "all different values of %s are kept for min(), max() and count(DISTINCT); state: 1 row for"
+            .formatted(words.isEmpty() ? "the result" : "each " + words)
+            + " each of them");
+    var rows = new Project(Sequences.of(columns), child);
+    var processor =
+        new GroupsProcessor(
+            words,
+            groups.size(),
+            groups.size() + child.output().size() - 1,
+            new AggregateBuffers(sums, rows.output()),
+            values,
+            state,
+            Plans.withUniqueNames(rows).schema());
+    return new Project(
+        parts._3(),
+        processor.over(
+            Plans.withUniqueNames(rows),
+            IntStream.range(0, groups.size()).boxed().toList(),
+            Sequences.of(output),
+            TimeMode.None(),
+            OutputMode.Update()));
   }
 
   /** Returns a column of an aggregate; NULL for a group without rows, which has no result. */
@@ -173,12 +256,7 @@ final class AggregateChanges {
             .transformUp(
                 PartialFunctions.<Expression, Expression>of(
                     AggregateExpression.class::isInstance,
-                    node -> {
-                      var call = (AggregateExpression) node;
-                      var refusal = SignedCalls.refusal(call);
-                      if (refusal != null) throw new Refusal(refusal);
-                      return calls.result(call);
-                    }));
+                    node -> calls.result((AggregateExpression) node)));
     var isAlwaysThere = aggregate.groupingExpressions().isEmpty();
     var guarded =
         isAlwaysThere
@@ -190,42 +268,27 @@ final class AggregateChanges {
     return Plans.renamed(guarded, column);
   }
 
-  private LogicalPlan ofGroups(Groups groups) {
-    var aggregate = groups.plan();
-    var written = Plans.list(aggregate.aggregateExpressions());
-    var values = written.subList(0, written.size() - 1);
-    var grouping = Plans.list(aggregate.groupingExpressions());
-    var columns = new ArrayList<NamedExpression>(values);
-    var keys = new ArrayList<Integer>();
-    for (var group : grouping) {
-      if (!UnsafeRowUtils.isBinaryStable(group.dataType()))
-        throw new Refusal("values of " + Plans.text(group) + " have several forms");
-      var at = find(columns, group);
-      if (at == columns.size()) columns.add(Plans.alias(group, "key"));
-      keys.add(at);
-    }
-    columns.add(written.get(values.size()));
-    var keyed =
-        new Aggregate(
-            aggregate.groupingExpressions(),
-            Sequences.of(columns),
-            aggregate.child(),
-            aggregate.hint());
-    var rows = Plans.withUniqueNames(keyed);
+  /** Returns the changes of the groups of an aggregate. */
+  private LogicalPlan changes(Aggregate aggregate, Groups groups) {
+    var rows = Plans.withUniqueNames(groups.plan());
+    var values = Plans.list(aggregate.aggregateExpressions());
     var type = new StructType();
     for (int i = 0; i < values.size(); i++)
       type = type.add("c" + i, rows.schema().fields()[i].dataType());
-    var state = new ArrayList<Expression>(grouping);
+    var state = new ArrayList<>(Plans.list(aggregate.groupingExpressions()));
     values.forEach(value -> state.add((Expression) value));
-    var words = grouping.isEmpty() ? "the total" : "each " + Plans.texts(aggregate.groupingExpressions());
+    var words = Plans.texts(aggregate.groupingExpressions());
     uses.add(
-        "the result of %s is kept, and only its changes go on; state: 2 rows for %s"
-            .formatted(words, grouping.isEmpty() ? "it" : "each of them"));
+        words.isEmpty()
+            ? "the total is kept, and only its changes go on; state: 2 rows"
+            : "the result of each %s is kept, and only its changes go on; state: 2 rows for each of them"
+                .formatted(words));
     var output = new ArrayList<Attribute>();
     values.forEach(value -> output.add(value.toAttribute()));
     output.add(Plans.alias(Literal$.MODULE$.apply(1), SIGN).toAttribute());
-    return new ChangesProcessor(Plans.texts(aggregate.groupingExpressions()), state, type)
-        .over(rows, keys, Sequences.of(output), TimeMode.None(), OutputMode.Update());
+    return new ChangesProcessor(words, state, type)
+        .over(
+            rows, groups.keys(), Sequences.of(output), TimeMode.None(), OutputMode.Update());
   }
 
   /** Returns the index of the column with a grouping expression, or the number of columns. */

@@ -11,6 +11,7 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
@@ -18,6 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.Coalesce;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.Not;
@@ -59,6 +61,19 @@ public record ChangedResults(Set<String> keys) {
     }
   }
 
+  /**
+   * Returns why the rule does not apply to an aggregate over aggregates, a sentence, or null for
+   * any other query.
+   */
+  public String refusal(LogicalPlan query) {
+    try {
+      result(query, (meaning, caution) -> {});
+      return null;
+    } catch (AggregateChanges.Refusal e) {
+      return e.ofAggregates() ? "Its result cannot be updated by changes: " + e.getMessage() + "." : null;
+    }
+  }
+
   private LogicalPlan result(LogicalPlan query, Uses uses) {
     var needed =
         Plans.list(query.output()).stream()
@@ -71,7 +86,16 @@ public record ChangedResults(Set<String> keys) {
       columns.add(
           needed.contains(column.exprId()) ? column : unlessDeleted(column, column, deleted(rows)));
     }
-    return new Project(AggregateChanges.with(columns, deleted(rows)), rows);
+    return withKeys(new Project(AggregateChanges.with(columns, deleted(rows)), rows), needed);
+  }
+
+  /** Returns the rows without deletions of NULL, which is no key of a row. */
+  private static LogicalPlan withKeys(LogicalPlan rows, Set<ExprId> keys) {
+    Expression isKept = new Not((Expression) deleted(rows));
+    Expression isKey = Literal$.MODULE$.apply(true);
+    for (var column : Plans.list(rows.output()))
+      if (keys.contains(column.exprId())) isKey = new And(isKey, new IsNotNull((Expression) column));
+    return new Filter(new Or(isKept, isKey), rows);
   }
 
   /**
@@ -91,7 +115,7 @@ public record ChangedResults(Set<String> keys) {
       return new Project(AggregateChanges.with(Plans.list(filter.output()), deleted), below);
     }
     if (!(node instanceof Aggregate aggregate) || !Plans.aggregatesStream(aggregate.child()))
-      throw new AggregateChanges.Refusal("the result is not that of an aggregate");
+      throw AggregateChanges.Refusal.ofOther(node);
     checkKeys(aggregate, needed, same);
     var groups = new AggregateChanges(uses).groups(aggregate);
     var isGone =

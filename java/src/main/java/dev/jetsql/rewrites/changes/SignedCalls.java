@@ -3,16 +3,19 @@ package dev.jetsql.rewrites.changes;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Coalesce;
+import org.apache.spark.sql.catalyst.expressions.CreateStruct;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.EvalMode;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.KnownFloatingPointNormalized;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
@@ -20,9 +23,15 @@ import org.apache.spark.sql.catalyst.expressions.UnaryMinus;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Average;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Sum;
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero;
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.IntegralType;
 import scala.Option;
 
@@ -31,22 +40,58 @@ import scala.Option;
  *
  * <p>Sums are exact, in whatever order rows arrive and are taken back: of integers as decimals that
  * cannot overflow, of decimals with room for more digits. Sums of floating-point numbers are not.
- *
- * @param sign the column with the sign of a row
  */
-record SignedCalls(Attribute sign) {
+final class SignedCalls {
   private static final int MAX_DIGITS = DecimalType.MAX_PRECISION() - 10; // sum() adds 10 digits
   private static final DecimalType INTEGER = new DecimalType(20, 0);
 
+  private final Attribute sign;
+  private final List<Values> values = new ArrayList<>();
+
+  /**
+   * Creates the aggregates.
+   *
+   * @param sign the column with the sign of a row
+   */
+  SignedCalls(Attribute sign) {
+    this.sign = sign;
+  }
+
+  /**
+   * The values of a column in a group.
+   *
+   * @param column the column
+   * @param facts the minimum, the maximum and the number of different values
+   */
+  record Values(Expression column, List<Attribute> facts) {
+    static Values of(Expression column) {
+      var facts = new ArrayList<Attribute>();
+      for (var field : new ValueCounts(0, column.dataType()).factsType().fields())
+        facts.add(
+            Plans.alias(new Literal(null, field.dataType()), field.name()).toAttribute());
+      return new Values(column, facts);
+    }
+  }
+
+  /** Returns the columns of whose values the calls of `result` need all that are in a group. */
+  List<Values> values() {
+    return values;
+  }
+
   /** Returns why a call cannot be computed from rows with a sign, a phrase, or null if it can. */
-  static String refusal(AggregateExpression call) {
+  private static String refusal(AggregateExpression call) {
     var function = call.aggregateFunction();
     var name = function.prettyName();
-    if (call.isDistinct()) return name + "(DISTINCT) cannot take back values";
+    if (call.isDistinct() && !keepsValues(call))
+      return name + "(DISTINCT) cannot take back values";
+    var isStable =
+        Plans.list(function.children()).stream()
+            .allMatch(value -> UnsafeRowUtils.isBinaryStable(value.dataType()));
+    if (keepsValues(call)) return isStable ? null : name + "() of values with several forms";
     if (function instanceof Count) return null;
-    var value = function.children().isEmpty() ? null : function.children().head();
     if (!(function instanceof Sum || function instanceof Average))
       return name + "() cannot take back values";
+    var value = function.children().head();
     if (value.dataType() instanceof IntegralType) return null;
     if (!(value.dataType() instanceof DecimalType decimal))
       return name + "() of " + value.dataType().sql() + " would not be exact";
@@ -60,8 +105,53 @@ record SignedCalls(Attribute sign) {
     return total(sign);
   }
 
-  /** Returns the result of a call for which there is no `refusal`. */
+  private static boolean keepsValues(AggregateExpression call) {
+    var function = call.aggregateFunction();
+    return function instanceof Min
+        || function instanceof Max
+        || (function instanceof Count && call.isDistinct());
+  }
+
+  /** Returns the result of a call. Throws Refusal. */
   Expression result(AggregateExpression call) {
+    var refusal = refusal(call);
+    if (refusal != null) throw new AggregateChanges.Refusal(refusal);
+    return keepsValues(call) ? ofValues(call) : ofTotals(call);
+  }
+
+  private Expression ofValues(AggregateExpression call) {
+    var function = call.aggregateFunction();
+    var columns = Plans.list(function.children());
+    var column = columns.get(0);
+    if (function instanceof Count) {
+      var normalized = columns.stream().map(SignedCalls::normalized).toList();
+      column =
+          normalized.size() == 1
+              ? normalized.get(0)
+              : CreateStruct.create(Sequences.of(normalized));
+    }
+    var isCounted = isCounted(call.filter(), columns);
+    var counted = find(new If(isCounted, column, nothing(column.dataType())));
+    if (function instanceof Min) return (Expression) counted.facts().get(0);
+    if (function instanceof Max) return (Expression) counted.facts().get(1);
+    return new Coalesce(
+        Sequences.of((Expression) counted.facts().get(2), Literal$.MODULE$.apply(0L)));
+  }
+
+  private Values find(Expression column) {
+    for (var each : values) if (each.column().semanticEquals(column)) return each;
+    values.add(Values.of(column));
+    return values.get(values.size() - 1);
+  }
+
+  /** Returns a value with one form of zero and one of NaN, as count(DISTINCT) compares numbers. */
+  private static Expression normalized(Expression value) {
+    return value.dataType() instanceof DoubleType || value.dataType() instanceof FloatType
+        ? new KnownFloatingPointNormalized(new NormalizeNaNAndZero(value))
+        : value;
+  }
+
+  private Expression ofTotals(AggregateExpression call) {
     var function = call.aggregateFunction();
     var values = Plans.list(function.children());
     var isCounted = isCounted(call.filter(), values);
