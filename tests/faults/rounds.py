@@ -257,6 +257,7 @@ STATES: Final = Scenario(
         Round(
             (
                 *("state-half-copied:parts", "state-repartitioning:digits", "update-prepared:minutes"),
+                "jdbc-staged:j_maxima",
                 "stored-drop-with-snapshot-requested:renewed",
             ),
             (_renew(1), _BEGUN),
@@ -266,6 +267,7 @@ STATES: Final = Scenario(
         Round(
             (
                 *("state-copied:parts", "state-repartitioned:digits", "sink-written:minutes"),
+                "sink-written:j_maxima",
                 "stored-suspend-requested:minutes",
             ),
             (),

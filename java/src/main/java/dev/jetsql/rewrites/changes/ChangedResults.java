@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Coalesce;
+import org.apache.spark.sql.catalyst.expressions.EvalMode;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.If;
@@ -30,6 +31,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.types.IntegralType;
 
 /**
  * Keeps the result of an aggregate over aggregates up to date in a table with keys: each batch
@@ -139,9 +141,7 @@ public record ChangedResults(Set<String> keys) {
             if (part instanceof Attribute attribute) neededBelow.add(attribute.exprId());
             return null;
           });
-      while (value instanceof Cast cast
-          && Cast$.MODULE$.canUpCast(cast.child().dataType(), cast.dataType()))
-        value = cast.child();
+      while (value instanceof Cast cast && isKept(cast)) value = cast.child();
       if (same.contains(column.exprId()) && value instanceof Attribute attribute)
         sameBelow.add(attribute.exprId());
     }
@@ -154,6 +154,14 @@ public record ChangedResults(Set<String> keys) {
               : column);
     }
     return new Project(AggregateChanges.with(columns, deleted(below)), below);
+  }
+
+  /** Returns whether a cast has another result, or an error, for another value. */
+  private static boolean isKept(Cast cast) {
+    var from = cast.child().dataType();
+    var isChecked = cast.evalMode().equals(EvalMode.ANSI());
+    return Cast$.MODULE$.canUpCast(from, cast.dataType())
+        || (isChecked && from instanceof IntegralType && cast.dataType() instanceof IntegralType);
   }
 
   /** Throws Refusal unless each group has one row of the table, whose key never changes. */
