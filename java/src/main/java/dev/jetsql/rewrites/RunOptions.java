@@ -16,7 +16,9 @@ public record RunOptions(List<OutputMode> modes, long stateTtlMillis, List<Strin
   /** Returns the options for the names of output modes, which are separated by commas. */
   public static RunOptions of(String modes, long stateTtlMillis) {
     return new RunOptions(
-        Arrays.stream(modes.split(",")).map(InternalOutputModes::apply).toList(), stateTtlMillis, List.of());
+        Arrays.stream(modes.split(",")).map(InternalOutputModes::apply).toList(),
+        stateTtlMillis,
+        List.of());
   }
 
   public static RunOptions of(OutputMode mode) {

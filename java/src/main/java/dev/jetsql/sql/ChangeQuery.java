@@ -237,7 +237,8 @@ final class ChangeQuery {
         new ArrayList<NamedExpression>(CollectionConverters.asJava(project.projectList()));
     var newest = newestOf(project.child());
     if (newest != null) {
-      columns.add(Plans.alias(new GetStructField(newest, 1, Option.apply("deleted")), Plans.DELETED));
+      columns.add(
+          Plans.alias(new GetStructField(newest, 1, Option.apply("deleted")), Plans.DELETED));
       return new Project(Sequences.of(columns), project.child());
     }
     var child = withDeleted(project.child());

@@ -150,8 +150,7 @@ final class AggregateChanges {
     var reason = Plans.sparkReason(aggregate.child(), OutputMode.Append());
     if (reason == null)
       reason =
-          Plans.sparkReason(
-              aggregate.withNewChildren(Sequences.of(rows)), OutputMode.Update());
+          Plans.sparkReason(aggregate.withNewChildren(Sequences.of(rows)), OutputMode.Update());
     if (reason != null) throw new Refusal(reason);
     var isSession =
         Plans.list(aggregate.groupingExpressions()).stream()
@@ -225,7 +224,7 @@ final class AggregateChanges {
     var words = Plans.texts(aggregate.groupingExpressions());
     uses.add(
         "all different values of %s are kept for min(), max() and count(DISTINCT); state: 1 row for"
-            .formatted(words.isEmpty() ? "the result" : "each " + words)
+                .formatted(words.isEmpty() ? "the result" : "each " + words)
             + " each of them");
     var rows = new Project(Sequences.of(columns), child);
     var processor =
@@ -262,9 +261,7 @@ final class AggregateChanges {
         isAlwaysThere
             ? value
             : new If(
-                SignedCalls.isPresent(calls.rows()),
-                value,
-                SignedCalls.nothing(column.dataType()));
+                SignedCalls.isPresent(calls.rows()), value, SignedCalls.nothing(column.dataType()));
     return Plans.renamed(guarded, column);
   }
 
@@ -287,8 +284,7 @@ final class AggregateChanges {
     values.forEach(value -> output.add(value.toAttribute()));
     output.add(Plans.alias(Literal$.MODULE$.apply(1), SIGN).toAttribute());
     return new ChangesProcessor(words, state, type)
-        .over(
-            rows, groups.keys(), Sequences.of(output), TimeMode.None(), OutputMode.Update());
+        .over(rows, groups.keys(), Sequences.of(output), TimeMode.None(), OutputMode.Update());
   }
 
   /** Returns the index of the column with a grouping expression, or the number of columns. */
@@ -326,8 +322,7 @@ final class AggregateChanges {
     return changes.output().last();
   }
 
-  static Seq<NamedExpression> with(
-      List<? extends NamedExpression> columns, NamedExpression last) {
+  static Seq<NamedExpression> with(List<? extends NamedExpression> columns, NamedExpression last) {
     var all = new ArrayList<NamedExpression>(columns);
     all.add(last);
     return Sequences.of(all);

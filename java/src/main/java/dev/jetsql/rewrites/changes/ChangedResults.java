@@ -72,7 +72,9 @@ public record ChangedResults(Set<String> keys) {
       result(query, (meaning, caution) -> {});
       return null;
     } catch (AggregateChanges.Refusal e) {
-      return e.ofAggregates() ? "Its result cannot be updated by changes: " + e.getMessage() + "." : null;
+      return e.ofAggregates()
+          ? "Its result cannot be updated by changes: " + e.getMessage() + "."
+          : null;
     }
   }
 
@@ -96,7 +98,8 @@ public record ChangedResults(Set<String> keys) {
     Expression isKept = new Not((Expression) deleted(rows));
     Expression isKey = Literal$.MODULE$.apply(true);
     for (var column : Plans.list(rows.output()))
-      if (keys.contains(column.exprId())) isKey = new And(isKey, new IsNotNull((Expression) column));
+      if (keys.contains(column.exprId()))
+        isKey = new And(isKey, new IsNotNull((Expression) column));
     return new Filter(new Or(isKept, isKey), rows);
   }
 
@@ -111,8 +114,7 @@ public record ChangedResults(Set<String> keys) {
     if (node instanceof Filter filter) {
       AggregateChanges.checkStable(filter);
       var below = rows(filter.child(), needed, same, uses);
-      var isTrue =
-          new Coalesce(Sequences.of(filter.condition(), Literal$.MODULE$.apply(false)));
+      var isTrue = new Coalesce(Sequences.of(filter.condition(), Literal$.MODULE$.apply(false)));
       var deleted = Plans.alias(new Or(deleted(below), new Not(isTrue)), Plans.DELETED);
       return new Project(AggregateChanges.with(Plans.list(filter.output()), deleted), below);
     }
@@ -129,8 +131,7 @@ public record ChangedResults(Set<String> keys) {
         groups.plan());
   }
 
-  private LogicalPlan projected(
-      Project project, Set<ExprId> needed, Set<ExprId> same, Uses uses) {
+  private LogicalPlan projected(Project project, Set<ExprId> needed, Set<ExprId> same, Uses uses) {
     var neededBelow = new HashSet<ExprId>();
     var sameBelow = new HashSet<ExprId>();
     for (var column : Plans.list(project.projectList())) {

@@ -67,8 +67,7 @@ final class SignedCalls {
     static Values of(Expression column) {
       var facts = new ArrayList<Attribute>();
       for (var field : new ValueCounts(0, column.dataType()).factsType().fields())
-        facts.add(
-            Plans.alias(new Literal(null, field.dataType()), field.name()).toAttribute());
+        facts.add(Plans.alias(new Literal(null, field.dataType()), field.name()).toAttribute());
       return new Values(column, facts);
     }
   }
@@ -82,8 +81,7 @@ final class SignedCalls {
   private static String refusal(AggregateExpression call) {
     var function = call.aggregateFunction();
     var name = function.prettyName();
-    if (call.isDistinct() && !keepsValues(call))
-      return name + "(DISTINCT) cannot take back values";
+    if (call.isDistinct() && !keepsValues(call)) return name + "(DISTINCT) cannot take back values";
     var isStable =
         Plans.list(function.children()).stream()
             .allMatch(value -> UnsafeRowUtils.isBinaryStable(value.dataType()));
@@ -161,15 +159,17 @@ final class SignedCalls {
     var exact = value.dataType() instanceof IntegralType ? cast(value, INTEGER) : value;
     var negated = new UnaryMinus(exact, true);
     var signed = new If(new LessThan(sign, Literal$.MODULE$.apply(0)), negated, exact);
-    var sum =
-        new Sum(new If(isCounted, signed, nothing(exact.dataType()))).toAggregateExpression();
+    var sum = new Sum(new If(isCounted, signed, nothing(exact.dataType()))).toAggregateExpression();
     return function instanceof Average average
         ? average(average, sum, count)
         : new If(
             new EqualTo(count, Literal$.MODULE$.apply(0L)),
             nothing(function.dataType()),
             new Cast(
-                sum, function.dataType(), Option.empty(), ((Sum) function).evalContext().evalMode()));
+                sum,
+                function.dataType(),
+                Option.empty(),
+                ((Sum) function).evalContext().evalMode()));
   }
 
   /** Returns Spark's own result of an average, of another sum and another count. */

@@ -54,7 +54,8 @@ final class ValueCounts implements Serializable {
   /** Opens the state. number: that of the counts in their operator */
   void open(StatefulProcessorHandle handle, int number) {
     counts =
-        handle.getMapState("values" + number, Encoders.row(type), Encoders.LONG(), TTLConfig.NONE());
+        handle.getMapState(
+            "values" + number, Encoders.row(type), Encoders.LONG(), TTLConfig.NONE());
     changes = new HashMap<>();
     toUnsafe = UnsafeProjection.create(type);
     toRow = CatalystTypeConverters.createToScalaConverter(type);
