@@ -160,6 +160,17 @@ def _remainders(facts: Facts) -> Iterable[Row]:
     return ((digit, len(remainders)) for digit, remainders in found.items())
 
 
+def _by_maximum(facts: Facts) -> Iterable[Row]:
+    """Group the numbers modulo 97 by the last digit of their maximum, without totals that three divides."""
+    maxima: dict[int, int] = {}
+    for i in facts.source.ids():
+        maxima[i % 97] = max(maxima.get(i % 97, 0), i * 7919 % 10007)
+    groups: dict[int, list[int]] = {}
+    for maximum in maxima.values():
+        groups.setdefault(maximum % 10, []).append(maximum)
+    return ((digit, len(all), sum(all), min(all)) for digit, all in groups.items() if sum(all) % 3)
+
+
 def _matched(facts: Facts) -> Iterable[Row]:
     """Return each id with the one before it that has the same last digit, or -1."""
     return ((i, i - 10 if i >= 10 else -1) for i in facts.source.ids())
@@ -338,6 +349,19 @@ REWRITTEN_KINDS: Final = (
             " MATCH_CONDITION (l.at > r.at) ON l.id % 10 = r.id % 10",
         ),
         exactly(_matched),
+    ),
+    Kind(
+        "j_maxima",
+        "aggregate over aggregates, changes to JDBC",
+        "j_maxima",
+        "digit, n, total, least",
+        job_text(
+            "j_maxima",
+            "SINK INTO j_maxima SELECT m % 10, count(*), sum(m), min(m)"
+            f" FROM (SELECT id % 97, max({_SEQUENCE}) AS m FROM {SOURCE} GROUP BY 1)"
+            " GROUP BY m % 10 HAVING sum(m) % 3 <> 0",
+        ),
+        exactly(_by_maximum),
     ),
 )
 # By chance a row goes into one table or the other, so a repeated batch must not decide again.
@@ -600,6 +624,7 @@ CREATE TABLE IF NOT EXISTS j_changes {_JDBC}, dbtable 'crash.changes', 'key.colu
 CREATE TABLE IF NOT EXISTS j_history {_JDBC}, dbtable 'crash.history', 'key.columns' 'digit, __start_at');
 CREATE TABLE IF NOT EXISTS j_whole {_JDBC}, dbtable 'crash.whole');
 CREATE TABLE IF NOT EXISTS j_retracted {_JDBC}, dbtable 'crash.retracted', 'key.columns' 'digit');
+CREATE TABLE IF NOT EXISTS j_maxima {_JDBC}, dbtable 'crash.maxima', 'key.columns' 'digit');
 CREATE TABLE IF NOT EXISTS j_least {_JDBC}, dbtable 'crash.least')
 """
 SERVER_TABLES: Final = """
@@ -613,6 +638,7 @@ CREATE TABLE crash.history
   (digit bigint, id bigint, __start_at bigint, __end_at bigint, PRIMARY KEY (digit, __start_at));
 CREATE TABLE crash.whole (n bigint, total bigint);
 CREATE TABLE crash.retracted (digit bigint PRIMARY KEY, n bigint, total bigint);
+CREATE TABLE crash.maxima (digit bigint PRIMARY KEY, n bigint, total bigint, least bigint);
 CREATE TABLE crash.least (start timestamptz, n bigint, total bigint);
 """
 

@@ -27,6 +27,7 @@ PACKAGES = (
     "kafka",
     "plans",
     "rewrites.bytime",
+    "rewrites.changes",
     "rewrites.ttl",
     "rewrites",
     "flink",

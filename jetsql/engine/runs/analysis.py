@@ -254,6 +254,7 @@ def _analysis(
         rewrites=tuple(Rewrite(**each) for each in facts.get("rules", ())),
         kept_state=tuple(facts.get("kept_state", ())),
         batch_part="; ".join(_batch_parts(facts)),
+        marks_deleted=bool(facts.get("marks_deleted")),
         lookups=tuple(facts.get("lookups", ())),
         functions=tuple(UsedFunction(*each) for each in sorted(facts.get("functions", {}).items())),
         unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),

@@ -71,7 +71,7 @@ def check_jdbc_sink(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
 
 def _check_dialect(database: Database, dialect: Dialect | None, plan: Plan) -> None:
     verb = "SINK INTO with 'key.columns'" if plan.upsert else "INSERT OVERWRITE" if plan.overwrite else ""
-    verb = "AUTO CDC" if plan.deletes else verb
+    verb = "AUTO CDC" if plan.deletes and not plan.analysis.marks_deleted else verb
     if dialect is not None and (dialect.can_upsert or not plan.upsert) and is_table_name(database.table):
         return
     where = database.server if dialect is None or plan.upsert else f"the 'dbtable' {database.table}"

@@ -63,7 +63,13 @@ _EXCEPT: Final = (
 
 _UNCLOSED: Final = "does not close the groups"
 
+_CHANGES: Final = (
+    "Make the grouping columns the 'key.columns' of the table, or use OPTIONS ('outputMode' = 'complete'), with which"
+    " each batch writes or compares the whole result."
+)
+
 _REASONS: Final = {
+    "cannot be updated by changes": _CHANGES,
     "Sorting is not supported": (
         "Remove ORDER BY: the rows of a table have no order. For the first rows, use INSERT OVERWRITE with QUALIFY"
         " row_number() OVER (ORDER BY ...) <= 10."

@@ -67,7 +67,7 @@ def make_plan(
         initial_snapshot=options.initial_snapshot,
         spark_confs=options.spark_confs,
         options=options.given,
-        deletes=verb is Verb.AUTO_CDC,
+        deletes=verb is Verb.AUTO_CDC or analysis.marks_deleted,
         more_upserts=tuple(upserts[1:]),
         late_rows=late_rows,
         idle_timeout_millis=options.idle_timeout_millis,

@@ -94,6 +94,9 @@ def describe_write(plan: Plan) -> str:
         keys = ", ".join(plan.analysis.sink.key_columns)
         effort = "a batch writes all rows of its keys again, and the state keeps all changes"
         return f"each change is a row, by {keys}; {effort}"
+    if plan.analysis.marks_deleted:
+        keys = ", ".join(plan.analysis.sink.key_columns)
+        return f"changed rows are updated by {keys}, and rows that leave the result are deleted"
     if plan.deletes:
         return (
             f"the newest change of each key updates or deletes its row, by {', '.join(plan.analysis.sink.key_columns)}"

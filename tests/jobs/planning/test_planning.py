@@ -297,6 +297,14 @@ def test_auto_cdc_updates_and_deletes_rows() -> None:
         assert (error.place, error.hint) == (at_value("outputMode", mode), "Remove the option.")
 
 
+def test_changes_of_aggregates_delete_rows() -> None:
+    changes = replace(COUNTS, sink=KEYED, marks_deleted=True)
+    made = plan(changes, Verb.SINK_INTO, outputMode="update")
+    assert (made.upsert, made.deletes, made.retracts) == (True, True, False)
+    of = replace(LIVE, marks_deleted=True)
+    assert "an aggregate above an aggregate" in refused(of, Verb.SINK_INTO, trigger="realTime").message
+
+
 def test_rows_of_file_tables_cannot_be_updated() -> None:
     error = refused(analysis(sink=sink(key_columns=("id",))), Verb.SINK_INTO)
     assert (error.condition, error.place) == ("JETSQL.UNSUPPORTED_SINK", TARGET)

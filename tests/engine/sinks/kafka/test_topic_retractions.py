@@ -145,3 +145,16 @@ def test_the_topic_is_the_result_of_a_batch_query(totals: Totals, seed: int) -> 
         totals.changes_after(*((f"p{random.randrange(40)}", random.randrange(-20, 20)) for _ in range(60)))
         query = LARGE.partition("totals ")[2].replace("STREAM ", "")
         assert totals.result() == dict(totals.sql(query))
+
+
+@pytest.mark.slow
+def test_the_changes_of_an_aggregate_over_an_aggregate(totals: Totals) -> None:
+    counts = "SELECT page, count(*) AS n FROM STREAM visits GROUP BY page"
+    totals.sql(
+        "CREATE JOB j OPTIONS ('snapshotIntervalMillis' = '100') AS"
+        f" SINK INTO totals SELECT CAST(n AS STRING), count(*) FROM ({counts}) GROUP BY CAST(n AS STRING)"
+    )
+    assert totals.changes_after(("a", 1), ("b", 1)) == {"1": 2}
+    assert totals.changes_after(("a", 1), ("c", 1)) == {"1": 2, "2": 1}
+    assert totals.changes_after(("a", 1)) == {"2": None, "3": 1}
+    assert totals.result() == {"1": 2, "3": 1}

@@ -1,5 +1,6 @@
 package dev.jetsql.plans;
 
+import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import java.util.ArrayList;
@@ -10,30 +11,40 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
 import org.apache.spark.sql.catalyst.analysis.EliminateView$;
+import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionDef;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionRef;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.With;
+import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.streaming.OutputMode;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Helpers for Spark's logical plans, which are Scala's classes. */
 public final class Plans {
+  /** The last column of rows that update or delete the rows of a table by their keys. */
+  public static final String DELETED = "__jetsql_deleted";
+
   /** The metadata of a column with a watermark: the delay in milliseconds. */
   public static final String WATERMARK = "spark.watermarkDelayMs";
 
@@ -91,6 +102,29 @@ public final class Plans {
     return list(columns).stream().anyMatch(Plans::hasWatermark);
   }
 
+  /** Returns an aggregate with the calls by which Spark's optimizer replaces others. */
+  public static Aggregate withoutReplaceable(Aggregate aggregate) {
+    return (Aggregate)
+        ReplaceExpressions$.MODULE$
+            .apply(aggregate)
+            .transformExpressionsUp(
+                PartialFunctions.<Expression, Expression>of(
+                    With.class::isInstance, node -> inlined((With) node)));
+  }
+
+  private static Expression inlined(With with) {
+    return with.child()
+        .transformUp(
+            PartialFunctions.<Expression, Expression>of(
+                CommonExpressionRef.class::isInstance,
+                node ->
+                    list(with.defs()).stream()
+                        .filter(each -> each.id().equals(((CommonExpressionRef) node).id()))
+                        .<Expression>map(CommonExpressionDef::child)
+                        .findFirst()
+                        .orElse(node)));
+  }
+
   /** Returns the conditions that AND joins in a condition. */
   public static List<Expression> conjuncts(Expression condition) {
     if (!(condition instanceof And and)) return List.of(condition);
@@ -122,6 +156,17 @@ public final class Plans {
         || kind.contains("GroupsWithState")
         || kind.startsWith("TransformWithState")
         || kind.contains("InPandasWithState");
+  }
+
+  /** Returns why Spark's own check of the analyzed plan refuses a query, or null if it does not. */
+  public static String sparkReason(LogicalPlan query, OutputMode mode) {
+    try {
+      UnsupportedOperationChecker.checkForStreaming(query, mode);
+      return null;
+    } catch (Exception e) { // a Scala method declares no checked exception
+      if (e instanceof AnalysisException refusal) return refusal.getSimpleMessage();
+      throw Exceptions.raise(e);
+    }
   }
 
   public static boolean aggregatesStream(LogicalPlan plan) {

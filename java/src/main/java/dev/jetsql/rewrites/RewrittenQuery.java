@@ -4,6 +4,7 @@ import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule;
 import dev.jetsql.rewrites.bytime.JoinsByTime;
 import dev.jetsql.rewrites.bytime.RowsByTime;
+import dev.jetsql.rewrites.changes.ChangedResults;
 import dev.jetsql.rewrites.ttl.StateTtl;
 import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
@@ -60,7 +61,30 @@ public record RewrittenQuery(
       var rewritten = rewrite(session, prepared, mode, RULES);
       if (rewritten.runs(List.of(mode))) return rewritten;
     }
-    return asWritten;
+    var changes = withChanges(session, query, prepared, options);
+    return changes == null ? asWritten : changes;
+  }
+
+  /**
+   * Returns the query that returns changed rows of a table with keys, the written one with the
+   * reason why it cannot, or null for a query that is no aggregate over aggregates.
+   */
+  private static RewrittenQuery withChanges(
+      SparkSession session, LogicalPlan written, LogicalPlan query, RunOptions options) {
+    var update = OutputMode.Update();
+    if (options.keys().isEmpty() || !options.modes().contains(update)) return null;
+    // The rules see the aggregates as in complete mode: what leaves a result is taken back.
+    var rules = new ArrayList<AppliedRule>();
+    var whole = apply(RULES, query, OutputMode.Complete(), rules);
+    var rule = ChangedResults.by(options.keys());
+    var plan =
+        apply(List.of(new RewriteRule(ChangedResults.NAME, 1, rule::apply)), whole, update, rules);
+    var refusal = ChangedResults.isUsed(plan) ? null : rule.refusal(whole);
+    if (refusal != null)
+      return new RewrittenQuery(
+          written, null, List.of(), new StreamingCheck(session, written, refusal));
+    var changes = new RewrittenQuery(plan, null, rules, new StreamingCheck(session, plan));
+    return ChangedResults.isUsed(plan) && changes.runs(List.of(update)) ? changes : null;
   }
 
   /** Returns the query with state that has a time to live, or null if it has none. */
@@ -86,6 +110,11 @@ public record RewrittenQuery(
       SparkSession session, BatchPart batchPart, List<AppliedRule> rules) {
     var stream = batchPart.stream();
     return new RewrittenQuery(stream, batchPart, rules, new StreamingCheck(session, stream));
+  }
+
+  /** Returns whether the last column of the query's rows marks rows that are deleted. */
+  public boolean marksDeleted() {
+    return ChangedResults.isUsed(query);
   }
 
   public boolean isAsWritten() {
@@ -116,6 +145,17 @@ public record RewrittenQuery(
   private static RewrittenQuery rewrite(
       SparkSession session, LogicalPlan query, OutputMode mode, List<RewriteRule> steps) {
     var rules = new ArrayList<AppliedRule>();
+    var plan = apply(steps, query, mode, rules);
+    var whole = new RewrittenQuery(plan, null, rules, new StreamingCheck(session, plan));
+    if (!mode.equals(OutputMode.Complete()) || whole.check.logicalReason(mode) == null)
+      return whole;
+    var batchPart = FirstAggregates.split(plan);
+    return batchPart == null ? whole : of(session, batchPart, rules);
+  }
+
+  /** Returns the query after rules. applied: receives their uses */
+  private static LogicalPlan apply(
+      List<RewriteRule> steps, LogicalPlan query, OutputMode mode, List<AppliedRule> applied) {
     var plan = query;
     for (var rule : steps) {
       plan =
@@ -124,12 +164,8 @@ public record RewrittenQuery(
                   plan,
                   mode,
                   (meaning, caution) ->
-                      rules.add(new AppliedRule(rule.name(), rule.version(), meaning, caution)));
+                      applied.add(new AppliedRule(rule.name(), rule.version(), meaning, caution)));
     }
-    var whole = new RewrittenQuery(plan, null, rules, new StreamingCheck(session, plan));
-    if (!mode.equals(OutputMode.Complete()) || whole.check.logicalReason(mode) == null)
-      return whole;
-    var batchPart = FirstAggregates.split(plan);
-    return batchPart == null ? whole : of(session, batchPart, rules);
+    return plan;
   }
 }

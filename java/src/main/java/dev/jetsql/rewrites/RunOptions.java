@@ -10,15 +10,23 @@ import org.apache.spark.sql.streaming.OutputMode;
  *
  * @param modes the output modes; the first possible one decides how the query is rewritten
  * @param stateTtlMillis the time to live of state that no watermark removes; 0 for ever
+ * @param keys the columns by which rows of the table are updated; empty if they are not
  */
-public record RunOptions(List<OutputMode> modes, long stateTtlMillis) {
+public record RunOptions(List<OutputMode> modes, long stateTtlMillis, List<String> keys) {
   /** Returns the options for the names of output modes, which are separated by commas. */
   public static RunOptions of(String modes, long stateTtlMillis) {
     return new RunOptions(
-        Arrays.stream(modes.split(",")).map(InternalOutputModes::apply).toList(), stateTtlMillis);
+        Arrays.stream(modes.split(",")).map(InternalOutputModes::apply).toList(),
+        stateTtlMillis,
+        List.of());
   }
 
   public static RunOptions of(OutputMode mode) {
-    return new RunOptions(List.of(mode), 0);
+    return new RunOptions(List.of(mode), 0, List.of());
+  }
+
+  /** Returns the options for a table with key columns. */
+  public RunOptions withKeys(List<String> keys) {
+    return new RunOptions(modes, stateTtlMillis, keys);
   }
 }

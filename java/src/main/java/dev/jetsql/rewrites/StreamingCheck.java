@@ -1,15 +1,14 @@
 package dev.jetsql.rewrites;
 
-import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.rewrites.changes.ChangedResults;
 import dev.jetsql.versions.SparkCalls;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.AnalysisException;
-import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
@@ -29,14 +28,25 @@ import scala.Option;
 public final class StreamingCheck {
   private final SparkSession session;
   private final LogicalPlan query;
+  private final String updateReason;
   private final Map<OutputMode, Planned> planned = new HashMap<>();
 
   /** The plan of a batch, or why Spark cannot make one; neither for an error of a value. */
   private record Planned(SparkPlan plan, String reason) {}
 
   StreamingCheck(SparkSession session, LogicalPlan query) {
+    this(session, query, null);
+  }
+
+  /**
+   * Creates the checks.
+   *
+   * @param updateReason why JetSQL does not rewrite the query for update mode, or null
+   */
+  StreamingCheck(SparkSession session, LogicalPlan query, String updateReason) {
     this.session = session;
     this.query = query;
+    this.updateReason = updateReason;
   }
 
   /** Returns why Spark cannot run the query in an output mode, or null if it can. */
@@ -47,8 +57,9 @@ public final class StreamingCheck {
 
   /** Returns the reason of the check of the analyzed plan alone. */
   public String logicalReason(OutputMode mode) {
-    var reason = sparkReason(query, mode);
-    return reason != null && runsUnchecked(mode) ? null : reason;
+    var reason = Plans.sparkReason(query, mode);
+    if (reason == null || runsUnchecked(mode)) return null;
+    return updateReason != null && mode.equals(OutputMode.Update()) ? updateReason : reason;
   }
 
   /** Returns a phrase for each operator whose state grows for ever in a possible output mode. */
@@ -68,26 +79,16 @@ public final class StreamingCheck {
    * operators run correctly.
    */
   public boolean mustBypass(OutputMode mode) {
-    return sparkReason(query, mode) != null && runsUnchecked(mode);
-  }
-
-  /** Returns why Spark's own check of the analyzed plan refuses a query, or null if it does not. */
-  public static String sparkReason(LogicalPlan query, OutputMode mode) {
-    try {
-      UnsupportedOperationChecker.checkForStreaming(query, mode);
-      return null;
-    } catch (Exception e) { // a Scala method declares no checked exception
-      if (e instanceof AnalysisException refusal) return refusal.getSimpleMessage();
-      throw Exceptions.raise(e);
-    }
+    return Plans.sparkReason(query, mode) != null && runsUnchecked(mode);
   }
 
   /**
    * Returns whether the query is one aggregate in complete mode over joins that Spark runs in
    * append mode, or a union of aggregates. Other operators of streams above an aggregate would get
-   * its whole result with each batch.
+   * its whole result with each batch. In update mode, only changes go on to the operators above.
    */
   private boolean runsUnchecked(OutputMode mode) {
+    if (mode.equals(OutputMode.Update())) return ChangedResults.isUsed(query);
     if (!mode.equals(OutputMode.Complete())) return false;
     if (query instanceof Union)
       return Plans.list(query.children()).stream().allMatch(StreamingCheck::isAggregate);
@@ -97,14 +98,14 @@ public final class StreamingCheck {
   /** Returns whether a plan is one aggregate over rows that Spark streams in append mode. */
   private static boolean isAggregate(LogicalPlan plan) {
     var aggregate = onlyAggregate(plan);
-    if (aggregate == null || sparkReason(aggregate.child(), OutputMode.Append()) != null)
+    if (aggregate == null || Plans.sparkReason(aggregate.child(), OutputMode.Append()) != null)
       return false;
     var rows = new LocalRelation(aggregate.child().output(), Sequences.of(), true, Option.empty());
     var above =
         plan.transformDown(
             PartialFunctions.<LogicalPlan, LogicalPlan>of(
                 node -> node == aggregate, node -> aggregate.withNewChildren(Sequences.of(rows))));
-    return sparkReason(above, OutputMode.Complete()) == null;
+    return Plans.sparkReason(above, OutputMode.Complete()) == null;
   }
 
   /**

@@ -51,9 +51,6 @@ import scala.jdk.javaapi.CollectionConverters;
  * same sequence.
  */
 final class ChangeQuery {
-  /** The last column of the rows: whether the change deletes its key. */
-  static final String DELETED = "__jetsql_deleted";
-
   private static final String ROW = "__jetsql_row";
   private static final String ORDER = "__jetsql_order";
   private static final String NEWEST = "__jetsql_newest";
@@ -226,14 +223,15 @@ final class ChangeQuery {
         .orElse(null);
   }
 
-  /** Returns the analyzed query of the INSERT with the additional column `DELETED`. */
+  /** Returns the analyzed query of the INSERT with the additional column `Plans.DELETED`. */
   static LogicalPlan withDeleted(LogicalPlan query) {
     var project = (Project) query;
     var columns =
         new ArrayList<NamedExpression>(CollectionConverters.asJava(project.projectList()));
     var newest = newestOf(project.child());
     if (newest != null) {
-      columns.add(Plans.alias(new GetStructField(newest, 1, Option.apply("deleted")), DELETED));
+      columns.add(
+          Plans.alias(new GetStructField(newest, 1, Option.apply("deleted")), Plans.DELETED));
       return new Project(Sequences.of(columns), project.child());
     }
     var child = withDeleted(project.child());

@@ -16,9 +16,11 @@ import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.Branches;
 import dev.jetsql.rewrites.RewrittenQuery;
 import dev.jetsql.rewrites.RunOptions;
+import dev.jetsql.rewrites.changes.ChangedResults;
 import dev.jetsql.stream.IdleSources;
 import dev.jetsql.stream.LateRows;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -43,6 +45,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
+import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.classic.SparkSession;
@@ -76,8 +79,22 @@ public final class JobBody {
     if (query != null && appliesChanges)
       facts.set("change_columns", Json.MAPPER.valueToTree(ChangeQuery.columns(query)));
     this.written = query != null && appliesChanges ? ChangeQuery.withDeleted(query) : query;
-    this.rewritten = written == null ? null : RewrittenQuery.of(session, written, options);
+    var keyed = appliesChanges ? options : options.withKeys(keyColumns());
+    this.rewritten = written == null ? null : RewrittenQuery.of(session, written, keyed);
     if (written != null) readQuery(options.modes());
+  }
+
+  /** Returns the columns by which rows of the table are updated. */
+  private List<String> keyColumns() {
+    var options = facts.path("sink").path("options");
+    for (var name : (Iterable<String>) options::fieldNames) {
+      if (name.equalsIgnoreCase("key.columns"))
+        return Arrays.stream(options.get(name).asText().split(","))
+            .map(key -> key.strip().replaceAll("^[`\"]|[`\"]$", ""))
+            .filter(key -> !key.isEmpty())
+            .toList();
+    }
+    return List.of();
   }
 
   private JobBody(SparkSession session, NewTable table, RunOptions options) {
@@ -312,6 +329,8 @@ public final class JobBody {
   }
 
   private void readDefinitions(LogicalPlan node) {
+    // The conversion of an operator's rows is no part of what they mean.
+    if (node instanceof SerializeFromObject && ChangedResults.isUsed(node)) return;
     for (var expression : expressions(node)) {
       for (var part :
           CollectionConverters.asJava(expression.collect(PartialFunctions.everything()))) {
@@ -331,6 +350,7 @@ public final class JobBody {
           .put("meaning", rule.meaning())
           .put("caution", rule.caution());
     }
+    facts.put("marks_deleted", rewritten.marksDeleted());
     if (rewritten.batchPart() != null) facts.put("batch_part", rewritten.batchPart().meaning());
     var nodes = nodes(rewritten.query());
     for (var node : nodes) readDefinitions(node);

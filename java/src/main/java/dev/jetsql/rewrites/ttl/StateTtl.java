@@ -15,7 +15,6 @@ import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
-import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation$;
 import org.apache.spark.sql.catalyst.plans.Inner$;
@@ -43,6 +42,7 @@ public record StateTtl(long millis) {
   /** Applies the rule, see {@link dev.jetsql.plans.RewriteRule.Rewrite}. */
   public LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
     if (mode.equals(OutputMode.Complete())) return query;
+    if (mode.equals(OutputMode.Update()) && query.exists(StateTtl::isAboveAggregate)) return query;
     return Plans.transformStreams(
         query,
         node -> {
@@ -50,6 +50,13 @@ public record StateTtl(long millis) {
           if (node instanceof Aggregate aggregate) return aggregate(aggregate, mode, uses);
           return node instanceof Join join ? join(join, mode, uses) : node;
         });
+  }
+
+  /** Returns whether a node would keep a group again with each update of an aggregate below it. */
+  private static boolean isAboveAggregate(LogicalPlan node) {
+    return node.isStreaming()
+        && Plans.keepsState(node)
+        && Plans.list(node.children()).stream().anyMatch(Plans::aggregatesStream);
   }
 
   private LogicalPlan distinct(Distinct distinct, OutputMode mode, Uses uses) {
@@ -65,7 +72,7 @@ public record StateTtl(long millis) {
   }
 
   private LogicalPlan aggregate(Aggregate written, OutputMode mode, Uses uses) {
-    var aggregate = (Aggregate) ReplaceExpressions$.MODULE$.apply(written);
+    var aggregate = Plans.withoutReplaceable(written);
     var parts = PhysicalAggregation$.MODULE$.unapply(aggregate);
     if (!mode.equals(OutputMode.Update())
         || aggregate.groupingExpressions().isEmpty()

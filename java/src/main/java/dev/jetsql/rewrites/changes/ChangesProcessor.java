@@ -1,0 +1,94 @@
+package dev.jetsql.rewrites.changes;
+
+import dev.jetsql.plans.RuleProcessor;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.TimeMode;
+import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.streaming.ValueState;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Returns the changes of the groups of an aggregate: the previous row of a group with the sign -1,
+ * and its new row with the sign 1. It keeps the newest row of each group.
+ *
+ * <p>Its input is the aggregate in output mode update: the newest row of each group that has rows
+ * in a batch. The last column is the number of rows of the group, which is 0 when it is gone.
+ */
+final class ChangesProcessor extends RuleProcessor {
+  private static final long serialVersionUID = 1;
+
+  private final String groups;
+  private final List<Expression> expressions;
+  private final StructType type;
+  private transient ValueState<Row> newest;
+
+  /**
+   * Creates a processor.
+   *
+   * @param groups the grouping columns, in words
+   * @param expressions what the state depends on
+   * @param type the columns of a row that are kept and returned, which are the first ones
+   */
+  ChangesProcessor(String groups, List<? extends Expression> expressions, StructType type) {
+    this.groups = groups;
+    this.expressions = new ArrayList<>(expressions);
+    this.type = type;
+  }
+
+  @Override
+  public List<Expression> stateExpressions() {
+    return expressions;
+  }
+
+  @Override
+  public String state() {
+    return "the newest row of each group";
+  }
+
+  @Override
+  public String keptForEver() {
+    return "the newest row of each group by " + groups;
+  }
+
+  @Override
+  public void init(OutputMode outputMode, TimeMode timeMode) {
+    newest = getHandle().getValueState("newest", Encoders.row(type), TTLConfig.NONE());
+  }
+
+  @Override
+  public Iterator<Row> handleInputRows(Row key, Iterator<Row> rows, TimerValues now) {
+    var row = rows.next();
+    var before = newest.exists() ? newest.get() : null;
+    var after = row.getLong(row.size() - 1) > 0 ? RowFactory.create(values(row)) : null;
+    var changes = new ArrayList<Row>();
+    if (before == null ? after != null : !before.equals(after)) {
+      if (before != null) changes.add(signed(before, -1));
+      if (after != null) changes.add(signed(after, 1));
+      if (after == null) newest.clear();
+      else newest.update(after);
+    }
+    return CollectionConverters.asScala(changes.iterator());
+  }
+
+  private Row signed(Row row, int sign) {
+    var signed = new Object[type.size() + 1];
+    System.arraycopy(values(row), 0, signed, 0, type.size());
+    signed[type.size()] = sign;
+    return RowFactory.create(signed);
+  }
+
+  private Object[] values(Row row) {
+    var values = new Object[type.size()];
+    for (int i = 0; i < values.length; i++) values[i] = row.get(i);
+    return values;
+  }
+}

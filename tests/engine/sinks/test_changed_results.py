@@ -1,0 +1,251 @@
+"""SINK INTO PostgreSQL of an aggregate over aggregates: each batch writes the rows that change, and deletes others."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import pytest
+
+from benchmarks.nexmark.events import Events
+from benchmarks.nexmark.query import load
+from benchmarks.nexmark.workload import BATCH, STREAM, Workload
+from jetsql.errors import StatementError
+from tests.conftest import Sql
+from tests.support.json_files import create_stream, write_json_files
+from tests.support.postgres import Postgres
+
+pytestmark = pytest.mark.spark
+
+COLUMNS: Final = "id INT, k INT, g STRING, v INT, d DECIMAL(10, 2)"
+TYPES: Final = {"int": "int", "bigint": "bigint", "double": "float8", "string": "text", "boolean": "boolean"}
+NOW: Final = "OPTIONS ('trigger' = 'availableNow')"
+MAXIMA: Final = "SELECT coalesce(g, '-') AS g, k, max(v) AS m, count(*) AS n FROM s GROUP BY coalesce(g, '-'), k"
+_schemas = itertools.count(1)
+
+
+class Tables:
+    """Tables in the database for the results of queries over the stream `s`."""
+
+    def __init__(self, server: Postgres, sql: Sql) -> None:
+        self.server, self.sql = server, sql
+        self.schema = f"changed_{next(_schemas)}"
+        server(f"CREATE SCHEMA {self.schema}")
+
+    def create(self, name: str, query: str, keys: str) -> None:
+        """Create a table with the columns of a query."""
+        columns = [(str(row[0]), str(row[1])) for row in self.sql(f"DESCRIBE QUERY {query}")]
+        typed = ", ".join(f"{column} {TYPES.get(kind, kind)}" for column, kind in columns)
+        self.server(f"CREATE TABLE {self.schema}.{name} ({typed}, PRIMARY KEY ({keys}))")
+        self.sql(f"CREATE TABLE {name} {self.server.options(f'{self.schema}.{name}', key_columns=keys)}")
+
+    def compare(self, queries: Sequence[tuple[str, str]]) -> None:
+        """Run each query as a job with a batch for each file, and over the whole table. queries: with their keys"""
+        for number, (query, keys) in enumerate(queries):
+            self.create(f"r{number}", query, keys)
+        jobs = [f"CREATE JOB j{n} {NOW} AS SINK INTO r{n} {streamed(query)}" for n, (query, _) in enumerate(queries)]
+        started = [number for number, job in enumerate(jobs) if not self._is_refused(job)]
+        assert 2 * len(started) > len(queries)
+        for number in started:
+            query = queries[number][0]
+            self.sql(f"WAIT FOR JOB j{number} UNTIL COMPLETED TIMEOUT 120")
+            written, whole = (rows_of(self.sql, text) for text in (f"SELECT * FROM r{number}", query))
+            assert written == whole, f"missing: {whole - written}, extra: {written - whole}, of {query}"
+            assert dict(self.sql(f"DESCRIBE JOB j{number}"))["output mode"] == "update"
+
+    def _is_refused(self, job: str) -> bool:
+        """Create a job, and return whether a decimal of it could overflow."""
+        try:
+            self.sql(job)
+        except StatementError as error:
+            assert "could overflow" in error.message, error
+            return True
+        return False
+
+
+def streamed(query: str) -> str:
+    return query.replace("FROM s", "FROM STREAM s")
+
+
+def rows_of(sql: Sql, text: str) -> Counter[str]:
+    return Counter(map(repr, sql(text)))
+
+
+def random_parts(seed: int, parts: int = 4, rows: int = 12) -> list[list[dict[str, Any]]]:
+    chosen, ids = Random(seed), itertools.count()
+    values = {
+        "k": (None, 0, 1, 2, 3),
+        "g": (None, "a", "b", "c"),
+        "v": (None, -1, 0, 1, 2, 3, 4),
+        "d": (None, -1.25, 0.1, 0.2, 100000.75),
+    }
+    return [
+        [{"id": next(ids), **{name: chosen.choice(each) for name, each in values.items()}} for _ in range(rows)]
+        for _ in range(parts)
+    ]
+
+
+@pytest.fixture
+def tables(postgres: Postgres, sql: Sql) -> Iterator[Tables]:
+    tables = Tables(postgres, sql)
+    yield tables
+    for row in sql("SHOW JOBS"):
+        sql(f"DROP JOB '{row[0]}'")
+    postgres(f"DROP SCHEMA {tables.schema} CASCADE")
+
+
+def test_groups_are_updated_and_deleted(tables: Tables, sql: Sql, tmp_path: Path) -> None:
+    create_stream(sql, tmp_path / "s", COLUMNS, random_parts(1))
+    tables.compare(
+        [
+            (f"SELECT g, avg(m) AS a, sum(n) AS s FROM ({MAXIMA}) GROUP BY g", "g"),
+            (f"SELECT n, count(*) AS c, sum(m) AS t FROM ({MAXIMA}) GROUP BY n HAVING sum(m) <> 3", "n"),
+        ]
+    )
+
+
+INNER: Final = (
+    "SELECT {g} AS g, k, max(v) AS m, count(*) AS n FROM s GROUP BY {g}, k",
+    "SELECT {g} AS g, k % 2 AS k, sum(v) AS m, count(DISTINCT v) AS n FROM s WHERE id % 7 > 0 GROUP BY {g}, k % 2",
+    "SELECT {g} AS g, k, sum(d) AS m, count(d) AS n FROM s GROUP BY {g}, k HAVING count(*) > 1",
+    "SELECT {g} AS g, k, min(v) AS m, max(k) AS n FROM s GROUP BY ROLLUP ({g}, k)",
+    "SELECT {g} AS g, v AS m, k AS n, r AS k"
+    " FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY v, id DESC) AS r FROM s) WHERE r <= 3",
+    "SELECT {g} AS g, v AS m, k AS n, k FROM s QUALIFY rank() OVER (PARTITION BY k ORDER BY v DESC) <= 2",
+    "SELECT DISTINCT {g} AS g, v AS m, k AS n, k FROM s",
+    "SELECT '-' AS g, sum(v) AS m, count(*) AS n, max(k) AS k FROM s",
+    "SELECT {g} AS g, k, v AS m, 1L AS n FROM s WHERE v > 2 UNION ALL"
+    " SELECT {g}, max(k), max(v), count(*) FROM s GROUP BY {g}",
+)
+CALLS: Final = (
+    *("count(*)", "count(m)", "sum(m)", "avg(m)", "min(m)", "max(m)", "count(DISTINCT m)", "count(DISTINCT m, n)"),
+    *("sum(n) FILTER (WHERE m > 1)", "avg(n)", "max(k) FILTER (WHERE n > 1)", "max(m) - min(m)", "count_if(m > 1)"),
+    *("bool_or(m > 2)", "sum(m * n) / count(*)", "sum(coalesce(m, 10))", "max(named_struct('m', m, 'n', n)).m"),
+)
+GROUPS: Final = ("g", "coalesce(n, -1)", "coalesce(k, 0) % 2", "length(g) * 10")
+HAVING: Final = ("", "", " HAVING count(*) > 1", " HAVING sum(m) % 2 = 0", " HAVING max(m) > 1 AND count(*) <> 3")
+
+
+def random_query(chosen: Random) -> tuple[str, str]:
+    """Return a query of an aggregate over aggregates, and its key columns."""
+    inner = chosen.choice(INNER).format(g="coalesce(g, '-')")
+    where = chosen.choice(("", "", " WHERE m > 0", " WHERE n IS NOT NULL AND m <> 2"))
+    shown = f"SELECT coalesce(g, 'all') AS g, k, m, n FROM ({inner}){where}"
+    group = chosen.choice(GROUPS)
+    if chosen.random() < 0.2:
+        shown = f"SELECT g, n AS k, count(m) AS m, max(m) AS n FROM ({shown}) GROUP BY g, n"
+    calls = ", ".join(f"{call} AS c{n}" for n, call in enumerate(chosen.sample(CALLS, chosen.randint(1, 4))))
+    query = f"SELECT {group} AS key, {calls} FROM ({shown}) GROUP BY {group}{chosen.choice(HAVING)}"
+    if chosen.random() < 0.2:
+        query = f"SELECT key, c0, 100 / length(key) AS c FROM ({query}) WHERE c0 IS NOT NULL AND length(key) > 0"
+    return query, "key"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_random_queries_write_what_batch_returns(tables: Tables, sql: Sql, tmp_path: Path, seed: int) -> None:
+    create_stream(sql, tmp_path / "s", COLUMNS, random_parts(seed))
+    chosen = Random(seed)
+    tables.compare([random_query(chosen) for _ in range(6)])
+
+
+@pytest.mark.slow
+def test_results_without_groups_and_distinct_results(tables: Tables, sql: Sql, tmp_path: Path) -> None:
+    create_stream(sql, tmp_path / "s", COLUMNS, random_parts(7))
+    tables.compare(
+        [
+            (f"SELECT 1 AS key, avg(m) AS a, max(n) AS n, min(n) AS l FROM ({MAXIMA})", "key"),
+            (f"SELECT DISTINCT n FROM ({MAXIMA})", "n"),
+            (f"SELECT n, g, sum(m) AS s FROM ({MAXIMA}) GROUP BY n, g", "g, n"),
+            (f"SELECT k, sum(m) AS s FROM ({MAXIMA}) GROUP BY k HAVING k IS NOT NULL", "k"),
+        ]
+    )
+
+
+@pytest.mark.slow
+def test_a_query_with_a_join_of_streams(tables: Tables, sql: Sql, tmp_path: Path) -> None:
+    Events(5000, seed=3, rate=50, files=5).write(tmp_path / "events")
+    workload, query = Workload(sql, tmp_path / "events", files_in_batch=2), load("q4")
+    try:
+        workload.create()
+        sql(f"USE {BATCH}")
+        tables.create("q4", query.select, "category")
+        whole = rows_of(sql, query.select)
+        sql(f"USE {STREAM}")
+        sql(f"CREATE JOB q4 {NOW} AS SINK INTO {BATCH}.q4 {query.select}")
+        sql("WAIT FOR JOB q4 UNTIL COMPLETED TIMEOUT 120")
+        assert rows_of(sql, f"SELECT * FROM {BATCH}.q4") == whole and len(whole) > 1
+    finally:
+        sql("DROP JOB IF EXISTS q4")
+        workload.drop()
+
+
+@pytest.mark.slow
+def test_a_job_keeps_its_state(tables: Tables, sql: Sql, tmp_path: Path) -> None:
+    parts = random_parts(5, parts=5)
+    create_stream(sql, tmp_path / "s", COLUMNS, parts[:1])
+    query = f"SELECT n, count(*) AS c, sum(m) AS t, min(k) AS l FROM ({MAXIMA}) GROUP BY n HAVING count(*) <> 2"
+    tables.create("r", query, "n")
+    job = f"JOB j OPTIONS ('snapshotIntervalMillis' = '50') AS SINK INTO r {streamed(query)}"
+    spread = job.replace("'50'", "'50', 'spark.sql.shuffle.partitions' = '3'")
+    changes = ("SUSPEND JOB j", "RESUME JOB j"), (f"CREATE OR REPLACE {spread}",), ("RESTART JOB j",), ()
+    sql(f"CREATE {job}")
+    for number, statements in enumerate(changes, 1):
+        sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
+        sql("REFRESH TABLE s")
+        assert rows_of(sql, "SELECT * FROM r") == rows_of(sql, query)
+        for statement in statements:
+            sql(statement)
+        write_json_files(tmp_path / "s", parts[number : number + 1], first=number)
+    sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
+    sql("REFRESH TABLE s")
+    assert rows_of(sql, "SELECT * FROM r") == rows_of(sql, query)
+
+
+@pytest.mark.slow
+def test_only_a_sum_that_is_too_large_overflows(tables: Tables, sql: Sql, tmp_path: Path) -> None:
+    most = 2**63 - 1
+    create_stream(
+        sql, tmp_path / "s", "k INT, v BIGINT", [[{"k": 1, "v": most}], [{"k": 1, "v": 3}, {"k": 2, "v": most}]]
+    )
+    least = "SELECT k, min(v) AS m FROM s WHERE k < {} GROUP BY k"
+    query = f"SELECT 1 AS key, sum(m) - 3 AS s, try_sum(m) AS t FROM ({least})"
+    tables.create("r", query.format(3), "key")
+    job = f"CREATE JOB j {NOW} AS SINK INTO r {streamed(query.format(3))}"
+    sql(job)
+    error = sql.error("WAIT FOR JOB j UNTIL COMPLETED TIMEOUT 60")
+    assert "overflow" in error.message
+    sql("DROP JOB j")
+    sql(job.replace("sum(m) - 3", "max(m) - 3"))
+    sql("WAIT FOR JOB j UNTIL COMPLETED TIMEOUT 60")
+    assert tables.server(f"SELECT * FROM {tables.schema}.r") == [(1, most - 3, None)]
+
+
+def test_explain_and_refusals(tables: Tables, sql: Sql, tmp_path: Path) -> None:
+    create_stream(sql, tmp_path / "s", COLUMNS, [])
+    tables.create("r", "SELECT g, 0.5D AS a, 1L AS n FROM s", "g")
+    text = f"SELECT g, avg(m), max(n) FROM ({streamed(MAXIMA)}) GROUP BY g"
+    lines = sql.value(f"EXPLAIN CREATE JOB j AS SINK INTO r {text}")
+    assert "changed rows are updated by g, and rows that leave the result are deleted" in lines
+    assert "the result of each coalesce(g, -), k is kept, and only its changes go on" in lines
+    assert "all different values of each g are kept for min(), max() and count(DISTINCT)" in lines
+    assert "getexternalrowfield" not in lines.partition("== Physical Plan")[0]
+    whole = sql.value(f"EXPLAIN CREATE JOB j OPTIONS ('outputMode' = 'complete') AS SINK INTO r {text}")
+    assert "In batches:" in whole and "Output mode: complete" in whole
+    for changed, reason in (
+        (text.replace("avg(m)", "avg(m + 0.5D)"), "avg() of DOUBLE would not be exact"),
+        (text.replace("max(n)", "first(n)"), "first() cannot take back values"),
+        (text.replace("SELECT g", "SELECT upper(g)"), "g is not one of the key columns"),
+        (text.replace("SELECT g", "SELECT max(g)"), "a key column is not one of the grouping columns"),
+        (text.replace("avg(m)", "avg(m + year(current_date()))"), "can change between the batches"),
+        (text.replace("GROUP BY g", "JOIN range(2) ON n = id GROUP BY g"), "Join cannot take back rows"),
+    ):
+        error = sql.error(f"CREATE JOB j AS SINK INTO r {changed}")
+        assert error.condition == "JETSQL.NO_OUTPUT_MODE" and reason in error.message, error
+        assert "'outputMode' = 'complete'" in error.hint
+    for option in ("'stateTtlMillis' = '1000'", "'trigger' = 'realTime'"):
+        assert sql.error(f"CREATE JOB j OPTIONS ({option}) AS SINK INTO r {text}").condition.startswith("JETSQL.")
