@@ -245,7 +245,7 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "UPDATE_FAILED": Condition(
         "58000",
-        "The new version of a job failed before its first batch. The old version continues, or the job is suspended again.",
+        "The new version of a job failed before its first batch. The old version continues, or is suspended again.",
         "Correct the statement and run `CREATE OR REPLACE JOB` again.",
     ),
     "JOB_IN_USE": Condition(
