@@ -229,6 +229,8 @@ def test_explain_and_refusals(tables: Tables, sql: Sql, tmp_path: Path) -> None:
     create_stream(sql, tmp_path / "s", COLUMNS, [])
     tables.create("r", "SELECT g, 0.5D AS a, 1L AS n FROM s", "g")
     text = f"SELECT g, avg(m), max(n) FROM ({streamed(MAXIMA)}) GROUP BY g"
+    tables.create("narrow", "SELECT 1 AS k, 0.5D AS a FROM s", "k")
+    sql(f"EXPLAIN CREATE JOB j AS SINK INTO narrow SELECT k DIV 2, avg(m) FROM ({streamed(MAXIMA)}) GROUP BY k DIV 2")
     lines = sql.value(f"EXPLAIN CREATE JOB j AS SINK INTO r {text}")
     assert "changed rows are updated by g, and rows that leave the result are deleted" in lines
     assert "the result of each coalesce(g, -), k is kept, and only its changes go on" in lines

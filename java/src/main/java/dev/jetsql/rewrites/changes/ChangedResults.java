@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
+import org.apache.spark.sql.catalyst.expressions.CheckOverflowInTableInsert;
 import org.apache.spark.sql.catalyst.expressions.Coalesce;
 import org.apache.spark.sql.catalyst.expressions.EvalMode;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
@@ -142,6 +143,7 @@ public record ChangedResults(Set<String> keys) {
             if (part instanceof Attribute attribute) neededBelow.add(attribute.exprId());
             return null;
           });
+      if (value instanceof CheckOverflowInTableInsert checked) value = checked.child();
       while (value instanceof Cast cast && isKept(cast)) value = cast.child();
       if (same.contains(column.exprId()) && value instanceof Attribute attribute)
         sameBelow.add(attribute.exprId());
