@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -18,11 +19,9 @@ from tools.java.older_sparks import install
 _SETTINGS = """
 master = "local[2]"
 driver_memory = "1g"
-
-[spark]
-sql.shuffle.partitions = 2
-sql.session.timeZone = "UTC"
-databricks.delta.snapshotPartitions = 1
+spark.sql.shuffle.partitions = 2
+spark.sql.session.timeZone = "UTC"
+spark.databricks.delta.snapshotPartitions = 1
 """
 
 
@@ -63,22 +62,21 @@ class Lakehouse:
         return str(self(f"SHOW JOB HISTORY {job}"))
 
 
-def _run(python: Path, *arguments: str) -> None:
+def _run(python: Path, config: Path, *arguments: str) -> None:
     command = [str(python), "-m", "jetsql", *arguments]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
+    environment = {**os.environ, "JETSQL_CONFIG": str(config)}
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 @contextmanager
-def lakehouse(spark: str, folder: Path, monkeypatch: Any, settings: str) -> Iterator[Lakehouse]:
+def lakehouse(spark: str, folder: Path, settings: str) -> Iterator[Lakehouse]:
     """Start an engine on a Spark with further lines of config.toml, and stop it at the end."""
     python = install(spark)
     config, home = folder / "config.toml", folder / "home"
-    first, _, sections = settings.partition("\n\n")
-    config.write_text(f"{first}\n{_SETTINGS}\n{sections}", encoding="utf-8")
-    monkeypatch.setenv("JETSQL_CONFIG", str(config))
-    _run(python, "start", "--home", str(home))
+    config.write_text(f"{_SETTINGS}\n{settings}", encoding="utf-8")
+    _run(python, config, "start", "--home", str(home))
     try:
         yield Lakehouse(home)
     finally:
-        _run(python, "stop", "--home", str(home))
+        _run(python, config, "stop", "--home", str(home))

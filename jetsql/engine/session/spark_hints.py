@@ -62,6 +62,8 @@ def _find_hint(spark: SparkSession, error: PySparkException, text: str) -> str:
             return missing_semicolon_hint(text, offset, lambda part: _is_statement(spark, part))
         case "TABLE_OR_VIEW_NOT_FOUND":
             return _suggest_table(spark, _name_parts(parameters.get("relationName", "")))
+        case "REQUIRES_SINGLE_PART_NAMESPACE":
+            return _suggest_catalog(spark, _name_parts(parameters.get("identifier", "")))
         case "SCHEMA_NOT_FOUND":
             return _suggest_schema(spark, _name_parts(parameters.get("schemaName", "")))
         case "UNRESOLVED_ROUTINE":
@@ -90,7 +92,7 @@ def _suggest_catalog(spark: SparkSession, parts: list[str]) -> str:
     """Return the hint at a catalogue with a similar name, or at the settings; empty if the catalogue exists."""
     keys = (key.split(".") for key in spark.conf.getAll if key.startswith(_CATALOGS))
     catalogs = {SESSION_CATALOG, *(key[3] for key in keys if len(key) == 4)}
-    if name_key(parts[0]) in map(name_key, catalogs) or _schema_exists(spark, parts[:1]):
+    if not parts or name_key(parts[0]) in map(name_key, catalogs) or _schema_exists(spark, parts[:1]):
         return ""
     found = _closest(parts[0], catalogs)
     if found is not None:
