@@ -70,8 +70,7 @@ public final class CatalogTables {
     var properties = new TreeMap<>(table.properties());
     var facts = Json.MAPPER.createObjectNode();
     facts.put("table", name(catalog, identifier));
-    facts.put(
-        "type", properties.containsKey(TableCatalog.PROP_EXTERNAL) ? "EXTERNAL" : "MANAGED");
+    facts.put("type", properties.containsKey(TableCatalog.PROP_EXTERNAL) ? "EXTERNAL" : "MANAGED");
     facts.put("provider", properties.getOrDefault(TableCatalog.PROP_PROVIDER, ""));
     facts.put("location", properties.getOrDefault(TableCatalog.PROP_LOCATION, ""));
     facts.put("created", 0L);
@@ -105,7 +104,8 @@ public final class CatalogTables {
         Json.MAPPER.valueToTree(
             transforms.stream().flatMap(each -> partitionColumn(each)).toList()));
     facts.set(
-        "transforms", Json.MAPPER.valueToTree(transforms.stream().map(Transform::describe).toList()));
+        "transforms",
+        Json.MAPPER.valueToTree(transforms.stream().map(Transform::describe).toList()));
     facts.set("options", Json.MAPPER.valueToTree(options(properties)));
     facts.put("identity", identity(table));
   }
@@ -131,8 +131,8 @@ public final class CatalogTables {
   }
 
   /**
-   * Returns what stays the same as long as a table is the same one, whatever its name: Delta's id of
-   * the metadata, Iceberg's UUID. Returns "" for a table without one.
+   * Returns what stays the same as long as a table is the same one, whatever its name: Delta's id
+   * of the metadata, Iceberg's UUID. Returns "" for a table without one.
    */
   static String identity(Table table) {
     var type = table.getClass().getName();

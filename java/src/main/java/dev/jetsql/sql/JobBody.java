@@ -290,12 +290,10 @@ public final class JobBody {
   private ObjectNode source(StreamingRelation relation, int ordinal) {
     var read = relation.dataSource();
     var source = source(relation.sourceName(), ordinal, relation);
-    source.set(
-        "options", Json.MAPPER.valueToTree(CollectionConverters.asJava(read.options())));
+    source.set("options", Json.MAPPER.valueToTree(CollectionConverters.asJava(read.options())));
     source.put("format", read.className());
     if (read.catalogTable().isDefined())
-      describe(
-          CatalogTables.withFormat(session, Tables.facts(read.catalogTable().get())), source);
+      describe(CatalogTables.withFormat(session, Tables.facts(read.catalogTable().get())), source);
     return source;
   }
 

@@ -141,8 +141,7 @@ final class TableRules extends Rule<LogicalPlan> {
    * Returns the Kafka table with a name, or null for any other table. A table in Spark's cache of
    * relations is not a Kafka table.
    */
-  private KafkaTable kafka(
-      String schema, String name, Map<String, String> options, Origin origin) {
+  private KafkaTable kafka(String schema, String name, Map<String, String> options, Origin origin) {
     var catalog = session.sessionState().catalog();
     try {
       if (catalog.getCachedTable(new QualifiedTableName(Tables.CATALOG, schema, name)) != null)
