@@ -49,9 +49,19 @@ public final class CatalogTables {
 
   /** Returns a table, or null if the table, its namespace or its catalog does not exist. */
   static Table load(SparkSession session, String catalog, Identifier identifier) {
-    if (!(SparkCalls.catalog(session, catalog) instanceof TableCatalog tables)) return null;
+    return Sessions.active(
+        session,
+        () ->
+            SparkCalls.catalog(session, catalog) instanceof TableCatalog tables
+                ? load(tables, identifier)
+                : null);
+  }
+
+  /** Returns a table as it is now, or null if it does not exist. */
+  static Table load(TableCatalog catalog, Identifier identifier) {
     try {
-      return tables.loadTable(identifier);
+      catalog.invalidateTable(identifier);
+      return catalog.loadTable(identifier);
     } catch (Exception e) { // Scala's methods declare no checked exception
       if (e instanceof NoSuchTableException || e instanceof NoSuchNamespaceException) return null;
       throw Exceptions.raise(e);

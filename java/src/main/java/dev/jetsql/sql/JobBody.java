@@ -141,14 +141,7 @@ public final class JobBody {
   /** Runs an analysis of a job in a session. */
   static <T> T inSession(SparkSession session, Supplier<T> analysis) {
     // The analyzer reads settings (time zone, ANSI mode) from the thread's active session.
-    var active = org.apache.spark.sql.SparkSession.getActiveSession();
-    org.apache.spark.sql.SparkSession.setActiveSession(session);
-    try {
-      return JobContext.analyze(analysis);
-    } finally {
-      if (active.isDefined()) org.apache.spark.sql.SparkSession.setActiveSession(active.get());
-      else org.apache.spark.sql.SparkSession.clearActiveSession();
-    }
+    return Sessions.active(session, () -> JobContext.analyze(analysis));
   }
 
   private static JobBody resolve(

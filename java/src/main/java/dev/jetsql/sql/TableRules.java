@@ -73,7 +73,7 @@ final class TableRules extends Rule<LogicalPlan> {
     refuseInUse(plan);
     refuseForKafka(plan);
     KafkaTableStatements.check(session, plan);
-    TableFormats.check(plan);
+    TableFormats.check(session, plan);
     JdbcSecrets.check(plan);
     return plan.resolveOperatorsDown(
         PartialFunctions.of(
