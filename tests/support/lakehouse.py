@@ -40,6 +40,9 @@ class Lakehouse:
             rows = list(self._engine.run(text).rows)
         return rows
 
+    def close(self) -> None:
+        self._engine.close()
+
     def error(self, text: str) -> ErrorReport:
         """Run a statement that fails, and return its error."""
         try:
@@ -77,6 +80,10 @@ def lakehouse(spark: str, folder: Path, settings: str) -> Iterator[Lakehouse]:
     config.write_text(f"{_SETTINGS}\n{settings}", encoding="utf-8")
     _run(python, config, "start", "--home", str(home))
     try:
-        yield Lakehouse(home)
+        session = Lakehouse(home)
+        try:
+            yield session
+        finally:
+            session.close()
     finally:
         _run(python, config, "stop", "--home", str(home))
