@@ -326,11 +326,13 @@ def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         kind = SinkKind.JDBC
     elif table.provider == "kafka":
         kind = SinkKind.KAFKA
+    elif table.provider in ("delta", "iceberg") and table.identity:
+        kind = SinkKind(table.provider)
     else:
         raise unsupported_sink(
             target,
             f"{table.name} is a table USING {table.provider or 'hive'}.",
-            "Write a table USING parquet, orc, json, csv, avro, text, jdbc or kafka.",
+            "Write a table USING parquet, orc, json, csv, avro, text, delta, iceberg, jdbc or kafka.",
         )
     system, transactional = _describe_system(spark, kind, table)
     return Sink(
@@ -344,7 +346,7 @@ def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         key_columns=_key_columns(target, table),
         managed=table.managed,
         replaces_whole_table=not facts.get("static_partitions")
-        and not (facts.get("dynamic") and table.partition_columns),
+        and not (facts.get("dynamic") and (table.partition_columns or table.transforms)),
         system=system,
         transactional=transactional,
         has_batch_numbers=table.option("delivery.headers").lower() == "true",
@@ -354,7 +356,7 @@ def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
 
 def _describe_system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> tuple[str, bool]:
     """Return the name of the sink's external system, and whether JetSQL can write a batch to it atomically."""
-    if kind is SinkKind.FILES:
+    if kind is SinkKind.FILES or kind.is_lake:
         return "", True
     if kind is SinkKind.KAFKA:
         return KafkaTopic.of_table(table).description, True
@@ -363,8 +365,11 @@ def _describe_system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> 
 
 
 def _key_columns(target: Span, table: TableFacts) -> tuple[str, ...]:
-    """Return the columns of the option `key.columns`, spelled as in the table. Raises StatementError."""
-    option = table.option("key.columns")
+    """Return the columns of the option `key.columns`, spelled as in the table. Raises StatementError.
+
+    The identifier fields of an Iceberg table are its keys by default.
+    """
+    option = table.option("key.columns") or ",".join(table.identifier_fields)
     columns = {column.lower(): column for column in table.columns} | {column: column for column in table.columns}
     keys = []
     for name in (part.strip().strip('`"') for part in option.split(",") if part.strip()):

@@ -83,6 +83,13 @@ class SinkKind(Enum):
     FILES = "files"
     JDBC = "jdbc"
     KAFKA = "kafka"
+    DELTA = "delta"
+    ICEBERG = "iceberg"
+
+    @property
+    def is_lake(self) -> bool:
+        """Return whether tables of this kind have a log of commits, each of which changes the whole table at once."""
+        return self in (SinkKind.DELTA, SinkKind.ICEBERG)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.VariableReference;
@@ -40,9 +41,12 @@ import org.apache.spark.sql.catalyst.plans.logical.Distinct;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OverwriteByExpression;
+import org.apache.spark.sql.catalyst.plans.logical.OverwritePartitionsDynamic;
 import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
+import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.classic.SparkSession;
@@ -207,7 +211,24 @@ public final class JobBody {
       describeSink(insert.logicalRelation().catalogTable(), facts);
       return insert.query();
     }
+    if (command instanceof V2WriteCommand write
+        && write.table() instanceof DataSourceV2Relation relation
+        && relation.identifier().isDefined()) {
+      facts.put("dynamic", write instanceof OverwritePartitionsDynamic);
+      facts.put("static_partitions", replacesPart(write) ? 1 : 0);
+      facts.set(
+          "sink",
+          CatalogTables.facts(
+              catalogName(relation.catalog()), relation.identifier().get(), relation.table()));
+      return write.query();
+    }
     return null;
+  }
+
+  /** Returns whether an overwrite replaces only the rows that meet a condition. */
+  private static boolean replacesPart(V2WriteCommand write) {
+    return write instanceof OverwriteByExpression overwrite
+        && !overwrite.deleteExpr().equals(Literal$.MODULE$.TrueLiteral());
   }
 
   private static void describeSink(Option<CatalogTable> table, ObjectNode facts) {
