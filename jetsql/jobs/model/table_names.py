@@ -1,7 +1,7 @@
 """Qualified names of tables, as jobs store them: catalogue, namespaces and table, separated by points.
 
-A part is quoted only if a point or a back quote would make it ambiguous, or a blank would split it. Names of Spark's own
-catalogue consist of letters, digits and underscores, so they are never quoted.
+A part is quoted only if a statement would otherwise read it differently. Names of Spark's own catalogue consist of
+letters, digits and underscores, so they are never quoted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from jetsql.jobs.model.job import quoted_name
 
 SESSION_CATALOG: Final = "spark_catalog"
-_PLAIN: Final = re.compile(r"[\w$-]+")
+_PLAIN: Final = re.compile(r"\w+")
 _PART: Final = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 

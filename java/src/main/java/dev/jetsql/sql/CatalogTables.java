@@ -30,7 +30,7 @@ import org.apache.spark.sql.connector.expressions.Transform;
  * table.
  */
 public final class CatalogTables {
-  private static final Pattern PLAIN = Pattern.compile("[\\w$-]+");
+  private static final Pattern PLAIN = Pattern.compile("\\w+", Pattern.UNICODE_CHARACTER_CLASS);
   private static final String OPTION = "option.";
 
   private CatalogTables() {}

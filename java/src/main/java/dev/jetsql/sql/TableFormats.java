@@ -1,0 +1,76 @@
+package dev.jetsql.sql;
+
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.JetSqlException;
+import dev.jetsql.common.OptionPositions;
+import dev.jetsql.versions.ConnectorJars;
+import dev.jetsql.versions.Connectors;
+import dev.jetsql.versions.SparkVersion;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.ReplaceTable;
+import org.apache.spark.sql.catalyst.plans.logical.ReplaceTableAsSelect;
+import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
+import org.apache.spark.sql.catalyst.trees.Origin;
+
+/**
+ * Refuses statements about Delta and Iceberg tables in an engine that was started without their
+ * connectors: an extension of a session cannot be added later. Spark's error names a class.
+ */
+final class TableFormats {
+  private static final Map<String, String> CLASSES =
+      Map.of(
+          "delta", "io.delta.sql.DeltaSparkSessionExtension",
+          "iceberg", "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions");
+
+  private TableFormats() {}
+
+  /** Throws FORMAT_NOT_LOADED at the format of a statement that creates a table. */
+  static void check(LogicalPlan command) {
+    var spec = spec(command);
+    if (spec == null || spec.provider().isEmpty()) return;
+    var provider = spec.provider().get();
+    if (isMissing(provider)) {
+      var written = Pattern.compile("(?i)\\busing\\s+`?(" + Pattern.quote(provider) + ")\\b");
+      check(provider, OptionPositions.ofMatch(command.origin(), written));
+    }
+  }
+
+  /** Throws FORMAT_NOT_LOADED at a position if the format of a table is not loaded. */
+  static void check(String provider, Origin origin) {
+    if (!isMissing(provider)) return;
+    var key = provider.toLowerCase(Locale.ROOT);
+    var name = key.substring(0, 1).toUpperCase(Locale.ROOT) + key.substring(1);
+    var message = name + " is not loaded in this engine. " + remedy(key, name);
+    throw Exceptions.raise(JetSqlException.at(origin, "FORMAT_NOT_LOADED", "0A000", message));
+  }
+
+  private static String remedy(String key, String name) {
+    if (Connectors.has(key))
+      return "Stop the engine, and start it with --" + key + ", or " + key + " = true in config.toml.";
+    var newest = Connectors.newestSpark(key);
+    return "There is no release of it for Spark "
+        + SparkVersion.name()
+        + ": install pip install 'pyspark=="
+        + newest
+        + ".*', and start the engine with --"
+        + key
+        + ".";
+  }
+
+  private static boolean isMissing(String provider) {
+    var className = CLASSES.get(provider.toLowerCase(Locale.ROOT));
+    return className != null && !ConnectorJars.has(className);
+  }
+
+  private static TableSpecBase spec(LogicalPlan command) {
+    if (command instanceof CreateTable create) return create.tableSpec();
+    if (command instanceof CreateTableAsSelect create) return create.tableSpec();
+    if (command instanceof ReplaceTable replace) return replace.tableSpec();
+    return command instanceof ReplaceTableAsSelect replace ? replace.tableSpec() : null;
+  }
+}
