@@ -1,0 +1,75 @@
+"""Delta and Iceberg tables for the tests of their sinks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import Sql
+from tests.support.lake import CATALOG
+
+QUICK = "OPTIONS ('snapshotIntervalMillis' = '100')"
+
+
+@dataclass(frozen=True)
+class LakeTables:
+    """The tables of one test in one format."""
+
+    sql: Sql
+    """Runs statements in the schema of the test, which has the table `events (id INT, name STRING)`."""
+    format: str
+    """`delta` or `iceberg`."""
+    schema: str
+    """The schema of the test."""
+
+    @property
+    def is_delta(self) -> bool:
+        return self.format == "delta"
+
+    def name(self, table: str) -> str:
+        """Return the name of a table of the format."""
+        return table if self.is_delta else f"{CATALOG}.{self.schema}.{table}"
+
+    def create(self, table: str, columns: str, more: str = "", **properties: str) -> str:
+        """Create a table and return its name. properties: with underscores for points"""
+        listed = ", ".join(f"'{name.replace('_', '.')}' = '{value}'" for name, value in properties.items())
+        tail = f"TBLPROPERTIES ({listed})" if listed else ""
+        self.sql(f"CREATE TABLE {self.name(table)} ({columns}) USING {self.format} {more} {tail}")
+        return self.name(table)
+
+    def rows(self, table: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a table, sorted by the first column."""
+        return self.sql(f"SELECT * FROM {self.name(table)} ORDER BY 1")
+
+    def feed(self, *events: tuple[int, str]) -> None:
+        """Insert rows into `events`."""
+        self.sql(f"INSERT INTO events VALUES {', '.join(map(str, events))}")
+
+    def after(self, table: str, *events: tuple[int, str]) -> list[tuple[Any, ...]]:
+        """Return the rows of a table after the job `j` has read more events."""
+        self.feed(*events)
+        self.sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
+        return self.rows(table)
+
+    def repeat_newest_batch(self) -> None:
+        """Suspend the job `j`, and delete Spark's commit of its newest batch, as if the engine had died before it."""
+        self.sql("SUSPEND JOB j")
+        folder = self.checkpoint("j")
+        commits = [path for path in (folder / "commits").iterdir() if path.name.isdigit()]
+        newest = max(commits, key=lambda path: int(path.name))
+        newest.unlink()
+        crc = newest.with_name(f".{newest.name}.crc")
+        crc.unlink(missing_ok=True)
+
+    def checkpoint(self, job: str) -> Path:
+        """Return the folder of Spark's checkpoint of a job."""
+        [job_id] = [row[0] for row in self.sql("SHOW JOBS") if row[1] == job]
+        folders = self.sql.engine.home.rglob(f"{job_id}/spark*/commits")
+        return max((folder.parent for folder in folders), key=lambda folder: folder.name)
+
+    def commits(self, table: str) -> int:
+        """Return the number of commits that have written to a table."""
+        if self.is_delta:
+            return len(self.sql(f"DESCRIBE HISTORY {self.name(table)}")) - 1
+        return len(self.sql(f"SELECT * FROM {self.name(table)}.snapshots"))

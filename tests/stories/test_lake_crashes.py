@@ -1,0 +1,49 @@
+"""Engines with jobs into Delta and Iceberg tables are killed with -9: every row is in the tables once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jetsql.failpoints import VARIABLE
+from tests.faults.source import ROWS_A_FILE, Source, sum_by_digit
+from tests.support.lake import FORMATS
+from tests.support.paths import ROOT
+from tests.support.programs.lake_jobs import JOBS
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+POINTS = ("lake-intent-stored", "lake-committed", "sink-written")
+
+
+def _run(folder: Path, table_format: str, failpoints: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.support.programs.lake_jobs", str(folder), table_format]
+    environment = {**os.environ, VARIABLE: failpoints}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False)
+
+
+@pytest.mark.parametrize("table_format", FORMATS)
+def test_every_row_is_written_once(table_format: str, tmp_path: Path) -> None:
+    source = Source(tmp_path / "numbers")
+    for life in range(len(POINTS) * 2):
+        source.add(3)
+        shifted = [*POINTS[life % 3 :], *POINTS[: life % 3], POINTS[life % 3]]
+        places = [f"{point}:{job}" for point, job in zip(shifted, JOBS, strict=True)]
+        died = _run(tmp_path, table_format, ",".join(places))
+        assert died.returncode == -9, died.stderr[-3000:]
+        assert all(f"failpoint {place}" in died.stderr for place in places)
+    source.add(2)
+    ended = _run(tmp_path, table_format)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    found = json.loads(ended.stdout)
+    sums = [list(row) for row in sum_by_digit(source.ids())]
+    rows = {name: sorted(rows) for name, rows in found["rows"].items()}
+    assert rows["appended"] == [[i, i // ROWS_A_FILE] for i in source.ids()]
+    assert rows["replaced"] == sums
+    assert rows["merged"] == sums
+    assert rows["retracted"] == [row for row in sums if row[2] % 3]
+    assert set(found["statuses"]) == {"RUNNING"}
