@@ -14,6 +14,7 @@ from typing import Final
 from jetsql.errors import SQLSTATES
 from jetsql.jobs.model.job import Cause
 
+_ADVICE: Final = " This is currently not supported. If "  # Delta advises to set an option of Spark's API, and to reset
 _CONDITION: Final = "SOURCE_CHANGED"
 
 
@@ -108,6 +109,6 @@ def explain_source_change(cause: Cause, messages: Sequence[str]) -> Cause | None
         condition=f"JETSQL.{_CONDITION}",
         sqlstate=SQLSTATES[_CONDITION],
         retryable=False,
-        message=f"{change.meaning} {cause.message}",
+        message=f"{change.meaning} {cause.message.partition(_ADVICE)[0]}",
         hint=change.remedy,
     )

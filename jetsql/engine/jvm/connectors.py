@@ -71,7 +71,8 @@ def load_formats(gateway: Any, formats: Iterable[str]) -> list[str]:
     for each in formats:
         name, class_name = _FORMATS[each]
         try:
-            jars += load_classes(gateway).versions.ConnectorJars.load(each, f"the connector of {name}", class_name)
+            loader = load_classes(gateway).versions.ConnectorJars
+            jars.extend(loader.load(each, f"the connector of {name}", class_name))
         except (PySparkException, Py4JError) as error:
             raise EngineError("EXTERNAL_SYSTEM_UNAVAILABLE", _message(error)) from error
     return jars

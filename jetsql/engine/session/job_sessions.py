@@ -121,7 +121,9 @@ class JobSessions:
         for key, value in {**defaults, **captured.confs, **plan_confs, **required}.items():
             session.conf.set(key, value)
         session.catalog.setCurrentCatalog(captured.catalog)
-        session.catalog.setCurrentDatabase(captured.schema)
+        # A catalogue can begin with a namespace that does not exist.
+        if session.catalog.currentDatabase() != captured.schema:
+            session.catalog.setCurrentDatabase(captured.schema)
         return session
 
     def state_confs(self, job: Job) -> dict[str, str]:

@@ -30,6 +30,7 @@ public final class KafkaConnector {
   }
 
   private static void load(SparkContext spark, String key, String module, String className) {
+    if (ConnectorJars.has(className)) return;
     for (String jar : ConnectorJars.load(key, module, className)) {
       spark.addJar(jar); // for the executors
     }

@@ -45,18 +45,18 @@ final class TableFormats {
     if (!isMissing(provider)) return;
     var key = provider.toLowerCase(Locale.ROOT);
     var name = key.substring(0, 1).toUpperCase(Locale.ROOT) + key.substring(1);
-    var message = name + " is not loaded in this engine. " + remedy(key, name);
-    throw Exceptions.raise(JetSqlException.at(origin, "FORMAT_NOT_LOADED", "0A000", message));
+    throw Exceptions.raise(
+        JetSqlException.at(origin, "FORMAT_NOT_LOADED", "0A000", name + " " + reason(key)));
   }
 
-  private static String remedy(String key, String name) {
-    if (Connectors.has(key))
-      return "Stop the engine, and start it with --" + key + ", or " + key + " = true in config.toml.";
-    var newest = Connectors.newestSpark(key);
-    return "There is no release of it for Spark "
+  private static String reason(String key) {
+    if (Connectors.has(key)) {
+      return "is not loaded in this engine. Stop the engine, and start it with --" + key + ".";
+    }
+    return "is not loaded in this engine, and has no release for Spark "
         + SparkVersion.name()
-        + ": install pip install 'pyspark=="
-        + newest
+        + ". Install another PySpark, pip install 'pyspark=="
+        + Connectors.newestSpark(key)
         + ".*', and start the engine with --"
         + key
         + ".";

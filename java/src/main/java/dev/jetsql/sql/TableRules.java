@@ -164,6 +164,7 @@ final class TableRules extends Rule<LogicalPlan> {
   private String schemaOf(Seq<String> name) {
     var catalog = session.sessionState().catalog();
     if (name.size() > 3 || catalog.isTempView(name)) return null;
+    if (name.size() == 2 && isOfEngine(name)) return name.head(); // also after USE another catalog
     // Names in the text of a view belong to the catalog and schema in which the view was created.
     var viewNamespace = AnalysisContext.get().catalogAndNamespace();
     var current =
@@ -171,6 +172,10 @@ final class TableRules extends Rule<LogicalPlan> {
     if (!(name.size() == 3 ? name.head() : current).equalsIgnoreCase(Tables.CATALOG)) return null;
     if (name.size() > 1) return name.apply(name.size() - 2);
     return viewNamespace.isEmpty() ? catalog.getCurrentDatabase() : viewNamespace.last();
+  }
+
+  private static boolean isOfEngine(Seq<String> name) {
+    return LiveTables.has(name.head(), name.last()) || JobState.isCalled(name.head(), name.last());
   }
 
   private static LogicalPlan live(UnresolvedRelation relation, String name) {

@@ -5,7 +5,9 @@ import dev.jetsql.common.JetSqlException;
 import java.io.File;
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.util.DependencyUtils$;
 import org.apache.spark.util.MutableURLClassLoader;
 import scala.jdk.javaapi.CollectionConverters;
@@ -16,6 +18,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * restart.
  */
 public final class ConnectorJars {
+  private static final Map<String, List<String>> LOADED = new HashMap<>();
+
   private ConnectorJars() {}
 
   /** Returns whether Spark can load a class. */
@@ -30,7 +34,7 @@ public final class ConnectorJars {
 
   /**
    * Loads a connector if it is not loaded, and returns the paths of its jars, which the executors
-   * need as well. Throws EXTERNAL_SYSTEM_UNAVAILABLE if Maven cannot be reached; the message lists
+   * need as well; none if Spark was started with it. Throws EXTERNAL_SYSTEM_UNAVAILABLE if Maven cannot be reached; the message lists
    * the ways to supply the jars.
    *
    * @param connector its key in `connectors.properties`
@@ -38,7 +42,7 @@ public final class ConnectorJars {
    * @param className a class of it
    */
   public static synchronized List<String> load(String connector, String module, String className) {
-    if (has(className)) return List.of();
+    if (has(className)) return LOADED.getOrDefault(connector, List.of());
     List<String> jars;
     try {
       jars = fetch(connector);
@@ -46,6 +50,7 @@ public final class ConnectorJars {
       throw missing(module, connector, e.getMessage());
     }
     if (!has(className)) throw missing(module, connector, "the fetched jars do not contain it.");
+    LOADED.put(connector, jars);
     return jars;
   }
 
