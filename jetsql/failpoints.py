@@ -5,7 +5,8 @@ named orders reaches the point for the second time. Several points are separated
 stops there, and the process is killed when all points are reached. So one crash tests many jobs, each at its own point,
 and Spark is not started for each.
 
-A fail point that is not armed costs one comparison. `benchmarks.faults` covers every point in the table.
+A fail point that is not armed costs one comparison. `benchmarks.faults` covers every point in the
+table but those of Delta and Iceberg, which `tests/stories/test_lakehouse_crashes.py` covers.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ import jetsql
 from tests.faults.source import Source
 from tests.support.hypothesis_profiles import seed, use_profile
 from tests.support.kafka import Kafka, running_kafka
-from tests.support.lake import engine_settings
 from tests.support.postgres import Postgres, running_postgres
+from tests.support.spark_conf import CONF
 from tools import class_archive
 
 if TYPE_CHECKING:
@@ -84,8 +84,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]:
-    settings = engine_settings(tmp_path_factory.mktemp("a home"), tmp_path_factory.mktemp("lake"))
-    with jetsql.open(settings=settings) as engine:
+    with jetsql.open(home=tmp_path_factory.mktemp("a home"), master="local[2]", conf=CONF) as engine:
         yield engine
 
 

@@ -64,9 +64,6 @@ _LOCAL_CONFS = {
 # A replayed batch has to be split into the same parts. Adaptive execution chooses them by the measured sizes.
 _KAFKA_SINK_CONFS = {"spark.sql.adaptive.enabled": "false"}
 
-# A commit checks the notes of the writers, which Delta would otherwise compute from all files of the table.
-_DELTA_SINK_CONFS = {"spark.databricks.delta.setTransactionsInCrc.writeOnCommit": "true"}
-
 # Without a trigger interval, Spark would poll for new rows a hundred times a second.
 _POLLING_CONFS = {"spark.sql.streaming.pollingDelay": "50ms"}
 
@@ -115,8 +112,6 @@ class JobSessions:
         required = {**{name: defaults[name] for name in _STREAMING_CONFS}, **self._checkpoint_confs}
         if any(sink.kind is SinkKind.KAFKA for sink in plan.analysis.sinks):
             required |= _KAFKA_SINK_CONFS
-        if any(sink.kind is SinkKind.DELTA for sink in plan.analysis.sinks):
-            required |= _DELTA_SINK_CONFS
         plan_confs = revealed(self._spark, plan.spark_confs)
         for key, value in {**defaults, **captured.confs, **plan_confs, **required}.items():
             session.conf.set(key, value)

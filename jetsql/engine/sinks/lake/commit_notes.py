@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.sinks import SinkContext
 from jetsql.engine.sinks.batch_records import BatchRecord, BatchRecords
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import SinkKind
-from jetsql.jobs.model.table_names import split_table
+from jetsql.jobs.model.table_names import quoted_table, split_table
 
 _NONE: Final = -1
 _DELTA_CONF: Final = "spark.databricks.delta.write."
@@ -56,6 +56,12 @@ class CommitNotes(Protocol):
     def store_intent(self, batch: int) -> None:
         """Store what `find_newest` needs if the batch is repeated, after a call of it for the batch."""
 
+    def append(self, rows: DataFrame, batch: int) -> int | None:
+        """Add rows to the table in one commit with the note of a batch, after `find_newest` for the batch.
+
+        Return the row count, or None if it was not counted.
+        """
+
     def writer_options(self, batch: int) -> dict[str, str]:
         """Return the options of Spark's writer that add the note of a batch to its commit."""
 
@@ -87,12 +93,24 @@ class DeltaNotes:
     def __init__(self, context: SinkContext) -> None:
         self._writer = context.writer_id
         self._parts = json.dumps(split_table(context.job.plan.analysis.sink.table))
+        # Only the first call reads the state of the table; later ones read the commits since this version.
+        self._version = self._newest = _NONE
 
     def find_newest(self, session: SparkSession, batch: int) -> int:
-        return int(java(session).sql.CommitNotes.inDelta(session._jsparkSession, self._parts, self._writer))
+        appends = java(session).sql.DeltaAppends
+        found = json.loads(appends.newest(session._jsparkSession, self._parts, self._writer, self._version))
+        self._newest = max(self._newest, found["batch"]) if found["tail"] else found["batch"]
+        self._version = found["version"]
+        return int(self._newest)
 
     def store_intent(self, batch: int) -> None:
         """Do nothing: Delta's notes do not expire."""
+
+    def append(self, rows: DataFrame, batch: int) -> int | None:
+        session = rows.sparkSession
+        arguments = (session._jsparkSession, self._parts, self._writer, batch, self._version, rows._jdf)
+        count = int(java(session).sql.DeltaAppends.append(*arguments))
+        return None if count < 0 else count
 
     def writer_options(self, batch: int) -> dict[str, str]:
         return {"txnAppId": self._writer, "txnVersion": str(batch)}
@@ -114,9 +132,7 @@ class IcebergNotes:
 
     def find_newest(self, session: SparkSession, batch: int) -> int:
         intent = self._intents.read(batch)
-        until = _NONE if intent is None else intent.snapshot
-        notes = java(session).sql.CommitNotes
-        found = json.loads(notes.inIceberg(session._jsparkSession, self._parts, self._writer, until))
+        found = self._find(session, _NONE if intent is None else intent.snapshot)
         self._snapshot = found["snapshot"]
         if intent is not None and found["batch"] == _NONE and not found["complete"]:
             raise StatementError(
@@ -131,8 +147,20 @@ class IcebergNotes:
     def store_intent(self, batch: int) -> None:
         self._intents.write(Intent(batch, self._snapshot))
 
+    def append(self, rows: DataFrame, batch: int) -> int | None:
+        writer = rows.writeTo(quoted_table(self._table))
+        for name, value in self.writer_options(batch).items():
+            writer = writer.option(name, value)
+        writer.append()
+        return int(self._find(rows.sparkSession, self._snapshot)["rows"])
+
     def writer_options(self, batch: int) -> dict[str, str]:
         return {"snapshot-property.jetsql.job": self._writer, "snapshot-property.jetsql.batch": str(batch)}
 
     def statement_confs(self, batch: int) -> dict[str, str]:
         return {f"{_ICEBERG_CONF}{name}": value for name, value in self.writer_options(batch).items()}
+
+    def _find(self, session: SparkSession, until: int) -> dict[str, Any]:
+        notes = java(session).sql.CommitNotes
+        found: dict[str, Any] = json.loads(notes.inIceberg(session._jsparkSession, self._parts, self._writer, until))
+        return found

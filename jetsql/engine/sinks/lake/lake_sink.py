@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
@@ -28,6 +28,7 @@ from jetsql.jobs.model.table_names import quoted_table
 DELETE_WHEN: Final = "delete.when"
 """The table property with a condition: rows of SINK INTO that meet it delete their key."""
 
+T = TypeVar("T")
 _ATTEMPTS: Final = 6
 _FIRST_PAUSE_SECONDS: Final = 0.1
 _SAME_WRITER: Final = "ConcurrentTransactionException"
@@ -73,7 +74,7 @@ class LakeSink:
             failpoint("lake-intent-stored", self._context.job.name)
         count = self._merge(rows, batch, table) if self._context.job.plan.upsert else self._insert(rows, batch)
         failpoint("lake-committed", self._context.job.name)
-        self._context.catalog.refresh(self._sink.table, "")
+        self._context.catalog.refresh(self._sink.table, self._sink.location)
         return count
 
     def has_batch(self, batch: int) -> bool:
@@ -117,21 +118,23 @@ class LakeSink:
     def _insert(self, rows: DataFrame, batch: int) -> int | None:
         plan = self._context.job.plan
         if not self._sink.replaces_whole_table:
-            return self._replace_part(rows, batch)
-        writer = self._batch_files.merge_if_small(rows).writeTo(quoted_table(self._sink.table))
+            self._replace_part(rows, batch)
+            return None
+        files = self._batch_files.merge_if_small(rows)
+        if self._is_noted and not plan.overwrite:
+            return self._commit(batch, lambda: self._notes.append(files, batch))
+        writer = files.writeTo(quoted_table(self._sink.table))
         for name, value in (self._notes.writer_options(batch) if self._is_noted else {}).items():
             writer = writer.option(name, value)
-        overwrites = plan.overwrite
-        self._commit(batch, lambda: writer.overwrite(sf.lit(True)) if overwrites else writer.append())
+        self._commit(batch, lambda: writer.overwrite(sf.lit(True)) if plan.overwrite else writer.append())
         return None
 
-    def _replace_part(self, rows: DataFrame, batch: int) -> int | None:
+    def _replace_part(self, rows: DataFrame, batch: int) -> None:
         """Run the statement of a batch job that replaces partitions, or the rows that meet a condition."""
         session = rows.sparkSession
         confs = self._notes.statement_confs(batch) if self._is_noted else {}
         with with_confs(session, confs):
             self._commit(batch, lambda: session.sql(self._context.job.body.spark_text))
-        return None
 
     def _merge(self, rows: DataFrame, batch: int, table: TableFacts) -> int:
         plan, session = self._context.job.plan, rows.sparkSession
@@ -155,14 +158,13 @@ class LakeSink:
             session.catalog.dropTempView(view)
             stored.unpersist()
 
-    def _commit(self, batch: int, commit: Callable[[], object]) -> None:
+    def _commit(self, batch: int, commit: Callable[[], T]) -> T:
         """Call a function that commits a batch, again after a conflict. Raises StatementError DELIVERY_INTERRUPTED."""
         pause = _FIRST_PAUSE_SECONDS
         for attempt in range(1, _ATTEMPTS + 1):
             JobLease(self._context.checkpoints, self._context.job).check()
             try:
-                commit()
-                return
+                return commit()
             except Exception as error:  # errors of Spark and Py4J have no other common base class
                 conflict = _find_conflict(error)
                 if conflict is None:
@@ -173,6 +175,7 @@ class LakeSink:
                     raise self._interrupted("another program changed the same rows, at each attempt") from error
             time.sleep(pause)
             pause *= 2
+        raise AssertionError("the last attempt returns or raises")
 
     def _interrupted(self, reason: str) -> StatementError:
         return StatementError(

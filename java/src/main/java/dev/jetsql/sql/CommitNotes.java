@@ -9,14 +9,12 @@ import java.util.Map;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
-import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The notes in the commits of Delta and Iceberg tables: which batch of which job a commit has
- * written. Delta keeps the newest version of each application in the table's state. Iceberg keeps a
- * summary of each snapshot, until the snapshot expires.
+ * The notes in the snapshots of Iceberg tables: which batch of which job a snapshot has added. For
+ * those of Delta see `DeltaAppends`.
  */
 public final class CommitNotes {
   /** No batch, or no snapshot. */
@@ -31,28 +29,10 @@ public final class CommitNotes {
   private CommitNotes() {}
 
   /**
-   * Returns the newest batch of a writer in a Delta table, or `NONE`.
-   *
-   * @param parts the parts of the table's qualified name, a JSON array
-   */
-  public static long inDelta(SparkSession session, String parts, String writer) {
-    var snapshot = Members.call(load(session, parts), "update");
-    var known = (Option<?>) Members.call(snapshot, "setTransactionsIfKnown");
-    if (known.isEmpty()) {
-      var version = Members.call(Members.call(snapshot, "transactions"), "get", writer);
-      return version instanceof Option<?> found && found.isDefined() ? (Long) found.get() : NONE;
-    }
-    return CollectionConverters.asJava((Seq<?>) known.get()).stream()
-        .filter(each -> writer.equals(Members.call(each, "appId")))
-        .mapToLong(each -> (Long) Members.call(each, "version"))
-        .max()
-        .orElse(NONE);
-  }
-
-  /**
    * Looks for the newest batch of a writer in the history of an Iceberg table, and returns a JSON
-   * object: "snapshot" is the current snapshot, "batch" the newest batch, and "complete" says
-   * whether no part of the history up to the end of the search has expired.
+   * object: "snapshot" is the current snapshot, "batch" the newest batch, "rows" the number of rows
+   * that it has added, and "complete" says whether no part of the history up to the end of the
+   * search has expired.
    *
    * @param until the snapshot at which the search ends; `NONE` for the first one of the table
    */
@@ -69,6 +49,7 @@ public final class CommitNotes {
         break;
       }
       batch = batchOf(snapshot, writer);
+      if (batch != NONE) found.put("rows", addedRows(snapshot));
       complete = until != NONE && until == (Long) Members.call(snapshot, "snapshotId");
       var parent = Members.call(snapshot, "parentId");
       if (parent == null) {
@@ -83,6 +64,11 @@ public final class CommitNotes {
     return Json.write(found);
   }
 
+  private static Long addedRows(Object snapshot) {
+    var rows = ((Map<?, ?>) Members.call(snapshot, "summary")).get("added-records");
+    return rows == null ? 0L : Long.valueOf(rows.toString());
+  }
+
   private static long batchOf(Object snapshot, String writer) {
     var summary = (Map<?, ?>) Members.call(snapshot, "summary");
     return summary != null && writer.equals(summary.get(WRITER))
@@ -91,7 +77,7 @@ public final class CommitNotes {
   }
 
   /** Returns a table as it is now, without the cache of its catalog. */
-  private static Table load(SparkSession session, String parts) {
+  static Table load(SparkSession session, String parts) {
     var names = Json.readTexts(parts);
     var identifier = CatalogTables.identifier(names.subList(1, names.size()));
     if (SparkCalls.catalog(session, names.get(0)) instanceof TableCatalog catalog)

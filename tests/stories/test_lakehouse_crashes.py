@@ -5,28 +5,32 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from jetsql.failpoints import VARIABLE
 from tests.faults.source import ROWS_A_FILE, Source, sum_by_digit
-from tests.support.lake import FORMATS
+from tests.support.lake_tables import ENGINES
+from tests.support.lakehouse import SETTINGS
 from tests.support.paths import ROOT
 from tests.support.programs.lake_jobs import JOBS
+from tools.java.older_sparks import install
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 POINTS = ("lake-intent-stored", "lake-committed", "sink-written")
 
 
 def _run(folder: Path, table_format: str, failpoints: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.support.programs.lake_jobs", str(folder), table_format]
-    environment = {**os.environ, VARIABLE: failpoints}
+    spark, settings = ENGINES[table_format]
+    config = folder / "config.toml"
+    config.write_text(f"{SETTINGS}\n{settings.format(folder=folder)}", encoding="utf-8")
+    command = [str(install(spark)), "-m", "tests.support.programs.lake_jobs", str(folder), table_format]
+    environment = {**os.environ, VARIABLE: failpoints, "JETSQL_CONFIG": str(config)}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False)
 
 
-@pytest.mark.parametrize("table_format", FORMATS)
+@pytest.mark.parametrize("table_format", ENGINES)
 def test_every_row_is_written_once(table_format: str, tmp_path: Path) -> None:
     source = Source(tmp_path / "numbers")
     for life in range(len(POINTS) * 2):

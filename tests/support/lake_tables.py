@@ -6,9 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import Sql
-from tests.support.lake import CATALOG
+from tests.support.lakehouse import Lakehouse
 
+CATALOG = "lake"
+"""The catalogue of the Iceberg tables."""
+ENGINES = {
+    "delta": ("4.2", "delta = true"),
+    "iceberg": (
+        "4.1",
+        "[catalogs.lake]\ntype = 'iceberg'\nkind = 'hadoop'\nwarehouse = '{folder}/lake'",
+    ),
+}
+"""The Spark of each format, and the lines of config.toml that load it."""
 QUICK = "OPTIONS ('snapshotIntervalMillis' = '100')"
 
 
@@ -16,8 +25,10 @@ QUICK = "OPTIONS ('snapshotIntervalMillis' = '100')"
 class LakeTables:
     """The tables of one test in one format."""
 
-    sql: Sql
-    """Runs statements in the schema of the test, which has the table `events (id INT, name STRING)`."""
+    sql: Lakehouse
+    """A session in the schema of the test, which has the table `events (id INT, name STRING)`."""
+    home: Path
+    """The home of the engine."""
     format: str
     """`delta` or `iceberg`."""
     schema: str
@@ -65,8 +76,11 @@ class LakeTables:
     def checkpoint(self, job: str) -> Path:
         """Return the folder of Spark's checkpoint of a job."""
         [job_id] = [row[0] for row in self.sql("SHOW JOBS") if row[1] == job]
-        folders = self.sql.engine.home.rglob(f"{job_id}/spark*/commits")
+        folders = self.home.rglob(f"{job_id}/spark*/commits")
         return max((folder.parent for folder in folders), key=lambda folder: folder.name)
+
+    def status(self, job: str) -> str:
+        return str(dict(self.sql(f"DESCRIBE JOB {job}"))["status"])
 
     def commits(self, table: str) -> int:
         """Return the number of commits that have written to a table."""

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.conftest import Sql
-from tests.engine.sinks.lake_tables import QUICK, LakeTables
-from tests.support.lake import CATALOG, FORMATS
+from tests.support.lake_tables import CATALOG, ENGINES, QUICK, LakeTables
+from tests.support.lakehouse import Lakehouse, lakehouse
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+# Long enough to install a Spark for the first time.
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
+_schemas = itertools.count(1)
 SUMS = "SELECT name, sum(id) AS total FROM STREAM events GROUP BY name"
 COMPLETE = "OPTIONS ('snapshotIntervalMillis' = '100', 'outputMode' = 'complete')"
 
 
-@pytest.fixture(params=("delta", "iceberg"))
-def lake(request: pytest.FixtureRequest, sql: Sql) -> Iterator[LakeTables]:
-    if request.param not in FORMATS:
-        pytest.skip(f"there is no {request.param} for this Spark")
-    schema = str(sql.value("SELECT current_schema()"))
-    if request.param == "iceberg":
-        sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{schema}")
-    sql("CREATE TABLE events (id INT, name STRING) USING json")
-    tables = LakeTables(sql, request.param, schema)
+@pytest.fixture(scope="module", params=("delta", "iceberg"))
+def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """Start an engine with a format, and yield the format and the home."""
+    folder = tmp_path_factory.mktemp(request.param)
+    spark, settings = ENGINES[request.param]
+    with lakehouse(spark, folder, settings.format(folder=folder)):
+        yield request.param, folder / "home"
+
+
+@pytest.fixture
+def lake(home: tuple[str, Path]) -> Iterator[LakeTables]:
+    sql, schema = Lakehouse(home[1]), f"test_{next(_schemas)}"
+    sql(f"CREATE SCHEMA {schema}", f"USE {schema}", "CREATE TABLE events (id INT, name STRING) USING json")
+    tables = LakeTables(sql, home[1], home[0], schema)
+    if not tables.is_delta:
+        sql(f"CREATE NAMESPACE {CATALOG}.{schema}")
     tables.feed((1, "a"), (2, "b"))
     yield tables
     for row in sql("SHOW JOBS"):
@@ -169,7 +179,7 @@ def test_columns_of_the_table_change_under_the_job(lake: LakeTables) -> None:
     lake.feed((5, "e"))
     error = lake.sql.error("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
     assert "The column name of" in error.message and "was dropped or renamed" in error.message
-    assert lake.sql.status("j").startswith("SUSPENDED")
+    assert lake.status("j").startswith("SUSPENDED")
 
 
 def test_a_replaced_table_is_not_written(lake: LakeTables) -> None:
@@ -185,18 +195,16 @@ def test_a_replaced_table_is_not_written(lake: LakeTables) -> None:
 def test_readers_see_each_batch_without_refresh(lake: LakeTables) -> None:
     t = lake.create("t", "id INT, name STRING")
     lake.sql(f"CREATE JOB j {QUICK} AS INSERT INTO {t} SELECT * FROM STREAM events")
-    session = lake.sql.engine.spark.newSession()
-    session.sql(f"USE {lake.schema}")
-    assert session.sql(f"SELECT count(*) FROM {t}").first()[0] == 2
-    cached = lake.sql.engine.spark.newSession()
-    cached.sql(f"USE {lake.schema}")
-    cached.sql(f"CACHE TABLE kept AS SELECT * FROM {t}")
-    cached.sql(f"CACHE TABLE {t}")
+    reader, cached = Lakehouse(lake.home), Lakehouse(lake.home)
+    count = f"SELECT count(*) FROM {t}"
+    reader(f"USE {lake.schema}")
+    assert reader(count) == [(2,)]
+    cached(f"USE {lake.schema}", f"CACHE TABLE kept AS SELECT * FROM {t}", f"CACHE TABLE {t}")
     lake.after("t", (3, "c"))
-    assert session.sql(f"SELECT count(*) FROM {t}").first()[0] == 3
-    assert cached.sql(f"SELECT count(*) FROM {t}").first()[0] == 3
-    assert cached.sql("SELECT count(*) FROM kept").first()[0] == 3
-    cached.sql("UNCACHE TABLE kept")
+    assert reader(count) == [(3,)]
+    assert cached(count) == [(3,)]
+    assert cached("SELECT count(*) FROM kept") == [(3,)]
+    cached("UNCACHE TABLE kept")
 
 
 def test_maintenance_beside_a_job(lake: LakeTables) -> None:
@@ -216,7 +224,7 @@ def test_maintenance_beside_a_job(lake: LakeTables) -> None:
     lake.sql("WAIT FOR JOB k UNTIL IDLE TIMEOUT 60")
     assert [row[0] for row in lake.rows("t")] == list(range(1, 13))
     assert lake.rows("sums") == [("a", 1 + sum(range(3, 13))), ("b", 2)]
-    assert [lake.sql.status(job) for job in "jk"] == ["RUNNING", "RUNNING"]
+    assert [lake.status(job) for job in "jk"] == ["RUNNING", "RUNNING"]
 
 
 def test_an_expired_note_is_reported(lake: LakeTables) -> None:
