@@ -88,7 +88,7 @@ class SinkKind(Enum):
 
     @property
     def is_lake(self) -> bool:
-        """Return whether tables of this kind have a log of commits, each of which changes the whole table at once."""
+        """Return whether tables of this kind are changed by commits, of which readers see all or nothing."""
         return self in (SinkKind.DELTA, SinkKind.ICEBERG)
 
 

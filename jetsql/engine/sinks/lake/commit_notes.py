@@ -3,7 +3,7 @@
 A commit of a job also stores the id of its writer and the number of the batch. Delta keeps the newest number of each
 writer with the table, and lets the second of two commits with the same writer fail. Iceberg keeps the summary of each
 snapshot until the snapshot expires. So the job stores the current snapshot before it writes a batch: if the batch is
-repeated, and the history no longer reaches back to this snapshot, nobody can know whether the batch is in the table.
+repeated, and the history no longer reaches back to this snapshot, it is unknown whether the batch is in the table.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CommitNotes(Protocol):
         """Return the newest batch of the job that is in the table, or -1.
 
         session: one that sees the table. batch: the batch that is about to be written.
-        Raises StatementError PENDING_BATCH_FAILED if nobody can know whether the batch is in the table.
+        Raises StatementError PENDING_BATCH_FAILED if it is unknown whether the batch is in the table.
         """
 
     def store_intent(self, batch: int) -> None:
