@@ -51,3 +51,19 @@ def test_every_row_is_written_once(table_format: str, tmp_path: Path) -> None:
     assert rows["merged"] == sums
     assert rows["retracted"] == [row for row in sums if row[2] % 3]
     assert set(found["statuses"]) == {"RUNNING"}
+
+
+def test_the_second_of_two_writers_fails(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(f"{SETTINGS}\ndelta = true", encoding="utf-8")
+    command = [str(install("4.2")), "-m", "tests.support.programs.two_delta_writers", str(tmp_path / "engine")]
+    environment = {**os.environ, "JETSQL_CONFIG": str(config)}
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    found = json.loads(ended.stdout)
+    assert found["rows"] == 10
+    assert found["results"].count("10") == 1
+    [error] = [result for result in found["results"] if result != "10"]
+    assert "ConcurrentTransactionException" in error or "another run of the job wrote batch 0" in error
+    assert "another run of the job wrote batch 0" in found["late"]
+    assert [note["batch"] for note in found["notes"]] == [-1, 0, 0]

@@ -147,7 +147,7 @@ def test_restart_snapshot_and_new_version_write_each_row_once(lake: LakeTables) 
     lake.sql(f"CREATE OR REPLACE JOB j {QUICK} AS INSERT INTO {t} SELECT id + 100, name FROM STREAM events")
     assert lake.after("t", (5, "e"))[-1] == (105, "e")
     lake.sql("DROP JOB j WITH SNAPSHOT s")
-    options = "OPTIONS ('snapshotIntervalMillis' = '100', 'initialSnapshot' = 's')"
+    options = "OPTIONS ('snapshotIntervalMillis' = '100', 'initialSnapshotName' = 's')"
     lake.sql(f"CREATE JOB j {options} AS INSERT INTO {t} SELECT id + 100, name FROM STREAM events")
     assert [row[0] for row in lake.after("t", (6, "f"))] == [1, 2, 3, 4, 105, 106]
 
@@ -214,12 +214,8 @@ def test_maintenance_beside_a_job(lake: LakeTables) -> None:
     lake.sql(f"CREATE JOB j {QUICK} AS INSERT INTO {t} SELECT * FROM STREAM events")
     for number in range(3, 13):
         lake.feed((number, "a"))
-        for table, short in ((t, "t"), (sums, "sums")):
-            if lake.is_delta:
-                lake.sql(f"OPTIMIZE {table}")
-            else:
-                lake.sql(f"CALL lake.system.rewrite_data_files(table => '{lake.schema}.{short}')")
-                lake.sql(f"CALL lake.system.expire_snapshots(table => '{lake.schema}.{short}', retain_last => 1)")
+        for short in ("t", "sums"):
+            lake.compact(short)
     lake.sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
     lake.sql("WAIT FOR JOB k UNTIL IDLE TIMEOUT 60")
     assert [row[0] for row in lake.rows("t")] == list(range(1, 13))

@@ -90,15 +90,17 @@ def resolve_body(
     captured: CapturedSession,
     modes: Sequence[OutputMode],
     state_ttl_millis: int | None = None,
+    columns: Sequence[str] = (),
 ) -> ResolvedBody:
     """Analyze a body in a session. Raises Spark's errors, and StatementError for a body that no job can run.
 
-    modes, state_ttl_millis: see `Engine.analyse`.
+    modes, state_ttl_millis: see `Engine.analyse`. columns: those that an INSERT without a list of columns writes; empty
+    for all columns of the table.
     """
     targets = [branch.target for branch in body.branches] or [body.target]
     for target in targets:
         _check_database(body, target, spark)
-    plans = _analyze(body, spark, modes, state_ttl_millis or 0)
+    plans = _analyze(body, spark, modes, state_ttl_millis or 0, columns)
     facts = json.loads(plans.facts())
     described = facts.get("branches", [facts])
     sinks = tuple(_sink(target, spark, each) for target, each in zip(targets, described, strict=True))
@@ -121,7 +123,9 @@ def resolve_body(
     )
 
 
-def _analyze(body: Body, spark: SparkSession, modes: Sequence[OutputMode], ttl_millis: int) -> Any:
+def _analyze(
+    body: Body, spark: SparkSession, modes: Sequence[OutputMode], ttl_millis: int, columns: Sequence[str]
+) -> Any:
     """Return the JobBody of the Java module. ttl_millis: the time to live of state, or 0"""
     mode_names = ",".join(mode.value for mode in modes)
     clauses = clause_texts(body)
@@ -130,7 +134,12 @@ def _analyze(body: Body, spark: SparkSession, modes: Sequence[OutputMode], ttl_m
     try:
         if not body.branches:
             return classes.JobBody.analyze(
-                session, body.spark_text, mode_names, ttl_millis, None if clauses is None else json.dumps(clauses)
+                session,
+                body.spark_text,
+                mode_names,
+                ttl_millis,
+                None if clauses is None else json.dumps(clauses),
+                json.dumps(columns) if columns else None,
             )
         insert = classes.BranchedInsert.ofSource(session, source_text(body))
         for branch in body.branches:
@@ -346,7 +355,8 @@ def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         key_columns=_key_columns(target, table),
         managed=table.managed,
         replaces_whole_table=not facts.get("static_partitions")
-        and not (facts.get("dynamic") and (table.partition_columns or table.transforms)),
+        and not facts.get("replaces_part")
+        and not (facts.get("dynamic") and table.partition_columns),
         system=system,
         transactional=transactional,
         has_batch_numbers=table.option("delivery.headers").lower() == "true",

@@ -18,6 +18,7 @@ import dev.jetsql.rewrites.RewrittenQuery;
 import dev.jetsql.rewrites.RunOptions;
 import dev.jetsql.stream.IdleSources;
 import dev.jetsql.stream.LateRows;
+import dev.jetsql.versions.CaseClasses;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -36,13 +37,14 @@ import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.VariableReference;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.AppendData;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.Distinct;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
+import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OverwriteByExpression;
-import org.apache.spark.sql.catalyst.plans.logical.OverwritePartitionsDynamic;
 import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
@@ -135,11 +137,18 @@ public final class JobBody {
    *     possible one decides how the query is rewritten
    * @param stateTtlMillis the time to live of state that no watermark removes; 0 for ever
    * @param clauses the clauses of AUTO CDC, see `ChangeQuery`, or null for an INSERT
+   * @param columns the columns that an INSERT without a list of columns writes, a JSON array; null
+   *     for all columns of the table
    */
   public static JobBody analyze(
-      SparkSession session, String text, String modes, long stateTtlMillis, String clauses) {
+      SparkSession session,
+      String text,
+      String modes,
+      long stateTtlMillis,
+      String clauses,
+      String columns) {
     var options = RunOptions.of(modes, stateTtlMillis);
-    return inSession(session, () -> resolve(session, text, options, clauses));
+    return inSession(session, () -> resolve(session, text, options, clauses, columns));
   }
 
   /** Runs an analysis of a job in a session. */
@@ -156,14 +165,15 @@ public final class JobBody {
   }
 
   private static JobBody resolve(
-      SparkSession session, String text, RunOptions options, String clauses) {
+      SparkSession session, String text, RunOptions options, String clauses, String columns) {
     var state = session.sessionState();
     var parser = state.sqlParser();
     try {
       var statement = parser.parsePlan(text);
       if (statement instanceof CreateTableAsSelect create)
         return new JobBody(session, NewTable.resolve(session, create), options);
-      var parsed = clauses == null ? statement : ChangeQuery.of(parser, statement, clauses);
+      var insert = columns == null ? statement : withColumns(statement, columns);
+      var parsed = clauses == null ? insert : ChangeQuery.of(parser, insert, clauses);
       return new JobBody(
           session,
           state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())),
@@ -172,6 +182,15 @@ public final class JobBody {
     } catch (Exception e) {
       throw Exceptions.raise(e);
     }
+  }
+
+  private static LogicalPlan withColumns(LogicalPlan statement, String columns) {
+    if (!(statement instanceof InsertIntoStatement insert)
+        || !insert.userSpecifiedCols().isEmpty()
+        || !insert.partitionSpec().isEmpty()
+        || insert.byName()) return statement;
+    return CaseClasses.copy(
+        insert, Map.of("userSpecifiedCols", Sequences.of(Json.readTexts(columns))));
   }
 
   /** Returns the query as it was written, or null for a command that is no INSERT. */
@@ -214,8 +233,7 @@ public final class JobBody {
     if (command instanceof V2WriteCommand write
         && write.table() instanceof DataSourceV2Relation relation
         && relation.identifier().isDefined()) {
-      facts.put("dynamic", write instanceof OverwritePartitionsDynamic);
-      facts.put("static_partitions", replacesPart(write) ? 1 : 0);
+      facts.put("replaces_part", replacesPart(write));
       facts.set(
           "sink",
           CatalogTables.facts(
@@ -225,10 +243,14 @@ public final class JobBody {
     return null;
   }
 
-  /** Returns whether an overwrite replaces only the rows that meet a condition. */
+  /**
+   * Returns whether a write replaces partitions, or the rows that meet a condition. Delta has a
+   * command of its own for the partitions of the new rows.
+   */
   private static boolean replacesPart(V2WriteCommand write) {
-    return write instanceof OverwriteByExpression overwrite
-        && !overwrite.deleteExpr().equals(Literal$.MODULE$.TrueLiteral());
+    if (write instanceof AppendData) return false;
+    return !(write instanceof OverwriteByExpression overwrite)
+        || !overwrite.deleteExpr().equals(Literal$.MODULE$.TrueLiteral());
   }
 
   private static void describeSink(Option<CatalogTable> table, ObjectNode facts) {
