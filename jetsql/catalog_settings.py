@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from typing import Final
 
 from jetsql.errors import EngineError
-from jetsql.jobs.model.table_names import SESSION_CATALOG
 
+SESSION_CATALOG: Final = "spark_catalog"
 DELTA: Final = "delta"
 ICEBERG: Final = "iceberg"
 _KEY: Final = "spark.sql.catalog"

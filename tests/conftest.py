@@ -68,7 +68,7 @@ LONG_MODULES: Final = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Move the long modules to the front, in their order; the other tests keep theirs. Skip what Spark is too old for."""
+    """Move the long modules to the front, in their order; the other tests keep theirs. Skip `needs_spark`."""
     ranks = {Path(__file__).parent / name: rank for rank, name in enumerate(LONG_MODULES)}
     items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
     installed = [int(part) for part in version("pyspark").split(".")[:2]]

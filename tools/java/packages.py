@@ -16,6 +16,8 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[2]
 _RESOLVE: Final = Path(__file__).with_name("Resolve.java")
 _CONNECTORS: Final = ROOT / "java/src/main/resources/dev/jetsql/versions/connectors.properties"
+_COMPILED: Final = ("kafka", "avro")
+"""The connectors whose classes the Java sources use."""
 SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Java options of tools and of engines in tests, which run for seconds.
 
@@ -58,7 +60,7 @@ def connector_uris(spark: str | None = None) -> list[str]:
     lines = _CONNECTORS.read_text(encoding="utf-8").splitlines()
     table = dict(line.split(" = ", 1) for line in lines if " = " in line)
     version = spark or supported_sparks()[-1]
-    uris = [uri for key, value in table.items() if key.endswith(f".{version}") for uri in value.split()]
+    uris = [uri for connector in _COMPILED for uri in table[f"{connector}.{version}"].split()]
     return [uri.replace("EXCLUDED", table["excluded"]) for uri in uris]
 
 

@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 CONDITION: Final = "PYTHON_EXCEPTION"
+SQLSTATE: Final = "38000"
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _FRAME: Final = re.compile(
     r'^ +File "<function (?P<name>.+)>", line (?P<line>\d+), in .*\n(?: {4}(?P<code>.*)\n)?', re.M

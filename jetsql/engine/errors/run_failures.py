@@ -11,7 +11,7 @@ from dataclasses import replace
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from jetsql.engine.errors.python_errors import CONDITION, describe_python_error
+from jetsql.engine.errors.python_errors import CONDITION, SQLSTATE, describe_python_error
 from jetsql.engine.errors.remedies import RunPaths, Trace, explain_cause
 from jetsql.engine.jdbc.jdbc_databases import JdbcError, explain_read_error, find_jdbc_error, find_jdbc_error_in
 from jetsql.engine.jvm.java_classes import without_secrets
@@ -170,9 +170,10 @@ def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | 
     named = best = chain[0]
     condition = state = ""
     for each in chain:
-        name = _call(each, "getCondition")
+        name = _condition(each)
         if name and name not in _WRAPPERS:
-            named, best, condition, state = each, each, name, _call(each, "getSqlState")
+            named, best, condition = each, each, name
+            state = _call(each, "getSqlState") or (SQLSTATE if name == CONDITION else "")
         elif (not condition or condition in _UNSPECIFIC) and name not in _WRAPPERS and _call(each, "getMessage"):
             best = each
     message = strip_message(_call(best, "getMessage") or str(best), condition)
@@ -213,6 +214,12 @@ _WRAPPERS = frozenset(
 )
 # Conditions to show although their messages do not describe the failure; the message of the inner error does.
 _UNSPECIFIC = frozenset({"FAILED_READ_FILE.NO_HINT", "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED"})
+
+
+def _condition(throwable: object) -> str:
+    """Return the condition of a throwable, or "". Spark 4.1 has none for the errors of Python workers."""
+    is_python = class_name(throwable) == "org.apache.spark.api.python.PythonException"
+    return _call(throwable, "getCondition") or (CONDITION if is_python else "")
 
 
 def _call(throwable: object, method: str) -> str:

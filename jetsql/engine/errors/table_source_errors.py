@@ -23,13 +23,13 @@ class _Change:
     error: str
     """A regular expression: the beginning of Delta's condition, or a part of Iceberg's message."""
     meaning: str
-    """What happened to the table, a sentence."""
+    """The event in the table, a sentence."""
     remedy: str
-    """What the user can do, a sentence."""
+    """The remedy for the user, a sentence."""
 
 
 def _skip(option: str, effect: str) -> str:
-    return f"To go on {effect}, run CREATE OR REPLACE JOB with FROM STREAM table WITH ('{option}' = 'true')."
+    return f"To continue {effect}, run CREATE OR REPLACE JOB with FROM STREAM table WITH ('{option}' = 'true')."
 
 
 _NEW_JOB: Final = "To read the table from its current rows on, DROP JOB, empty its sink, and create the job again."
@@ -60,7 +60,7 @@ _DELTA: Final = (
     _Change(
         "DELTA_CHANGE_DATA_FILE_NOT_FOUND|DELTA_FILE_NOT_FOUND",
         "Files of the source that the job has not read were removed by VACUUM.",
-        "To go on without their rows, run ALTER JOB ... OPTIONS ('spark.sql.files.ignoreMissingFiles' = 'true')"
+        "To continue without their rows, run ALTER JOB ... OPTIONS ('spark.sql.files.ignoreMissingFiles' = 'true')"
         " RESUME.",
     ),
     _Change(

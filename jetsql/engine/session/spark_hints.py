@@ -63,7 +63,8 @@ def _find_hint(spark: SparkSession, error: PySparkException, text: str) -> str:
         case "TABLE_OR_VIEW_NOT_FOUND":
             return _suggest_table(spark, _name_parts(parameters.get("relationName", "")))
         case "REQUIRES_SINGLE_PART_NAMESPACE":
-            return _suggest_catalog(spark, _name_parts(parameters.get("identifier", "")))
+            name = parameters.get("identifier") or parameters.get("namespace", "")
+            return _suggest_catalog(spark, _name_parts(name))
         case "SCHEMA_NOT_FOUND":
             return _suggest_schema(spark, _name_parts(parameters.get("schemaName", "")))
         case "UNRESOLVED_ROUTINE":

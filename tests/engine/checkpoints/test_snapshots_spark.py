@@ -65,6 +65,7 @@ def test_snapshots_in_a_loop_while_the_job_runs(sql: Sql, numbers: Source) -> No
     assert sql.status("j") == "RUNNING"
 
 
+@pytest.mark.needs_spark("4.2")
 def test_a_job_started_from_a_snapshot_runs_beside_the_original(sql: Sql, numbers: Source) -> None:
     make(sql, "j", "digits")
     sql("CREATE SNAPSHOT beside FOR JOB j")

@@ -41,6 +41,7 @@ def ids(sql: Sql, table: str = "plain") -> list[int]:
     return [int(str(row[0])) for row in read(sql, "p", f"SELECT id FROM {table} ORDER BY id")]
 
 
+@pytest.mark.needs_spark("4.2")
 def test_a_new_filter_new_options_and_other_partitions_keep_the_state(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {counting()}")
     sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")

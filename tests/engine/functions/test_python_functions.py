@@ -64,6 +64,7 @@ def _raised(session: object, text: str) -> BaseException:
     return caught.value
 
 
+@pytest.mark.needs_spark("4.2")
 def test_it_is_shown_and_dropped_as_functions_of_spark_are(sql: Sql, schema: str) -> None:
     sql(TIMES.format("return x * by").replace(" AS $$", " COMMENT 'multiplies' AS $$"))
     assert (f"spark_catalog.{schema}.times",) in sql("SHOW USER FUNCTIONS")

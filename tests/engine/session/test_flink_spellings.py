@@ -185,6 +185,7 @@ def test_jobs_close_their_windows(bids: Sql) -> None:
     assert [(k, n) for k, *_, n in sessions] == [("a", 2), ("b", 1)]
 
 
+@pytest.mark.needs_spark("4.2")
 def test_stream_before_the_function_reads_its_table_as_a_stream(bids: Sql) -> None:
     bids("CREATE TABLE hopped (start TIMESTAMP, n BIGINT) USING parquet")
     hopped = rows_of_job(

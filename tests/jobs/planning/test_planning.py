@@ -8,7 +8,7 @@ import pytest
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Analysis, Guarantee, OutputMode, Plan, Replay, SinkKind, Trigger
-from jetsql.jobs.planning.compatibility import compare_plans
+from jetsql.jobs.planning.compatibility import compare_plans, describe_replacements
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
@@ -393,3 +393,20 @@ def test_lake_tables_are_updated_by_their_keys() -> None:
     assert (error.condition, error.place) == ("JETSQL.UNSUPPORTED_QUERY", TARGET)
     assert "several rows with the same id" in error.message
     assert plan(replace(BATCH, sink=keyed), Verb.SINK_INTO).upsert
+
+
+def test_a_table_of_the_same_name_is_told_by_its_identity() -> None:
+    table = source("lake.a.t", format="iceberg", identity="1", created=1)
+    old = analysis(sources=(table,))
+    for now, replaced in ((replace(table, identity="2"), True), (replace(table, created=2), False)):
+        new = replace(old, sources=(now,))
+        reasons = ("the source lake.a.t (iceberg) was replaced by another table of that name",)
+        assert compare_plans(plan(old), plan(new)).reasons == (reasons if replaced else ())
+        dropped = ("The source table lake.a.t was dropped and recreated.",)
+        assert describe_replacements(old, new) == (dropped if replaced else ())
+
+
+def test_late_rows_of_a_job_in_another_catalogue_are_in_the_default_schema() -> None:
+    session = replace(analysis().session, catalog="lake", schema="a.b")
+    named = plan(analysis(session=session, late_rows_refusal=""), lateRows="table:late")
+    assert named.late_rows == "spark_catalog.default.late"

@@ -86,6 +86,7 @@ def test_messages_that_are_gone_are_left_out_when_somebody_says_so(
         sql(f"DROP JOB {'j' if out == tables else 'k'}")
 
 
+@pytest.mark.needs_spark("4.2")
 def test_what_the_mode_cannot_do_is_refused_before_anything_is_made(
     sql: Sql, kafka: Kafka, topic: str, tables: str
 ) -> None:

@@ -97,8 +97,7 @@ public final class FlinkText {
       last = lastOfName(last);
       encloseAfter(table, last);
     }
-    if (is(last + 1, "PARTITION") && is(last + 2, "BY"))
-      addParenthesesToColumns(last + 2);
+    if (is(last + 1, "PARTITION") && is(last + 2, "BY")) addParenthesesToColumns(last + 2);
   }
 
   /** Spark expects parentheses around the columns, since a comma ends the argument. */
@@ -152,9 +151,7 @@ public final class FlinkText {
   /** Replaces FOR SYSTEM_TIME AS OF and the name of a column, or a call of PROCTIME. */
   private void replaceSystemTime(int at) {
     var first = at + 3;
-    if (!is(at - 1, "FOR")
-        || !is(at + 1, "AS")
-        || !is(at + 2, "OF")) return;
+    if (!is(at - 1, "FOR") || !is(at + 1, "AS") || !is(at + 2, "OF")) return;
     if (first >= tokens.size()
         || !isName(first)
         || CONSTANTS.contains(word(first).toUpperCase(Locale.ROOT))) return;
@@ -173,8 +170,7 @@ public final class FlinkText {
   /** Returns the index of the last part of a qualified name. */
   private int lastOfName(int first) {
     var last = first;
-    while (is(last + 1, "DOT") && last + 2 < tokens.size() && isName(last + 2))
-      last += 2;
+    while (is(last + 1, "DOT") && last + 2 < tokens.size() && isName(last + 2)) last += 2;
     return last;
   }
 

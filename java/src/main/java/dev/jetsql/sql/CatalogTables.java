@@ -50,9 +50,19 @@ public final class CatalogTables {
 
   /** Returns a table, or null if the table, its namespace or its catalog does not exist. */
   static Table load(SparkSession session, String catalog, Identifier identifier) {
-    if (!(SparkCalls.catalog(session, catalog) instanceof TableCatalog tables)) return null;
+    return Sessions.active(
+        session,
+        () ->
+            SparkCalls.catalog(session, catalog) instanceof TableCatalog tables
+                ? load(tables, identifier)
+                : null);
+  }
+
+  /** Returns a table as it is now, or null if it does not exist. */
+  static Table load(TableCatalog catalog, Identifier identifier) {
     try {
-      return tables.loadTable(identifier);
+      catalog.invalidateTable(identifier);
+      return catalog.loadTable(identifier);
     } catch (Exception e) { // Scala's methods declare no checked exception
       if (e instanceof NoSuchTableException || e instanceof NoSuchNamespaceException) return null;
       throw Exceptions.raise(e);
@@ -71,8 +81,7 @@ public final class CatalogTables {
     var properties = new TreeMap<>(table.properties());
     var facts = Json.MAPPER.createObjectNode();
     facts.put("table", name(catalog, identifier));
-    facts.put(
-        "type", properties.containsKey(TableCatalog.PROP_EXTERNAL) ? "EXTERNAL" : "MANAGED");
+    facts.put("type", properties.containsKey(TableCatalog.PROP_EXTERNAL) ? "EXTERNAL" : "MANAGED");
     facts.put("provider", properties.getOrDefault(TableCatalog.PROP_PROVIDER, ""));
     facts.put("location", properties.getOrDefault(TableCatalog.PROP_LOCATION, ""));
     facts.put("created", 0L);
@@ -111,7 +120,8 @@ public final class CatalogTables {
         Json.MAPPER.valueToTree(
             transforms.stream().flatMap(each -> partitionColumn(each)).toList()));
     facts.set(
-        "transforms", Json.MAPPER.valueToTree(transforms.stream().map(Transform::describe).toList()));
+        "transforms",
+        Json.MAPPER.valueToTree(transforms.stream().map(Transform::describe).toList()));
     facts.set("options", Json.MAPPER.valueToTree(options(properties)));
     facts.put("identity", identity(table));
   }
@@ -137,8 +147,8 @@ public final class CatalogTables {
   }
 
   /**
-   * Returns what stays the same as long as a table is the same one, whatever its name: Delta's id of
-   * the metadata, Iceberg's UUID. Returns "" for a table without one.
+   * Returns what stays the same as long as a table is the same one, whatever its name: Delta's id
+   * of the metadata, Iceberg's UUID. Returns "" for a table without one.
    */
   static String identity(Table table) {
     var type = table.getClass().getName();

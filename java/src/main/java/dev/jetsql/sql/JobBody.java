@@ -154,14 +154,7 @@ public final class JobBody {
   /** Runs an analysis of a job in a session. */
   static <T> T inSession(SparkSession session, Supplier<T> analysis) {
     // The analyzer reads settings (time zone, ANSI mode) from the thread's active session.
-    var active = org.apache.spark.sql.SparkSession.getActiveSession();
-    org.apache.spark.sql.SparkSession.setActiveSession(session);
-    try {
-      return JobContext.analyze(analysis);
-    } finally {
-      if (active.isDefined()) org.apache.spark.sql.SparkSession.setActiveSession(active.get());
-      else org.apache.spark.sql.SparkSession.clearActiveSession();
-    }
+    return Sessions.active(session, () -> JobContext.analyze(analysis));
   }
 
   private static JobBody resolve(
@@ -333,12 +326,10 @@ public final class JobBody {
   private ObjectNode source(StreamingRelation relation, int ordinal) {
     var read = relation.dataSource();
     var source = source(relation.sourceName(), ordinal, relation);
-    source.set(
-        "options", Json.MAPPER.valueToTree(CollectionConverters.asJava(read.options())));
+    source.set("options", Json.MAPPER.valueToTree(CollectionConverters.asJava(read.options())));
     source.put("format", read.className());
     if (read.catalogTable().isDefined())
-      describe(
-          CatalogTables.withFormat(session, Tables.facts(read.catalogTable().get())), source);
+      describe(CatalogTables.withFormat(session, Tables.facts(read.catalogTable().get())), source);
     return source;
   }
 

@@ -73,7 +73,7 @@ final class TableRules extends Rule<LogicalPlan> {
     refuseInUse(plan);
     refuseForKafka(plan);
     KafkaTableStatements.check(session, plan);
-    TableFormats.check(plan);
+    TableFormats.check(session, plan);
     JdbcSecrets.check(plan);
     return plan.resolveOperatorsDown(
         PartialFunctions.of(
@@ -142,8 +142,7 @@ final class TableRules extends Rule<LogicalPlan> {
    * Returns the Kafka table with a name, or null for any other table. A table in Spark's cache of
    * relations is not a Kafka table.
    */
-  private KafkaTable kafka(
-      String schema, String name, Map<String, String> options, Origin origin) {
+  private KafkaTable kafka(String schema, String name, Map<String, String> options, Origin origin) {
     var catalog = session.sessionState().catalog();
     try {
       if (catalog.getCachedTable(new QualifiedTableName(Tables.CATALOG, schema, name)) != null)

@@ -21,8 +21,9 @@ final class TableUsers {
 
   /**
    * Sets the function that finds the jobs; null removes it. Its arguments are null and a JSON
-   * object {"action", "schema", "table"}, where "action" is the verb of the statement, the schema is
-   * a list of names from the catalog on, and the table is null for all tables of the schema. It returns null or {"refusal": text}.
+   * object {"action", "schema", "table"}, where "action" is the verb of the statement, the schema
+   * is a list of names from the catalog on, and the table is null for all tables of the schema. It
+   * returns null or {"refusal": text}.
    */
   static void connect(BiFunction<Object, String, Object> findUsers) {
     engine = findUsers;

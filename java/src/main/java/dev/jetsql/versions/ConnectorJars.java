@@ -34,8 +34,8 @@ public final class ConnectorJars {
 
   /**
    * Loads a connector if it is not loaded, and returns the paths of its jars, which the executors
-   * need as well; none if Spark was started with it. Throws EXTERNAL_SYSTEM_UNAVAILABLE if Maven cannot be reached; the message lists
-   * the ways to supply the jars.
+   * need as well; none if Spark was started with it. Throws EXTERNAL_SYSTEM_UNAVAILABLE if Maven
+   * cannot be reached; the message lists the ways to supply the jars.
    *
    * @param connector its key in `connectors.properties`
    * @param module what the error calls it
