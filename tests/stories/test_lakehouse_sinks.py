@@ -173,10 +173,15 @@ def test_columns_of_the_table_change_under_the_job(lake: LakeTables) -> None:
     assert lake.after("t", (3, "c")) == [(1, "a", None), (2, "b", None), (3, "c", None)]
     lake.sql("WAIT FOR JOB k UNTIL IDLE")
     assert lake.rows("sums") == [("a", 1, None), ("b", 2, None), ("c", 3, None)]
+    lake.sql(f"UPDATE {sums} SET more = 7")
     lake.sql("RESTART JOB j")
+    lake.sql("RESTART JOB k")
     assert lake.after("t", (4, "d"))[-1] == (4, "d", None)
+    lake.after("t", (5, "a"))
+    lake.sql("WAIT FOR JOB k UNTIL IDLE TIMEOUT 60")
+    assert lake.rows("sums")[0] == ("a", 6, 7)
     lake.sql(f"ALTER TABLE {t} DROP COLUMN name")
-    lake.feed((5, "e"))
+    lake.feed((6, "e"))
     error = lake.sql.error("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
     assert "The column name of" in error.message and "was dropped or renamed" in error.message
     assert lake.status("j").startswith("SUSPENDED")

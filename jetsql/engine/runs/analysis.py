@@ -357,6 +357,7 @@ def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         replaces_whole_table=not facts.get("static_partitions")
         and not facts.get("replaces_part")
         and not (facts.get("dynamic") and table.partition_columns),
+        replaces_partitions=bool(facts.get("replaces_partitions")),
         system=system,
         transactional=transactional,
         has_batch_numbers=table.option("delivery.headers").lower() == "true",

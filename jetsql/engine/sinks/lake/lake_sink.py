@@ -22,13 +22,14 @@ from jetsql.engine.sinks.lake.commit_notes import open_notes, with_confs
 from jetsql.engine.sinks.lake.merge import DELETED, Merge, count_unique, mark_deletions
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.model.job import Guarantee
+from jetsql.jobs.model.job import Guarantee, quoted_name
 from jetsql.jobs.model.table_names import quoted_table
 
 DELETE_WHEN: Final = "delete.when"
 """The table property with a condition: rows of SINK INTO that meet it delete their key."""
 
 T = TypeVar("T")
+_OVERWRITE_MODE: Final = "spark.sql.sources.partitionOverwriteMode"
 _ATTEMPTS: Final = 6
 _FIRST_PAUSE_SECONDS: Final = 0.1
 _SAME_WRITER: Final = "ConcurrentTransactionException"
@@ -65,6 +66,7 @@ class LakeSink:
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         table = self._context.catalog.require_sink_table(self._sink)
+        rows = self._known_columns(rows)
         self._check_columns(rows, table)
         if self._has_batch(rows, batch):
             consume_rows(rows)
@@ -100,6 +102,12 @@ class LakeSink:
             )
         return newest == batch
 
+    def _known_columns(self, rows: DataFrame) -> DataFrame:
+        """Return the rows without columns that were added to the table, which Spark's analyzer fills with NULL."""
+        known = {name.lower() for name in (*self._sink.columns, DELETED)}
+        names = [name for name in rows.columns if name.lower() in known]
+        return rows if len(names) == len(rows.columns) else rows.select(*map(quoted_name, names))
+
     def _check_columns(self, rows: DataFrame, table: TableFacts) -> None:
         """Raise StatementError SINK_CHANGED for a column that was dropped, renamed or changed since the run began."""
         now = _types(table)
@@ -132,7 +140,9 @@ class LakeSink:
     def _replace_part(self, rows: DataFrame, batch: int) -> None:
         """Run the statement of a batch job that replaces partitions, or the rows that meet a condition."""
         session = rows.sparkSession
-        confs = self._notes.statement_confs(batch) if self._is_noted else {}
+        # A job does not capture the setting, and the statement was analyzed with that of its session.
+        confs = {_OVERWRITE_MODE: "DYNAMIC" if self._sink.replaces_partitions else "STATIC"}
+        confs |= self._notes.statement_confs(batch) if self._is_noted else {}
         with with_confs(session, confs):
             self._commit(batch, lambda: session.sql(self._context.job.body.spark_text))
 

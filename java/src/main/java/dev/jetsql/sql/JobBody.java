@@ -227,6 +227,7 @@ public final class JobBody {
         && write.table() instanceof DataSourceV2Relation relation
         && relation.identifier().isDefined()) {
       facts.put("replaces_part", replacesPart(write));
+      facts.put("replaces_partitions", write.getClass().getSimpleName().contains("Dynamic"));
       facts.set(
           "sink",
           CatalogTables.facts(
@@ -237,8 +238,9 @@ public final class JobBody {
   }
 
   /**
-   * Returns whether a write replaces partitions, or the rows that meet a condition. Delta has a
-   * command of its own for the partitions of the new rows.
+   * Returns whether a write replaces the partitions of the new rows, or the rows that meet a
+   * condition. For the former, Spark has `OverwritePartitionsDynamic`, and Delta
+   * `DeltaDynamicPartitionOverwriteCommand`.
    */
   private static boolean replacesPart(V2WriteCommand write) {
     if (write instanceof AppendData) return false;
