@@ -324,7 +324,9 @@ def _source(entry: dict[str, Any]) -> Source:
 def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
     if "sink" not in facts:
         raise unsupported_sink(
-            target, "Jobs cannot write this table.", "Write a file table, or a table USING jdbc or USING kafka."
+            target,
+            "Jobs cannot write this table.",
+            "Write a file table, or a table USING delta, iceberg, jdbc or kafka.",
         )
     table = TableFacts.from_json(facts["sink"])
     if table.bucketed:
