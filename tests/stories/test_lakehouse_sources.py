@@ -87,7 +87,7 @@ def test_files_that_vacuum_removed(delta: Lakehouse) -> None:
     delta("CREATE JOB v_job AS INSERT INTO v_copy SELECT id FROM STREAM v", "SUSPEND JOB v_job")
     delta("INSERT INTO v VALUES (2)", "OPTIMIZE v", "SET spark.databricks.delta.retentionDurationCheck.enabled = false")
     delta("VACUUM v RETAIN 0 HOURS", "RESUME JOB v_job")
-    assert "was deleted" in delta.wait_until_suspended("v_job")
+    assert "removed, as by VACUUM" in delta.wait_until_suspended("v_job")
 
 
 def test_delta_next_to_a_stream_is_as_of_the_batch(delta: Lakehouse) -> None:

@@ -33,6 +33,11 @@ def _skip(option: str, effect: str) -> str:
 
 
 _NEW_JOB: Final = "To read the table from its current rows on, DROP JOB, empty its sink, and create the job again."
+_REMOVED_FILE: Final = _Change(
+    "DELTA_CHANGE_DATA_FILE_NOT_FOUND|DELTA_FILE_NOT_FOUND",
+    "Files of the source that the job has not read were removed, as by VACUUM.",
+    "To continue without their rows, run ALTER JOB ... OPTIONS ('spark.sql.files.ignoreMissingFiles' = 'true') RESUME.",
+)
 _DELTA: Final = (
     _Change(
         "DELTA_SOURCE_TABLE_IGNORE_CHANGES",
@@ -57,12 +62,7 @@ _DELTA: Final = (
         "Versions of the source that the job has not read were removed from its log (delta.logRetentionDuration).",
         _skip("failOnDataLoss", "without them").replace("'true'", "'false'"),
     ),
-    _Change(
-        "DELTA_CHANGE_DATA_FILE_NOT_FOUND|DELTA_FILE_NOT_FOUND",
-        "Files of the source that the job has not read were removed by VACUUM.",
-        "To continue without their rows, run ALTER JOB ... OPTIONS ('spark.sql.files.ignoreMissingFiles' = 'true')"
-        " RESUME.",
-    ),
+    _REMOVED_FILE,
     _Change(
         "DELTA_MISSING_CHANGE_DATA",
         "The source has no change data of the versions that the job reads next.",
@@ -104,6 +104,15 @@ def explain_source_change(cause: Cause, messages: Sequence[str]) -> Cause | None
         change = next((each for each in _ICEBERG if re.search(each.error, text)), None)
     if change is None:
         return None
+    return _explained(cause, change)
+
+
+def explain_removed_file(cause: Cause) -> Cause:
+    """Return the cause for a file of a source that does not exist any more."""
+    return _explained(replace(cause, message=f"{cause.where} does not exist."), _REMOVED_FILE)
+
+
+def _explained(cause: Cause, change: _Change) -> Cause:
     return replace(
         cause,
         condition=f"JETSQL.{_CONDITION}",

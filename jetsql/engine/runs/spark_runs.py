@@ -28,6 +28,7 @@ from jetsql.engine.checkpoints.checkpoint_reader import Progress
 from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.errors.remedies import GONE_HINT, RunPaths
 from jetsql.engine.errors.run_failures import cause_of, cause_of_throwable
+from jetsql.engine.errors.table_source_errors import explain_removed_file
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import ResolvedBody
 from jetsql.engine.runs.lag import LagTracker
@@ -383,11 +384,13 @@ def describe_kept_rows(progress: dict[str, Any]) -> str:
 
 def _end_event(context: RunContext, cause: Cause) -> RunFailed | RestartRequested:
     """Return the event for the end of a run. When a side table was replaced, the run restarts with its new rows."""
-    missing = cause.condition == "FAILED_READ_FILE.FILE_NOT_EXIST" and any(
-        _is_within(cause.where, location) for location in context.body.static_locations
-    )
+    is_gone = cause.condition == "FAILED_READ_FILE.FILE_NOT_EXIST"
+    missing = is_gone and any(_is_within(cause.where, location) for location in context.body.static_locations)
     if missing or cause.condition == "JETSQL.SIDE_TABLE_REPLACED":
         return RestartRequested(context.id, cause.message)
+    tables = (source.location for source in context.job.plan.analysis.sources if source.identity)
+    if is_gone and any(_is_within(cause.where, location) for location in tables):
+        return RunFailed(context.id, explain_removed_file(cause))
     return RunFailed(context.id, cause)
 
 

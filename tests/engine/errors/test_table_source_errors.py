@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jetsql.engine.errors.remedies import Trace, explain_cause
+from jetsql.engine.errors.table_source_errors import explain_removed_file
 from jetsql.jobs.model.job import Cause
 
 
@@ -26,6 +27,13 @@ def test_a_changed_table_names_the_option(condition: str, message: str, option: 
     assert not found.retryable
     assert found.message.endswith(message)
     assert option in found.hint
+
+
+def test_a_removed_file_names_the_option() -> None:
+    found = explain_removed_file(Cause("Error while reading.", "FAILED_READ_FILE.FILE_NOT_EXIST", where="file:/t/a"))
+    assert (found.condition, found.retryable) == ("JETSQL.SOURCE_CHANGED", False)
+    assert found.message.endswith("file:/t/a does not exist.")
+    assert "'spark.sql.files.ignoreMissingFiles' = 'true'" in found.hint
 
 
 def test_other_errors_of_a_table_stay() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import tomllib
 from typing import Final
 
+from jetsql.catalog_settings import read_catalogs
 from jetsql.errors import JetSQLError
 from jetsql.language import parse, split
 from jetsql.settings import READERS, GivenSetting, conf_of, read
@@ -63,6 +64,8 @@ def _check_settings(text: str) -> None:
             known = set(ShellSettings.__dataclass_fields__)
             if not set(value) <= known:
                 raise ValueError(f"there are no settings {set(value) - known} of the shell")
+        elif name == "catalogs":
+            read_catalogs(value, "block")
         elif name not in READERS:
             raise ValueError(f"there is no setting {name}")
         elif not str(value).startswith("secret:"):

@@ -69,7 +69,9 @@ final class TableFormats {
 
   private static String reason(String key) {
     if (Connectors.has(key)) {
-      return "is not loaded in this engine. Stop the engine, and start it with --" + key + ".";
+      return "is not loaded in this engine. Start the engine with --"
+          + key
+          + ", or build the session that the engine uses with its extension and catalog.";
     }
     return "is not loaded in this engine, and has no release for Spark "
         + SparkVersion.name()
