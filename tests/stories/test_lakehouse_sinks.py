@@ -133,9 +133,6 @@ def test_a_batch_job_replaces_partitions(lake: LakeTables) -> None:
     finally:
         lake.sql("RESET spark.sql.sources.partitionOverwriteMode")
     assert lake.rows("t") == [(11, "z"), (101, "a"), (102, "b")]
-    lake.sql(f"CREATE JOB l AS INSERT INTO {t} REPLACE WHERE name = 'z' SELECT 5, 'z' FROM events LIMIT 1")
-    lake.sql("WAIT FOR JOB l UNTIL COMPLETED")
-    assert lake.rows("t") == [(5, "z"), (101, "a"), (102, "b")]
 
 
 def test_restart_snapshot_and_new_version_write_each_row_once(lake: LakeTables) -> None:
@@ -240,8 +237,8 @@ def test_an_expired_note_is_reported(lake: LakeTables) -> None:
         f"CALL lake.system.expire_snapshots(table => '{lake.schema}.t', older_than => TIMESTAMP '2100-01-01 00:00:00',"
         " retain_last => 1)"
     )
-    error = lake.sql.error("RESUME JOB j")
-    assert "cannot determine whether batch 1 is in" in str(error)
+    lake.sql("RESUME JOB j")
+    assert "cannot determine whether batch 1 is in" in lake.sql.wait_until_suspended("j")
     assert len(lake.rows("t")) == 4
 
 

@@ -45,7 +45,6 @@ def make_plan(
     delivery = choose_weakest(analysis, options, [place for _, place in written])
     upserts = [_upserts(branch, *each) for branch, each in zip(analysis.branches, written, strict=True)]
     mode = choose_mode(analysis, options, verb, target)
-    _check_replaced_rows(analysis, verb, target)
     late_rows = choose_late_rows_table(analysis, options, mode)
     check_idle_timeout(analysis, options)
     check_state_ttl(analysis, options, mode)
@@ -93,18 +92,6 @@ def _check_trigger(analysis: Analysis, options: Options) -> None:
             "The job has no trigger: its query reads no stream, so it runs once.",
             place=options.value_place("trigger"),
             hint="Remove the option, or read with FROM STREAM.",
-        )
-
-
-def _check_replaced_rows(analysis: Analysis, verb: Verb, target: Span | None) -> None:
-    """Refuse INSERT INTO ... REPLACE WHERE of a stream: each batch would replace the rows of the batch before."""
-    sink = analysis.sink
-    if analysis.streaming and verb is Verb.INSERT_INTO and sink.kind.is_lake and not sink.replaces_whole_table:
-        raise StatementError(
-            "UNSUPPORTED_QUERY",
-            f"REPLACE WHERE is not possible: each batch of the stream would replace rows of {sink.table}.",
-            place=target,
-            hint="Use INSERT INTO without REPLACE WHERE, or read the source without STREAM.",
         )
 
 

@@ -1,8 +1,8 @@
 package dev.jetsql.sql;
 
 import dev.jetsql.common.Exceptions;
-import dev.jetsql.common.Json;
 import dev.jetsql.common.JetSqlException;
+import dev.jetsql.common.Json;
 import dev.jetsql.common.Members;
 import dev.jetsql.common.Sequences;
 import java.util.Arrays;
@@ -161,8 +161,7 @@ public final class DeltaAppends {
         Members.call(companion, "apply$default$9"));
   }
 
-  private static Object options(
-      SparkSession session, ClassLoader loader, String writer, long batch)
+  private static Object options(SparkSession session, ClassLoader loader, String writer, long batch)
       throws ReflectiveOperationException {
     var given = Map.of("txnAppId", writer, "txnVersion", Long.toString(batch));
     for (var constructor : Class.forName(PACKAGE + "DeltaOptions", true, loader).getConstructors())
