@@ -187,10 +187,10 @@ def test_columns_of_the_table_change_under_the_job(lake: LakeTables) -> None:
 def test_a_replaced_table_is_not_written(lake: LakeTables) -> None:
     t = lake.create("t", "id INT, name STRING")
     lake.sql(f"CREATE JOB j {QUICK} AS INSERT INTO {t} SELECT * FROM STREAM events")
-    lake.sql(f"CREATE OR REPLACE TABLE {t} (id INT, name STRING) USING {lake.format}")
-    lake.feed((3, "c"))
-    error = lake.sql.error("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
-    assert "JETSQL.JOB_FAILED" in error.condition or "SINK_CHANGED" in str(error)
+    lake.sql("SUSPEND JOB j")
+    lake.sql(f"DROP TABLE {t}")
+    lake.create("t", "id INT, name STRING")
+    assert "was replaced after the job was created" in lake.sql.error("RESUME JOB j").message
     assert lake.rows("t") == []
 
 
@@ -238,7 +238,7 @@ def test_an_expired_note_is_reported(lake: LakeTables) -> None:
         " retain_last => 1)"
     )
     lake.sql("RESUME JOB j")
-    assert "cannot determine whether batch 1 is in" in lake.sql.wait_until_suspended("j")
+    assert "cannot determine whether batch 1 is in" in lake.wait_until_suspended()
     assert len(lake.rows("t")) == 4
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,14 @@ class LakeTables:
 
     def status(self, job: str) -> str:
         return str(dict(self.sql(f"DESCRIBE JOB {job}"))["status"])
+
+    def wait_until_suspended(self) -> str:
+        """Wait until the job `j` is suspended, at most a minute, and return its history."""
+        end = time.monotonic() + 60.0
+        while self.status("j") != "SUSPENDED":
+            assert time.monotonic() < end, self.sql("SHOW JOB HISTORY j")
+            time.sleep(0.2)
+        return str(self.sql("SHOW JOB HISTORY j"))
 
     def commits(self, table: str) -> int:
         """Return the number of commits that have written to a table."""
