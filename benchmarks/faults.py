@@ -6,6 +6,8 @@ the tables during all runs, one without Spark and one in a session that stays op
 
 `lost` and `twice` count the rows of the jobs that died at a failpoint; duplicates that the guarantee allows are not
 counted. `s` is the total time of the runs that died there, each until its death. The exit code is 1 for any deviation.
+
+The fail points of Delta and Iceberg tables need an older Spark: see `tests/stories/test_lakehouse_crashes.py`.
 """
 
 from __future__ import annotations
@@ -134,7 +136,7 @@ def main(only: str | None, scenario: str | None) -> None:
     from tests.faults.rounds import SCENARIOS
 
     introduce("faults: kill -9 at every failpoint", "local[2], driver memory 1g; PostgreSQL and Kafka on loopback")
-    points = [only] if only else list(POINTS)
+    points = [only] if only else [point for point in POINTS if not point.startswith("lake-")]
     scenarios = [*SCENARIOS.values(), MIGRATION]
     if scenario:
         scenarios = [each for each in scenarios if each.name == scenario]

@@ -5,7 +5,8 @@ named orders reaches the point for the second time. Several points are separated
 stops there, and the process is killed when all points are reached. So one crash tests many jobs, each at its own point,
 and Spark is not started for each.
 
-A fail point that is not armed costs one comparison. `benchmarks.faults` covers every point in the table.
+A fail point that is not armed costs one comparison. `benchmarks.faults` covers every point in the
+table but those of Delta and Iceberg, which `tests/stories/test_lakehouse_crashes.py` covers.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ POINTS: Final[dict[str, str]] = {
     "kafka-sent": "Kafka: a partition's messages are sent, the batch number is not",
     "kafka-marked": "Kafka: messages and batch number of a partition are sent, not committed",
     "kafka-committed": "Kafka: a partition is committed",
+    "lake-intent-stored": "Delta and Iceberg: the batch's intent is stored, nothing is written",
+    "lake-committed": "Delta and Iceberg: the batch and its note are committed",
     "result-stored": "Kafka with deletions: the batch's result is stored in the job's folder, nothing is written",
     "late-rows-written": "late rows: those of the batch are in their table, its rows in the sink",
     "sink-written": "the batch is in the sink and not in Spark's commit log",

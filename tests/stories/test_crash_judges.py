@@ -29,7 +29,8 @@ KINDS = {kind.name: kind for scenario in SCENARIOS.values() for kind in scenario
 def test_every_failpoint_is_come_to() -> None:
     scenarios = (*SCENARIOS.values(), MIGRATION)
     armed = {place.name for scenario in scenarios for round in scenario.rounds for place in round.armed}
-    assert armed == set(POINTS)
+    lake = {point for point in POINTS if point.startswith("lake-")}  # of older Sparks, see test_lakehouse_crashes
+    assert armed == set(POINTS) - lake
 
 
 def test_one_failpoint_alone_needs_no_round_before_it_but_the_one_that_makes_the_jobs() -> None:

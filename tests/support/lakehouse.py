@@ -16,7 +16,7 @@ from jetsql.home.discovery import read_note, token
 from tests.support.paths import ROOT
 from tools.java.older_sparks import install
 
-_SETTINGS = """
+SETTINGS = """
 master = "local[2]"
 driver_memory = "1g"
 spark.sql.shuffle.partitions = 2
@@ -77,7 +77,7 @@ def lakehouse(spark: str, folder: Path, settings: str) -> Iterator[Lakehouse]:
     """Start an engine on a Spark with further lines of config.toml, and stop it at the end."""
     python = install(spark)
     config, home = folder / "config.toml", folder / "home"
-    config.write_text(f"{_SETTINGS}\n{settings}", encoding="utf-8")
+    config.write_text(f"{SETTINGS}\n{settings}", encoding="utf-8")
     _run(python, config, "start", "--home", str(home))
     try:
         session = Lakehouse(home)

@@ -90,15 +90,17 @@ def resolve_body(
     captured: CapturedSession,
     modes: Sequence[OutputMode],
     state_ttl_millis: int | None = None,
+    columns: Sequence[str] = (),
 ) -> ResolvedBody:
     """Analyze a body in a session. Raises Spark's errors, and StatementError for a body that no job can run.
 
-    modes, state_ttl_millis: see `Engine.analyse`.
+    modes, state_ttl_millis: see `Engine.analyse`. columns: those that an INSERT without a list of columns writes; empty
+    for all columns of the table.
     """
     targets = [branch.target for branch in body.branches] or [body.target]
     for target in targets:
         _check_database(body, target, spark)
-    plans = _analyze(body, spark, modes, state_ttl_millis or 0)
+    plans = _analyze(body, spark, modes, state_ttl_millis or 0, columns)
     facts = json.loads(plans.facts())
     described = facts.get("branches", [facts])
     sinks = tuple(_sink(target, spark, each) for target, each in zip(targets, described, strict=True))
@@ -121,7 +123,9 @@ def resolve_body(
     )
 
 
-def _analyze(body: Body, spark: SparkSession, modes: Sequence[OutputMode], ttl_millis: int) -> Any:
+def _analyze(
+    body: Body, spark: SparkSession, modes: Sequence[OutputMode], ttl_millis: int, columns: Sequence[str]
+) -> Any:
     """Return the JobBody of the Java module. ttl_millis: the time to live of state, or 0"""
     mode_names = ",".join(mode.value for mode in modes)
     clauses = clause_texts(body)
@@ -130,7 +134,12 @@ def _analyze(body: Body, spark: SparkSession, modes: Sequence[OutputMode], ttl_m
     try:
         if not body.branches:
             return classes.JobBody.analyze(
-                session, body.spark_text, mode_names, ttl_millis, None if clauses is None else json.dumps(clauses)
+                session,
+                body.spark_text,
+                mode_names,
+                ttl_millis,
+                None if clauses is None else json.dumps(clauses),
+                json.dumps(columns) if columns else None,
             )
         insert = classes.BranchedInsert.ofSource(session, source_text(body))
         for branch in body.branches:
@@ -316,7 +325,9 @@ def _source(entry: dict[str, Any]) -> Source:
 def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
     if "sink" not in facts:
         raise unsupported_sink(
-            target, "Jobs cannot write this table.", "Write a file table, or a table USING jdbc or USING kafka."
+            target,
+            "Jobs cannot write this table.",
+            "Write a file table, or a table USING delta, iceberg, jdbc or kafka.",
         )
     table = TableFacts.from_json(facts["sink"])
     if table.bucketed:
@@ -327,11 +338,13 @@ def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         kind = SinkKind.JDBC
     elif table.provider == "kafka":
         kind = SinkKind.KAFKA
+    elif table.provider in ("delta", "iceberg") and table.identity:
+        kind = SinkKind(table.provider)
     else:
         raise unsupported_sink(
             target,
             f"{table.name} is a table USING {table.provider or 'hive'}.",
-            "Write a table USING parquet, orc, json, csv, avro, text, jdbc or kafka.",
+            "Write a table USING parquet, orc, json, csv, avro, text, delta, iceberg, jdbc or kafka.",
         )
     system, transactional = _describe_system(spark, kind, table)
     return Sink(
@@ -345,7 +358,9 @@ def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         key_columns=_key_columns(target, table),
         managed=table.managed,
         replaces_whole_table=not facts.get("static_partitions")
+        and not facts.get("replaces_part")
         and not (facts.get("dynamic") and table.partition_columns),
+        replaces_partitions=bool(facts.get("replaces_partitions")),
         system=system,
         transactional=transactional,
         has_batch_numbers=table.option("delivery.headers").lower() == "true",
@@ -355,7 +370,7 @@ def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
 
 def _describe_system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> tuple[str, bool]:
     """Return the name of the sink's external system, and whether JetSQL can write a batch to it atomically."""
-    if kind is SinkKind.FILES:
+    if kind is SinkKind.FILES or kind.is_lake:
         return "", True
     if kind is SinkKind.KAFKA:
         return KafkaTopic.of_table(table).description, True
@@ -364,8 +379,11 @@ def _describe_system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> 
 
 
 def _key_columns(target: Span, table: TableFacts) -> tuple[str, ...]:
-    """Return the columns of the option `key.columns`, spelled as in the table. Raises StatementError."""
-    option = table.option("key.columns")
+    """Return the columns of the option `key.columns`, spelled as in the table. Raises StatementError.
+
+    The identifier fields of an Iceberg table are its keys by default.
+    """
+    option = table.option("key.columns") or ",".join(table.identifier_fields)
     columns = {column.lower(): column for column in table.columns} | {column: column for column in table.columns}
     keys = []
     for name in (part.strip().strip('`"') for part in option.split(",") if part.strip()):

@@ -88,7 +88,7 @@ def check_changes(body: Body, facts: dict[str, Any], sink: Sink) -> None:
         )
     if sink.kind is SinkKind.FILES or not sink.key_columns:
         reason = "is a file table, whose rows cannot be updated" if sink.kind is SinkKind.FILES else "has no key"
-        hint = "Write a table USING jdbc or kafka with the table option 'key.columns'."
+        hint = "Write a table USING delta, iceberg, jdbc or kafka with the table option 'key.columns'."
         raise unsupported_sink(body.target, f"AUTO CDC is not possible: {sink.table} {reason}.", hint)
     if changes.keeps_history:
         _check_history(body, sink)
@@ -109,9 +109,10 @@ def check_changes(body: Body, facts: dict[str, Any], sink: Sink) -> None:
 
 def _check_history(body: Body, sink: Sink) -> None:
     """Check that the table can keep the history of AUTO CDC ... SCD TYPE 2: a row for each change of a key."""
-    if sink.kind is not SinkKind.JDBC:
-        message = f"SCD TYPE 2 is not possible: {sink.table} is not a table of a database."
-        raise unsupported_sink(body.target, message, "Write a table USING jdbc, or use STORED AS SCD TYPE 1.")
+    if sink.kind is SinkKind.KAFKA:
+        message = f"SCD TYPE 2 is not possible: {sink.table} is a topic."
+        hint = "Write a table USING delta, iceberg or jdbc, or use STORED AS SCD TYPE 1."
+        raise unsupported_sink(body.target, message, hint)
     if START_COLUMN not in (key.lower() for key in sink.key_columns):
         keys = ", ".join((*sink.key_columns, "__START_AT"))
         message = f"SCD TYPE 2 is not possible: {sink.table} has one row for each {', '.join(sink.key_columns)}."

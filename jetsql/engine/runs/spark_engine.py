@@ -65,6 +65,7 @@ from jetsql.jobs.model.job import (
     OutputMode,
     Plan,
     RunId,
+    Sink,
     SinkKind,
     Status,
     Trigger,
@@ -435,7 +436,16 @@ def _spark(session: UserSession) -> SparkSession:
 def _resolve(body: Body, session: SparkSession, plan: Plan) -> ResolvedBody:
     """Analyze the body of a job with a plan."""
     modes = modes_of(body.verb, plan.output_mode)
-    return resolve_body(body, session, plan.analysis.session, modes, plan.state_ttl_millis)
+    columns = _written_columns(session, plan.analysis.sink)
+    return resolve_body(body, session, plan.analysis.session, modes, plan.state_ttl_millis, columns)
+
+
+def _written_columns(session: SparkSession, sink: Sink) -> tuple[str, ...]:
+    """Return the columns of a sink that the job knows, if columns were added to the table; otherwise none."""
+    table = Catalog(session).table(sink.table) if sink.kind.is_lake else None
+    if table is None or not set(sink.columns) < set(table.columns):
+        return ()
+    return sink.columns
 
 
 def _no_report(event: object) -> None:

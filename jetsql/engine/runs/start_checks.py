@@ -13,6 +13,7 @@ from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.kafka_topics import check_topic
 from jetsql.engine.sinks.kafka.messages import TopicTable
 from jetsql.engine.sinks.kafka.transactional_topics import check_transactions
+from jetsql.engine.sinks.lake.lake_checks import check_lake_table
 from jetsql.engine.sinks.preflight import check_jdbc_sink
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Guarantee, Job, Plan, SinkKind
@@ -38,6 +39,8 @@ def check_sink(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
         else:
             check_topic(spark, table, KafkaOperation.WRITE)
         TopicTable(spark, table.name).check_encoding()
+    elif plan.analysis.sink.kind.is_lake:
+        check_lake_table(catalog, plan)
 
 
 def check_same_query(job: Job, resolved: ResolvedBody, accepts_functions: bool) -> None:

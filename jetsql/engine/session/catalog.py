@@ -47,6 +47,10 @@ class TableFacts:
     """Delta's id of the table, or Iceberg's UUID: another one after the table was replaced; empty for other formats."""
     transforms: tuple[str, ...] = ()
     """The partitioning of a Delta or Iceberg table, such as `days(at)` and `bucket(4, id)`, as Spark writes it."""
+    types: tuple[str, ...] = ()
+    """The types of the columns of a Delta or Iceberg table."""
+    identifier_fields: tuple[str, ...] = ()
+    """The columns that identify a row of an Iceberg table."""
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> TableFacts:
@@ -65,6 +69,8 @@ class TableFacts:
             kind=facts["kind"],
             identity=facts.get("identity", ""),
             transforms=tuple(facts.get("transforms", ())),
+            types=tuple(facts.get("types", ())),
+            identifier_fields=tuple(facts.get("identifier_fields", ())),
         )
 
     def option(self, name: str, default: str = "") -> str:

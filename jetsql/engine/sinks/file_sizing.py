@@ -44,7 +44,7 @@ class BatchFiles:
         """Write rows in the table's format and with its options to a folder. Return the row count."""
         batches, session = java(rows.sparkSession).stream.Batches, rows.sparkSession._jsparkSession
         read = int(batches.inputBytes(rows._jdf))
-        writer = self._merge_if_small(rows, read).write.format(table.provider).mode("overwrite")
+        writer = self._merge(rows, read).write.format(table.provider).mode("overwrite")
         writer = writer.options(**_writer_options(table))
         if table.partition_columns:
             writer = writer.partitionBy(*table.partition_columns)
@@ -54,7 +54,11 @@ class BatchFiles:
             self._ratio = max(written["bytes"] / read, _MIN_RATIO)
         return int(written["rows"])
 
-    def _merge_if_small(self, rows: DataFrame, read: int) -> DataFrame:
+    def merge_if_small(self, rows: DataFrame) -> DataFrame:
+        """Return the rows in one partition if a small batch is expected."""
+        return self._merge(rows, int(java(rows.sparkSession).stream.Batches.inputBytes(rows._jdf)))
+
+    def _merge(self, rows: DataFrame, read: int) -> DataFrame:
         """Return the rows in one partition if a small batch is expected. read: its input bytes; negative if unknown."""
         expected = read * self._ratio if read >= 0 else self._last_bytes
         if (

@@ -1,4 +1,6 @@
-"""The changes of a result for a topic: rows that are new or different, and a deletion for each key that is gone.
+"""The changes of a result: rows that are new or different, and a deletion for each key that is gone.
+
+A topic, or a Delta or Iceberg table receives them.
 
 Each batch has the complete result. It is stored as Parquet in the job's folder before anything is sent, and compared
 with the stored result of the batch before. A replay sends the changes of the stored result, so a static table that has
@@ -42,7 +44,7 @@ class _Result:
 
 
 class ResultChanges:
-    """A sink that passes the changes of a result to the sink of a topic."""
+    """A sink that passes the changes of a result to the sink of a topic or a lake table."""
 
     def __init__(self, context: SinkContext, writer: BatchWriter) -> None:
         self._context = context
@@ -64,7 +66,7 @@ class ResultChanges:
         self._writer.close()
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        named = rows.toDF(*self._column_names())
+        named = rows if self._sink.kind.is_lake else rows.toDF(*self._column_names())
         current, kept = self._result(batch), self._stored()
         previous = max((result for result in kept if result < current), default=None)
         self._store(named, current)

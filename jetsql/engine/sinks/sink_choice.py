@@ -7,6 +7,7 @@ from jetsql.engine.sinks.branched_sink import BranchedSink, BranchRun, branch_co
 from jetsql.engine.sinks.file_tables import StagedFiles
 from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
 from jetsql.engine.sinks.kafka.transactional_topics import KafkaTransactions
+from jetsql.engine.sinks.lake.lake_sink import LakeSink
 from jetsql.engine.sinks.result_changes import ResultChanges
 from jetsql.engine.sinks.spark_sinks import KafkaAppend, KafkaStream, PartitionOverwrite, PlainAppend
 from jetsql.engine.sinks.table_snapshots import TableSnapshots
@@ -27,6 +28,8 @@ def choose_sink(context: SinkContext, branches: BranchRun | None = None) -> Sink
         return JdbcTransactions(context) if needs_transactions(plan) else JdbcAppend(context)
     if plan.analysis.sink.kind is SinkKind.KAFKA:
         return _choose_topic_sink(context)
+    if plan.analysis.sink.kind.is_lake:
+        return ResultChanges(context, LakeSink(context)) if plan.retracts else LakeSink(context)
     return PlainAppend(context)
 
 

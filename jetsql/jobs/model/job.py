@@ -83,6 +83,13 @@ class SinkKind(Enum):
     FILES = "files"
     JDBC = "jdbc"
     KAFKA = "kafka"
+    DELTA = "delta"
+    ICEBERG = "iceberg"
+
+    @property
+    def is_lake(self) -> bool:
+        """Return whether tables of this kind are changed by commits, of which readers see all or nothing."""
+        return self in (SinkKind.DELTA, SinkKind.ICEBERG)
 
 
 @dataclass(frozen=True)
@@ -113,6 +120,7 @@ class Sink:
     partition_columns: tuple[str, ...] = ()
     key_columns: tuple[str, ...] = ()  # from the table option `key.columns`
     replaces_whole_table: bool = True  # INSERT OVERWRITE replaces the table, not only its partitions
+    replaces_partitions: bool = False  # of a Delta or Iceberg table: INSERT OVERWRITE replaces those of the new rows
     system: str = ""  # the external system of the table, without secrets; empty for file tables
     transactional: bool = True  # a batch and its number can be written in one transaction
     managed: bool = True  # DROP TABLE deletes its rows

@@ -138,7 +138,7 @@ def _check_not_requested(requested: OutputMode | None, place: Span | None) -> No
 
 def _check_retractions(analysis: Analysis, place: Span | None) -> None:
     sink = analysis.sink
-    can_have_keys = sink.kind in (SinkKind.JDBC, SinkKind.KAFKA)
+    can_have_keys = sink.kind is not SinkKind.FILES
     if can_have_keys and sink.key_columns and analysis.has_aggregates and not analysis.more_sinks:
         return
     message = f"SINK INTO cannot delete rows of {sink.table} that leave the result"
@@ -149,8 +149,8 @@ def _check_retractions(analysis: Analysis, place: Span | None) -> None:
     elif can_have_keys:
         reason, hint = "it has no 'key.columns'", "Create the table again with 'key.columns', or remove the option."
     else:
-        reason = "it is not a table USING jdbc or kafka"
-        hint = "Write to a table of PostgreSQL or a topic with 'key.columns', or use INSERT OVERWRITE."
+        reason = "it is a file table, whose rows cannot be updated"
+        hint = "Write to a table USING delta, iceberg, jdbc or kafka with 'key.columns', or use INSERT OVERWRITE."
     raise StatementError("NO_OUTPUT_MODE", f"{message}: {reason}.", place=place, hint=hint)
 
 
@@ -160,7 +160,10 @@ def _check_overwrite(analysis: Analysis, target: Span | None) -> None:
         reason = "the query has no aggregate, so there is no complete result"
         specific = _specific_hint(analysis, analysis.modes.get(OutputMode.APPEND) or "")
         hint = specific if "INSERT INTO" in specific else f"Use INSERT INTO. {specific}".strip()
-    elif sink.partition_columns or not sink.replaces_whole_table:
+    elif sink.kind.is_lake and not sink.replaces_whole_table:
+        reason = f"only a part of {sink.table} would be replaced, and a stream's result is the whole table"
+        hint = "Leave out PARTITION, or set spark.sql.sources.partitionOverwriteMode to STATIC."
+    elif not sink.kind.is_lake and (sink.partition_columns or not sink.replaces_whole_table):
         reason = f"{sink.table} is partitioned, and a partitioned table cannot be replaced as a whole"
         hint = "Write to a table without partitions, or use INSERT INTO with a WATERMARK and a window."
     else:

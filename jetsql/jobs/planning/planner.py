@@ -81,7 +81,7 @@ def _interval(analysis: Analysis, options: Options) -> int:
         return options.snapshot_interval_millis
     if options.trigger is Trigger.REAL_TIME:
         return DEFAULT_MILLIS
-    writes_files = any(sink.kind is SinkKind.FILES for sink in analysis.sinks)
+    writes_files = any(sink.kind is SinkKind.FILES or sink.kind.is_lake for sink in analysis.sinks)
     return _FILES_INTERVAL_MILLIS if writes_files else _INTERVAL_MILLIS
 
 
@@ -104,6 +104,14 @@ def _upserts(analysis: Analysis, verb: Verb, target: Span | None) -> bool:
             "UNSUPPORTED_SINK",
             f"{sink.table} has 'key.columns', but it is a file table, whose rows cannot be updated.",
             place=target,
-            hint="Use a table USING jdbc, or INSERT INTO.",
+            hint="Use a table USING delta, iceberg or jdbc, or INSERT INTO.",
+        )
+    if sink.key_columns and sink.kind.is_lake and analysis.streaming and not analysis.has_aggregates:
+        raise StatementError(
+            "UNSUPPORTED_QUERY",
+            f"SINK INTO {sink.table} is not possible: a batch of this query can have several rows with the same"
+            f" {', '.join(sink.key_columns)}, and their order is unknown.",
+            place=target,
+            hint=f"Group the query by {', '.join(sink.key_columns)}, or use AUTO CDC INTO, which keeps the newest row.",
         )
     return bool(sink.key_columns)

@@ -110,4 +110,4 @@ def test_explain_and_refusals(totals: Totals) -> None:
     assert error.condition == "JETSQL.NO_OUTPUT_MODE"
     totals.sql("CREATE TABLE copy (page STRING, n BIGINT) USING parquet")
     error = totals.sql.error(f"CREATE JOB j {COMPLETE} AS {LARGE.replace('totals', 'copy')}")
-    assert "it is not a table USING jdbc or kafka" in error.message
+    assert "it is a file table, whose rows cannot be updated" in error.message

@@ -373,6 +373,35 @@ def test_a_new_version_may_write_other_tables() -> None:
     )
 
 
+DELTA = sink("spark_catalog.default.t", kind=SinkKind.DELTA, provider="delta")
+ICEBERG = sink("lake.db.t", kind=SinkKind.ICEBERG, provider="iceberg", partition_columns=("day",))
+
+
+def test_lake_tables_get_each_batch_with_a_commit() -> None:
+    made = plan(analysis(sink=DELTA))
+    assert (made.guarantee, made.interval_millis) == (Guarantee.EXACTLY_ONCE, 10_000)
+    assert "one commit of the table" in made.guarantee_reason
+    assert "one snapshot of the table" in plan(analysis(sink=ICEBERG)).guarantee_reason
+
+
+def test_lake_tables_with_partitions_are_replaced_as_a_whole() -> None:
+    assert plan(replace(COUNTS, sink=ICEBERG), Verb.INSERT_OVERWRITE).output_mode is OutputMode.COMPLETE
+    part = replace(ICEBERG, replaces_whole_table=False)
+    error = refused(replace(COUNTS, sink=part), Verb.INSERT_OVERWRITE)
+    assert "only a part of lake.db.t would be replaced" in error.message
+    assert plan(replace(BATCH, sink=part), Verb.INSERT_OVERWRITE).overwrite
+
+
+def test_lake_tables_are_updated_by_their_keys() -> None:
+    keyed = replace(DELTA, key_columns=("id",))
+    assert plan(replace(COUNTS, sink=keyed), Verb.SINK_INTO).upsert
+    assert plan(replace(COUNTS, sink=keyed), Verb.SINK_INTO, outputMode="complete").retracts
+    error = refused(analysis(sink=keyed), Verb.SINK_INTO)
+    assert (error.condition, error.place) == ("JETSQL.UNSUPPORTED_QUERY", TARGET)
+    assert "several rows with the same id" in error.message
+    assert plan(replace(BATCH, sink=keyed), Verb.SINK_INTO).upsert
+
+
 def test_a_table_of_the_same_name_is_told_by_its_identity() -> None:
     table = source("lake.a.t", format="iceberg", identity="1", created=1)
     old = analysis(sources=(table,))

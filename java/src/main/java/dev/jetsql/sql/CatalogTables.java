@@ -7,6 +7,7 @@ import dev.jetsql.versions.SparkCalls;
 import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -110,6 +111,11 @@ public final class CatalogTables {
     var transforms = List.of(table.partitioning());
     facts.set("columns", Json.MAPPER.valueToTree(columns));
     facts.set(
+        "types",
+        Json.MAPPER.valueToTree(
+            Arrays.stream(table.columns()).map(each -> each.dataType().catalogString()).toList()));
+    facts.set("identifier_fields", Json.MAPPER.valueToTree(identifierFields(table)));
+    facts.set(
         "partition_columns",
         Json.MAPPER.valueToTree(
             transforms.stream().flatMap(each -> partitionColumn(each)).toList()));
@@ -150,6 +156,12 @@ public final class CatalogTables {
       return get(get(get(table, "initialSnapshot"), "metadata"), "id").toString();
     if (type.startsWith("org.apache.iceberg.")) return get(get(table, "table"), "uuid").toString();
     return "";
+  }
+
+  /** Returns the columns that identify a row of an Iceberg table; empty for other tables. */
+  private static Collection<?> identifierFields(Table table) {
+    if (!table.getClass().getName().startsWith("org.apache.iceberg.")) return List.of();
+    return (Collection<?>) get(get(get(table, "table"), "schema"), "identifierFieldNames");
   }
 
   /** Calls a method of a connector's class, which JetSQL is compiled without. */

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.connector.write.RowLevelOperationTable;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 
 /**
@@ -32,8 +33,14 @@ final class CurrentTables extends Rule<LogicalPlan> {
                     && read.identifier().isDefined()
                     && read.timeTravelSpec().isEmpty()
                     && read.catalog().isDefined()
-                    && read.catalog().get() instanceof TableCatalog,
+                    && read.catalog().get() instanceof TableCatalog
+                    && isRead(read),
             node -> current((DataSourceV2Relation) node)));
+  }
+
+  /** Returns whether a relation only reads a table, and is not the one that a MERGE changes. */
+  private static boolean isRead(DataSourceV2Relation relation) {
+    return !(relation.table() instanceof RowLevelOperationTable);
   }
 
   private static LogicalPlan current(DataSourceV2Relation read) {

@@ -19,6 +19,7 @@ import dev.jetsql.rewrites.RunOptions;
 import dev.jetsql.rewrites.changes.ChangedResults;
 import dev.jetsql.stream.IdleSources;
 import dev.jetsql.stream.LateRows;
+import dev.jetsql.versions.CaseClasses;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -33,19 +34,24 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.VariableReference;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.AppendData;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.Distinct;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
+import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OverwriteByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
 import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
+import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.classic.SparkSession;
@@ -148,11 +154,18 @@ public final class JobBody {
    *     possible one decides how the query is rewritten
    * @param stateTtlMillis the time to live of state that no watermark removes; 0 for ever
    * @param clauses the clauses of AUTO CDC, see `ChangeQuery`, or null for an INSERT
+   * @param columns the columns that an INSERT without a list of columns writes, a JSON array; null
+   *     for all columns of the table
    */
   public static JobBody analyze(
-      SparkSession session, String text, String modes, long stateTtlMillis, String clauses) {
+      SparkSession session,
+      String text,
+      String modes,
+      long stateTtlMillis,
+      String clauses,
+      String columns) {
     var options = RunOptions.of(modes, stateTtlMillis);
-    return inSession(session, () -> resolve(session, text, options, clauses));
+    return inSession(session, () -> resolve(session, text, options, clauses, columns));
   }
 
   /** Runs an analysis of a job in a session. */
@@ -162,14 +175,15 @@ public final class JobBody {
   }
 
   private static JobBody resolve(
-      SparkSession session, String text, RunOptions options, String clauses) {
+      SparkSession session, String text, RunOptions options, String clauses, String columns) {
     var state = session.sessionState();
     var parser = state.sqlParser();
     try {
       var statement = parser.parsePlan(text);
       if (statement instanceof CreateTableAsSelect create)
         return new JobBody(session, NewTable.resolve(session, create), options);
-      var parsed = clauses == null ? statement : ChangeQuery.of(parser, statement, clauses);
+      var insert = columns == null ? statement : withColumns(statement, columns);
+      var parsed = clauses == null ? insert : ChangeQuery.of(parser, insert, clauses);
       return new JobBody(
           session,
           state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())),
@@ -178,6 +192,15 @@ public final class JobBody {
     } catch (Exception e) {
       throw Exceptions.raise(e);
     }
+  }
+
+  private static LogicalPlan withColumns(LogicalPlan statement, String columns) {
+    if (!(statement instanceof InsertIntoStatement insert)
+        || !insert.userSpecifiedCols().isEmpty()
+        || !insert.partitionSpec().isEmpty()
+        || insert.byName()) return statement;
+    return CaseClasses.copy(
+        insert, Map.of("userSpecifiedCols", Sequences.of(Json.readTexts(columns))));
   }
 
   /** Returns the query as it was written, or null for a command that is no INSERT. */
@@ -217,7 +240,29 @@ public final class JobBody {
       describeSink(insert.logicalRelation().catalogTable(), facts);
       return insert.query();
     }
+    if (command instanceof V2WriteCommand write
+        && write.table() instanceof DataSourceV2Relation relation
+        && relation.identifier().isDefined()) {
+      facts.put("replaces_part", replacesPart(write));
+      facts.put("replaces_partitions", write.getClass().getSimpleName().contains("Dynamic"));
+      facts.set(
+          "sink",
+          CatalogTables.facts(
+              catalogName(relation.catalog()), relation.identifier().get(), relation.table()));
+      return write.query();
+    }
     return null;
+  }
+
+  /**
+   * Returns whether a write replaces the partitions of the new rows, or the rows that meet a
+   * condition. For the former, Spark has `OverwritePartitionsDynamic`, and Delta
+   * `DeltaDynamicPartitionOverwriteCommand`.
+   */
+  private static boolean replacesPart(V2WriteCommand write) {
+    if (write instanceof AppendData) return false;
+    return !(write instanceof OverwriteByExpression overwrite)
+        || !overwrite.deleteExpr().equals(Literal$.MODULE$.TrueLiteral());
   }
 
   private static void describeSink(Option<CatalogTable> table, ObjectNode facts) {

@@ -69,7 +69,8 @@ public final class TableVersions {
     }
   }
 
-  private static synchronized boolean hasChanged(SessionCatalog catalog, String table) {
+  /** Returns whether a table has changed since the session has asked the last time. */
+  static synchronized boolean hasChanged(SessionCatalog catalog, String table) {
     var version = versions.get(table);
     if (version == null) return false;
     return !version.equals(

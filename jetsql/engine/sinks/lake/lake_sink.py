@@ -1,0 +1,207 @@
+"""Exactly-once writes to Delta and Iceberg tables: each batch is one commit, which also notes the job and the batch.
+
+A batch whose note is in the table is read to its end and not written. Readers see all rows of a batch or none. A commit
+that fails because another program has changed the same rows, such as one that compacts files, is tried again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from jetsql.engine.checkpoints.job_lease import JobLease
+from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
+from jetsql.engine.session.catalog import TableFacts
+from jetsql.engine.sinks import SinkContext, consume_rows
+from jetsql.engine.sinks.file_sizing import BatchFiles
+from jetsql.engine.sinks.lake.commit_notes import open_notes, with_confs
+from jetsql.engine.sinks.lake.merge import DELETED, Merge, count_unique, mark_deletions
+from jetsql.errors import StatementError
+from jetsql.failpoints import failpoint
+from jetsql.jobs.model.job import Guarantee, quoted_name
+from jetsql.jobs.model.table_names import quoted_table
+
+DELETE_WHEN: Final = "delete.when"
+"""The table property with a condition: rows of SINK INTO that meet it delete their key."""
+
+T = TypeVar("T")
+_OVERWRITE_MODE: Final = "spark.sql.sources.partitionOverwriteMode"
+_ATTEMPTS: Final = 6
+_FIRST_PAUSE_SECONDS: Final = 0.1
+_SAME_WRITER: Final = "ConcurrentTransactionException"
+_CONFLICTS: Final = frozenset(
+    {
+        "CommitFailedException",
+        "ConcurrentAppendException",
+        "ConcurrentDeleteDeleteException",
+        "ConcurrentDeleteReadException",
+        "ConcurrentWriteException",
+        "MetadataChangedException",
+        "ValidationException",
+    }
+)
+"""The exceptions of Delta and Iceberg for a commit that another one has overtaken."""
+
+
+class LakeSink:
+    """The writer of one job's batches to a Delta or Iceberg table."""
+
+    def __init__(self, context: SinkContext) -> None:
+        plan = context.job.plan
+        self._context = context
+        self._sink = plan.analysis.sink
+        self._notes = open_notes(context)
+        # Without a guarantee, each run counts its batches from 0 again, so the numbers identify no batch.
+        self._is_noted = plan.guarantee is Guarantee.EXACTLY_ONCE
+        self._batch_files = BatchFiles(context.single_file_bytes, plan.analysis.stateful)
+        self._types: dict[str, str] = {}
+
+    def recover(self) -> None:
+        table = self._context.catalog.require_sink_table(self._sink)
+        self._types = _types(table)
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        table = self._context.catalog.require_sink_table(self._sink)
+        rows = self._known_columns(rows)
+        self._check_columns(rows, table)
+        if self._has_batch(rows, batch):
+            consume_rows(rows)
+            return None
+        if self._is_noted:
+            self._notes.store_intent(batch)
+            failpoint("lake-intent-stored", self._context.job.name)
+        count = self._merge(rows, batch, table) if self._context.job.plan.upsert else self._insert(rows, batch)
+        failpoint("lake-committed", self._context.job.name)
+        self._context.catalog.refresh(self._sink.table, self._sink.location)
+        return count
+
+    def has_batch(self, batch: int) -> bool:
+        return self._is_noted and self._notes.find_newest(self._context.spark, batch) >= batch
+
+    def discard(self) -> None:
+        """Do nothing: the files of a commit that failed are removed by VACUUM or remove_orphan_files."""
+
+    def close(self) -> None:
+        """Do nothing: the sink keeps no resources between batches."""
+
+    def _has_batch(self, rows: DataFrame, batch: int) -> bool:
+        if not self._is_noted:
+            return False
+        newest = self._notes.find_newest(rows.sparkSession, batch)
+        if newest > batch:
+            raise StatementError(
+                "SINK_CHANGED",
+                f"{self._sink.table} already has batch {newest} of this job, and the job's checkpoint is at batch"
+                f" {batch}, so the checkpoint is an older copy. Nothing was written.",
+                hint="Restore the newest checkpoint, or run DROP JOB and CREATE JOB.",
+                where=self._sink.table,
+            )
+        return newest == batch
+
+    def _known_columns(self, rows: DataFrame) -> DataFrame:
+        """Return the rows without columns that were added to the table, which Spark's analyzer fills with NULL."""
+        known = {name.lower() for name in (*self._sink.columns, DELETED)}
+        names = [name for name in rows.columns if name.lower() in known]
+        return rows if len(names) == len(rows.columns) else rows.select(*map(quoted_name, names))
+
+    def _check_columns(self, rows: DataFrame, table: TableFacts) -> None:
+        """Raise StatementError SINK_CHANGED for a column that was dropped, renamed or changed since the run began."""
+        now = _types(table)
+        for name in rows.columns:
+            key = name.lower()
+            if name == DELETED or now.get(key) == self._types.get(key, now.get(key)) is not None:
+                continue
+            change = f"has another type now, {now[key]}" if key in now else "was dropped or renamed"
+            raise StatementError(
+                "SINK_CHANGED",
+                f"The column {name} of {self._sink.table} {change}. Nothing was written.",
+                hint="Undo the change and RESUME JOB, or run CREATE OR REPLACE JOB with a query that fits the table.",
+                where=self._sink.table,
+            )
+
+    def _insert(self, rows: DataFrame, batch: int) -> int | None:
+        plan = self._context.job.plan
+        if not self._sink.replaces_whole_table:
+            self._replace_part(rows, batch)
+            return None
+        files = self._batch_files.merge_if_small(rows)
+        if self._is_noted and not plan.overwrite:
+            return self._commit(batch, lambda: self._notes.append(files, batch))
+        writer = files.writeTo(quoted_table(self._sink.table))
+        for name, value in (self._notes.writer_options(batch) if self._is_noted else {}).items():
+            writer = writer.option(name, value)
+        self._commit(batch, lambda: writer.overwrite(sf.lit(True)) if plan.overwrite else writer.append())
+        return None
+
+    def _replace_part(self, rows: DataFrame, batch: int) -> None:
+        """Run the statement of a batch job that replaces partitions, or the rows that meet a condition."""
+        session = rows.sparkSession
+        # A job does not capture the setting, and the statement was analyzed with that of its session.
+        confs = {_OVERWRITE_MODE: "DYNAMIC" if self._sink.replaces_partitions else "STATIC"}
+        confs |= self._notes.statement_confs(batch) if self._is_noted else {}
+        with with_confs(session, confs):
+            self._commit(batch, lambda: session.sql(self._context.job.body.spark_text))
+
+    def _merge(self, rows: DataFrame, batch: int, table: TableFacts) -> int:
+        plan, session = self._context.job.plan, rows.sparkSession
+        columns = [name for name in rows.columns if name != DELETED]
+        has_marks = plan.deletes or plan.retracts
+        changes = rows if has_marks else mark_deletions(rows, table.option(DELETE_WHEN))
+        changes = changes.toDF(*columns, DELETED)
+        known = {name.lower() for name in columns}
+        merge = Merge(self._sink, columns, [name for name in table.columns if name.lower() not in known])
+        view = f"jetsql_batch_{self._context.writer_id.replace('-', '_')}"
+        # MERGE reads the changes more than once. Their computation may not be repeated: it commits state.
+        stored = changes.persist()
+        try:
+            count = count_unique(stored, self._sink, batch)
+            stored.createOrReplaceTempView(view)
+            confs = self._notes.statement_confs(batch) if self._is_noted else {}
+            with with_confs(session, confs):
+                self._commit(batch, lambda: session.sql(merge.statement(view)))
+            return count
+        finally:
+            session.catalog.dropTempView(view)
+            stored.unpersist()
+
+    def _commit(self, batch: int, commit: Callable[[], T]) -> T:
+        """Call a function that commits a batch, again after a conflict. Raises StatementError DELIVERY_INTERRUPTED."""
+        pause = _FIRST_PAUSE_SECONDS
+        for attempt in range(1, _ATTEMPTS + 1):
+            JobLease(self._context.checkpoints, self._context.job).check()
+            try:
+                return commit()
+            except Exception as error:  # errors of Spark and Py4J have no other common base class
+                conflict = _find_conflict(error)
+                if conflict is None:
+                    raise
+                if conflict == _SAME_WRITER:
+                    raise self._interrupted(f"another run of the job wrote batch {batch} at the same time") from error
+                if attempt == _ATTEMPTS:
+                    raise self._interrupted("another program changed the same rows, at each attempt") from error
+            time.sleep(pause)
+            pause *= 2
+        raise AssertionError("the last attempt returns or raises")
+
+    def _interrupted(self, reason: str) -> StatementError:
+        return StatementError(
+            "DELIVERY_INTERRUPTED",
+            f"The batch was not written to {self._sink.table}: {reason}.",
+            hint="JetSQL retries the batch.",
+            where=self._sink.table,
+        )
+
+
+def _types(table: TableFacts) -> dict[str, str]:
+    return dict(zip((name.lower() for name in table.columns), table.types, strict=True))
+
+
+def _find_conflict(error: Exception) -> str | None:
+    """Return the class of the conflict that is a cause of an error, without its package, or None."""
+    throwable = throwable_of(error)
+    names = [] if throwable is None else [class_name(each).rpartition(".")[2] for each in causes(throwable)]
+    return next((name for name in names if name in _CONFLICTS or name == _SAME_WRITER), None)
