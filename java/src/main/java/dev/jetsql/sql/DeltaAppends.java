@@ -121,7 +121,7 @@ public final class DeltaAppends {
     read.addOne(writer);
     var loader = table.getClass().getClassLoader();
     var columns = partitionColumns(transaction);
-    var command = command(session, loader, table, options(session, loader, writer, batch), rows);
+    var command = command(loader, table, options(session, loader, writer, batch), rows);
     var written =
         Members.call(
             command,
@@ -140,8 +140,7 @@ public final class DeltaAppends {
     return count(actions);
   }
 
-  private static Object command(
-      SparkSession session, ClassLoader loader, Table table, Object options, Dataset<Row> rows)
+  private static Object command(ClassLoader loader, Table table, Object options, Dataset<Row> rows)
       throws ReflectiveOperationException {
     var companion =
         Class.forName(PACKAGE + "commands.WriteIntoDelta$", true, loader)
