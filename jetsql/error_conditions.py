@@ -109,6 +109,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "The statement exists, but not for this kind of table, job or connection.",
         "The message says what is possible instead.",
     ),
+    "FORMAT_NOT_LOADED": Condition(
+        "0A000",
+        "A statement names a Delta or Iceberg table, and the engine was started without that format.",
+        "Start the engine with `--delta` or `--iceberg`, on a PySpark that the format has a release for.",
+    ),
     "VALUE_NOT_SHOWN": Condition(
         "0A000",
         "A column of a result has a type or a value that a client cannot receive.",

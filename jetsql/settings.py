@@ -23,12 +23,15 @@ from typing import Any, Final
 
 import platformdirs
 
+from jetsql.catalog_settings import CatalogSettings, catalog_confs, formats_of, read_catalogs
 from jetsql.errors import EngineError
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.secret_references import resolved
 
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _PATHS: Final = ("home", "storage", "cluster_secret_file")
+CATALOGS: Final = "catalogs"
+"""The section of the file with the catalogues, see `jetsql.catalog_settings`."""
 SHELL: Final = "shell"
 """The section of the file for the shell, see `jetsql.shell.settings.shell_settings`."""
 RENAMED: Final = {"look_seconds": "streaming_select_seconds"}
@@ -71,6 +74,9 @@ class Settings:
     old_versions_seconds: float = 600.0  # the previous version of an overwritten table is kept for this time
     streaming_select_seconds: float = 10.0  # a SELECT with LIMIT over a stream waits this long for its rows
     kafka: bool = False  # load Spark's Kafka connector at the start instead of at the first use of a Kafka table
+    delta: bool = False  # load the connector of Delta at the start
+    iceberg: bool = False  # load the connector of Iceberg at the start
+    catalogs: tuple[CatalogSettings, ...] = ()  # further catalogues of the sessions
     storage: str | None = None
     """A path or URI for checkpoints, snapshots and tables that the driver and all executors can reach. None: the
     storage that the home already has, or the home folder."""
@@ -78,6 +84,16 @@ class Settings:
     """The file with the secret of a standalone cluster. None: `cluster.secret` next to `config.toml`."""
     jobs: JobSettings = field(default_factory=JobSettings)
     endpoints: EndpointSettings = field(default_factory=EndpointSettings)
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Return the table formats whose connectors are loaded at the start."""
+        return formats_of(self.catalogs, self.delta, self.iceberg)
+
+    @property
+    def start_conf(self) -> dict[str, str]:
+        """Return the Spark settings of a start, with those of the catalogues and table formats."""
+        return catalog_confs(self.catalogs, self.formats, self.spark_conf)
 
 
 @dataclass(frozen=True)
@@ -111,7 +127,8 @@ def load(
     jobs = JobSettings(**{name: values.pop(name) for name in _names(JobSettings) if name in values})
     endpoints = EndpointSettings(**{name: values.pop(name) for name in _names(EndpointSettings) if name in values})
     values.setdefault("home", default_home())
-    return Settings(**values, spark_conf=spark_conf, jobs=jobs, endpoints=endpoints)
+    catalogs = read_catalogs(file.get(CATALOGS, {}), str(config_file(environ)))
+    return Settings(**values, spark_conf=spark_conf, catalogs=catalogs, jobs=jobs, endpoints=endpoints)
 
 
 def default_home() -> Path:
@@ -161,10 +178,10 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[GivenSetting]:
 def _from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Iterator[GivenSetting]:
     path = config_file(environ)
     for name, value in table.items():
-        if name in ("spark", SHELL):
+        if name in ("spark", CATALOGS, SHELL):
             continue
         if name not in READERS and name not in RENAMED:
-            near = get_close_matches(name, [*READERS, "spark", SHELL])
+            near = get_close_matches(name, [*READERS, "spark", CATALOGS, SHELL])
             hint = f"Did you mean {near[0]}?" if near else f"Settings: {', '.join(READERS)}, and Spark's settings."
             raise refusal(f"{path}: there is no setting {name!r}.", hint)
         yield GivenSetting(name, _resolve_path(path, value) if name in _PATHS else value, f"{name} in {path}")
@@ -369,6 +386,8 @@ READERS: Mapping[str, Callable[[object], object]] = {
     "old_versions_seconds": _seconds,
     "streaming_select_seconds": _seconds,
     "kafka": truth,
+    "delta": truth,
+    "iceberg": truth,
     "storage": _storage,
     "cluster_secret_file": _file,
     **dict.fromkeys(_names(JobSettings), _seconds),
@@ -399,6 +418,8 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "old_versions_seconds": "How long the previous version of an overwritten table is kept for its readers.",
     "streaming_select_seconds": "How long a `SELECT` with `LIMIT` over a stream waits for its rows.",
     "kafka": "Load Spark's Kafka connector at the start instead of when a Kafka table is first used.",
+    "delta": "Load Delta at the start, for tables `USING delta`.",
+    "iceberg": "Load Iceberg at the start, for catalogues of the type `iceberg`.",
     "storage": "Where checkpoints, snapshots and tables are: a path or URI that the engine and all executors reach.",
     "cluster_secret_file": "The file with the secret of a standalone cluster.",
     "create_wait_seconds": "How long `CREATE JOB` waits for the first batch.",

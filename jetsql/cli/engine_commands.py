@@ -11,14 +11,9 @@ import click
 
 from jetsql.cli.connect import check_home, ensure_engine, local_settings
 from jetsql.cli.flags import (
-    CONF_OPTION,
     FORMAT_OPTION,
     HOME_OPTION,
-    KAFKA_OPTION,
-    MASTER_OPTION,
-    SECRET_FILE_OPTION,
-    STORAGE_OPTION,
-    THRIFT_OPTIONS,
+    START_OPTIONS,
     ExitCode,
     add_options,
     load_settings,
@@ -44,7 +39,7 @@ _STATE_MESSAGES: Final = {
 
 
 @click.command()
-@add_options(HOME_OPTION, MASTER_OPTION, SECRET_FILE_OPTION, CONF_OPTION, STORAGE_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
+@add_options(*START_OPTIONS)
 @click.pass_context
 def start(context: click.Context, /, **params: Any) -> None:
     """Start the engine of a home in the background.
@@ -199,7 +194,7 @@ def _location(note: EngineNote, home: str) -> str:
 
 
 @click.command()
-@add_options(HOME_OPTION, MASTER_OPTION, SECRET_FILE_OPTION, CONF_OPTION, STORAGE_OPTION, KAFKA_OPTION, *THRIFT_OPTIONS)
+@add_options(*START_OPTIONS)
 @click.option(
     "--init",
     "init",

@@ -45,6 +45,8 @@ class Flags:
     thrift: bool = False
     thrift_port: int | None = None
     kafka: bool = False
+    delta: bool = False
+    iceberg: bool = False
     storage: str | None = None
     secret_file: str | None = None
 
@@ -66,6 +68,8 @@ class Flags:
             thrift=self.thrift,
             thrift_port=self.thrift_port,
             kafka=self.kafka,
+            delta=self.delta,
+            iceberg=self.iceberg,
             storage=self.storage,
             secret_file=self.secret_file,
         )
@@ -112,8 +116,14 @@ THRIFT_OPTIONS = (
         "--thrift-port", type=click.IntRange(0, 65535), metavar="PORT", help="The Thrift port [0: any free port]."
     ),
 )
-KAFKA_OPTION = click.option(
-    "--kafka", is_flag=True, help="Load Spark's Kafka connector at the start, not at the first use of a Kafka table."
+CONNECTOR_OPTIONS = (
+    click.option(
+        "--kafka",
+        is_flag=True,
+        help="Load Spark's Kafka connector at the start, not at the first use of a Kafka table.",
+    ),
+    click.option("--delta", is_flag=True, help="Load Delta at the start, for tables USING delta."),
+    click.option("--iceberg", is_flag=True, help="Load Iceberg at the start, for catalogues of the type iceberg."),
 )
 STORAGE_OPTION = click.option(
     "--storage",
@@ -125,6 +135,16 @@ SECRET_FILE_OPTION = click.option(
     metavar="FILE",
     help="The file with the secret of the cluster at --master [default: cluster.secret next to config.toml].",
 )
+START_OPTIONS: tuple[Callable[..., Any], ...] = (
+    HOME_OPTION,
+    MASTER_OPTION,
+    SECRET_FILE_OPTION,
+    CONF_OPTION,
+    STORAGE_OPTION,
+    *CONNECTOR_OPTIONS,
+    *THRIFT_OPTIONS,
+)
+"""The options of the commands that start an engine."""
 NO_START_OPTION = click.option("--no-start", is_flag=True, help="Do not start an engine; exit with 3 if none runs.")
 URL_OPTION = click.option(
     "--url",
@@ -202,6 +222,8 @@ def load_settings(flags: Flags) -> Settings:
             "thrift": flags.thrift or None,
             "thrift_port": flags.thrift_port,
             "kafka": flags.kafka or None,
+            "delta": flags.delta or None,
+            "iceberg": flags.iceberg or None,
             "storage": flags.storage,
             "cluster_secret_file": flags.secret_file,
         }

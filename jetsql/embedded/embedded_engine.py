@@ -344,9 +344,10 @@ def open(
                 storage.warehouse,
                 settings.master,
                 settings.driver_memory,
-                settings.spark_conf,
+                settings.start_conf,
                 settings.cluster_secret_file,
                 home_token(settings.home),
+                settings.formats,
             )
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -120,6 +120,14 @@ def class_confs(gateway: Any, given: Mapping[str, str]) -> dict[str, str]:
     """
     added = {_SPARK_JARS: str(jar()), _SPARK_EXTENSIONS: _EXTENSIONS}
     return {key: _append_item(given.get(key) or _read_property(gateway, key), value) for key, value in added.items()}
+
+
+def with_jars(confs: Mapping[str, str], gateway: Any, jars: Iterable[str]) -> dict[str, str]:
+    """Return the Spark settings with further jars for the executors. confs: the engine's settings."""
+    items = confs.get(_SPARK_JARS) or _read_property(gateway, _SPARK_JARS)
+    for each in jars:
+        items = _append_item(items, each)
+    return {**confs, _SPARK_JARS: items} if items else dict(confs)
 
 
 def _read_property(gateway: Any, key: str) -> str:

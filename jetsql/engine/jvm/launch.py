@@ -58,6 +58,8 @@ class SparkStart:
     """The file with the secret of a standalone cluster; None for the default file, see `find_secret_file`."""
     token: str = ""
     """The password of Spark's web UI."""
+    formats: tuple[str, ...] = ()
+    """The table formats whose connectors are loaded: `delta`, `iceberg`."""
 
     @property
     def log(self) -> Path:

@@ -309,6 +309,7 @@ def _source(entry: dict[str, Any]) -> Source:
         endless=kind in _ENDLESS,
         created=entry.get("created", 0),
         has_dead_letters=(entry.get("on_error") or "").lower().startswith("table:"),
+        identity=entry.get("identity", ""),
     )
 
 
@@ -348,6 +349,7 @@ def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         system=system,
         transactional=transactional,
         has_batch_numbers=table.option("delivery.headers").lower() == "true",
+        identity=table.identity,
     )
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from jetsql.engine.jvm.java_classes import java
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Sink
+from jetsql.jobs.model.table_names import SESSION_CATALOG, split_table
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,10 @@ class TableFacts:
     """The id of the job that created the table, or empty."""
     kind: str = ""
     """STREAMING TABLE or MATERIALIZED VIEW if the table belongs to a job, otherwise empty."""
+    identity: str = ""
+    """Delta's id of the table, or Iceberg's UUID: another one after the table was replaced; empty for other formats."""
+    transforms: tuple[str, ...] = ()
+    """The partitioning of a Delta or Iceberg table, such as `days(at)` and `bucket(4, id)`, as Spark writes it."""
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> TableFacts:
@@ -58,6 +63,8 @@ class TableFacts:
             is_view=facts["type"] == "VIEW",
             job=facts["job"],
             kind=facts["kind"],
+            identity=facts.get("identity", ""),
+            transforms=tuple(facts.get("transforms", ())),
         )
 
     def option(self, name: str, default: str = "") -> str:
@@ -66,7 +73,10 @@ class TableFacts:
 
 
 class Catalog:
-    """The session catalogue, accessed through one session. Table names are qualified: `spark_catalog.schema.table`."""
+    """The catalogues, accessed through one session. Table names are qualified, see `table_names`.
+
+    Only tables of Spark's own catalogue, `spark_catalog.schema.table`, can be changed here.
+    """
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -74,8 +84,11 @@ class Catalog:
 
     def table(self, name: str) -> TableFacts | None:
         """Return the current state of a table, or None when it does not exist."""
-        _, schema, table = name.split(".", 2)
-        facts = self._java.sql.Tables.facts(self._spark._jsparkSession, schema, table)
+        parts = split_table(name)
+        if parts[0] == SESSION_CATALOG:
+            facts = self._java.sql.Tables.facts(self._spark._jsparkSession, *parts[1:])
+        else:
+            facts = self._java.sql.CatalogTables.facts(self._spark._jsparkSession, json.dumps(parts))
         return None if facts is None else TableFacts.from_json(json.loads(facts))
 
     def require_sink_table(self, sink: Sink, locations: Iterable[str] = ()) -> TableFacts:
@@ -86,7 +99,7 @@ class Catalog:
         table = self.table(sink.table)
         if table is None:
             raise _missing(sink)
-        if table.created != sink.created or table.location not in {sink.location, *locations}:
+        if not _is_same(table, sink, locations):
             raise StatementError(
                 "SINK_CHANGED",
                 f"The table {sink.table} was replaced after the job was created. Nothing was written.",
@@ -105,22 +118,28 @@ class Catalog:
 
     def drop(self, name: str) -> None:
         """Drop a table, if it exists, and not its job."""
-        _, schema, table = name.split(".", 2)
+        _, schema, table = split_table(name)
         self._java.sql.Tables.drop(self._spark._jsparkSession, schema, table)
 
     def add_partitions(self, name: str, fragments: list[str]) -> None:
         """Add partitions, given as paths (`d=2013-01-01/h=5`), to the catalogue. Existing partitions are unchanged."""
-        _, schema, table = name.split(".", 2)
+        _, schema, table = split_table(name)
         self._java.sql.Tables.addPartitions(self._spark._jsparkSession, schema, table, json.dumps(fragments))
 
     def set_location(self, name: str, location: str) -> None:
         """Change the location of a table atomically."""
-        _, schema, table = name.split(".", 2)
+        _, schema, table = split_table(name)
         self._java.sql.Tables.move(self._spark._jsparkSession, schema, table, location)
 
     def refresh(self, name: str, location: str) -> None:
         """Invalidate the file listings of a table that sessions have cached."""
         self._java.sql.Tables.changed(self._spark._jsparkSession, name.lower(), location)
+
+
+def _is_same(table: TableFacts, sink: Sink, locations: Iterable[str]) -> bool:
+    if sink.identity or table.identity:
+        return table.identity == sink.identity
+    return table.created == sink.created and table.location in {sink.location, *locations}
 
 
 def _missing(sink: Sink) -> StatementError:

@@ -34,9 +34,9 @@ log = logging.getLogger(__name__)
 Describe = Callable[[str], "tuple[Column, ...] | None"]
 Execute = Callable[[str, SparkSession], Table]
 Relate = Callable[[str], Iterable[tuple[Cell, ...]]]
-RefuseChange = Callable[[str, str, str | None], str]
-"""A function of the verb (`drop`), a schema and a table, None for all of its tables; it returns an empty text to allow
-the change."""
+RefuseChange = Callable[[str, list[str], str | None], str]
+"""A function of the verb (`drop`), the parts of a schema and a table, None for all of its tables; it returns an empty
+text to allow the change."""
 DropFunction = Callable[[str, str, bool], None]
 FindState = Callable[[str], dict[str, Any]]
 

@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 from jetsql.engine.errors.run_failures import strip_message
 from jetsql.engine.jvm.java_classes import java, revealed
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import CapturedSession, Job, Plan, SinkKind
+from jetsql.jobs.model.job import CapturedSession, Job, Plan, SinkKind, quoted_name
+from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.planning.protected_confs import protection_reason
 
@@ -70,6 +71,19 @@ _LATE_ROWS_CONFS = {"spark.sql.streaming.sessionWindow.merge.sessions.in.local.p
 _POLLING_CONFS = {"spark.sql.streaming.pollingDelay": "50ms"}
 
 
+def _use(session: SparkSession, captured: CapturedSession) -> None:
+    """Set the current catalogue and schema of a session."""
+    if captured.catalog == SESSION_CATALOG:
+        session.catalog.setCurrentCatalog(captured.catalog)
+        session.catalog.setCurrentDatabase(captured.schema)
+        return
+    # Spark finds a catalogue by the settings of the thread's session, which only a statement sets.
+    session.sql(f"USE {quoted_name(captured.catalog)}")
+    # A catalogue can begin with a namespace that does not exist.
+    if session.catalog.currentDatabase() != captured.schema:
+        session.sql(f"USE {quoted_name(captured.catalog)}.{captured.schema}")
+
+
 def streaming_confs(checkpoint_root: str) -> dict[str, str]:
     """Return the settings of every streaming query of JetSQL. checkpoint_root: a URI."""
     return {**_STREAMING_CONFS, **(_LOCAL_CONFS if checkpoint_root.startswith("file:") else {})}
@@ -119,8 +133,7 @@ class JobSessions:
         plan_confs = revealed(self._spark, plan.spark_confs)
         for key, value in {**defaults, **captured.confs, **plan_confs, **required}.items():
             session.conf.set(key, value)
-        session.catalog.setCurrentCatalog(captured.catalog)
-        session.catalog.setCurrentDatabase(captured.schema)
+        _use(session, captured)
         return session
 
     def state_confs(self, job: Job) -> dict[str, str]:

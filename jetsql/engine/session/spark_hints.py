@@ -20,11 +20,13 @@ from jetsql.engine.jvm.spark_version import newer_clause_hint
 from jetsql.engine.session.relation_views import SCHEMA
 from jetsql.engine.session.spark_statements import find_position
 from jetsql.jobs.model.job import name_key, quoted_name
+from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.language import missing_semicolon_hint
 from jetsql.language.foreign_words import SPARK_FUNCTIONS
 from jetsql.language.tokens import tokens, unquote
 
 _LOG = logging.getLogger(__name__)
+_CATALOGS: Final = "spark.sql.catalog."
 _PLAIN: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -60,6 +62,9 @@ def _find_hint(spark: SparkSession, error: PySparkException, text: str) -> str:
             return missing_semicolon_hint(text, offset, lambda part: _is_statement(spark, part))
         case "TABLE_OR_VIEW_NOT_FOUND":
             return _suggest_table(spark, _name_parts(parameters.get("relationName", "")))
+        case "REQUIRES_SINGLE_PART_NAMESPACE":
+            name = parameters.get("identifier") or parameters.get("namespace", "")
+            return _suggest_catalog(spark, _name_parts(name))
         case "SCHEMA_NOT_FOUND":
             return _suggest_schema(spark, _name_parts(parameters.get("schemaName", "")))
         case "UNRESOLVED_ROUTINE":
@@ -73,6 +78,8 @@ def _find_hint(spark: SparkSession, error: PySparkException, text: str) -> str:
 def _suggest_table(spark: SparkSession, parts: list[str]) -> str:
     """Return the hint at a table with a similar name, or at a schema if the table's schema does not exist."""
     *schema, name = parts
+    if len(schema) > 1 and (hint := _suggest_catalog(spark, parts)):
+        return hint
     if schema and not _schema_exists(spark, schema):
         found = _closest(schema[-1], _list_schemas(spark, schema[:-1]))
         return _did_you_mean([*schema[:-1], found, name] if found else [])
@@ -80,6 +87,18 @@ def _suggest_table(spark: SparkSession, parts: list[str]) -> str:
     if found is None and not schema and name.lower() in _list_tables(spark, [SCHEMA]):
         return _did_you_mean([SCHEMA, name.lower()])
     return _did_you_mean([*schema, found] if found else [])
+
+
+def _suggest_catalog(spark: SparkSession, parts: list[str]) -> str:
+    """Return the hint at a catalogue with a similar name, or at the settings; empty if the catalogue exists."""
+    keys = (key.split(".") for key in spark.conf.getAll if key.startswith(_CATALOGS))
+    catalogs = {SESSION_CATALOG, *(key[3] for key in keys if len(key) == 4)}
+    if not parts or name_key(parts[0]) in map(name_key, catalogs) or _schema_exists(spark, parts[:1]):
+        return ""
+    found = _closest(parts[0], catalogs)
+    if found is not None:
+        return _did_you_mean([found, *parts[1:]])
+    return f"The engine has no catalogue {parts[0]}: add [catalogs.{parts[0]}] to config.toml, and start it again."
 
 
 def _suggest_schema(spark: SparkSession, parts: list[str]) -> str:

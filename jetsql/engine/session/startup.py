@@ -21,7 +21,8 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm.authentication import driver_confs, is_on_loopback
-from jetsql.engine.jvm.java_classes import class_confs, jar, java, load_classes
+from jetsql.engine.jvm.connectors import check_formats, load_formats
+from jetsql.engine.jvm.java_classes import class_confs, jar, java, load_classes, with_jars
 from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder
 from jetsql.engine.jvm.local_files import set_rights_by_calls
 from jetsql.engine.jvm.web_ui import close_ui, ui_confs
@@ -46,10 +47,12 @@ _JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Excepti
 def start_spark(start: SparkStart) -> SparkSession:
     """Start a session with Hive's metastore on embedded Derby in the home folder.
 
-    Raises EngineError ENGINE_NOT_STARTED when Java is missing, the master is wrong or Spark refuses a setting.
+    Raises EngineError ENGINE_NOT_STARTED when Java is missing, the master is wrong or Spark refuses a setting;
+    EXTERNAL_SYSTEM_UNAVAILABLE when the connector of a table format cannot be downloaded.
     """
     check_java()
     jar()
+    check_formats(start.formats)
     confs = _confs(start)
     # JetSQL reports every error of a statement to its user; PySpark would log it to stderr again.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
@@ -58,6 +61,7 @@ def start_spark(start: SparkStart) -> SparkSession:
         with _keep_interrupt_handler():
             gateway = launch_jvm(start, confs)
             load_classes(gateway)
+            confs = with_jars(confs, gateway, load_formats(gateway, start.formats))
             close_ui(gateway, confs, start.token)
             spark = _create_session(confs | class_confs(gateway, confs))
             set_rights_by_calls(spark)

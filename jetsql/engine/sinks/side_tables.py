@@ -14,7 +14,8 @@ from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.sinks import SinkContext
 from jetsql.engine.sinks.file_tables import Manifests, StagedFiles
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import Guarantee, Sink, SinkKind, quoted_name
+from jetsql.jobs.model.job import Guarantee, Sink, SinkKind
+from jetsql.jobs.model.table_names import quoted_table
 
 
 def create_side_table(
@@ -36,11 +37,6 @@ def create_side_table(
             f"{name} cannot be the {purpose}: its columns or its format do not fit.",
             hint=f"Name a table that does not exist yet, or a table USING parquet with ({required}).",
         )
-
-
-def quoted_table(name: str) -> str:
-    """Return a qualified name in back quotes."""
-    return ".".join(quoted_name(part) for part in name.split("."))
 
 
 class SideTable(StagedFiles):

@@ -7,28 +7,31 @@ that a stream is joined with does not count either: it may be dropped and create
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from jetsql.jobs.manager.job_registry import JobRegistry
 from jetsql.jobs.model.job import Job, Status, name_key, quoted_name
+from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table
 
-_CATALOG: Final = "spark_catalog"
 _NOT_RUNNING: Final = (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT)
 
 
-def refuse_change(registry: JobRegistry, action: str, schema: str, table: str | None, except_job: str = "") -> str:
+def refuse_change(
+    registry: JobRegistry, action: str, schema: Sequence[str], table: str | None, except_job: str = ""
+) -> str:
     """Return why a table cannot be changed, with a hint; empty if no running job uses it.
 
-    action: the verb of the statement. table: None for all tables of the schema. except_job: the id of a job that may
-    use the table.
+    action: the verb of the statement. schema: the parts of its name, from the catalogue on. table: None for all tables
+    of the schema and of those in it. except_job: the id of a job that may use the table.
     """
     live = (view.job for view in registry.live())
     jobs = [job for job in live if job.status not in _NOT_RUNNING and job.id != except_job]
     uses = [(job, use) for job in sorted(jobs, key=lambda job: job.id) for use in _uses(job, schema, table)]
     if not uses:
         return ""
-    subject = f"{schema}.{table}" if table is not None else f"the schema {schema}"
+    shown = join_table(schema[1:] if schema[0].lower() == SESSION_CATALOG else schema)
+    subject = f"{shown}.{join_table([table])}" if table is not None else f"the schema {shown}"
     users = "; ".join(f"the job {job.name} {use}" for job, use in uses)
     names = list(dict.fromkeys(quoted_name(job.name) for job, _ in uses))
     drops, suspends = (" and ".join(f"{verb} JOB {name}" for name in names) for verb in ("DROP", "SUSPEND"))
@@ -36,7 +39,7 @@ def refuse_change(registry: JobRegistry, action: str, schema: str, table: str | 
     return f"Cannot {action} {subject}: {users}. {hint}"
 
 
-def _uses(job: Job, schema: str, table: str | None) -> Iterator[str]:
+def _uses(job: Job, schema: Sequence[str], table: str | None) -> Iterator[str]:
     """Return what the job does with the table, or with each table of the schema, as phrases."""
     analysis = job.plan.analysis
     written = dict.fromkeys(sink.table for sink in analysis.sinks)
@@ -47,7 +50,8 @@ def _uses(job: Job, schema: str, table: str | None) -> Iterator[str]:
     yield from (f"reads {'it' if table is not None else name}" for name in read if _matches(name, schema, table))
 
 
-def _matches(name: str, schema: str, table: str | None) -> bool:
+def _matches(name: str, schema: Sequence[str], table: str | None) -> bool:
     """Return whether a qualified name is that of the table, or of a table in the schema."""
-    prefix = name_key(f"{_CATALOG}.{schema}.")
-    return name_key(name).startswith(prefix) if table is None else name_key(name) == prefix + name_key(table)
+    if table is None:
+        return name_key(name).startswith(f"{name_key(join_table(schema))}.")
+    return name_key(name) == name_key(join_table([*schema, table]))

@@ -97,6 +97,7 @@ class Source:
     endless: bool = False  # there is always a next batch: the source is never idle
     created: int = 0  # the catalogue's creation time of the table, milliseconds; 0 when there is none
     has_dead_letters: bool = False  # messages that do not fit its columns go into a dead-letter table
+    identity: str = ""  # of a Delta or Iceberg table: what no other table has, also not one with its name
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ class Sink:
     transactional: bool = True  # a batch and its number can be written in one transaction
     managed: bool = True  # DROP TABLE deletes its rows
     has_batch_numbers: bool = False  # each message carries the number of its batch (`delivery.headers`)
+    identity: str = ""  # of a Delta or Iceberg table: what no other table has, also not one with its name
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,8 @@ def _location_reasons(old: Plan, new: Plan) -> Iterator[str]:
     for before, now in zip(old.analysis.sources, new.analysis.sources, strict=True):
         if before.location != now.location:
             yield f"the location of the source {_key(now)} differs: {before.location} before, {now.location} now"
+        elif before.identity and now.identity and before.identity != now.identity:
+            yield f"the source {_key(now)} was replaced by another table of that name"
 
 
 def _key(source: Source) -> str:
@@ -177,6 +179,8 @@ def _sink_changes(old: Analysis, new: Analysis) -> Iterator[str]:
 
 
 def _is_recreated(before: Source, now: Source) -> bool:
+    if before.identity and now.identity:
+        return before.identity != now.identity
     return bool(before.created and now.created and before.created != now.created)
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Analysis, OutputMode, Trigger
+from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.jobs.planning.options import LATE_ROWS_TABLE, Options
 
 _HINT: Final = (
@@ -31,7 +32,9 @@ def choose_late_rows_table(analysis: Analysis, options: Options, mode: OutputMod
             hint=_HINT,
         )
     name = options.late_rows.removeprefix(LATE_ROWS_TABLE)
-    return f"spark_catalog.{name if '.' in name else f'{analysis.session.schema}.{name}'}"
+    session = analysis.session
+    schema = session.schema if session.catalog == SESSION_CATALOG else "default"
+    return f"{SESSION_CATALOG}.{name if '.' in name else f'{schema}.{name}'}"
 
 
 def _refusal(analysis: Analysis, options: Options, mode: OutputMode | None) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.job import Analysis, Job, Plan, name_key
+from jetsql.jobs.model.table_names import split_table
 from jetsql.language import find_name
 from jetsql.language.statement import Body
 
@@ -19,7 +20,7 @@ def check_overwrite_conflicts(plan: Plan, body: Body, live: Iterable[Job]) -> No
     for job in live:
         if _overwrites(job.plan) and _reads(plan.analysis, job.plan.analysis.sink.table):
             table = job.plan.analysis.sink.table
-            span = find_name(body.text, table.split("."))
+            span = find_name(body.text, split_table(table))
             offset = body.place.start
             raise StatementError(
                 "UNSUPPORTED_QUERY",

@@ -34,7 +34,7 @@ def test_statements_name_all_tables(tmp_path: Path) -> None:
         assert w.sql("SHOW CREATE JOB j").rows[0][0] == f"CREATE JOB `j`\nAS {BODY}"
         job = named(w)
         assert job.plan.analysis.sink_names == f"{OUT.table}, {KEPT.table}"
-        assert "the job j writes it" in refuse_change(w.manager.registry, "drop", "default", "kept")
+        assert "the job j writes it" in refuse_change(w.manager.registry, "drop", ("spark_catalog", "default"), "kept")
 
 
 def test_the_store_keeps_all_tables_and_alter_keeps_their_verbs(tmp_path: Path) -> None:

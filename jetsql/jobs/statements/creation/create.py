@@ -19,6 +19,7 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Cause, Job, Plan, Snapshot, Status, Trigger, Version
 from jetsql.jobs.model.redaction import redact, show
+from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.compatibility import compare_plans
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.options import Options, parse_options
@@ -233,7 +234,7 @@ def _single_read(body: Body, plan: Plan) -> Iterator[str]:
 
 def _name_in(body: Body, table: str) -> str:
     """Return the name of a table as the body has it; the qualified name if it is not found, as for a view's table."""
-    span = find_name(body.text, table.split("."))
+    span = find_name(body.text, split_table(table))
     return table if span is None else body.text[span.start : span.stop]
 
 

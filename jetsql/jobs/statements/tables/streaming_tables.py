@@ -16,6 +16,7 @@ from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.job import Job, Status, Version, name_key
+from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.statements import control, describe
@@ -149,7 +150,7 @@ def drop_streaming_table(manager: Manager, statement: DropStreamingTable, sessio
 
 def _refuse_other_users(manager: Manager, table: str, job: Job | None, place: Span) -> None:
     """Raise StatementError TABLE_IN_USE if running jobs use the table, apart from its own job."""
-    _, schema, name = table.split(".", 2)
+    *schema, name = split_table(table)
     refusal = refuse_change(manager.registry, "drop", schema, name, except_job=job.id if job is not None else "")
     if refusal:
         raise StatementError("TABLE_IN_USE", refusal, place=place)

@@ -1,5 +1,6 @@
 package dev.jetsql.common;
 
+import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import scala.Option;
 
@@ -44,6 +45,14 @@ public final class OptionPositions {
     var single = text.indexOf("'" + literal + "'", from);
     var quoted = single >= 0 ? single : text.indexOf('"' + literal + '"', from);
     return quoted >= 0 ? quoted + 1 : text.indexOf(literal, from);
+  }
+
+  /** Returns the position of the first text that a group of a pattern matches, or the node's. */
+  public static Origin ofMatch(Origin node, Pattern pattern) {
+    if (node.sqlText().isEmpty()) return node;
+    var text = node.sqlText().get();
+    var matcher = pattern.matcher(text);
+    return matcher.find() ? at(node, text, matcher.start(1)) : node;
   }
 
   /** Returns the position of a literal, which begins with its quote. */

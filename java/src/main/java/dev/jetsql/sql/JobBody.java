@@ -49,10 +49,12 @@ import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.types.DataType;
@@ -65,6 +67,7 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class JobBody {
   private static final int MAX_DEPTH = 50;
 
+  private final SparkSession session;
   private final ObjectNode facts = Json.MAPPER.createObjectNode();
   private final Map<ExprId, Expression> definitions = new HashMap<>();
   private final Map<ExprId, Attribute> sourceColumns = new HashMap<>();
@@ -74,6 +77,7 @@ public final class JobBody {
 
   private JobBody(
       SparkSession session, LogicalPlan command, RunOptions options, boolean appliesChanges) {
+    this.session = session;
     this.branches = null;
     var query = readSink(command, facts);
     if (query != null && appliesChanges)
@@ -98,6 +102,7 @@ public final class JobBody {
   }
 
   private JobBody(SparkSession session, NewTable table, RunOptions options) {
+    this.session = session;
     this.branches = null;
     this.written = table.query();
     describeSink(Option.apply(table.table()), facts);
@@ -106,6 +111,7 @@ public final class JobBody {
   }
 
   private JobBody(BranchedInsert insert, RunOptions options) {
+    this.session = insert.session();
     var described = facts.putArray("branches");
     var queries = new ArrayList<LogicalPlan>();
     for (var each : insert.commands()) {
@@ -152,14 +158,7 @@ public final class JobBody {
   /** Runs an analysis of a job in a session. */
   static <T> T inSession(SparkSession session, Supplier<T> analysis) {
     // The analyzer reads settings (time zone, ANSI mode) from the thread's active session.
-    var active = org.apache.spark.sql.SparkSession.getActiveSession();
-    org.apache.spark.sql.SparkSession.setActiveSession(session);
-    try {
-      return JobContext.analyze(analysis);
-    } finally {
-      if (active.isDefined()) org.apache.spark.sql.SparkSession.setActiveSession(active.get());
-      else org.apache.spark.sql.SparkSession.clearActiveSession();
-    }
+    return Sessions.active(session, () -> JobContext.analyze(analysis));
   }
 
   private static JobBody resolve(
@@ -238,8 +237,8 @@ public final class JobBody {
     branchParts().forEach(part -> nodes.addAll(nodes(part.body())));
     for (var node : nodes) {
       readLeaf(node, sources, statics);
-      if (node instanceof LogicalRelation relation && relation.catalogTable().isDefined())
-        readOnce.add(Tables.facts(relation.catalogTable().get()));
+      var table = readOnce(node);
+      if (table != null) readOnce.add(table);
       if (node instanceof View view && view.isTempView())
         views.add(view.desc().identifier().unquotedString());
       readExpressions(node, variables);
@@ -278,9 +277,9 @@ public final class JobBody {
 
   private void readLeaf(LogicalPlan node, ArrayNode sources, ArrayNode statics) {
     if (node instanceof StreamingRelation relation) {
-      sources.add(fileSource(relation, sources.size()));
+      sources.add(source(relation, sources.size()));
     } else if (node instanceof StreamingRelationV2 relation) {
-      sources.add(kafkaSource(relation, sources.size()));
+      sources.add(source(relation, sources.size()));
     } else if (node instanceof LogicalRelation relation
         && relation.relation() instanceof HadoopFsRelation) {
       if (relation.catalogTable().isDefined())
@@ -288,27 +287,53 @@ public final class JobBody {
     }
   }
 
-  private ObjectNode fileSource(StreamingRelation relation, int ordinal) {
+  /** Returns the facts of a table that is read once, or null for rows of another kind. */
+  private ObjectNode readOnce(LogicalPlan node) {
+    if (node instanceof LogicalRelation relation && relation.catalogTable().isDefined())
+      return Tables.facts(relation.catalogTable().get());
+    if (node instanceof DataSourceV2Relation relation && relation.identifier().isDefined())
+      return CatalogTables.facts(
+          catalogName(relation.catalog()), relation.identifier().get(), relation.table());
+    return null;
+  }
+
+  private ObjectNode source(StreamingRelation relation, int ordinal) {
+    var read = relation.dataSource();
     var source = source(relation.sourceName(), ordinal, relation);
-    source.set(
-        "options",
-        Json.MAPPER.valueToTree(CollectionConverters.asJava(relation.dataSource().options())));
-    source.put("format", relation.dataSource().className());
-    if (relation.dataSource().catalogTable().isDefined()) {
-      var table = Tables.facts(relation.dataSource().catalogTable().get());
-      for (var fact : List.of("table", "location", "created")) source.set(fact, table.get(fact));
-    }
+    source.set("options", Json.MAPPER.valueToTree(CollectionConverters.asJava(read.options())));
+    source.put("format", read.className());
+    if (read.catalogTable().isDefined())
+      describe(CatalogTables.withFormat(session, Tables.facts(read.catalogTable().get())), source);
     return source;
   }
 
-  private ObjectNode kafkaSource(StreamingRelationV2 relation, int ordinal) {
+  private ObjectNode source(StreamingRelationV2 relation, int ordinal) {
     var source = source(relation.sourceName(), ordinal, relation);
     source.put("format", relation.table().getClass().getSimpleName());
     source.set("options", Json.MAPPER.valueToTree(relation.extraOptions().asCaseSensitiveMap()));
-    if (relation.identifier().isDefined())
-      source.put("table", Tables.CATALOG + "." + relation.identifier().get());
+    if (relation.identifier().isDefined()) {
+      var table =
+          CatalogTables.facts(
+              catalogName(relation.catalog()), relation.identifier().get(), relation.table());
+      var provider = table.get("provider").asText();
+      if (CatalogTables.hasFormat(provider)) {
+        source.put("format", provider);
+        describe(table, source);
+      } else {
+        source.set("table", table.get("table"));
+      }
+    }
     KafkaTable.describe(relation.extraOptions(), source);
     return source;
+  }
+
+  private static void describe(ObjectNode table, ObjectNode source) {
+    for (var fact : List.of("table", "location", "created")) source.set(fact, table.get(fact));
+    if (table.has("identity")) source.set("identity", table.get("identity"));
+  }
+
+  private static String catalogName(Option<CatalogPlugin> catalog) {
+    return catalog.isDefined() ? catalog.get().name() : Tables.CATALOG;
   }
 
   private ObjectNode source(String name, int ordinal, LogicalPlan node) {

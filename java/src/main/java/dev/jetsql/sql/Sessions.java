@@ -2,6 +2,7 @@ package dev.jetsql.sql;
 
 import dev.jetsql.common.Json;
 import java.util.ArrayList;
+import java.util.function.Supplier;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
@@ -25,6 +26,18 @@ public final class Sessions {
     CollectionConverters.asJava(session.sessionState().catalog().listTemporaryFunctions())
         .forEach(function -> names.add(function.funcName()));
     return Json.write(names);
+  }
+
+  /** Runs a function in a session, from which Spark reads its settings, as catalogs. */
+  static <T> T active(SparkSession session, Supplier<T> function) {
+    var active = org.apache.spark.sql.SparkSession.getActiveSession();
+    org.apache.spark.sql.SparkSession.setActiveSession(session);
+    try {
+      return function.get();
+    } finally {
+      if (active.isDefined()) org.apache.spark.sql.SparkSession.setActiveSession(active.get());
+      else org.apache.spark.sql.SparkSession.clearActiveSession();
+    }
   }
 
   /** Returns the rows of a plan in a session. */

@@ -3,7 +3,6 @@ package dev.jetsql.sql;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.JobContext;
-import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
@@ -41,7 +40,7 @@ final class StaticSides extends Rule<LogicalPlan> {
   private void checkUnchanged(CatalogTable planned) {
     var name = planned.identifier();
     var catalog = session.sessionState().catalog();
-    if (!catalog.tableExists(name)) throw changed(name, "JOB_CHANGED", "no longer exists");
+    if (!catalog.tableExists(name)) throw dropped(name.unquotedString());
     CatalogTable current;
     try {
       current = catalog.getTableMetadata(name);
@@ -50,14 +49,24 @@ final class StaticSides extends Rule<LogicalPlan> {
     }
     if (current.createTime() != planned.createTime()
         || !current.storage().locationUri().equals(planned.storage().locationUri())) {
-      throw changed(name, "SIDE_TABLE_REPLACED", "was replaced");
+      throw replaced(name.unquotedString());
     }
   }
 
-  private static RuntimeException changed(TableIdentifier name, String condition, String change) {
+  /** Returns the error of a job whose static table was dropped. */
+  static RuntimeException dropped(String name) {
+    return changed(name, "JOB_CHANGED", "no longer exists");
+  }
+
+  /** Returns the error that restarts a job whose static table was replaced. */
+  static RuntimeException replaced(String name) {
+    return changed(name, "SIDE_TABLE_REPLACED", "was replaced");
+  }
+
+  private static RuntimeException changed(String name, String condition, String change) {
     var message =
         "The table "
-            + name.unquotedString()
+            + name
             + ", which the job reads in addition to its stream, "
             + change
             + ".";

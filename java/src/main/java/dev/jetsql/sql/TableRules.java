@@ -9,6 +9,7 @@ import dev.jetsql.kafka.KafkaOptions;
 import dev.jetsql.kafka.KafkaRead;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.kafka.KafkaTableStatements;
+import dev.jetsql.plans.Plans;
 import dev.jetsql.versions.CaseClasses;
 import dev.jetsql.versions.SparkCalls;
 import java.util.HashMap;
@@ -44,6 +45,7 @@ import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias$;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.collection.immutable.Seq;
@@ -71,6 +73,7 @@ final class TableRules extends Rule<LogicalPlan> {
     refuseInUse(plan);
     refuseForKafka(plan);
     KafkaTableStatements.check(session, plan);
+    TableFormats.check(session, plan);
     JdbcSecrets.check(plan);
     return plan.resolveOperatorsDown(
         PartialFunctions.of(
@@ -101,7 +104,7 @@ final class TableRules extends Rule<LogicalPlan> {
       if (LiveTables.has(schema, name)) return live(relation, name);
       TableVersions.refresh(session.sessionState().catalog(), schema, name);
       var options = relation.options().asCaseSensitiveMap();
-      var kafka = kafka(schema, name, options);
+      var kafka = kafka(schema, name, options, relation.origin());
       if (kafka != null) {
         KafkaOptions.checkQuery(relation.origin(), options, kafka, relation.isStreaming());
         return SubqueryAlias$.MODULE$.apply(
@@ -116,7 +119,7 @@ final class TableRules extends Rule<LogicalPlan> {
     var schema = name == null ? null : schemaOf(name);
     if (schema == null) return insert;
     TableVersions.refresh(session.sessionState().catalog(), schema, name.last());
-    var kafka = kafka(schema, name.last(), Map.of());
+    var kafka = kafka(schema, name.last(), Map.of(), insert.table().origin());
     if (kafka == null) return insert;
     if (insert.overwrite() && !JobContext.isAnalyzing())
       throw KafkaTable.overwriteRefused(insert.table().origin());
@@ -138,12 +141,13 @@ final class TableRules extends Rule<LogicalPlan> {
    * Returns the Kafka table with a name, or null for any other table. A table in Spark's cache of
    * relations is not a Kafka table.
    */
-  private KafkaTable kafka(String schema, String name, Map<String, String> options) {
+  private KafkaTable kafka(String schema, String name, Map<String, String> options, Origin origin) {
     var catalog = session.sessionState().catalog();
     try {
       if (catalog.getCachedTable(new QualifiedTableName(Tables.CATALOG, schema, name)) != null)
         return null;
       var table = session.sharedState().externalCatalog().getTable(schema, name);
+      if (table.provider().isDefined()) TableFormats.check(table.provider().get(), origin);
       if (!KafkaTable.isKafka(table)) return null;
       var kafka = new KafkaTable(session, table, options);
       kafka.loadModules();
@@ -158,6 +162,7 @@ final class TableRules extends Rule<LogicalPlan> {
   private String schemaOf(Seq<String> name) {
     var catalog = session.sessionState().catalog();
     if (name.size() > 3 || catalog.isTempView(name)) return null;
+    if (name.size() == 2 && isOfEngine(name)) return name.head(); // also after USE another catalog
     // Names in the text of a view belong to the catalog and schema in which the view was created.
     var viewNamespace = AnalysisContext.get().catalogAndNamespace();
     var current =
@@ -165,6 +170,10 @@ final class TableRules extends Rule<LogicalPlan> {
     if (!(name.size() == 3 ? name.head() : current).equalsIgnoreCase(Tables.CATALOG)) return null;
     if (name.size() > 1) return name.apply(name.size() - 2);
     return viewNamespace.isEmpty() ? catalog.getCurrentDatabase() : viewNamespace.last();
+  }
+
+  private static boolean isOfEngine(Seq<String> name) {
+    return LiveTables.has(name.head(), name.last()) || JobState.isCalled(name.head(), name.last());
   }
 
   private static LogicalPlan live(UnresolvedRelation relation, String name) {
@@ -205,16 +214,16 @@ final class TableRules extends Rule<LogicalPlan> {
     if (!renames && !(command instanceof DropTable)) return;
     var target = command.children().head();
     var name = nameOf(target);
-    var schema = name == null ? null : schemaOf(name);
-    if (schema != null)
-      TableUsers.refuse(target.origin(), renames ? "rename" : "drop", schema, name.last());
+    if (name == null || session.sessionState().catalog().isTempView(name)) return;
+    var parts = TableNames.qualified(session, Plans.list(name));
+    var last = parts.size() - 1;
+    TableUsers.refuse(
+        target.origin(), renames ? "rename" : "drop", parts.subList(0, last), parts.get(last));
   }
 
   private void refuseSchemaInUse(UnresolvedNamespace named) {
-    var name = named.multipartIdentifier();
-    var catalog = name.size() > 1 ? name.head() : SparkCalls.currentCatalog(session);
-    if (catalog.equalsIgnoreCase(Tables.CATALOG))
-      TableUsers.refuse(named.origin(), "drop", name.last(), null);
+    var name = TableNames.qualifiedSchema(session, Plans.list(named.multipartIdentifier()));
+    TableUsers.refuse(named.origin(), "drop", name, null);
   }
 
   /**
@@ -228,7 +237,7 @@ final class TableRules extends Rule<LogicalPlan> {
     while (target instanceof SubqueryAlias alias) target = alias.child();
     var name = nameOf(target);
     var schema = name == null ? null : schemaOf(name);
-    if (schema == null || kafka(schema, name.last(), Map.of()) == null) return;
+    if (schema == null || kafka(schema, name.last(), Map.of(), target.origin()) == null) return;
     throw Exceptions.raise(JetSqlException.at(target.origin(), "NOT_SUPPORTED", "0A000", reason));
   }
 

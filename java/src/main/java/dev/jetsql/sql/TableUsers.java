@@ -5,6 +5,7 @@ import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.PythonCalls;
 import dev.jetsql.common.PythonResponses;
+import java.util.List;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.trees.Origin;
 
@@ -20,19 +21,21 @@ final class TableUsers {
 
   /**
    * Sets the function that finds the jobs; null removes it. Its arguments are null and a JSON
-   * object {"action", "schema", "table"}, where "action" is the verb of the statement, and the
-   * table is null for all tables of the schema. It returns null or {"refusal": text}.
+   * object {"action", "schema", "table"}, where "action" is the verb of the statement, the schema
+   * is a list of names from the catalog on, and the table is null for all tables of the schema. It
+   * returns null or {"refusal": text}.
    */
   static void connect(BiFunction<Object, String, Object> findUsers) {
     engine = findUsers;
   }
 
   /** Throws an error at `origin` if running jobs use the table, or a table of the schema. */
-  static void refuse(Origin origin, String action, String schema, String table) {
+  static void refuse(Origin origin, String action, List<String> schema, String table) {
     var function = engine;
     if (function == null) return;
     var request = Json.MAPPER.createObjectNode();
-    request.put("action", action).put("schema", schema).put("table", table);
+    request.put("action", action).put("table", table);
+    request.set("schema", Json.MAPPER.valueToTree(schema));
     var response = PythonResponses.of(PythonCalls.ask(function, null, Json.write(request)));
     if (response == null) return;
     throw Exceptions.raise(

@@ -32,7 +32,8 @@ public final class Tables {
     try {
       // One request to the metastore, without checks that schema and table exist: each batch calls
       // this twice.
-      return Json.write(facts(session.sharedState().externalCatalog().getTable(schema, name)));
+      var table = session.sharedState().externalCatalog().getTable(schema, name);
+      return Json.write(CatalogTables.withFormat(session, facts(table)));
     } catch (Exception e) { // a Scala method declares no checked exception
       if (e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException) return null;
       throw e;

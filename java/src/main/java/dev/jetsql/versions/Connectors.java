@@ -3,6 +3,7 @@ package dev.jetsql.versions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Properties;
 import java.util.regex.Pattern;
@@ -25,6 +26,24 @@ public final class Connectors {
     }
     var all = uris.replace("EXCLUDED", PACKAGES.getProperty("excluded"));
     return Pattern.compile("\\s+").splitAsStream(all).map(URI::create).toList();
+  }
+
+  /** Returns whether a connector has a release for the running Spark. */
+  public static boolean has(String connector) {
+    return PACKAGES.containsKey(connector + "." + SparkVersion.name());
+  }
+
+  /** Returns the newest Spark that a connector has a release for. */
+  public static String newestSpark(String connector) {
+    return PACKAGES.stringPropertyNames().stream()
+        .filter(key -> key.startsWith(connector + "."))
+        .map(key -> key.substring(connector.length() + 1))
+        .max(Comparator.comparing(Connectors::minor))
+        .orElseThrow();
+  }
+
+  private static Integer minor(String version) {
+    return Integer.valueOf(version.substring(version.indexOf('.') + 1));
   }
 
   /** Returns a package as Maven names it, such as `org.apache.spark:spark-avro_2.13:4.1.1`. */

@@ -193,6 +193,19 @@ public final class SparkCalls {
     return ((CatalogPlugin) call(manager, "currentCatalog")).name();
   }
 
+  /** Returns the namespaces that a session's current one is nested in, and itself. */
+  public static List<String> currentNamespace(SparkSession session) {
+    var manager = call(session.sessionState(), "catalogManager");
+    return List.of((String[]) call(manager, "currentNamespace"));
+  }
+
+  /** Returns a catalog, or null if the session has none with this name. */
+  public static CatalogPlugin catalog(SparkSession session, String name) {
+    var manager = call(session.sessionState(), "catalogManager");
+    if (!(boolean) call(manager, "isCatalogRegistered", name)) return null;
+    return (CatalogPlugin) call(manager, "catalog", name);
+  }
+
   /**
    * Returns the schemas in which Spark's analyzer searches a function, as catalog and namespace.
    */
@@ -209,7 +222,7 @@ public final class SparkCalls {
       return Sequences.of(List.of(context.catalogAndNamespace()));
     }
     var entry = new ArrayList<String>(List.of(currentCatalog(session)));
-    entry.addAll(List.of((String[]) call(manager, "currentNamespace")));
+    entry.addAll(currentNamespace(session));
     return Sequences.of(List.of(Sequences.of(entry)));
   }
 
