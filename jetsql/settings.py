@@ -26,6 +26,7 @@ import platformdirs
 from jetsql.catalog_settings import CatalogSettings, catalog_confs, formats_of, read_catalogs
 from jetsql.errors import EngineError
 from jetsql.jobs.model.job_settings import JobSettings
+from jetsql.jobs.model.redaction import REDACTED
 from jetsql.s3_settings import (
     S3,
     S3_DESCRIPTIONS,
@@ -168,7 +169,8 @@ def read(given: GivenSetting, readers: Mapping[str, Callable[[object], object]])
     try:
         return readers[given.name](value)
     except ValueError as expected:
-        raise refusal(f"{given.origin} is {given.value!r}.", f"It must be {expected}.") from None
+        shown = REDACTED if given.name in S3_SECRETS else repr(given.value)
+        raise refusal(f"{given.origin} is {shown}.", f"It must be {expected}.") from None
 
 
 def _with_new_names(source: Iterable[GivenSetting]) -> Iterator[GivenSetting]:

@@ -66,6 +66,9 @@ _LOCAL_CONFS = {
 # An object store has no rename: a file appears there as a whole when its stream is closed.
 _OBJECT_STORE_CONFS = {"spark.sql.streaming.checkpointFileManagerClass": "dev.jetsql.files.ObjectStoreCheckpoints"}
 
+# For a sink in an object store, where Spark's own protocol copies each file twice.
+_OBJECT_STORE_SINK_CONFS = {"spark.sql.sources.commitProtocolClass": "dev.jetsql.files.ObjectStoreCommit"}
+
 # A replayed batch has to be split into the same parts. Adaptive execution chooses them by the measured sizes.
 _KAFKA_SINK_CONFS = {"spark.sql.adaptive.enabled": "false"}
 # If Spark merged the sessions of a task first, it would not drop a late row that belongs to a longer session.
@@ -139,6 +142,8 @@ class JobSessions:
         required = {**{name: defaults[name] for name in _STREAMING_CONFS}, **self._checkpoint_confs}
         if any(sink.kind is SinkKind.KAFKA for sink in plan.analysis.sinks):
             required |= _KAFKA_SINK_CONFS
+        if any(sink.location.startswith(SCHEME) for sink in plan.analysis.sinks):
+            required |= _OBJECT_STORE_SINK_CONFS
         if plan.late_rows:
             required |= _LATE_ROWS_CONFS
         plan_confs = revealed(self._spark, plan.spark_confs)

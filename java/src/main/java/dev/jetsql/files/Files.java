@@ -183,7 +183,9 @@ public final class Files {
     stream.close();
   }
 
-  /** Returns whether a path is in an object store, which has no rename: not of a folder at least. */
+  /**
+   * Returns whether a path is in an object store, which has no rename: not of a folder at least.
+   */
   public boolean isObjectStore(String path) throws IOException {
     return isObjectStore(fileSystem(path), new Path(path));
   }

@@ -1,5 +1,6 @@
 package dev.jetsql.files;
 
+import dev.jetsql.common.Exceptions;
 import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStream;
@@ -30,13 +31,8 @@ public final class ObjectStoreCheckpoints extends FileSystemBasedCheckpointFileM
       if (!overwrite) builder.opt(ONLY_IF_NEW, true);
       return new WholeFile(path, builder.build());
     } catch (IOException e) {
-      throw sneaky(e); // as the Scala method, which declares no exception
+      throw Exceptions.raise(e); // as the Scala method, which declares no exception
     }
-  }
-
-  @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
-  private static <E extends Exception> RuntimeException sneaky(Exception error) throws E {
-    throw (E) error;
   }
 
   private static final class WholeFile extends CheckpointFileManager.CancellableFSDataOutputStream {
