@@ -28,6 +28,14 @@ _CONFS: Final[Mapping[str, str]] = {
 }
 
 
+LOADED_CONFS: Final[Mapping[str, str]] = {
+    # The state store uploads local files. Hadoop uses the SDK's asynchronous client for that, which takes the answer
+    # `100 Continue` of some stores for an error; streams use the client of all other requests.
+    f"{_KEY}.optimized.copy.from.local.enabled": "false",
+}
+"""Spark's settings of each engine with the connector."""
+
+
 @dataclass(frozen=True)
 class S3Settings:
     """Settings of the connector of S3."""

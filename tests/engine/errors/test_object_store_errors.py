@@ -25,7 +25,7 @@ def _explain(*messages: str, innermost: str = "software.amazon.awssdk.services.s
             False,
         ),
         (
-            "s3a://lake/t: getFileStatus on s3a://lake/t: S3Exception: null (Service: S3, Status Code: 403):403 Forbidden",
+            "s3a://lake/t: getFileStatus on s3a://lake/t: S3Exception: (Service: S3, Status Code: 403):403 Forbidden",
             "STORAGE_NOT_USABLE",
             "Cannot use the object store at s3a://lake/t: it refuses the access",
             False,
