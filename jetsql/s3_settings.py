@@ -61,13 +61,13 @@ def s3_confs(settings: S3Settings) -> dict[str, str]:
 
 def _endpoint(value: object) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"https?://[\w.:\[\]-]+/?", value.strip()):
-        raise ValueError("the URL of an object store, such as https://s3.eu-central-1.amazonaws.com")
+        raise ValueError("the URL of an object store, for example https://s3.eu-central-1.amazonaws.com")
     return value.strip().rstrip("/")
 
 
 def _region(value: object) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"[\w-]+", value.strip()):
-        raise ValueError("the name of a region, such as eu-central-1")
+        raise ValueError("the name of a region, for example eu-central-1")
     return value.strip()
 
 

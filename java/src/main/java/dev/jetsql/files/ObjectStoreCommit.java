@@ -21,6 +21,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * Spark's own protocol renames each file twice, which are two copies in an object store. The files
  * of tasks that failed or ran twice are deleted at the end.
  */
+@SuppressWarnings("deprecation") // Spark declares the older methods without a default
 public final class ObjectStoreCommit extends FileCommitProtocol implements Serializable {
   private static final long serialVersionUID = 1L;
 

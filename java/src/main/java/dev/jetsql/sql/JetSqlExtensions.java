@@ -46,8 +46,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectPostHocResolutionRule(session -> new JdbcSecrets.RevealInQueries());
     extensions.injectPostHocResolutionRule(
         session -> new ThriftStreamingSelects((SparkSession) session));
-    extensions.injectPlanNormalizationRule(
-        session -> new CurrentTables((SparkSession) session));
+    extensions.injectPlanNormalizationRule(session -> new CurrentTables((SparkSession) session));
     extensions.injectPreCBORule(session -> new StaticSides((SparkSession) session));
     extensions.injectPlannerStrategy(session -> new LookupStrategy());
     // In Spark 4.1, the analyzer of sessions with a Hive metastore lacks the rule for WATERMARK.

@@ -65,11 +65,7 @@ final class StaticSides extends Rule<LogicalPlan> {
 
   private static RuntimeException changed(String name, String condition, String change) {
     var message =
-        "The table "
-            + name
-            + ", which the job reads in addition to its stream, "
-            + change
-            + ".";
+        "The table " + name + ", which the job reads in addition to its stream, " + change + ".";
     return Exceptions.raise(JetSqlException.of(condition, "55000", message));
   }
 }
