@@ -103,6 +103,7 @@ class StoreEngine:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            start_new_session=True,  # a fail point kills the group of its process
         )
 
     def answer(self, text: str) -> Any:
