@@ -83,7 +83,7 @@ S3_READERS: Final[Mapping[str, Callable[[object], object]]] = {
     **dict.fromkeys(S3_SECRETS, _reference),
 }
 S3_DESCRIPTIONS: Final[Mapping[str, str]] = {
-    "s3": "Load the connector of S3 at the start, for paths with `s3a://`. It is implied by such a `storage`.",
+    "s3": "Load the connector of S3 at the start, for paths with `s3a://`. A `storage` with this scheme implies it.",
     "s3_endpoint": "The URL of the object store.",
     "s3_region": "The region of the buckets.",
     "s3_path_style": "Write buckets into the paths of requests, as most stores other than Amazon's require.",
