@@ -28,7 +28,7 @@ public final class ObjectStoreCheckpoints extends FileSystemBasedCheckpointFileM
       Path path, boolean overwrite) {
     try {
       var builder = fs().createFile(path).recursive().overwrite(overwrite);
-      if (!overwrite) builder.opt(ONLY_IF_NEW, true);
+      if (!overwrite && fs().hasPathCapability(path, ONLY_IF_NEW)) builder.must(ONLY_IF_NEW, true);
       return new WholeFile(path, builder.build());
     } catch (IOException e) {
       throw Exceptions.raise(e); // as the Scala method, which declares no exception
