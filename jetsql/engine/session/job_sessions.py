@@ -63,11 +63,15 @@ _LOCAL_CONFS = {
     )
 }
 
-# An object store has no rename: a file appears there as a whole when its stream is closed.
-_OBJECT_STORE_CONFS = {"spark.sql.streaming.checkpointFileManagerClass": "dev.jetsql.files.ObjectStoreCheckpoints"}
-
-# For a sink in an object store, where Spark's own protocol copies each file twice.
+# For files in an object store, where Spark's own protocol copies each file twice.
 _OBJECT_STORE_SINK_CONFS = {"spark.sql.sources.commitProtocolClass": "dev.jetsql.files.ObjectStoreCommit"}
+
+# An object store has no rename: a file appears there as a whole when its stream is closed. Jobs with other sinks than
+# tables write files next to their checkpoint.
+_OBJECT_STORE_CONFS = {
+    "spark.sql.streaming.checkpointFileManagerClass": "dev.jetsql.files.ObjectStoreCheckpoints",
+    **_OBJECT_STORE_SINK_CONFS,
+}
 
 # A replayed batch has to be split into the same parts. Adaptive execution chooses them by the measured sizes.
 _KAFKA_SINK_CONFS = {"spark.sql.adaptive.enabled": "false"}
