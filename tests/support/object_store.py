@@ -145,9 +145,8 @@ class StoreEngine:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self.process.poll() is None:
-            if error[0] is None:
+        with self.process:  # closes its pipes
+            if self.process.poll() is None and error[0] is None:
                 self.close()
-            else:
-                self.process.kill()
-                self.process.wait()
+            elif self.process.poll() is None:
+                os.killpg(self.process.pid, signal.SIGKILL)
