@@ -26,6 +26,16 @@ import platformdirs
 from jetsql.catalog_settings import CatalogSettings, catalog_confs, formats_of, read_catalogs
 from jetsql.errors import EngineError
 from jetsql.jobs.model.job_settings import JobSettings
+from jetsql.jobs.model.redaction import REDACTED
+from jetsql.s3_settings import (
+    S3,
+    S3_DESCRIPTIONS,
+    S3_READERS,
+    S3_SECRETS,
+    SCHEME,
+    S3Settings,
+    s3_confs,
+)
 from jetsql.secret_references import resolved
 
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
@@ -82,6 +92,7 @@ class Settings:
     storage that the home already has, or the home folder."""
     cluster_secret_file: Path | None = None
     """The file with the secret of a standalone cluster. None: `cluster.secret` next to `config.toml`."""
+    s3: S3Settings = field(default_factory=S3Settings)
     jobs: JobSettings = field(default_factory=JobSettings)
     endpoints: EndpointSettings = field(default_factory=EndpointSettings)
 
@@ -93,7 +104,12 @@ class Settings:
     @property
     def start_conf(self) -> dict[str, str]:
         """Return the Spark settings of a start, with those of the catalogues and table formats."""
-        return catalog_confs(self.catalogs, self.formats, self.spark_conf)
+        return catalog_confs(self.catalogs, self.formats, {**s3_confs(self.s3), **self.spark_conf})
+
+    def connectors(self, storage: str) -> tuple[str, ...]:
+        """Return the connectors that are loaded at the start. storage: the home's storage, a path or URI."""
+        needs_s3 = self.s3.s3 or storage.startswith(SCHEME)
+        return (*self.formats, *((S3,) if needs_s3 else ()))
 
 
 @dataclass(frozen=True)
@@ -126,9 +142,10 @@ def load(
     spark_conf = {**_file_conf(file, environ), **_environment_conf(environ), **conf_of(conf or {}, "--conf")}
     jobs = JobSettings(**{name: values.pop(name) for name in _names(JobSettings) if name in values})
     endpoints = EndpointSettings(**{name: values.pop(name) for name in _names(EndpointSettings) if name in values})
+    s3 = S3Settings(**{name: values.pop(name) for name in _names(S3Settings) if name in values})
     values.setdefault("home", default_home())
     catalogs = read_catalogs(file.get(CATALOGS, {}), str(config_file(environ)))
-    return Settings(**values, spark_conf=spark_conf, catalogs=catalogs, jobs=jobs, endpoints=endpoints)
+    return Settings(**values, spark_conf=spark_conf, catalogs=catalogs, s3=s3, jobs=jobs, endpoints=endpoints)
 
 
 def default_home() -> Path:
@@ -146,11 +163,14 @@ def conf_of(conf: Mapping[str, object], origin: str) -> dict[str, str]:
 
 def read(given: GivenSetting, readers: Mapping[str, Callable[[object], object]]) -> Any:
     """Return the typed value of a setting. Raises EngineError INVALID_SETTING, SECRET_NOT_READABLE."""
-    value = resolved(given.value, given.origin) if isinstance(given.value, str) else given.value
+    value = given.value
+    if isinstance(value, str) and given.name not in S3_SECRETS:
+        value = resolved(value, given.origin)
     try:
         return readers[given.name](value)
     except ValueError as expected:
-        raise refusal(f"{given.origin} is {given.value!r}.", f"It must be {expected}.") from None
+        shown = REDACTED if given.name in S3_SECRETS else repr(given.value)
+        raise refusal(f"{given.origin} is {shown}.", f"It must be {expected}.") from None
 
 
 def _with_new_names(source: Iterable[GivenSetting]) -> Iterator[GivenSetting]:
@@ -368,7 +388,7 @@ def _addresses(value: object) -> tuple[str, ...]:
     return tuple(_address(address) for address in addresses if address)
 
 
-def _names(settings: type[JobSettings] | type[EndpointSettings]) -> list[str]:
+def _names(settings: type[JobSettings | EndpointSettings | S3Settings]) -> list[str]:
     return [entry.name for entry in fields(settings)]
 
 
@@ -388,6 +408,7 @@ READERS: Mapping[str, Callable[[object], object]] = {
     "kafka": truth,
     "delta": truth,
     "iceberg": truth,
+    **{name: S3_READERS.get(name, truth) for name in S3_DESCRIPTIONS},
     "storage": _storage,
     "cluster_secret_file": _file,
     **dict.fromkeys(_names(JobSettings), _seconds),
@@ -420,6 +441,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "kafka": "Load Spark's Kafka connector at the start instead of when a Kafka table is first used.",
     "delta": "Load Delta at the start, for tables `USING delta`.",
     "iceberg": "Load Iceberg at the start, for catalogues of the type `iceberg`.",
+    **S3_DESCRIPTIONS,
     "storage": "Where checkpoints, snapshots and tables are: a path or URI that the engine and all executors reach.",
     "cluster_secret_file": "The file with the secret of a standalone cluster.",
     "create_wait_seconds": "How long `CREATE JOB` waits for the first batch.",

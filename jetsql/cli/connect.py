@@ -189,7 +189,7 @@ def start_flags(settings: Settings, flags: Flags) -> list[str]:
     """
     master = ["--master", settings.master] if flags.master is not None else []
     port = ["--thrift-port", str(flags.thrift_port)] if flags.thrift_port is not None else []
-    connectors = [f"--{name}" for name in ("kafka", "delta", "iceberg") if getattr(flags, name)]
+    connectors = [f"--{name}" for name in ("kafka", "delta", "iceberg", "s3") if getattr(flags, name)]
     secret = ["--secret-file", str(settings.cluster_secret_file)] if flags.secret_file is not None else []
     storage = ["--storage", flags.storage] if flags.storage is not None else []
     return master + secret + storage + connectors + (["--thrift"] if flags.thrift else []) + port

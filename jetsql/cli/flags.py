@@ -47,6 +47,7 @@ class Flags:
     kafka: bool = False
     delta: bool = False
     iceberg: bool = False
+    s3: bool = False
     storage: str | None = None
     secret_file: str | None = None
 
@@ -70,6 +71,7 @@ class Flags:
             kafka=self.kafka,
             delta=self.delta,
             iceberg=self.iceberg,
+            s3=self.s3,
             storage=self.storage,
             secret_file=self.secret_file,
         )
@@ -124,6 +126,7 @@ CONNECTOR_OPTIONS = (
     ),
     click.option("--delta", is_flag=True, help="Load Delta at the start, for tables USING delta."),
     click.option("--iceberg", is_flag=True, help="Load Iceberg at the start, for catalogues of the type iceberg."),
+    click.option("--s3", is_flag=True, help="Load the connector of S3 at the start, for paths with s3a://."),
 )
 STORAGE_OPTION = click.option(
     "--storage",
@@ -224,6 +227,7 @@ def load_settings(flags: Flags) -> Settings:
             "kafka": flags.kafka or None,
             "delta": flags.delta or None,
             "iceberg": flags.iceberg or None,
+            "s3": flags.s3 or None,
             "storage": flags.storage,
             "cluster_secret_file": flags.secret_file,
         }

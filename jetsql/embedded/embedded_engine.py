@@ -347,7 +347,7 @@ def open(
                 settings.start_conf,
                 settings.cluster_secret_file,
                 home_token(settings.home),
-                settings.formats,
+                settings.connectors(storage.root),
             )
         )
 

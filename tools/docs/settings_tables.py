@@ -8,6 +8,7 @@ from typing import Final
 
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.planning.options import OPTIONS
+from jetsql.s3_settings import S3Settings
 from jetsql.settings import DESCRIPTIONS, READERS, EndpointSettings, Settings
 from jetsql.shell.session.command_table import COMMANDS
 from jetsql.shell.settings.settings_file import DESCRIPTIONS as SHELL_DESCRIPTIONS
@@ -20,6 +21,10 @@ _DEFAULTS: Final = {
     "home": "the platform's data folder (Linux: `~/.local/share/jetsql`)",
     "driver_memory": "Spark's",
     "storage": "the home",
+    "s3_endpoint": "Amazon's",
+    "s3_region": "that of the environment",
+    "s3_access_key": "that of the environment or the machine",
+    "s3_secret_key": "that of the environment or the machine",
     "cluster_secret_file": "`cluster.secret` next to `config.toml`",
 }
 
@@ -53,7 +58,7 @@ def settings() -> str:
 
 
 def _settings_defaults() -> dict[str, str]:
-    kinds = (Settings(Path()), JobSettings(), EndpointSettings())
+    kinds = (Settings(Path()), JobSettings(), EndpointSettings(), S3Settings())
     values = {each.name: getattr(kind, each.name) for kind in kinds for each in fields(kind)}
     return {name: _DEFAULTS.get(name) or _default(values[name]) for name in READERS}
 
@@ -64,7 +69,7 @@ def _default(value: object) -> str:
             return f"`{str(value).lower()}`"
         case float():
             return f"`{value:g}`"
-        case ():
+        case () | None:
             return "none"
     return f"`{value}`"
 

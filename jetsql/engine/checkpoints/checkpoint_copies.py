@@ -121,6 +121,17 @@ def copy_checkpoint(files: FileSystem, source: str, target: str, batch: int, job
     return size
 
 
+def move_checkpoint(files: FileSystem, source: str, target: str) -> None:
+    """Move a complete copy of a checkpoint. A crash leaves the target complete, or without its metadata file."""
+    if not files.is_object_store(target):
+        files.rename(source, target)
+        return
+    files.delete(target)
+    files.copy(source, target, [name for name in files.list_tree(source) if name != _METADATA])
+    files.copy(source, target, [_METADATA])
+    files.delete(source)
+
+
 def correct_schema_paths(files: FileSystem, checkpoint: str) -> None:
     """Correct the absolute paths of the state's schemas in a checkpoint that was copied or moved."""
     folder = '"' + json.dumps(checkpoint)[1:-1]

@@ -21,6 +21,7 @@ from jetsql.engine.checkpoints.checkpoint_copies import (
     copy_checkpoint,
     is_complete,
     local_alias,
+    move_checkpoint,
 )
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import read_offsets, read_progress
@@ -114,7 +115,7 @@ class StateCopies:
         copy_checkpoint(self.checkpoints.files, source, draft, batch, job.name)
         if self._repartition(job, draft, batch, session):
             check_readable(session, draft, batch + 1)
-        self.checkpoints.files.rename(draft, target)
+        move_checkpoint(self.checkpoints.files, draft, target)
 
     def copy_for_update(self, job: Job, proposed: Version, session: SparkSession) -> None:
         """Write the checkpoint of a job's new version, and store the batch that the version begins after."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from jetsql.engine.errors.kafka_errors import explain_run_failure
+from jetsql.engine.errors.object_store_errors import explain_object_store_error
 from jetsql.engine.errors.table_source_errors import explain_source_change
 from jetsql.errors import SQLSTATES
 from jetsql.jobs.model.job import Cause
@@ -110,6 +111,9 @@ def explain_cause(cause: Cause, trace: Trace, paths: RunPaths | None) -> Cause:
     known = explain_run_failure(cause, trace.innermost, trace.messages) or explain_source_change(cause, trace.messages)
     if known is not None:
         return known
+    store = explain_object_store_error(cause, trace.messages, trace.frames, trace.innermost)
+    if store is not None:
+        return store
     text = "\n".join(trace.messages)
     where = cause.where or _find_path(trace.messages)
     if _FULL.search(text):

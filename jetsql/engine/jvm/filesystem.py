@@ -29,8 +29,16 @@ class FileSystem:
         """Delete a file, or a folder with its content, if it exists."""
         self._java.delete(path)
 
+    def is_object_store(self, path: str) -> bool:
+        """Return whether a path is in a file system without renames; there, `rename` is for files only."""
+        return bool(self._java.isObjectStore(path))
+
     def rename(self, source: str, target: str) -> None:
-        """Move a file or folder, and create the target's parent. Raises OSError when the file system refuses."""
+        """Move a file or folder, and create the target's parent. Raises OSError when the file system refuses.
+
+        An object store copies a file, and then deletes the source. A crash between leaves both, and a second call
+        deletes the source.
+        """
         if not self._java.rename(source, target):
             raise OSError(f"cannot move {source} to {target}")
 

@@ -59,7 +59,7 @@ class SparkStart:
     token: str = ""
     """The password of Spark's web UI."""
     formats: tuple[str, ...] = ()
-    """The table formats whose connectors are loaded: `delta`, `iceberg`."""
+    """The table formats and file systems whose connectors are loaded: `delta`, `iceberg`, `s3`."""
 
     @property
     def log(self) -> Path:

@@ -20,6 +20,7 @@ from jetsql.jobs.model.job import CapturedSession, Job, Plan, SinkKind, quoted_n
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.planning.protected_confs import protection_reason
+from jetsql.s3_settings import SCHEME
 
 ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
 JOB_CONF = "spark.jetsql.job"
@@ -62,6 +63,16 @@ _LOCAL_CONFS = {
     )
 }
 
+# For files in an object store, where Spark's own protocol copies each file twice.
+_OBJECT_STORE_SINK_CONFS = {"spark.sql.sources.commitProtocolClass": "dev.jetsql.files.ObjectStoreCommit"}
+
+# An object store has no rename: a file appears there as a whole when its stream is closed. Jobs with other sinks than
+# tables write files next to their checkpoint.
+_OBJECT_STORE_CONFS = {
+    "spark.sql.streaming.checkpointFileManagerClass": "dev.jetsql.files.ObjectStoreCheckpoints",
+    **_OBJECT_STORE_SINK_CONFS,
+}
+
 # A replayed batch has to be split into the same parts. Adaptive execution chooses them by the measured sizes.
 _KAFKA_SINK_CONFS = {"spark.sql.adaptive.enabled": "false"}
 # If Spark merged the sessions of a task first, it would not drop a late row that belongs to a longer session.
@@ -86,7 +97,14 @@ def _use(session: SparkSession, captured: CapturedSession) -> None:
 
 def streaming_confs(checkpoint_root: str) -> dict[str, str]:
     """Return the settings of every streaming query of JetSQL. checkpoint_root: a URI."""
-    return {**_STREAMING_CONFS, **(_LOCAL_CONFS if checkpoint_root.startswith("file:") else {})}
+    return {**_STREAMING_CONFS, **_checkpoint_confs(checkpoint_root)}
+
+
+def _checkpoint_confs(root: str) -> Mapping[str, str]:
+    """Return the settings that the file system of checkpoints needs. root: a URI."""
+    if root.startswith(SCHEME):
+        return _OBJECT_STORE_CONFS
+    return _LOCAL_CONFS if root.startswith("file:") else {}
 
 
 class JobSessions:
@@ -94,7 +112,7 @@ class JobSessions:
 
     def __init__(self, spark: SparkSession, checkpoint_root: str) -> None:
         self._spark = spark
-        self._checkpoint_confs = _LOCAL_CONFS if checkpoint_root.startswith("file:") else {}
+        self._checkpoint_confs = _checkpoint_confs(checkpoint_root)
         self._java = java(spark)
         self._initial_confs = self._confs(spark.newSession())
 
@@ -128,6 +146,8 @@ class JobSessions:
         required = {**{name: defaults[name] for name in _STREAMING_CONFS}, **self._checkpoint_confs}
         if any(sink.kind is SinkKind.KAFKA for sink in plan.analysis.sinks):
             required |= _KAFKA_SINK_CONFS
+        if any(sink.location.startswith(SCHEME) for sink in plan.analysis.sinks):
+            required |= _OBJECT_STORE_SINK_CONFS
         if plan.late_rows:
             required |= _LATE_ROWS_CONFS
         plan_confs = revealed(self._spark, plan.spark_confs)

@@ -28,6 +28,7 @@ from jetsql.engine.jvm.local_files import set_rights_by_calls
 from jetsql.engine.jvm.web_ui import close_ui, ui_confs
 from jetsql.errors import EngineError
 from jetsql.jobs.model.redaction import SECRET_NAMES
+from jetsql.s3_settings import LOADED_CONFS, S3
 from jetsql.secret_references import is_reference, resolved
 
 Session = SparkSession
@@ -127,6 +128,8 @@ def _confs(start: SparkStart) -> dict[str, str]:
         # Between Spark and its Python processes, TCP ports would be open to every user of the machine.
         confs["spark.python.unix.domain.socket.enabled"] = "true"
         confs["spark.python.unix.domain.socket.dir"] = str(socket_folder(start))
+    if S3 in start.formats:
+        confs |= LOADED_CONFS
     if start.driver_memory:
         confs["spark.driver.memory"] = start.driver_memory
     given = {key: resolved(value, key) for key, value in start.conf.items()}

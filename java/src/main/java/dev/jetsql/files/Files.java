@@ -7,6 +7,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.CommonPathCapabilities;
+import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
@@ -41,10 +43,17 @@ public final class Files {
     fileSystem(path).delete(new Path(path), true);
   }
 
-  /** Moves a file and creates the target's folder. Returns false when the file system refuses. */
+  /**
+   * Moves a file and creates the target's folder. Returns false when the file system refuses. An
+   * object store copies the file and deletes the source: if the target exists, an earlier call has
+   * copied it.
+   */
   public boolean rename(String source, String target) throws IOException {
     var path = new Path(target);
     FileSystem files = fileSystem(target);
+    if (isObjectStore(files, path) && files.exists(path)) {
+      return files.delete(new Path(source), false);
+    }
     files.mkdirs(path.getParent());
     return files.rename(new Path(source), path);
   }
@@ -149,6 +158,11 @@ public final class Files {
    * false when the file system refuses.
    */
   public boolean write(String path, String text) throws IOException {
+    FileSystem files = fileSystem(path);
+    if (isObjectStore(files, new Path(path))) {
+      writeObject(files.create(new Path(path), true), text);
+      return true;
+    }
     String draft = path + ".draft";
     try (var stream = withoutChecksums(path).create(new Path(draft), true)) {
       stream.write(text.getBytes(StandardCharsets.UTF_8));
@@ -156,6 +170,28 @@ public final class Files {
     }
     delete(path);
     return rename(draft, path);
+  }
+
+  /** Writes an object, which replaces an older one when the stream is closed. */
+  private static void writeObject(FSDataOutputStream stream, String text) throws IOException {
+    try {
+      stream.write(text.getBytes(StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      stream.abort();
+      throw e;
+    }
+    stream.close();
+  }
+
+  /**
+   * Returns whether a path is in an object store, which has no rename: not of a folder at least.
+   */
+  public boolean isObjectStore(String path) throws IOException {
+    return isObjectStore(fileSystem(path), new Path(path));
+  }
+
+  private static boolean isObjectStore(FileSystem files, Path path) throws IOException {
+    return files.hasPathCapability(path, CommonPathCapabilities.ABORTABLE_STREAM);
   }
 
   /** Returns a path as a URI with its scheme. */

@@ -24,7 +24,9 @@ public final class Connectors {
       throw new IllegalStateException(
           "No " + connector + " connector is known for Spark " + SparkVersion.name() + ".");
     }
-    var all = uris.replace("EXCLUDED", PACKAGES.getProperty("excluded"));
+    var all =
+        uris.replace("S3_EXCLUDED", PACKAGES.getProperty("s3_excluded"))
+            .replace("EXCLUDED", PACKAGES.getProperty("excluded"));
     return Pattern.compile("\\s+").splitAsStream(all).map(URI::create).toList();
   }
 
