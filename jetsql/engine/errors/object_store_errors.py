@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from jetsql.errors import SQLSTATES
 from jetsql.jobs.model.job import Cause
 
 _CONNECTOR: Final = re.compile(r"hadoop\.fs\.s3a\.|software\.amazon\.awssdk\.")
@@ -40,7 +39,7 @@ def explain_object_store_error(cause: Cause, messages: tuple[str, ...], frames: 
     if _NO_CONNECTOR.search(text):
         message = "The connector of S3 is not loaded, which reads and writes paths with s3a://."
         hint = "Start the engine with --s3 or the setting s3 = true."
-        return _explain(cause, "STORAGE_NOT_USABLE", message, _path(messages), hint)
+        return cause.explained("STORAGE_NOT_USABLE", message, _path(messages), hint)
     if not _CONNECTOR.search(f"{frames}\n{text}"):
         return None
     path = _path(messages)
@@ -48,20 +47,20 @@ def explain_object_store_error(cause: Cause, messages: tuple[str, ...], frames: 
     if _NO_BUCKET.search(text):
         bucket = "/".join(path.split("/")[:3]) or "The bucket"
         hint = f"Create it, or correct the location. {_NOTHING_LOST}"
-        return _explain(cause, "STORAGE_NOT_USABLE", f"{bucket} does not exist: there is no such bucket.", path, hint)
+        return cause.explained("STORAGE_NOT_USABLE", f"{bucket} does not exist: there is no such bucket.", path, hint)
     if _NO_CREDENTIALS.search(text):
         message = f"Cannot use {store}: there are no credentials."
-        return _explain(cause, "STORAGE_NOT_USABLE", message, path, "Set s3_access_key and s3_secret_key.")
+        return cause.explained("STORAGE_NOT_USABLE", message, path, "Set s3_access_key and s3_secret_key.")
     refused = _REFUSED.search(text)
     if refused is not None:
         reason = refused.group()
         message = f"Cannot use {store}: it refuses the access ({reason})."
-        return _explain(cause, "STORAGE_NOT_USABLE", message, path, f"{_KEYS_HINT} {_NOTHING_LOST}")
+        return cause.explained("STORAGE_NOT_USABLE", message, path, f"{_KEYS_HINT} {_NOTHING_LOST}")
     if _AWAY.search(text):
         detail = _DETAIL.search(text)
         reason = detail.group() if detail is not None else cause.message
         message = f"{store[0].upper()}{store[1:]} does not answer: {reason}."
-        away = _explain(cause, "EXTERNAL_SYSTEM_UNAVAILABLE", message, path, _NOTHING_LOST)
+        away = cause.explained("EXTERNAL_SYSTEM_UNAVAILABLE", message, path, _NOTHING_LOST)
         return replace(away, external_outage=True)
     return None
 
@@ -69,15 +68,3 @@ def explain_object_store_error(cause: Cause, messages: tuple[str, ...], frames: 
 def _path(messages: tuple[str, ...]) -> str:
     """Return the path that the innermost message with a path names; empty without one."""
     return next((match.group().rstrip(".") for each in reversed(messages) if (match := _PATH.search(each))), "")
-
-
-def _explain(cause: Cause, condition: str, message: str, where: str, hint: str) -> Cause:
-    return replace(
-        cause,
-        condition=f"JETSQL.{condition}",
-        sqlstate=SQLSTATES[condition],
-        retryable=True,
-        message=message,
-        where=where,
-        hint=hint,
-    )

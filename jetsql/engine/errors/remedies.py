@@ -14,7 +14,6 @@ from typing import Final
 from jetsql.engine.errors.kafka_errors import explain_run_failure
 from jetsql.engine.errors.object_store_errors import explain_object_store_error
 from jetsql.engine.errors.table_source_errors import explain_source_change
-from jetsql.errors import SQLSTATES
 from jetsql.jobs.model.job import Cause
 
 
@@ -138,13 +137,13 @@ def _find_path(messages: tuple[str, ...]) -> str:
 def _full(cause: Cause, where: str) -> Cause:
     target = f" for {where}" if where else ""
     message = f"There is no space left{target}: {cause.message}"
-    return _with_condition(cause, "DISK_FULL", message, where, f"Free some disk space. {_NOTHING_LOST}")
+    return cause.explained("DISK_FULL", message, where, f"Free some disk space. {_NOTHING_LOST}")
 
 
 def _not_usable(cause: Cause, where: str) -> Cause:
     message = f"{where or 'A file or folder'} cannot be used: {cause.message}"
     hint = f"Give the engine's user read and write permission. {_NOTHING_LOST}"
-    return _with_condition(cause, "STORAGE_NOT_USABLE", message, where, hint)
+    return cause.explained("STORAGE_NOT_USABLE", message, where, hint)
 
 
 def _damaged(cause: Cause, where: str) -> Cause:
@@ -152,20 +151,7 @@ def _damaged(cause: Cause, where: str) -> Cause:
     detail = _JSON_PLACE.sub("", cause.message)
     location = f" at {where}" if where and where not in detail else ""
     message = f"The job's checkpoint is damaged{location}: {detail}"
-    return replace(_with_condition(cause, "CHECKPOINT_DAMAGED", message, where, RESTORE), retryable=False)
-
-
-def _with_condition(cause: Cause, condition: str, message: str, where: str, hint: str) -> Cause:
-    """Return the cause with JetSQL's condition instead of Spark's."""
-    return replace(
-        cause,
-        condition=f"JETSQL.{condition}",
-        sqlstate=SQLSTATES[condition],
-        retryable=True,
-        message=message,
-        where=where,
-        hint=hint,
-    )
+    return replace(cause.explained("CHECKPOINT_DAMAGED", message, where, RESTORE), retryable=False)
 
 
 def _not_readable(cause: Cause, where: str) -> Cause:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from typing import Final
 
+from jetsql.errors import SQLSTATES
 from jetsql.jobs.model.function import UsedFunction
 from jetsql.language.statement import Body, TableKind
 
@@ -299,6 +300,18 @@ class Cause:
     where: str = ""  # the table, folder or system where it happened; empty when unknown
     hint: str = ""  # what the user can do, a sentence
     external_outage: bool = False  # an external system or cores are missing, and the job waits without limit
+
+    def explained(self, condition: str, message: str, where: str, hint: str) -> Cause:
+        """Return a retryable cause with JetSQL's condition and words instead of Spark's."""
+        return replace(
+            self,
+            condition=f"JETSQL.{condition}",
+            sqlstate=SQLSTATES[condition],
+            retryable=True,
+            message=message,
+            where=where,
+            hint=hint,
+        )
 
 
 CANCELLED: Final = Cause("cancelled by user", retryable=False)
