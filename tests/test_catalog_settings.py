@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.errors import EngineError
-from jetsql.settings import Settings, load
+from jetsql.settings.engine_settings import Settings, load
 
 _DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 _ICEBERG = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.errors import EngineError
-from jetsql.settings import Settings, load
+from jetsql.settings.engine_settings import Settings, load
 
 _KEY = "spark.hadoop.fs.s3a"
 

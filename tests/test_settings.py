@@ -7,7 +7,7 @@ import pytest
 
 from jetsql.errors import EngineError
 from jetsql.jobs.model.job_settings import JobSettings
-from jetsql.settings import Settings, load
+from jetsql.settings.engine_settings import Settings, load
 from tests.support.golden_reports import raises
 
 

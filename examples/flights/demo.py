@@ -20,7 +20,7 @@ from examples.flights.layout import Arrivals, lay_out, lay_out_names, parts, rea
 from examples.story import ROOT, Show, Story, display_path, heading, in_literal, run_demo, say
 from examples.verdict import Facts, Verdict, report, show, verdict
 from jetsql.resultset import Column
-from jetsql.settings import Settings
+from jetsql.settings.engine_settings import Settings
 
 JOBS = ("hourly_delays", "enriched", "rejected", "top_routes")
 OPEN_HOURS = (Column("open_hour"), Column("carriers", "bigint"), Column("flights", "bigint"))

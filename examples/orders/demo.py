@@ -19,7 +19,7 @@ from examples.orders.expected import Orders
 from examples.orders.producer import Sent, made_up, send
 from examples.story import ROOT, Show, Story, heading, run_demo, say
 from examples.verdict import Verdict, report, verdict
-from jetsql.settings import Settings
+from jetsql.settings.engine_settings import Settings
 from tools.broker import Broker, BrokerFailed, running
 from tools.topics import Message, read
 

@@ -16,7 +16,7 @@ import jetsql
 from examples.story import ROOT, Story, StoryFailed, display_path, heading, run_demo, say
 from examples.verdict import Facts, report, verdict
 from jetsql.jobs.model.job_settings import JobSettings
-from jetsql.settings import Settings
+from jetsql.settings.engine_settings import Settings
 from tools.cluster import Cluster, cluster, wait_until
 
 FOLDER = Path(__file__).parent

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jetsql.client.find_engine import RunningEngine
     from jetsql.client.remote_engine import RemoteEngine
     from jetsql.errors import EngineError
-    from jetsql.settings import Settings
+    from jetsql.settings.engine_settings import Settings
 
 
 class MessagePrinter(Protocol):
@@ -150,7 +150,7 @@ def check_home(settings: Settings, console: MessagePrinter, *, only_existing: bo
     Raises EngineError HOME_NOT_USABLE with `only_existing`.
     """
     from jetsql.home.home_lock import is_home
-    from jetsql.settings import default_home
+    from jetsql.settings.engine_settings import default_home
 
     home = settings.home
     if has_engine() and not is_home(home):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from jetsql.settings import Settings
+    from jetsql.settings.engine_settings import Settings
 
 
 class ExitCode(IntEnum):
@@ -216,11 +216,12 @@ def parse_flags(context: click.Context, params: Mapping[str, Any]) -> Flags:
 
 def load_settings(flags: Flags) -> Settings:
     """Return the settings with the flags applied. Raises click.UsageError for an invalid one."""
-    from jetsql import settings
     from jetsql.errors import EngineError
+    from jetsql.settings.engine_settings import load
+    from jetsql.settings.given_settings import pair
 
     try:
-        conf = dict(settings.pair(text, "--conf") for text in flags.conf)
+        conf = dict(pair(text, "--conf") for text in flags.conf)
         flag_values = {
             "thrift": flags.thrift or None,
             "thrift_port": flags.thrift_port,
@@ -231,7 +232,7 @@ def load_settings(flags: Flags) -> Settings:
             "storage": flags.storage,
             "cluster_secret_file": flags.secret_file,
         }
-        return settings.load(home=flags.home, master=flags.master, conf=conf, flags=flag_values)
+        return load(home=flags.home, master=flags.master, conf=conf, flags=flag_values)
     except EngineError as error:
         # No engine was started yet, so this is an error in the usage.
         raise click.UsageError(error.explanation) from error

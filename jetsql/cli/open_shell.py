@@ -58,7 +58,7 @@ def _run_shell(flags: Flags) -> ExitCode:
     from jetsql.errors import EngineError
     from jetsql.output.console import process_console
     from jetsql.output.result_sink import OutputClosed
-    from jetsql.settings import config_file
+    from jetsql.settings.given_settings import config_file
     from jetsql.shell.repl.loop import Shell
 
     console = process_console()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jetsql.output.console import Console
     from jetsql.output.diagnostics import Diagnostic, Script
     from jetsql.script import PreparedStatement, StatementEngine
-    from jetsql.settings import Settings
+    from jetsql.settings.engine_settings import Settings
 
 
 def execute(flags: Flags, files: Sequence[str]) -> ExitCode:
@@ -147,7 +147,7 @@ def script_variables(flags: Flags) -> dict[str, str]:
 def _flag_variables(flags: Flags) -> dict[str, str]:
     from jetsql.errors import EngineError
     from jetsql.language import is_variable_name
-    from jetsql.settings import pair
+    from jetsql.settings.given_settings import pair
 
     try:
         values = dict(pair(text, "--set") for text in flags.variables)

@@ -106,7 +106,7 @@ def _create_job_prefix(name: str, options: tuple[str, ...], snapshot: str | None
     """Return CREATE JOB up to its AS. Raises click.UsageError for an option that is not KEY=VALUE."""
     from jetsql.errors import EngineError
     from jetsql.jobs.model.job import quoted_name, quoted_text
-    from jetsql.settings import pair
+    from jetsql.settings.given_settings import pair
 
     try:
         assignments = [pair(text, "-o") for text in options]

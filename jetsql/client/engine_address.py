@@ -38,7 +38,7 @@ class EngineAddress:
             return self.url, self.token
         # A URL does not need these, and a client with a URL may not have their dependencies installed.
         from jetsql.client.find_engine import find_engine, find_or_start_engine, no_engine
-        from jetsql.settings import load
+        from jetsql.settings.engine_settings import load
 
         settings = load(home=self.home)
         engine = find_or_start_engine(settings) if self.start else find_engine(settings.home)

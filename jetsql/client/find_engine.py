@@ -27,7 +27,7 @@ from jetsql.home.home_lock import make_home, not_usable, owner
 from jetsql.home.log_reader import LOG
 from jetsql.home.private_files import MODE, append_private
 from jetsql.installation import engine_missing, has_engine
-from jetsql.settings import Settings
+from jetsql.settings.engine_settings import Settings
 from jetsql.version import VERSION
 
 PROGRAM: tuple[str, ...] = (sys.executable, "-m", "jetsql")

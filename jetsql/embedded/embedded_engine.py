@@ -64,7 +64,7 @@ from jetsql.language.statement import Statement
 from jetsql.resultset import Column, Table
 from jetsql.server.prometheus import PrometheusResponse, prometheus_response
 from jetsql.server.statement_result import StatementResult, from_table
-from jetsql.settings import EndpointSettings, Settings, load
+from jetsql.settings.engine_settings import EndpointSettings, Settings, load
 from jetsql.version import VERSION
 
 Starter = Callable[[Settings, Storage], Session]

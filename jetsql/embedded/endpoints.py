@@ -17,7 +17,7 @@ from typing import Final
 from jetsql.engine.session.spark_endpoints import EndpointPlan, cannot_open, open_connect, open_thrift
 from jetsql.engine.session.startup import Session
 from jetsql.errors import EngineError
-from jetsql.settings import EndpointSettings
+from jetsql.settings.engine_settings import EndpointSettings
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "0.0.0.0", "::")
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}

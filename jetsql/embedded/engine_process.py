@@ -32,7 +32,7 @@ from jetsql.home.home_lock import make_home, not_usable
 from jetsql.server.app import HttpServer
 from jetsql.server.auth import Access
 from jetsql.server.login_limits import http_config, raise_file_limit
-from jetsql.settings import Settings
+from jetsql.settings.engine_settings import Settings
 from jetsql.version import VERSION
 
 _LOG: Final = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from jetsql.errors import EngineError
 from jetsql.server.auth import Access
 from jetsql.server.statement_response import error_response
-from jetsql.settings import EndpointSettings
+from jetsql.settings.engine_settings import EndpointSettings
 
 # The common soft limit of 1,024 is too low for 256 statements, each with an HTTP connection and a connection to Spark.
 _OPEN_FILES: Final = 8192

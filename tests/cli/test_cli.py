@@ -16,7 +16,7 @@ from jetsql.cli import run_scripts
 from jetsql.cli.flags import ExitCode, Flags
 from jetsql.errors import EngineError
 from jetsql.output.console import Console
-from jetsql.settings import Settings
+from jetsql.settings.engine_settings import Settings
 from jetsql.version import VERSION
 from tests.support.paths import ROOT
 from tests.support.stub_engine import StubEngine

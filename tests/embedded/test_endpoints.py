@@ -13,7 +13,7 @@ from jetsql.cli.flags import Flags, load_settings
 from jetsql.embedded import endpoints
 from jetsql.embedded.endpoints import connect_address, thrift_address
 from jetsql.errors import EngineError
-from jetsql.settings import EndpointSettings, load
+from jetsql.settings.engine_settings import EndpointSettings, load
 from tests.support.golden_reports import raises
 
 ALL = EndpointSettings(thrift=True)

@@ -10,7 +10,7 @@ from jetsql.embedded import embedded_engine
 from jetsql.engine.jvm.launch import SparkStart
 from jetsql.errors import EngineError
 from jetsql.home.discovery import token
-from jetsql.settings import load
+from jetsql.settings.engine_settings import load
 
 
 @pytest.fixture

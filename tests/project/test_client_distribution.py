@@ -24,7 +24,7 @@ from jetsql import installation
 from jetsql.cli.flags import ExitCode
 from jetsql.client import find_engine
 from jetsql.errors import EngineError
-from jetsql.settings import Settings
+from jetsql.settings.engine_settings import Settings
 from jetsql.version import VERSION
 from tests.support.http_server import TOKEN, RunningServer
 from tests.support.paths import ROOT

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES
-from jetsql.settings import DESCRIPTIONS, READERS
+from jetsql.settings.settings_table import DESCRIPTIONS, READERS
 from tests.support.paths import ROOT
 from tools.docs import grammar, site
 from tools.docs.markdown import part_names

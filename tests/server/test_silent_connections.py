@@ -15,7 +15,7 @@ import pytest
 
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
-from jetsql.settings import EndpointSettings
+from jetsql.settings.engine_settings import EndpointSettings
 from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.server_engine import ServedEngine
 from tests.support.strangers import connect, half_open, is_closed

@@ -13,7 +13,7 @@ import uvicorn
 from jetsql.server.app import HttpServer, ServedEngine
 from jetsql.server.auth import Access
 from jetsql.server.login_limits import http_config
-from jetsql.settings import EndpointSettings
+from jetsql.settings.engine_settings import EndpointSettings
 
 TOKEN = "open sesame"
 

@@ -25,7 +25,7 @@ from jetsql.jobs.store.job_store import Store
 from jetsql.language import parse
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult, from_table
-from jetsql.settings import EndpointSettings, Settings
+from jetsql.settings.engine_settings import EndpointSettings, Settings
 from jetsql.version import VERSION
 from tests.support.in_memory_engine import InMemoryEngine, Session
 

@@ -8,8 +8,9 @@ from typing import Final
 
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.planning.options import OPTIONS
-from jetsql.s3_settings import S3Settings
-from jetsql.settings import DESCRIPTIONS, READERS, EndpointSettings, Settings
+from jetsql.settings.engine_settings import EndpointSettings, Settings
+from jetsql.settings.s3_settings import S3Settings
+from jetsql.settings.settings_table import DESCRIPTIONS, READERS
 from jetsql.shell.session.command_table import COMMANDS
 from jetsql.shell.settings.settings_file import DESCRIPTIONS as SHELL_DESCRIPTIONS
 from jetsql.shell.settings.settings_file import format_value

@@ -20,7 +20,7 @@ from jetsql.jobs.model.job import CapturedSession, Job, Plan, SinkKind, quoted_n
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.planning.protected_confs import protection_reason
-from jetsql.s3_settings import SCHEME
+from jetsql.settings.s3_settings import SCHEME
 
 ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
 JOB_CONF = "spark.jetsql.job"

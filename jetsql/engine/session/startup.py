@@ -28,8 +28,8 @@ from jetsql.engine.jvm.local_files import set_rights_by_calls
 from jetsql.engine.jvm.web_ui import close_ui, ui_confs
 from jetsql.errors import EngineError
 from jetsql.jobs.model.redaction import SECRET_NAMES
-from jetsql.s3_settings import LOADED_CONFS, S3
 from jetsql.secret_references import is_reference, resolved
+from jetsql.settings.s3_settings import LOADED_CONFS, S3
 
 Session = SparkSession
 

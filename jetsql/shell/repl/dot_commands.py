@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from jetsql.errors import JetSQLError
 from jetsql.output.diagnostics import Script
 from jetsql.script import prepare
-from jetsql.settings import config_file
+from jetsql.settings.given_settings import config_file
 from jetsql.shell.output.watch import parse_watch
 from jetsql.shell.session.command_table import command_summaries, find_command, help_lines, suggest_command
 from jetsql.shell.session.entries import DotCommand

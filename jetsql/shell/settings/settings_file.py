@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from jetsql.home.private_files import write_private
-from jetsql.settings import SHELL
+from jetsql.settings.given_settings import SHELL
 from jetsql.shell.settings.shell_settings import ShellSettings
 
 DESCRIPTIONS: Final = {

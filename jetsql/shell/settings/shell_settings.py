@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
 
-from jetsql.settings import SHELL, GivenSetting, config_file, file_table, read, refusal, truth
+from jetsql.settings.given_settings import SHELL, GivenSetting, config_file, file_table, read
+from jetsql.settings.setting_values import parse_boolean, refusal
 
 SHELL_CHOICES: Final = {
     "mode": ("table", "vertical", "csv", "json", "markdown"),
@@ -103,7 +104,7 @@ def _parse_line(value: object) -> str:
 def _parse_switch(value: object) -> bool:
     """Parse a boolean; on and off are accepted too."""
     word = str(value).strip().lower()
-    return truth({"on": "true", "off": "false"}.get(word, word))
+    return parse_boolean({"on": "true", "off": "false"}.get(word, word))
 
 
 # The text of a parser's ValueError completes the hint "It must be ...".

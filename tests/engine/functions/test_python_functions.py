@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql.connect.session import SparkSession as RemoteSession
 
 from jetsql.embedded.embedded_engine import EmbeddedEngine
-from jetsql.settings import EndpointSettings
+from jetsql.settings.engine_settings import EndpointSettings
 from tests.conftest import Source, Sql
 
 pytestmark = pytest.mark.spark

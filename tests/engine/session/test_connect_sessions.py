@@ -13,7 +13,7 @@ from pyspark.sql.connect.client import SparkConnectClient
 from pyspark.sql.connect.plan import SQL
 
 from jetsql.embedded.embedded_engine import EmbeddedEngine
-from jetsql.settings import EndpointSettings
+from jetsql.settings.engine_settings import EndpointSettings
 from tests.conftest import until
 from tests.support.strangers import half_open
 

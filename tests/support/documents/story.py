@@ -20,7 +20,7 @@ from jetsql.home.discovery import read_note
 from jetsql.output.diagnostics import Script
 from jetsql.output.render import Format
 from jetsql.script import ScriptOutcome, prepare, run
-from jetsql.settings import load
+from jetsql.settings.engine_settings import load
 from tests.support.documents.blocks import Step, console_commands
 from tests.support.documents.output import differs
 from tests.support.kafka import Kafka

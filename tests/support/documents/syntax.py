@@ -9,10 +9,11 @@ import subprocess
 import tomllib
 from typing import Final
 
-from jetsql.catalog_settings import read_catalogs
 from jetsql.errors import JetSQLError
 from jetsql.language import parse, split
-from jetsql.settings import READERS, GivenSetting, conf_of, read
+from jetsql.settings.catalog_settings import read_catalogs
+from jetsql.settings.given_settings import GivenSetting, conf_of, read
+from jetsql.settings.settings_table import READERS
 from jetsql.shell.settings.shell_settings import ShellSettings
 from tests.support.documents.blocks import Step, console_commands
 

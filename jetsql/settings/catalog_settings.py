@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Final
 
-from jetsql.errors import EngineError
+from jetsql.settings.setting_values import refusal
 
 SESSION_CATALOG: Final = "spark_catalog"
 DELTA: Final = "delta"
@@ -44,14 +44,14 @@ class CatalogSettings:
 def read_catalogs(table: object, file: str) -> tuple[CatalogSettings, ...]:
     """Return the catalogues of the section `catalogs` of a file. Raises EngineError INVALID_SETTING."""
     if not isinstance(table, Mapping):
-        raise _refusal(f"{file}: catalogs is {table!r}.", "Write a section [catalogs.NAME] for each catalogue.")
+        raise refusal(f"{file}: catalogs is {table!r}.", "Write a section [catalogs.NAME] for each catalogue.")
     return tuple(_read_catalog(name, entries, file) for name, entries in table.items())
 
 
 def _read_catalog(name: str, entries: object, file: str) -> CatalogSettings:
     section = f"{file}: [catalogs.{name}]"
     if not isinstance(entries, Mapping) or not re.fullmatch(r"\w+", name, re.ASCII):
-        raise _refusal(
+        raise refusal(
             f"{section} is not a section of a catalogue.",
             "The name of a catalogue has letters, digits and underscores, and its section has key = value.",
         )
@@ -59,7 +59,7 @@ def _read_catalog(name: str, entries: object, file: str) -> CatalogSettings:
     catalog = CatalogSettings(name, properties.pop("type", ""), properties)
     problem = _problem(catalog)
     if problem is not None:
-        raise _refusal(f"{section} {problem[0]}.", problem[1])
+        raise refusal(f"{section} {problem[0]}.", problem[1])
     return catalog
 
 
@@ -127,7 +127,3 @@ def _confs_of(catalog: CatalogSettings) -> dict[str, str]:
         name = _ICEBERG_SESSION_CATALOG if catalog.name == SESSION_CATALOG else _ICEBERG_CATALOG
         properties["type"] = properties.pop("kind")
     return {key: name, **{f"{key}.{each}": value for each, value in properties.items()}}
-
-
-def _refusal(message: str, hint: str) -> EngineError:
-    return EngineError("INVALID_SETTING", message, hint=hint)

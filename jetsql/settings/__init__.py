@@ -1,0 +1,1 @@
+"""The settings of the engine, from flags, the environment and `config.toml`."""

@@ -1,0 +1,136 @@
+"""Parsers of the values of settings, for values from all sources.
+
+The text of the ValueError that a parser raises completes "It must be ...".
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from jetsql.errors import EngineError
+
+URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+"""The begin of a URI, which a path does not have."""
+
+
+def refusal(message: str, hint: str = "") -> EngineError:
+    """Return the error for an invalid setting."""
+    return EngineError("INVALID_SETTING", message, hint=hint)
+
+
+def parse_folder(value: object) -> Path:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ValueError("the path of a folder")
+    try:
+        folder = Path(value).expanduser().absolute()
+    except RuntimeError:
+        raise ValueError("the path of a folder, with an existing user after ~") from None
+    if any(char in str(folder) for char in '";\n\r'):
+        raise ValueError("a path without \", ; and line breaks, which Java and the catalogue's database do not accept")
+    return folder
+
+
+def parse_file(value: object) -> Path:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ValueError("the path of a file")
+    return Path(os.path.expanduser(value)).absolute()
+
+
+def parse_storage(value: object) -> str:
+    expected = ValueError("the path of a folder, or a URI such as hdfs://host:8020/jetsql")
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise expected
+    if not URI.match(value.strip()):
+        return str(parse_folder(value))
+    if re.search(r"[\s\"';]", value.strip()):
+        raise expected
+    return value.strip().rstrip("/")
+
+
+def parse_master_url(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a master URL of Spark, such as local[*] or spark://host:7077")
+    return value.strip()
+
+
+def parse_memory(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[1-9][0-9]*[kmgt]b?", value.strip().lower()):
+        raise ValueError("a size such as 900m or 2g")
+    return value.strip().lower()
+
+
+def parse_byte_count(value: object) -> int:
+    expected = ValueError("a whole number of bytes, 1 or more")
+    if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,18}", str(value)) or int(str(value)) < 1:
+        raise expected
+    return int(str(value))
+
+
+def parse_seconds(value: object) -> float:
+    return _number(value, "seconds")
+
+
+def parse_positive_seconds(value: object) -> float:
+    number = parse_seconds(value)
+    if number == 0:
+        raise ValueError("a number of seconds, more than 0")
+    return number
+
+
+def parse_days(value: object) -> float:
+    return _number(value, "days")
+
+
+def _number(value: object, unit: str) -> float:
+    expected = ValueError(f"a number of {unit}, 0 or more")
+    try:
+        number = math.nan if isinstance(value, bool) else float(str(value))
+    except ValueError:
+        raise expected from None
+    if not (math.isfinite(number) and number >= 0):
+        raise expected
+    return number
+
+
+def parse_count(value: object) -> int:
+    if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,18}", str(value)):
+        raise ValueError("a whole number, 0 or more")
+    return int(str(value))
+
+
+def parse_positive_count(value: object) -> int:
+    number = parse_count(value)
+    if number == 0:
+        raise ValueError("a whole number, 1 or more")
+    return number
+
+
+def parse_boolean(value: object) -> bool:
+    """Return the boolean of a value from a file (a boolean) or from the environment (a text)."""
+    text = str(value).strip().lower()
+    if text not in ("true", "false"):
+        raise ValueError("true or false")
+    return text == "true"
+
+
+def parse_port(value: object) -> int:
+    expected = ValueError("a port number, 0 to 65535 (0: any free port)")
+    if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,5}", str(value)) or int(str(value)) > 65535:
+        raise expected
+    return int(str(value))
+
+
+def parse_address(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[\w.:-]+", value.strip()):
+        raise ValueError("an address or name of this machine, such as 127.0.0.1 or 0.0.0.0")
+    return value.strip()
+
+
+def parse_addresses(value: object) -> tuple[str, ...]:
+    """Return the addresses of a list from a file, or of a text with blanks or commas from the environment."""
+    addresses = value if isinstance(value, list) else re.split(r"[\s,]+", str(value).strip())
+    return tuple(parse_address(address) for address in addresses if address)
