@@ -4,6 +4,7 @@ import dev.jetsql.common.Sequences;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.CatalystTypeConverters;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -70,9 +71,17 @@ public final class AggregateBuffers implements Serializable {
     projections().update().target(buffer).apply(new JoinedRow(buffer, row));
   }
 
-  /** Returns the types of the results of the calls. */
-  public List<DataType> resultTypes() {
+  private List<DataType> resultTypes() {
     return calls.stream().map(Expression::dataType).toList();
+  }
+
+  /** Returns the results of the calls, as values of rows for users. */
+  public List<Object> results(InternalRow buffer) {
+    var values = values(buffer);
+    var results = new ArrayList<Object>();
+    for (int i = 0; i < values.length; i++)
+      results.add(CatalystTypeConverters.convertToScala(values[i], calls.get(i).dataType()));
+    return results;
   }
 
   /** Returns the results of the calls. */

@@ -1,17 +1,16 @@
 package dev.jetsql.rewrites.bytime;
 
 import dev.jetsql.plans.Plans;
+import dev.jetsql.plans.RowConverter;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.CatalystTypeConverters;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
-import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.streaming.ExpiredTimerInfo;
@@ -22,7 +21,6 @@ import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.StructType;
-import scala.Function1;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -39,9 +37,8 @@ final class RowsByTimeProcessor extends ByTimeProcessor {
   private transient ListState<Row> waiting;
   private transient ListState<Row> passed;
   private transient ValueState<Row> buffers;
-  private transient Function1<Object, Object> toInternal;
-  private transient Function1<Object, Object> toExternal;
-  private transient UnsafeProjection toUnsafe;
+  private transient RowConverter rowsOfInput;
+  private transient RowConverter rowsOfOutput;
 
   RowsByTimeProcessor(
       StructType input,
@@ -94,9 +91,8 @@ final class RowsByTimeProcessor extends ByTimeProcessor {
       buffers =
           handle.getValueState("running", Encoders.row(running.bufferType()), TTLConfig.NONE());
     openTimer();
-    toInternal = CatalystTypeConverters.createToCatalystConverter(input);
-    toExternal = CatalystTypeConverters.createToScalaConverter(output);
-    toUnsafe = UnsafeProjection.create(input);
+    rowsOfInput = new RowConverter(input);
+    rowsOfOutput = new RowConverter(output);
   }
 
   @Override
@@ -141,20 +137,16 @@ final class RowsByTimeProcessor extends ByTimeProcessor {
     for (int i = 0; i < framed.size(); i++) {
       var row = framed.get(i);
       if (values != null) row = new JoinedRow(row, new GenericInternalRow(values.get(i)));
-      results.add((Row) toExternal.apply(row));
+      results.add(rowsOfOutput.external(row));
     }
     return results;
   }
 
   private List<Object[]> runningValues(List<InternalRow> due) {
-    var type = running.bufferType();
-    var stored =
-        buffers.exists()
-            ? CatalystTypeConverters.createToCatalystConverter(type).apply(buffers.get())
-            : null;
-    var buffer = running.buffers((InternalRow) stored);
+    var converter = new RowConverter(running.bufferType());
+    var buffer = running.buffers(buffers.exists() ? converter.internal(buffers.get()) : null);
     var values = running.evaluate(buffer, due);
-    buffers.update((Row) CatalystTypeConverters.createToScalaConverter(type).apply(buffer));
+    buffers.update(converter.external(buffer));
     return values;
   }
 
@@ -171,8 +163,7 @@ final class RowsByTimeProcessor extends ByTimeProcessor {
       if (i >= before) results.add(row.copy());
     }
     var kept = sorted.subList(firstKept(sorted, watermark), sorted.size());
-    var toRow = CatalystTypeConverters.createToScalaConverter(input);
-    write(passed, kept.stream().map(row -> (Row) toRow.apply(row)).toList());
+    write(passed, kept.stream().map(rowsOfInput::external).toList());
     return results;
   }
 
@@ -185,6 +176,6 @@ final class RowsByTimeProcessor extends ByTimeProcessor {
   }
 
   private InternalRow internal(Row row) {
-    return toUnsafe.apply((InternalRow) toInternal.apply(row)).copy();
+    return rowsOfInput.unsafe(row).copy();
   }
 }

@@ -1,17 +1,16 @@
 package dev.jetsql.rewrites.changes;
 
 import dev.jetsql.plans.AggregateBuffers;
+import dev.jetsql.plans.RowConverter;
 import dev.jetsql.plans.RuleProcessor;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
-import org.apache.spark.sql.catalyst.CatalystTypeConverters;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
-import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
@@ -19,7 +18,6 @@ import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
-import scala.Function1;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -41,10 +39,8 @@ final class GroupsProcessor extends RuleProcessor {
   private final List<Expression> expressions;
   private final StructType input;
   private transient ValueState<Row> stored;
-  private transient Function1<Object, Object> rowToInternal;
-  private transient Function1<Object, Object> groupToInternal;
-  private transient Function1<Object, Object> groupToRow;
-  private transient UnsafeProjection toUnsafe;
+  private transient RowConverter rowsOfInput;
+  private transient RowConverter rowsOfState;
 
   /**
    * Creates a processor.
@@ -99,21 +95,19 @@ final class GroupsProcessor extends RuleProcessor {
     var type = type();
     stored = getHandle().getValueState("group", Encoders.row(type), TTLConfig.NONE());
     for (int i = 0; i < values.size(); i++) values.get(i).open(getHandle(), i);
-    rowToInternal = CatalystTypeConverters.createToCatalystConverter(input);
-    groupToInternal = CatalystTypeConverters.createToCatalystConverter(type);
-    groupToRow = CatalystTypeConverters.createToScalaConverter(type);
-    toUnsafe = UnsafeProjection.create(input);
+    rowsOfInput = new RowConverter(input);
+    rowsOfState = new RowConverter(type);
   }
 
   @Override
   public Iterator<Row> handleInputRows(Row key, Iterator<Row> rows, TimerValues now) {
-    var before = stored.exists() ? (InternalRow) groupToInternal.apply(stored.get()) : null;
+    var before = stored.exists() ? rowsOfState.internal(stored.get()) : null;
     long count = before == null ? 0 : before.getLong(0);
     var buffer = sums.open(before == null ? null : before.getStruct(1, sums.type().size()));
     Row last = null;
     while (rows.hasNext()) {
       last = rows.next();
-      var row = toUnsafe.apply((InternalRow) rowToInternal.apply(last));
+      var row = rowsOfInput.unsafe(last);
       sums.update(buffer, row);
       int sign = row.getInt(signColumn);
       count += sign;
@@ -124,7 +118,7 @@ final class GroupsProcessor extends RuleProcessor {
     group[1] = buffer;
     for (int i = 0; i < values.size(); i++)
       group[2 + i] = values.get(i).apply(before == null ? null : before.getStruct(2 + i, 3));
-    var after = (Row) groupToRow.apply(new GenericInternalRow(group));
+    var after = rowsOfState.external(new GenericInternalRow(group));
     if (count == 0) stored.clear();
     else stored.update(after);
     return CollectionConverters.asScala(List.of(result(last, buffer, after)).iterator());
@@ -133,10 +127,7 @@ final class GroupsProcessor extends RuleProcessor {
   private Row result(Row row, InternalRow buffer, Row group) {
     var result = new ArrayList<Object>();
     for (int i = 0; i < keyCount; i++) result.add(row.get(i));
-    var totals = sums.values(buffer);
-    var types = sums.resultTypes();
-    for (int i = 0; i < totals.length; i++)
-      result.add(CatalystTypeConverters.convertToScala(totals[i], types.get(i)));
+    result.addAll(sums.results(buffer));
     for (int i = 0; i < values.size(); i++) {
       var facts = group.getStruct(2 + i);
       for (int j = 0; j < facts.size(); j++) result.add(facts.get(j));

@@ -1,12 +1,12 @@
 package dev.jetsql.rewrites.changes;
 
+import dev.jetsql.plans.RowConverter;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.CatalystTypeConverters;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
@@ -18,7 +18,6 @@ import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
-import scala.Function1;
 import scala.math.Ordering;
 
 /**
@@ -35,8 +34,7 @@ final class ValueCounts implements Serializable {
   private transient MapState<Row, Long> counts;
   private transient Map<UnsafeRow, Integer> changes;
   private transient UnsafeProjection toUnsafe;
-  private transient Function1<Object, Object> toRow;
-  private transient Function1<Object, Object> toInternal;
+  private transient RowConverter values;
   private transient Ordering<Object> order;
 
   /**
@@ -58,8 +56,7 @@ final class ValueCounts implements Serializable {
             "values" + number, Encoders.row(type), Encoders.LONG(), TTLConfig.NONE());
     changes = new HashMap<>();
     toUnsafe = UnsafeProjection.create(type);
-    toRow = CatalystTypeConverters.createToScalaConverter(type);
-    toInternal = CatalystTypeConverters.createToCatalystConverter(type);
+    values = new RowConverter(type);
     order = TypeUtils$.MODULE$.getInterpretedOrdering(valueType);
   }
 
@@ -89,7 +86,7 @@ final class ValueCounts implements Serializable {
     long different = facts == null ? 0 : facts.getLong(2);
     var removed = new ArrayList<Object>();
     for (var change : changes.entrySet()) {
-      var value = (Row) toRow.apply(change.getKey());
+      var value = values.external(change.getKey());
       long before = counts.containsKey(value) ? counts.getValue(value) : 0;
       long after = before + change.getValue();
       if (after == before) continue;
@@ -107,11 +104,8 @@ final class ValueCounts implements Serializable {
 
   private void readExtremes(Object[] extremes) {
     extremes[0] = extremes[1] = null;
-    var values = counts.keys();
-    while (values.hasNext()) {
-      var row = (InternalRow) toInternal.apply(values.next());
-      include(extremes, row.get(0, valueType));
-    }
+    var keys = counts.keys();
+    while (keys.hasNext()) include(extremes, values.internal(keys.next()).get(0, valueType));
   }
 
   private void include(Object[] extremes, Object value) {

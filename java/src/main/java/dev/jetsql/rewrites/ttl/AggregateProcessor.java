@@ -1,20 +1,19 @@
 package dev.jetsql.rewrites.ttl;
 
 import dev.jetsql.plans.AggregateBuffers;
+import dev.jetsql.plans.RowConverter;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
-import org.apache.spark.sql.catalyst.CatalystTypeConverters;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.StructType;
-import scala.Function1;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -27,10 +26,8 @@ final class AggregateProcessor extends TtlProcessor {
   private final List<Expression> expressions;
   private final StructType input;
   private transient ValueState<Row> stored;
-  private transient Function1<Object, Object> rowToInternal;
-  private transient Function1<Object, Object> bufferToInternal;
-  private transient Function1<Object, Object> bufferToRow;
-  private transient UnsafeProjection toUnsafe;
+  private transient RowConverter rowsOfInput;
+  private transient RowConverter buffers;
 
   /**
    * Creates a processor.
@@ -66,33 +63,26 @@ final class AggregateProcessor extends TtlProcessor {
   public void init(OutputMode outputMode, TimeMode timeMode) {
     var type = aggregates.type();
     stored = getHandle().getValueState("buffers", Encoders.row(type), ttl());
-    rowToInternal = CatalystTypeConverters.createToCatalystConverter(input);
-    bufferToInternal = CatalystTypeConverters.createToCatalystConverter(type);
-    bufferToRow = CatalystTypeConverters.createToScalaConverter(type);
-    toUnsafe = UnsafeProjection.create(input);
+    rowsOfInput = new RowConverter(input);
+    buffers = new RowConverter(type);
   }
 
   @Override
   public Iterator<Row> handleInputRows(Row key, Iterator<Row> rows, TimerValues now) {
-    var buffer =
-        aggregates.open(
-            stored.exists() ? (InternalRow) bufferToInternal.apply(stored.get()) : null);
+    var buffer = aggregates.open(stored.exists() ? buffers.internal(stored.get()) : null);
     Row last = null;
     while (rows.hasNext()) {
       last = rows.next();
-      aggregates.update(buffer, toUnsafe.apply((InternalRow) rowToInternal.apply(last)));
+      aggregates.update(buffer, rowsOfInput.unsafe(last));
     }
-    stored.update((Row) bufferToRow.apply(buffer));
+    stored.update(buffers.external(buffer));
     return CollectionConverters.asScala(List.of(result(last, buffer)).iterator());
   }
 
   private Row result(Row row, InternalRow buffer) {
-    var values = aggregates.values(buffer);
-    var result = new Object[keyCount + values.length];
-    for (int i = 0; i < keyCount; i++) result[i] = row.get(i);
-    var types = aggregates.resultTypes();
-    for (int i = 0; i < values.length; i++)
-      result[keyCount + i] = CatalystTypeConverters.convertToScala(values[i], types.get(i));
-    return RowFactory.create(result);
+    var result = new ArrayList<Object>();
+    for (int i = 0; i < keyCount; i++) result.add(row.get(i));
+    result.addAll(aggregates.results(buffer));
+    return RowFactory.create(result.toArray());
   }
 }
