@@ -50,9 +50,10 @@ demo-orders:
 	@$(PYTHON) -m examples.orders.demo
 
 test:
-	@tools/prepare java postgresql
+	@tools/prepare java postgresql sparks
 	@-$(PYTHON) -m tools.class_archive
-	@$(PYTHON) -m pytest $(FAST); fast=$$?; $(PYTHON) -m pytest $(SPARK) && exit $$fast
+	@$(PYTHON) -m pytest $(FAST); fast=$$?; $(PYTHON) -m pytest $(SPARK); spark=$$?; \
+		$(PYTHON) -m tools.sparks --stories && exit $$((fast + spark))
 
 test-all: test
 	@JETSQL_HYPOTHESIS=search JETSQL_OPENAPI_EXAMPLES=300 $(PYTHON) -m pytest $(FAST)

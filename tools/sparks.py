@@ -2,6 +2,7 @@
 
 python -m tools.sparks             # installs what is missing, checks the linkage, and runs the tests of `CHOSEN`
 python -m tools.sparks --only 4.1  # the same for one version
+python -m tools.sparks --stories   # runs the golden stories only, on all of them in parallel
 python -m tools.sparks TESTS       # runs these tests
 """
 
@@ -38,6 +39,9 @@ CHOSEN: Final = (
 )
 """The tests of what depends most on Spark's own classes: about a quarter of an hour for each Spark, on two cores."""
 
+STORIES: Final = ("tests/stories/test_golden.py",)
+"""The tests in `make test`: statements of all kinds whose output is the same on each Spark."""
+
 _IGNORED: Final = (
     # PySpark 4.1 leaves the sockets of results open until the garbage collector finds them.
     "ignore::ResourceWarning",
@@ -51,16 +55,40 @@ def run_tests(python: Path, tests: Sequence[str]) -> bool:
     """Run tests with an older Spark. Return whether all have passed."""
     # It also downloads the connectors once, and not by tests in parallel.
     subprocess.run([str(python), "-m", "tools.class_archive"], cwd=ROOT, check=False)
-    command = [str(python), "-m", "pytest", "-m", "not slow", "-n", "2", "--dist", "loadfile"]
+    command = [*_command(python), "-n", "2", "--dist", "loadfile", *tests]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+
+
+def run_stories(sparks: Sequence[str]) -> list[str]:
+    """Run the stories with older Sparks, side by side. Return the versions on which they have failed."""
+    commands = {spark: [*_command(install(spark)), "-p", "no:cacheprovider", "-q", *STORIES] for spark in sparks}
+    running = {
+        spark: subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for spark, command in commands.items()
+    }
+    failed = []
+    for spark, process in running.items():
+        output, _ = process.communicate()
+        click.echo(f"Spark {spark}:\n{output}", nl=False)
+        if process.returncode:
+            failed.append(spark)
+    return failed
+
+
+def _command(python: Path) -> list[str]:
     warnings = [argument for ignored in _IGNORED for argument in ("-W", ignored)]
-    return subprocess.run([*command, *warnings, *tests], cwd=ROOT, check=False).returncode == 0
+    return [str(python), "-m", "pytest", "-m", "not slow", *warnings]
 
 
 @click.command()
 @click.option("--only", multiple=True, type=click.Choice(OLDER), help="This version.")
+@click.option("--stories", is_flag=True, help="Run the golden stories only, on all versions in parallel.")
 @click.argument("tests", nargs=-1)
-def main(only: Sequence[str], tests: Sequence[str]) -> None:
+def main(only: Sequence[str], stories: bool, tests: Sequence[str]) -> None:
     """Check the linkage and run tests with the older Sparks."""
+    if stories:
+        _end([f"stories on {spark}" for spark in run_stories(only or OLDER)])
+        return
     wrong = []
     for spark in only or OLDER:
         click.echo(f"Spark {spark}:")
@@ -71,6 +99,10 @@ def main(only: Sequence[str], tests: Sequence[str]) -> None:
             wrong.append(f"linkage on {spark}")
         if not run_tests(python, tests or CHOSEN):
             wrong.append(f"tests on {spark}")
+    _end(wrong)
+
+
+def _end(wrong: Sequence[str]) -> None:
     if wrong:
         click.echo(f"went wrong: {', '.join(wrong)}")
         sys.exit(1)

@@ -2,6 +2,10 @@
 
 `.venv` has the newest Spark. Each of the others takes a download of 450 MB from PyPI, once, and again when
 pyproject.toml changes.
+
+    python -m tools.java.older_sparks
+
+installs all of them.
 """
 
 from __future__ import annotations
@@ -44,3 +48,13 @@ def install(spark: str) -> Path:
 def jars(spark: str) -> list[Path]:
     """Return the jars of an older Spark; none if it is not installed."""
     return sorted(environment(spark).glob("lib/python*/site-packages/pyspark/jars/*.jar"))
+
+
+def main() -> None:
+    """Install the older Sparks that are missing. Raises CalledProcessError."""
+    for spark in OLDER:
+        install(spark)
+
+
+if __name__ == "__main__":
+    main()
