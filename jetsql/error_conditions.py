@@ -413,6 +413,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "The engine could not start: no Java, an invalid master, a port in use, a missing secret.",
         "The message has the cause; `engine.log` in the home has the details.",
     ),
+    "CLASSES_NOT_ARCHIVED": Condition(
+        "58000",
+        "The archive of Spark's classes, with which engines start faster, could not be made.",
+        "The message has the cause. Engines work without the archive.",
+    ),
     "ENGINE_NOT_INSTALLED": Condition(
         "58000",
         "The distribution `jetsql-client` has no engine, or both distributions are installed in different versions.",

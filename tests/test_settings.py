@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from jetsql.errors import EngineError
@@ -25,7 +26,8 @@ def write(environ: dict[str, str], text: str) -> None:
 
 def test_defaults(environ: dict[str, str]) -> None:
     settings = load(environ=environ)
-    assert settings == Settings(home=settings.home)
+    assert settings == Settings(home=settings.home, class_archives=settings.class_archives)
+    assert settings.class_archives == platformdirs.user_cache_path("jetsql", appauthor=False) / "classes"
     assert settings.home.is_absolute()
     assert (settings.master, settings.single_file_bytes, settings.old_versions_seconds) == ("local[*]", 2**18, 600)
     assert settings.jobs == JobSettings()
@@ -208,3 +210,10 @@ def test_a_secret_that_can_not_be_read_names_the_setting(value: str, reason: str
 def test_settings_of_spark_stay_references_until_spark_starts() -> None:
     conf = {"spark.hadoop.fs.s3a.secret.key": "secret:env:S3"}
     assert load(conf=conf, environ={"JETSQL_CONFIG": os.devnull}).spark_conf == conf
+
+
+@pytest.mark.parametrize(("value", "folder"), (("none", None), ("/archives", Path("/archives"))))
+def test_the_folder_of_class_archives(environ: dict[str, str], value: str, folder: Path | None) -> None:
+    assert load(environ=environ | {"JETSQL_CLASS_ARCHIVES": value}).class_archives == folder
+    write(environ, f'class_archives = "{value}"')
+    assert load(environ=environ).class_archives == folder

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from jetsql.cli.archive_command import archive_classes
 from jetsql.cli.cluster_commands import join, master
 from jetsql.cli.engine_commands import serve, start, status, stop
 from jetsql.cli.flags import (
@@ -197,7 +198,7 @@ for command in (
     *(list_jobs, submit, suspend, resume, restart, cancel),
     *(save_snapshot, list_snapshots, delete_snapshot, describe),
     *(start, stop, status, serve, logs, check),
-    *(master, join),
+    *(master, join, archive_classes),
 ):
     cli.add_command(command)
 

@@ -158,7 +158,9 @@ def join(
     try:
         if host is not None:
             check_address("The member", host)
-        start = WorkerStart(url, host, cores, memory, _absolute(work_dir), _secret_file(secret_file), web_host)
+        secret = _secret_file(secret_file)
+        archives = load_settings(Flags()).class_archives
+        start = WorkerStart(url, host, cores, memory, _absolute(work_dir), secret, web_host, archives)
         become_worker(start)
     except EngineError as error:
         process_console().print_message(str(error))

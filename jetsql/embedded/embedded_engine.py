@@ -23,6 +23,7 @@ from typing import Any
 from jetsql.embedded.endpoints import Addresses, open_endpoints
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm import java_classes
+from jetsql.engine.jvm.class_archive import archive_later
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import without_secrets
 from jetsql.engine.jvm.launch import SparkStart
@@ -125,6 +126,7 @@ class EmbeddedEngine:
         except BaseException:
             self._metrics_file.close()
             raise
+        self._archiving = archive_later(settings.class_archives) if owns_spark else None
         atexit.register(self.close)
 
     def run(self, text: str) -> StatementResult:
@@ -188,6 +190,8 @@ class EmbeddedEngine:
         if self._closed:
             return
         self._closed = True
+        if self._archiving is not None:
+            self._archiving.cancel()
         atexit.unregister(self.close)
         try:
             if not is_stopped(self.spark):
@@ -348,6 +352,7 @@ def open(
                 settings.cluster_secret_file,
                 home_token(settings.home),
                 settings.connectors(storage.root),
+                settings.class_archives,
             )
         )
 

@@ -78,6 +78,7 @@ class Settings:
     storage that the home already has, or the home folder."""
     cluster_secret_file: Path | None = None
     """The file with the secret of a standalone cluster. None: `cluster.secret` next to `config.toml`."""
+    class_archives: Path | None = None  # the folder of the archives of Spark's classes; None for none
     s3: S3Settings = field(default_factory=S3Settings)
     jobs: JobSettings = field(default_factory=JobSettings)
     endpoints: EndpointSettings = field(default_factory=EndpointSettings)
@@ -123,6 +124,7 @@ def load(
     )
     s3 = S3Settings(**{name: values.pop(name) for name in setting_names(S3Settings) if name in values})
     values.setdefault("home", default_home())
+    values.setdefault("class_archives", default_class_archives())
     catalogs = read_catalogs(file.get(CATALOGS, {}), str(config_file(environ)))
     return Settings(**values, spark_conf=spark_conf, catalogs=catalogs, s3=s3, jobs=jobs, endpoints=endpoints)
 
@@ -130,3 +132,8 @@ def load(
 def default_home() -> Path:
     """Return the home that is used when no source names one."""
     return platformdirs.user_data_path("jetsql", appauthor=False)
+
+
+def default_class_archives() -> Path:
+    """Return the folder of the archives of Spark's classes that is used when no source names one."""
+    return platformdirs.user_cache_path("jetsql", appauthor=False) / "classes"

@@ -18,10 +18,10 @@ import platformdirs
 from jetsql.jobs.model.redaction import REDACTED
 from jetsql.secret_references import resolved
 from jetsql.settings.s3_settings import S3_SECRETS
-from jetsql.settings.setting_values import URI, refusal
+from jetsql.settings.setting_values import NONE, URI, refusal
 from jetsql.settings.settings_table import READERS, RENAMED
 
-_PATHS: Final = ("home", "storage", "cluster_secret_file")
+_PATHS: Final = ("home", "storage", "cluster_secret_file", "class_archives")
 CATALOGS: Final = "catalogs"
 """The section of the file with the catalogues, see `jetsql.settings.catalog_settings`."""
 SHELL: Final = "shell"
@@ -150,7 +150,7 @@ def environment_conf(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _resolve_path(path: Path, value: object) -> object:
     """Return a path setting of a file; a relative path is relative to the file, not to the working directory."""
-    if not isinstance(value, str) or not value or value.startswith("~") or URI.match(value):
+    if not isinstance(value, str) or value in ("", NONE) or value.startswith("~") or URI.match(value):
         return value
     return str(path.parent.absolute() / value)
 

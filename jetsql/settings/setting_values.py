@@ -16,6 +16,9 @@ from jetsql.errors import EngineError
 URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 """The begin of a URI, which a path does not have."""
 
+NONE: Final = "none"
+"""The value of a setting for a folder that is not used."""
+
 
 def refusal(message: str, hint: str = "") -> EngineError:
     """Return the error for an invalid setting."""
@@ -38,6 +41,16 @@ def parse_file(value: object) -> Path:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise ValueError("the path of a file")
     return Path(os.path.expanduser(value)).absolute()
+
+
+def parse_optional_folder(value: object) -> Path | None:
+    """Return the path of a folder; None for the word `none`."""
+    if value == NONE:
+        return None
+    try:
+        return parse_folder(value)
+    except ValueError as expected:
+        raise ValueError(f"{expected}, or {NONE}") from None
 
 
 def parse_storage(value: object) -> str:

@@ -27,6 +27,7 @@ _DEFAULTS: Final = {
     "s3_access_key": "that of the environment or the machine",
     "s3_secret_key": "that of the environment or the machine",
     "cluster_secret_file": "`cluster.secret` next to `config.toml`",
+    "class_archives": "`classes` in the platform's cache folder (Linux: `~/.cache/jetsql`)",
 }
 
 

@@ -24,6 +24,7 @@ from typing import Any, Final
 import pyspark
 from pyspark.java_gateway import launch_gateway
 
+from jetsql.engine.jvm.class_archive import archive_options
 from jetsql.engine.jvm.environment import set_variable
 from jetsql.errors import EngineError
 from jetsql.home.discovery import read_note
@@ -32,6 +33,8 @@ from jetsql.home.private_files import append_private, write_private
 
 LOOPBACK: Final = "127.0.0.1"
 _ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
+CRASH_REPORT: Final = "java-crash.log"
+"""The file in a home with the report of a crash of Java."""
 _PACKAGES: Final = "spark.jars.packages"
 _PROPERTIES: Final = "spark.properties"
 _TEMPORARY: Final = "tmp"
@@ -60,6 +63,8 @@ class SparkStart:
     """The password of Spark's web UI."""
     formats: tuple[str, ...] = ()
     """The table formats and file systems whose connectors are loaded: `delta`, `iceberg`, `s3`."""
+    class_archives: Path | None = None
+    """The folder of the archives of Spark's classes; None for a start without one."""
 
     @property
     def log(self) -> Path:
@@ -126,12 +131,14 @@ def java_options(start: SparkStart) -> str:
         "derby.storage.useDefaultFilePermissions": "false",  # only the owner can read the files
     }
     flags = (
+        *archive_options(start.class_archives),
         # After an OutOfMemoryError the JVM continues without the failed threads; jobs restart only after it has exited.
         "-XX:+ExitOnOutOfMemoryError",
         # Spark generates code for each query, and a JVM without room for it exits. Unused space takes no memory.
         "-XX:ReservedCodeCacheSize=512m",
     )
-    return " ".join((*flags, *(f'"-D{key}={value}"' for key, value in options.items())))
+    crash = f'"-XX:ErrorFile={start.home / CRASH_REPORT}"'
+    return " ".join((*flags, crash, *(f'"-D{key}={value}"' for key, value in options.items())))
 
 
 def _renew_temporary_folder(folder: Path) -> None:

@@ -19,6 +19,7 @@ from typing import Final, NoReturn
 import pyspark
 
 from jetsql.engine.jvm.authentication import daemon_confs, find_secret_file, is_on_loopback, make_secret, read_secret
+from jetsql.engine.jvm.class_archive import archive_options
 from jetsql.engine.jvm.launch import LOOPBACK, properties
 from jetsql.engine.session.startup import check_java
 from jetsql.errors import EngineError
@@ -27,6 +28,7 @@ from jetsql.home.private_files import private_folder, write_private
 # A restarted master waits this long for stored members that do not answer, and assigns no cores meanwhile. Spark's
 # default is a minute.
 _RECOVERY: Final = "20s"
+_JAVA_OPTIONS: Final = "JDK_JAVA_OPTIONS"
 _FILTERS: Final = "spark.ui.filters"
 _DENY: Final = "org.apache.spark.ui.JWSFilter"
 # By default Spark accepts programs over REST without authentication, and shows links that end applications and workers.
@@ -75,6 +77,8 @@ class WorkerStart:
     """The file with the cluster's secret; None for the default file."""
     web_host: str | None = None
     """The address of Spark's web UI, which has no login; None for no web UI."""
+    class_archives: Path | None = None
+    """The folder of the archives of Spark's classes, for the worker and its executors; None for no archive."""
 
 
 def check_address(subject: str, host: str, port: int | None = None) -> None:
@@ -131,7 +135,8 @@ def become_worker(start: WorkerStart) -> NoReturn:
     host = start.host or (LOOPBACK if is_on_loopback(start.master) else find_own_address(start.master))
     flags = {"--host": host, "--cores": start.cores, "--memory": start.memory, "--work-dir": folder}
     arguments = [word for name, value in flags.items() if value is not None for word in (name, str(value))]
-    _become("worker.Worker", [*arguments, start.master], Daemon(folder, settings, start.web_host))
+    java_options = archive_options(start.class_archives)
+    _become("worker.Worker", [*arguments, start.master], Daemon(folder, settings, start.web_host, java_options))
 
 
 def find_own_address(master: str) -> str | None:
@@ -168,6 +173,8 @@ class Daemon:
     """The Spark settings of the process."""
     web_host: str | None
     """The address of its web UI, which has no login; None for no web UI."""
+    java_options: tuple[str, ...] = ()
+    """Options of Java for the process and the executors that it starts."""
 
 
 def _become(name: str, arguments: list[str], daemon: Daemon) -> NoReturn:
@@ -199,4 +206,7 @@ def _random_key() -> str:
 def _environment(daemon: Daemon, spark: Path) -> dict[str, str]:
     """Return the environment of the process. The web UI has no setting for its address other than SPARK_LOCAL_IP."""
     variables = {"SPARK_HOME": str(spark), "SPARK_LOCAL_IP": daemon.web_host or LOOPBACK}
+    if daemon.java_options:
+        # Executors inherit it. The engine's machine decides about their other options, and has other paths.
+        variables[_JAVA_OPTIONS] = " ".join((*daemon.java_options, os.environ.get(_JAVA_OPTIONS, ""))).strip()
     return {"SPARK_LOCAL_DIRS": str(daemon.folder), **os.environ, **variables}

@@ -11,6 +11,7 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm.authentication import driver_confs, is_on_loopback
+from jetsql.engine.jvm.class_archive import find_archive
 from jetsql.engine.jvm.connectors import check_formats, load_formats
 from jetsql.engine.jvm.java_classes import class_confs, jar, java, load_classes, with_jars
 from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder
@@ -33,6 +35,7 @@ from jetsql.settings.s3_settings import LOADED_CONFS, S3
 
 Session = SparkSession
 
+_LOG = logging.getLogger(__name__)
 _LOG_TAIL = 5
 _MASTER_SECONDS = 3.0
 _STANDALONE = "spark://"
@@ -60,7 +63,7 @@ def start_spark(start: SparkStart) -> SparkSession:
     log_size = start.log.stat().st_size if start.log.exists() else 0
     try:
         with _keep_interrupt_handler():
-            gateway = launch_jvm(start, confs)
+            gateway = _launch(start, confs)
             load_classes(gateway)
             confs = with_jars(confs, gateway, load_formats(gateway, start.formats))
             close_ui(gateway, confs, start.token)
@@ -71,6 +74,21 @@ def start_spark(start: SparkStart) -> SparkSession:
         raise
     except Exception as error:  # errors of Py4J, Spark and the system have no other common base class
         raise _not_started(start, error, log_size) from error
+
+
+def _launch(start: SparkStart, confs: Mapping[str, str]) -> Any:
+    """Launch the JVM; if it ends immediately with an archive of Spark's classes, without the archive."""
+    archive = None if start.class_archives is None else find_archive(start.class_archives)
+    if archive is None or not archive.is_usable():
+        return launch_jvm(start, confs)
+    try:
+        return launch_jvm(start, confs)
+    except PySparkException:
+        start = replace(start, class_archives=None)
+        gateway = launch_jvm(start, _confs(start))
+        archive.discard(f"Java ended immediately with it; see {start.log}.")
+        _LOG.warning("Java ended immediately with the archive %s, which is discarded", archive.file)
+        return gateway
 
 
 def _create_session(confs: Mapping[str, str]) -> SparkSession:
