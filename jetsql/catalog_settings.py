@@ -27,6 +27,9 @@ _FORMAT_EXTENSIONS: Final[Mapping[str, str]] = {
     ICEBERG: "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
 }
 _DELTA_CATALOG: Final = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+_SNAPSHOT_PARTITIONS: Final = "spark.databricks.delta.snapshotPartitions"
+# Delta computes the state of a table in 50 tasks, whatever its size.
+_LOCAL_SNAPSHOT_PARTITIONS: Final = "2"
 _ICEBERG_CATALOG: Final = "org.apache.iceberg.spark.SparkCatalog"
 _ICEBERG_SESSION_CATALOG: Final = "org.apache.iceberg.spark.SparkSessionCatalog"
 
@@ -98,17 +101,19 @@ def formats_of(catalogs: Iterable[CatalogSettings], delta: bool, iceberg: bool) 
 
 
 def catalog_confs(
-    catalogs: Iterable[CatalogSettings], formats: Iterable[str], given: Mapping[str, str]
+    catalogs: Iterable[CatalogSettings], formats: Iterable[str], given: Mapping[str, str], master: str
 ) -> dict[str, str]:
     """Return Spark's settings for catalogues and table formats.
 
-    given: the user's settings, which have precedence; the extensions of the formats are added to the user's own.
+    master: Spark's master. given: the user's settings, which have precedence; the extensions of the formats are added to the user's own.
     """
     confs: dict[str, str] = {}
     for catalog in catalogs:
         confs |= _confs_of(catalog)
     if DELTA in formats:
         confs.setdefault(f"{_KEY}.{SESSION_CATALOG}", _DELTA_CATALOG)
+        if master.startswith("local"):
+            confs[_SNAPSHOT_PARTITIONS] = _LOCAL_SNAPSHOT_PARTITIONS
     confs |= given
     extensions = [each.strip() for each in confs.get(_EXTENSIONS, "").split(",") if each.strip()]
     added = [_FORMAT_EXTENSIONS[name] for name in formats if _FORMAT_EXTENSIONS[name] not in extensions]

@@ -52,10 +52,12 @@ def _writer(folder: Path, name: str, *arguments: object) -> Iterator[subprocess.
 
 def _expect(process: subprocess.Popen[str], line: str) -> None:
     assert process.stdout is not None
+    others = []
     for text in process.stdout:
         if text.strip() == line:
             return
-    raise AssertionError(f"the writer has ended without {line}")
+        others.append(text)
+    raise AssertionError(f"the writer has ended without {line}: {others}")
 
 
 def _outcome(process: subprocess.Popen[str]) -> dict[str, object]:

@@ -31,7 +31,7 @@ def write(commits: TableCommits, rows: Any, table: str, verb: str, batch: int) -
     elif verb == "overwrite":
         commits.overwrite(rows, batch)
     else:
-        rows.createOrReplaceTempView("changes")
+        rows.persist().createOrReplaceTempView("changes")
         merge = f"MERGE INTO {table} t USING changes s ON t.id = s.id"
         parts = "WHEN MATCHED THEN UPDATE SET n = t.n + s.n WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, s.n)"
         commits.run(rows.sparkSession, f"{merge} {parts}", batch)

@@ -123,9 +123,13 @@ class IcebergCommits:
         self._table = quoted_table(table)
         self._writer = writer
         self._parts = json.dumps(split_table(table))
+        # Only this writer changes its note; if another engine does, the commit is refused. None: to be read
+        self._newest: int | None = None
 
     def find_newest(self, session: SparkSession) -> int:
-        return int(self._java(session).newest(session._jsparkSession, self._parts, self._writer))
+        if self._newest is None:
+            self._newest = int(self._java(session).newest(session._jsparkSession, self._parts, self._writer))
+        return self._newest
 
     def append(self, rows: DataFrame, batch: int) -> int:
         return self._insert("INTO", rows, batch)
@@ -147,7 +151,10 @@ class IcebergCommits:
 
     def _run(self, session: SparkSession, statement: str, batch: int) -> int:
         arguments = (session._jsparkSession, self._parts, self._writer, batch, statement)
-        return int(self._java(session).run(*arguments))
+        self._newest = None  # after an error, the commit may be in the table or not
+        count = int(self._java(session).run(*arguments))
+        self._newest = batch
+        return count
 
     def _java(self, session: SparkSession) -> Any:
         return java(session).sql.IcebergCommits

@@ -44,6 +44,10 @@ public final class DeltaAppends {
    * @param since the version up to which the notes are known; -1 to read the state of the table
    */
   public static String newest(SparkSession session, String parts, String writer, long since) {
+    return Sessions.active(session, () -> newestIn(session, parts, writer, since));
+  }
+
+  private static String newestIn(SparkSession session, String parts, String writer, long since) {
     var table = CatalogTables.load(session, parts);
     var snapshot = Members.call(table, "update");
     var version = (Long) Members.call(snapshot, "version");
@@ -98,16 +102,16 @@ public final class DeltaAppends {
       long batch,
       long since,
       Dataset<Row> rows) {
-    var active = org.apache.spark.sql.SparkSession.getActiveSession();
-    org.apache.spark.sql.SparkSession.setActiveSession(session);
-    try {
-      return append(session, CatalogTables.load(session, parts), writer, batch, since, rows);
-    } catch (ReflectiveOperationException e) {
-      throw Exceptions.raise(e);
-    } finally {
-      if (active.isDefined()) org.apache.spark.sql.SparkSession.setActiveSession(active.get());
-      else org.apache.spark.sql.SparkSession.clearActiveSession();
-    }
+    return Sessions.active(
+        session,
+        () -> {
+          try {
+            return append(
+                session, CatalogTables.load(session, parts), writer, batch, since, rows);
+          } catch (ReflectiveOperationException e) {
+            throw Exceptions.raise(e);
+          }
+        });
   }
 
   private static long append(
