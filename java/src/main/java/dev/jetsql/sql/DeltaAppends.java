@@ -106,8 +106,7 @@ public final class DeltaAppends {
         session,
         () -> {
           try {
-            return append(
-                session, CatalogTables.load(session, parts), writer, batch, since, rows);
+            return append(session, CatalogTables.load(session, parts), writer, batch, since, rows);
           } catch (ReflectiveOperationException e) {
             throw Exceptions.raise(e);
           }
