@@ -105,7 +105,8 @@ def catalog_confs(
 ) -> dict[str, str]:
     """Return Spark's settings for catalogues and table formats.
 
-    master: Spark's master. given: the user's settings, which have precedence; the extensions of the formats are added to the user's own.
+    given: the user's settings, which have precedence; the extensions of the formats are added to the user's own.
+    master: Spark's master.
     """
     confs: dict[str, str] = {}
     for catalog in catalogs:
