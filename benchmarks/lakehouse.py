@@ -61,6 +61,7 @@ class Contest:
         self._name = workload.name.replace(" ", "_")
         self._source = bench.folder / self._name
         self._prefix = f"{CATALOG}.db." if table_format == "iceberg" else ""
+        self._runs = 0
         self._hand = bench.engine.spark.newSession()
         for key, value in confs_by_hand(bench).items():
             self._hand.conf.set(key, value)
@@ -78,7 +79,7 @@ class Contest:
     def job(self) -> Measured:
         """Run the workload as a job."""
         load, run = self._workload, self._bench.run
-        name = f"{self._name}_{self._format}"
+        name = self._next_name()
         sink = self._create(name)
         source = f"STREAM source_{self._name} WITH ('maxFilesPerTrigger' = '{load.files_in_batch}')"
         verb = "SINK INTO" if load.name == MERGE else "INSERT INTO"
@@ -93,7 +94,7 @@ class Contest:
 
     def hand(self) -> Measured:
         """Run the workload by hand."""
-        name = f"{self._name}_{self._format}_by_hand"
+        name = self._next_name()
         checkpoint = Path(tempfile.mkdtemp(prefix="checkpoint-", dir=self._bench.folder))
         sink = self._create(name)
         self._bench.collect_garbage()
@@ -103,6 +104,11 @@ class Contest:
         measured = self._measured(began, sink)
         shutil.rmtree(checkpoint, ignore_errors=True)  # Spark may still clean up its state there
         return measured
+
+    def _next_name(self) -> str:
+        """Return a new name for a table: a session may have cached a table that another one has dropped."""
+        self._runs += 1
+        return f"{self._name}_{self._format}_{self._runs}"
 
     def _create(self, name: str) -> str:
         """Create the table of a run, and return its name."""

@@ -65,7 +65,7 @@ class Maintainer(threading.Thread):
     def __init__(self, lake: LakeTables) -> None:
         super().__init__(daemon=True)
         self._lake = lake
-        self._stop = threading.Event()
+        self._ended = threading.Event()
         self.counts: Counter[str] = Counter()
         """How often each kind of statement has run, and been overtaken."""
         self.errors: list[str] = []
@@ -74,14 +74,14 @@ class Maintainer(threading.Thread):
     def run(self) -> None:
         session = Lakehouse(self._lake.home)
         try:
-            while not self._stop.is_set():
+            while not self._ended.is_set():
                 for text in [text for table in JOBS for text in _maintenance(self._lake, table)]:
                     self._run(session, text)
         finally:
             session.close()
 
     def _run(self, session: Lakehouse, text: str) -> None:
-        if self._stop.is_set():
+        if self._ended.is_set():
             return
         kind = re.findall(r"\w+", text.rpartition("system.")[2])[0].lower()
         try:
@@ -94,7 +94,7 @@ class Maintainer(threading.Thread):
                 self.errors.append(f"{text}: {error}")
 
     def stop(self) -> None:
-        self._stop.set()
+        self._ended.set()
         self.join(120.0)
 
 

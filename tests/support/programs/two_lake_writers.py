@@ -50,10 +50,9 @@ def main(home: Path, table_format: str, verb: str, batch: int, seconds: float) -
         newest = commits.find_newest(spark)
         _say("READY")
         sys.stdin.readline()
-        rows = spark.range(ROWS).repartition(1).selectExpr("id", "1L AS n")
+        numbers = spark.sparkContext.parallelize(range(ROWS), 1)
+        rows = spark.createDataFrame(numbers.map(lambda i: (i, _one(0.0 if i else seconds))), "id BIGINT, n BIGINT")
         if seconds:
-            sleep = f"reflect('java.lang.Thread', 'sleep', {int(seconds * 1000)}L)"
-            rows = rows.selectExpr("id", f"IF(id = 0 AND {sleep} = 'never', 0L, n) AS n")
             threading.Thread(target=_announce, args=(engine.spark,), daemon=True).start()
         try:
             write(commits, rows, table, verb, batch)
@@ -62,6 +61,11 @@ def main(home: Path, table_format: str, verb: str, batch: int, seconds: float) -
             outcome = f"{type(error).__name__}: {error}"
         counted = [tuple(row) for row in spark.newSession().sql(f"SELECT count(*), sum(n) FROM {table}").collect()]
         _say(json.dumps({"newest": newest, "outcome": outcome, "counted": counted[0]}))
+
+
+def _one(seconds: float) -> int:
+    time.sleep(seconds)
+    return 1
 
 
 def _say(line: str) -> None:

@@ -131,17 +131,17 @@ class IcebergCommits:
             self._newest = int(self._java(session).newest(session._jsparkSession, self._parts, self._writer))
         return self._newest
 
-    def append(self, rows: DataFrame, batch: int) -> int:
+    def append(self, rows: DataFrame, batch: int) -> int | None:
         return self._insert("INTO", rows, batch)
 
-    def overwrite(self, rows: DataFrame, batch: int) -> int:
+    def overwrite(self, rows: DataFrame, batch: int) -> int | None:
         with with_confs(rows.sparkSession, {OVERWRITE_MODE: "STATIC"}):
             return self._insert("OVERWRITE", rows, batch)
 
     def run(self, session: SparkSession, statement: str, batch: int) -> None:
         self._run(session, statement, batch)
 
-    def _insert(self, verb: str, rows: DataFrame, batch: int) -> int:
+    def _insert(self, verb: str, rows: DataFrame, batch: int) -> int | None:
         view = f"jetsql_rows_{self._writer.replace('-', '_')}"
         rows.createOrReplaceTempView(view)
         try:
@@ -149,12 +149,12 @@ class IcebergCommits:
         finally:
             rows.sparkSession.catalog.dropTempView(view)
 
-    def _run(self, session: SparkSession, statement: str, batch: int) -> int:
+    def _run(self, session: SparkSession, statement: str, batch: int) -> int | None:
         arguments = (session._jsparkSession, self._parts, self._writer, batch, statement)
         self._newest = None  # after an error, the commit may be in the table or not
         count = int(self._java(session).run(*arguments))
         self._newest = batch
-        return count
+        return None if count < 0 else count
 
     def _java(self, session: SparkSession) -> Any:
         return java(session).sql.IcebergCommits

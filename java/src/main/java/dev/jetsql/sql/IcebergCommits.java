@@ -51,7 +51,7 @@ public final class IcebergCommits {
 
   /**
    * Runs an INSERT or a MERGE that writes a batch to a table, and returns the number of rows that
-   * its files have. Throws Iceberg's exceptions for conflicts, and DELIVERY_INTERRUPTED if the
+   * its files have, or -1 if it is unknown. Throws Iceberg's exceptions for conflicts, and DELIVERY_INTERRUPTED if the
    * table has the batch.
    *
    * @param parts the parts of the table's qualified name, a JSON array
@@ -110,6 +110,7 @@ public final class IcebergCommits {
     private final Object operations;
     private final String key;
     private final long batch;
+    private Object branch;
     private long rows;
     private boolean overtaken;
 
@@ -131,11 +132,13 @@ public final class IcebergCommits {
                 .newInstance(
                     Proxy.newProxyInstance(loader, new Class<?>[] {type}, this),
                     Members.call(original, "name"));
-        return (Table)
+        var written =
             table
                 .getClass()
                 .getConstructor(Class.forName("org.apache.iceberg.Table", true, loader))
                 .newInstance(noted);
+        branch = Members.call(table, "branch");
+        return (Table) (branch == null ? written : Members.call(written, "copyWithBranch", branch));
       } catch (InvocationTargetException e) {
         throw Exceptions.raise(e.getCause());
       } catch (ReflectiveOperationException e) {
@@ -149,7 +152,7 @@ public final class IcebergCommits {
         if (!method.getName().equals("commit")) return method.invoke(operations, arguments);
         if (newest(Members.call(arguments[0], "properties"), key) >= batch) throw refused();
         method.invoke(operations, arguments[0], noted(arguments[1]));
-        rows = addedRows(Members.call(arguments[1], "currentSnapshot"));
+        rows = branch == null ? addedRows(Members.call(arguments[1], "currentSnapshot")) : -1L;
         return null;
       } catch (InvocationTargetException e) {
         throw e.getCause();
