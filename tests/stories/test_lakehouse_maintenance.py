@@ -26,7 +26,7 @@ JOBS = {
     "replaced": f"INSERT OVERWRITE {{table}} {GROUPS}",
     "merged": f"SINK INTO {{table}} {GROUPS}",
 }
-OVERTAKEN = "conflict|Concurrent|ommitFailed|ValidationException|Missing required files|NotFoundException"
+OVERTAKEN = "conflict|Concurrent|ommitFailed|ValidationException|Missing required files|could not be found|NotFound"
 """Errors of maintenance that a commit of a job has overtaken."""
 
 
@@ -117,7 +117,7 @@ def test_rows_are_exact_and_jobs_keep_running(lake: LakeTables, tmp_path: Path) 
     maintainer.stop()
     for job in JOBS:
         sql(f"WAIT FOR JOB {job} UNTIL IDLE TIMEOUT 120")
-    assert maintainer.errors == []
+    assert not maintainer.errors, maintainer.errors[:3]
     assert sum(maintainer.counts.values()) > 20, maintainer.counts
     assert statuses == {"RUNNING"}
     for job in JOBS:
