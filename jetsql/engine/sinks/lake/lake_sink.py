@@ -136,11 +136,14 @@ class LakeSink:
     def _merge(self, rows: DataFrame, batch: int, table: TableFacts) -> int:
         plan, session = self._context.job.plan, rows.sparkSession
         columns = [name for name in rows.columns if name != DELETED]
-        has_marks = plan.deletes or plan.retracts
-        changes = rows if has_marks else mark_deletions(rows, table.option(DELETE_WHEN))
-        changes = changes.toDF(*columns, DELETED)
+        has_marks, condition = plan.deletes or plan.retracts, table.option(DELETE_WHEN)
+        if has_marks:
+            changes = rows.toDF(*columns, DELETED)
+        else:
+            changes = mark_deletions(rows, condition) if condition else rows
         known = {name.lower() for name in columns}
-        merge = Merge(self._sink, columns, [name for name in table.columns if name.lower() not in known])
+        new_columns = [name for name in table.columns if name.lower() not in known]
+        merge = Merge(self._sink, columns, has_marks or bool(condition), new_columns)
         view = f"jetsql_batch_{self._context.writer_id.replace('-', '_')}"
         # MERGE reads the changes more than once. Their computation may not be repeated: it commits state.
         stored = changes.persist()
