@@ -25,6 +25,7 @@ def test_delta_extends_the_catalogue_of_the_session(tmp_path: Path) -> None:
     assert settings.start_conf == {
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.databricks.delta.snapshotPartitions": "2",
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
         "spark.sql.extensions": _DELTA,
     }
     assert _load(tmp_path, "", JETSQL_DELTA="true").start_conf == settings.start_conf
