@@ -118,7 +118,7 @@ def test_rows_are_exact_and_jobs_keep_running(lake: LakeTables, tmp_path: Path) 
     for job in JOBS:
         sql(f"WAIT FOR JOB {job} UNTIL IDLE TIMEOUT 120")
     assert not maintainer.errors, maintainer.errors[:3]
-    assert len(maintainer.counts) > 3 and sum(maintainer.counts.values()) > 10, maintainer.counts
+    assert len([kind for kind in maintainer.counts if "overtaken" not in kind]) > 3, maintainer.counts
     assert statuses == {"RUNNING"}
     for job in JOBS:
         assert [row for row in sql(f"SHOW JOB HISTORY {job}") if "Trying again" in str(row)] == []
