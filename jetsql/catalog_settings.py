@@ -31,7 +31,7 @@ _LOCAL_DELTA: Final[Mapping[str, str]] = {
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
 }
-"""On one machine: fewer tasks for the state of a table and for VACUUM, which are 50 and 10,000, whatever its size."""
+"""Fewer tasks on one machine, for the state of a table and for VACUUM: by default 50 and 10,000, whatever its size."""
 _ICEBERG_CATALOG: Final = "org.apache.iceberg.spark.SparkCatalog"
 _ICEBERG_SESSION_CATALOG: Final = "org.apache.iceberg.spark.SparkSessionCatalog"
 

@@ -51,8 +51,8 @@ public final class IcebergCommits {
 
   /**
    * Runs an INSERT or a MERGE that writes a batch to a table, and returns the number of rows that
-   * its files have, or -1 if it is unknown. Throws Iceberg's exceptions for conflicts, and DELIVERY_INTERRUPTED if the
-   * table has the batch.
+   * its files have, or -1 if it is unknown. Throws Iceberg's exceptions for conflicts, and
+   * DELIVERY_INTERRUPTED if the table has the batch.
    *
    * @param parts the parts of the table's qualified name, a JSON array
    */
