@@ -168,13 +168,13 @@ public final class IcebergCommits {
     /** Returns an exception after which Iceberg deletes the files of the commit. */
     private RuntimeException refused() throws ReflectiveOperationException {
       overtaken = true;
-      return (RuntimeException)
-          Class.forName(
-                  "org.apache.iceberg.exceptions.ValidationException",
-                  true,
-                  original.getClass().getClassLoader())
-              .getConstructor(String.class, Object[].class)
-              .newInstance("The table has the batch.", new Object[0]);
+      return Class.forName(
+              "org.apache.iceberg.exceptions.ValidationException",
+              true,
+              original.getClass().getClassLoader())
+          .asSubclass(RuntimeException.class)
+          .getConstructor(String.class, Object[].class)
+          .newInstance("The table has the batch.", new Object[0]);
     }
 
     private static long addedRows(Object snapshot) {
