@@ -89,6 +89,7 @@ bench:
 	@$(PYTHON) -m benchmarks.commands
 	@$(PYTHON) -m benchmarks.lifecycle
 	@$(PYTHON) -m benchmarks.overhead
+	@$(PYTHON) -m benchmarks.lakehouse
 	@$(PYTHON) -m benchmarks.nexmark
 	@$(PYTHON) -m benchmarks.scaling
 	@$(PYTHON) -m benchmarks.completion

@@ -1,6 +1,7 @@
 """Benchmarks of JetSQL: its overhead over plain Spark, the latency of its statements, and its start time.
 
     python -m benchmarks.overhead      a job compared with the same query written by hand
+    python -m benchmarks.lakehouse     jobs into Delta and Iceberg tables compared with programs by hand
     python -m benchmarks.lifecycle     CREATE, SUSPEND, RESUME, RESTART, DROP, SHOW JOBS
     python -m benchmarks.commands      commands and the shell's prompt, with a running engine
     python -m benchmarks.startup       the start from the process to the first result, compared with bare Spark

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jetsql
+from jetsql.settings import load
 
 if TYPE_CHECKING:
     from jetsql.embedded.embedded_engine import EmbeddedEngine
@@ -34,11 +35,14 @@ class Bench:
 
 
 @contextmanager
-def bench(master: str, memory: str, conf: Mapping[str, str] | None = None) -> Iterator[Bench]:
-    """Open an engine with an empty home, and delete the home afterwards. conf: more Spark settings."""
+def bench(
+    master: str, memory: str, conf: Mapping[str, str] | None = None, flags: Mapping[str, object] | None = None
+) -> Iterator[Bench]:
+    """Open an engine with an empty home, and delete the home afterwards. conf, flags: see `jetsql.settings.load`."""
     with tempfile.TemporaryDirectory(prefix="jetsql-bench-") as folder:
-        settings = {"spark.driver.memory": memory, **(conf or {})}
-        with jetsql.open(home=Path(folder) / "home", master=master, conf=settings) as engine:
+        confs = {"spark.driver.memory": memory, **(conf or {})}
+        settings = load(home=Path(folder) / "home", master=master, conf=confs, flags=flags)
+        with jetsql.open(settings=settings) as engine:
             yield Bench(engine, Path(folder))
 
 

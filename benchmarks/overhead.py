@@ -22,8 +22,8 @@ from benchmarks.pairs import Pair, measure_pairs
 from benchmarks.reporting import Goal, figure, figures, introduce, middle, say, table, text
 
 GOAL = Goal(least=0.98)
-_EVENT = "id BIGINT, at TIMESTAMP, carrier STRING, origin STRING, delay INT, distance DOUBLE, note STRING"
-_ROWS = """
+EVENT = "id BIGINT, at TIMESTAMP, carrier STRING, origin STRING, delay INT, distance DOUBLE, note STRING"
+ROWS = """
 SELECT id, timestamp_seconds(1700000000 + id DIV 100) AS at, concat('C', id % 16) AS carrier,
   element_at(array('JFK', 'LGA', 'EWR'), CAST(id % 3 + 1 AS INT)) AS origin, CAST(id * 7919 % 240 - 30 AS INT) AS delay,
   CAST(id * 104729 % 5000 AS DOUBLE) / 3 AS distance, sha1(CAST(id AS STRING)) AS note
@@ -59,15 +59,15 @@ class Workload:
         return -(-self.files // self.files_in_batch)
 
 
-_PROJECTION = """
+PROJECTION = """
 SELECT id, at, upper(carrier) AS carrier, origin, delay, round(distance * 1.609344, 1) AS km, note
 FROM {source} WHERE delay > 0
 """
-_PROJECTED = "id BIGINT, at TIMESTAMP, carrier STRING, origin STRING, delay INT, km DOUBLE, note STRING"
+PROJECTED = "id BIGINT, at TIMESTAMP, carrier STRING, origin STRING, delay INT, km DOUBLE, note STRING"
 WORKLOADS = (
-    Workload("large batches", 16, 1_000_000, 2, _PROJECTION, _PROJECTED),
-    Workload("medium batches", 64, 100_000, 2, _PROJECTION, _PROJECTED),
-    Workload("small batches", 60, 1_000, 1, _PROJECTION, _PROJECTED),
+    Workload("large batches", 16, 1_000_000, 2, PROJECTION, PROJECTED),
+    Workload("medium batches", 64, 100_000, 2, PROJECTION, PROJECTED),
+    Workload("small batches", 60, 1_000, 1, PROJECTION, PROJECTED),
     Workload(
         "windowed aggregate",
         40,
@@ -107,9 +107,9 @@ class Contest:
     def prepare(self) -> None:
         """Write the source's files and create a table over them for the job."""
         load = self._workload
-        query = _ROWS.format(first=0, last=load.rows, files=load.files)
+        query = ROWS.format(first=0, last=load.rows, files=load.files)
         self._bench.engine.spark.sql(query).write.parquet(str(self._source))
-        self._bench.run(f"CREATE TABLE source_{self._name} ({_EVENT}) USING parquet LOCATION '{self._source}'")
+        self._bench.run(f"CREATE TABLE source_{self._name} ({EVENT}) USING parquet LOCATION '{self._source}'")
 
     def job(self) -> Measured:
         """Run the workload as a job."""
@@ -146,7 +146,7 @@ class Contest:
 
     def _by_hand(self) -> Any:
         load = self._workload
-        stream: Any = self._hand.readStream.schema(_EVENT).option("maxFilesPerTrigger", load.files_in_batch)
+        stream: Any = self._hand.readStream.schema(EVENT).option("maxFilesPerTrigger", load.files_in_batch)
         stream = stream.parquet(str(self._source))
         if load.watermark:
             stream = stream.withWatermark("at", load.watermark)

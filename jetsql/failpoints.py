@@ -56,7 +56,7 @@ POINTS: Final[dict[str, str]] = {
     "kafka-sent": "Kafka: a partition's messages are sent, the batch number is not",
     "kafka-marked": "Kafka: messages and batch number of a partition are sent, not committed",
     "kafka-committed": "Kafka: a partition is committed",
-    "lake-intent-stored": "Delta and Iceberg: the batch's intent is stored, nothing is written",
+    "lake-batch-checked": "Delta and Iceberg: the table does not have the batch, nothing is written",
     "lake-committed": "Delta and Iceberg: the batch and its note are committed",
     "result-stored": "Kafka with deletions: the batch's result is stored in the job's folder, nothing is written",
     "late-rows-written": "late rows: those of the batch are in their table, its rows in the sink",

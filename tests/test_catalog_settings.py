@@ -24,11 +24,19 @@ def test_delta_extends_the_catalogue_of_the_session(tmp_path: Path) -> None:
     assert settings.formats == ("delta",)
     assert settings.start_conf == {
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.databricks.delta.snapshotPartitions": "2",
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
         "spark.sql.extensions": _DELTA,
     }
     assert _load(tmp_path, "", JETSQL_DELTA="true").start_conf == settings.start_conf
     assert _load(tmp_path, "[catalogs.spark_catalog]\ntype = 'delta'").start_conf == settings.start_conf
     assert _load(tmp_path, "").start_conf == {}
+
+
+def test_the_state_of_a_delta_table_is_computed_in_few_tasks_on_one_machine(tmp_path: Path) -> None:
+    key = "spark.databricks.delta.snapshotPartitions"
+    assert key not in _load(tmp_path, "delta = true\nmaster = 'spark://host:7077'").start_conf
+    assert _load(tmp_path, f"delta = true\n{key} = 8").start_conf[key] == "8"
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,8 @@ class Settings:
     @property
     def start_conf(self) -> dict[str, str]:
         """Return the Spark settings of a start, with those of the catalogues and table formats."""
-        return catalog_confs(self.catalogs, self.formats, {**s3_confs(self.s3), **self.spark_conf})
+        given = {**s3_confs(self.s3), **self.spark_conf}
+        return catalog_confs(self.catalogs, self.formats, given, self.master)
 
     def connectors(self, storage: str) -> tuple[str, ...]:
         """Return the connectors that are loaded at the start. storage: the home's storage, a path or URI."""

@@ -24,6 +24,7 @@ from tests.support.paths import ROOT
     ("name", "option"),
     [
         ("overhead", "--master"),
+        ("lakehouse", "--spark"),
         ("nexmark.throughput", "--events"),
         ("lifecycle", "--master"),
         ("startup", "--master"),

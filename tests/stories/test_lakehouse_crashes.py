@@ -18,7 +18,7 @@ from tests.support.programs.lake_jobs import JOBS
 from tools.java.older_sparks import install
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
-POINTS = ("lake-intent-stored", "lake-committed", "sink-written")
+POINTS = ("lake-batch-checked", "lake-committed", "sink-written")
 
 
 def _run(folder: Path, table_format: str, failpoints: str = "") -> subprocess.CompletedProcess[str]:

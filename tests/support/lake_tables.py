@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jetsql.errors import ReportedError
 from tests.support.lakehouse import Lakehouse
 
 CATALOG = "lake"
@@ -98,19 +96,3 @@ class LakeTables:
         if self.is_delta:
             return len(self.sql(f"DESCRIBE HISTORY {self.name(table)}")) - 1
         return len(self.sql(f"SELECT * FROM {self.name(table)}.snapshots"))
-
-    def compact(self, table: str) -> None:
-        """Compact a table and expire its snapshots. A `MERGE` that has come first lets this statement fail."""
-        if self.is_delta:
-            statements = [f"OPTIMIZE {table}"]
-        else:
-            named = f"table => '{self.schema}.{table}'"
-            statements = [
-                f"CALL lake.system.rewrite_data_files({named}, options => map('rewrite-all', 'true'))",
-                f"CALL lake.system.expire_snapshots({named}, older_than => TIMESTAMP '2100-01-01', retain_last => 1)",
-            ]
-        for text in statements:
-            try:
-                self.sql(text)
-            except ReportedError as error:
-                assert re.search("conflict|ommitFailed|ValidationException|Missing required files", str(error)), error

@@ -21,7 +21,6 @@ master = "local[2]"
 driver_memory = "1g"
 spark.sql.shuffle.partitions = 2
 spark.sql.session.timeZone = "UTC"
-spark.databricks.delta.snapshotPartitions = 1
 """
 
 

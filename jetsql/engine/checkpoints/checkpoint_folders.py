@@ -5,11 +5,10 @@
 <root>/<job id>/manifests/    the files that each batch moves into its file table; kept here because TRUNCATE and
                               OVERWRITE delete hidden folders inside a table
 <root>/<job id>/parts/        the parts into which each batch for a Kafka topic is split
-<root>/<job id>/intents/      the snapshot of an Iceberg table before each batch
 <root>/<job id>/results/      of a job that deletes rows of a topic or a lake table: the newest results of its query
 <root>/<job id>/rows/         of a job with several sinks: the rows of a batch until they are in all sinks
 
-The further sinks of a job have folders with their numbers: manifests-1, parts-1, intents-1.
+The further sinks of a job have folders with their numbers: manifests-1, parts-1.
 """
 
 from __future__ import annotations
@@ -46,9 +45,6 @@ class Checkpoints:
 
     def parts_folder(self, job_id: str, sink: int = 0) -> str:
         return f"{self.job_folder(job_id)}/parts{_suffix(sink)}"
-
-    def intents_folder(self, job_id: str, sink: int = 0) -> str:
-        return f"{self.job_folder(job_id)}/intents{_suffix(sink)}"
 
     def results_folder(self, job_id: str) -> str:
         return f"{self.job_folder(job_id)}/results"

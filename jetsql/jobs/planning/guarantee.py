@@ -27,7 +27,7 @@ _SINK_REASONS: Final = {
     SinkKind.KAFKA: "each partition of a batch is one transaction, which also stores the batch number; consumers need"
     " isolation.level=read_committed",
     SinkKind.DELTA: "each batch is one commit of the table, which also stores the batch number",
-    SinkKind.ICEBERG: "each batch is one snapshot of the table, whose summary also stores the batch number",
+    SinkKind.ICEBERG: "each batch is one commit, which also stores the batch number in a property of the table",
 }
 
 

@@ -27,7 +27,6 @@ _ALWAYS: Final[dict[str, str]] = {
     "spark.sql.adaptive.": "a replayed batch must have the same partitions again",
     "spark.databricks.delta.write.txnappid": "JetSQL notes in the commits which batches they have",
     "spark.databricks.delta.write.txnversion": "JetSQL notes in the commits which batches they have",
-    "spark.sql.iceberg.snapshot-property.jetsql.": "JetSQL notes in the snapshots which batches they have",
     "spark.sql.warehouse.dir": "tables belong to the engine, not to a job",
     "spark.sql.extensions": "extensions belong to the engine, not to a job",
     "spark.sql.catalog.": "catalogs belong to the engine, not to a job",

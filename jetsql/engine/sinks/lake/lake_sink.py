@@ -11,25 +11,22 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 
 from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.sinks import SinkContext, consume_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
-from jetsql.engine.sinks.lake.commit_notes import open_notes, with_confs
 from jetsql.engine.sinks.lake.merge import DELETED, Merge, count_unique, mark_deletions
+from jetsql.engine.sinks.lake.table_commits import OVERWRITE_MODE, open_commits, with_confs
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job import Guarantee, quoted_name
-from jetsql.jobs.model.table_names import quoted_table
 
 DELETE_WHEN: Final = "delete.when"
 """The table property with a condition: rows of SINK INTO that meet it delete their key."""
 
 T = TypeVar("T")
-_OVERWRITE_MODE: Final = "spark.sql.sources.partitionOverwriteMode"
 _ATTEMPTS: Final = 6
 _FIRST_PAUSE_SECONDS: Final = 0.1
 _SAME_WRITER: Final = "ConcurrentTransactionException"
@@ -41,10 +38,12 @@ _CONFLICTS: Final = frozenset(
         "ConcurrentDeleteReadException",
         "ConcurrentWriteException",
         "MetadataChangedException",
+        "NotFoundException",
+        "ProtocolChangedException",
         "ValidationException",
     }
 )
-"""The exceptions of Delta and Iceberg for a commit that another one has overtaken."""
+"""The exceptions of Delta and Iceberg for a commit that another one has overtaken, or whose files that one removed."""
 
 
 class LakeSink:
@@ -54,9 +53,8 @@ class LakeSink:
         plan = context.job.plan
         self._context = context
         self._sink = plan.analysis.sink
-        self._notes = open_notes(context)
-        # Without a guarantee, each run counts its batches from 0 again, so the numbers identify no batch.
-        self._is_noted = plan.guarantee is Guarantee.EXACTLY_ONCE
+        is_noted = plan.guarantee is Guarantee.EXACTLY_ONCE
+        self._commits = open_commits(self._sink.kind, self._sink.table, context.writer_id, is_noted)
         self._batch_files = BatchFiles(context.single_file_bytes, plan.analysis.stateful)
         self._types: dict[str, str] = {}
 
@@ -71,16 +69,14 @@ class LakeSink:
         if self._has_batch(rows, batch):
             consume_rows(rows)
             return None
-        if self._is_noted:
-            self._notes.store_intent(batch)
-            failpoint("lake-intent-stored", self._context.job.name)
+        failpoint("lake-batch-checked", self._context.job.name)
         count = self._merge(rows, batch, table) if self._context.job.plan.upsert else self._insert(rows, batch)
         failpoint("lake-committed", self._context.job.name)
         self._context.catalog.refresh(self._sink.table, self._sink.location)
         return count
 
     def has_batch(self, batch: int) -> bool:
-        return self._is_noted and self._notes.find_newest(self._context.spark, batch) >= batch
+        return self._commits.find_newest(self._context.spark) >= batch
 
     def discard(self) -> None:
         """Do nothing: the files of a commit that failed are removed by VACUUM or remove_orphan_files."""
@@ -89,9 +85,7 @@ class LakeSink:
         """Do nothing: the sink keeps no resources between batches."""
 
     def _has_batch(self, rows: DataFrame, batch: int) -> bool:
-        if not self._is_noted:
-            return False
-        newest = self._notes.find_newest(rows.sparkSession, batch)
+        newest = self._commits.find_newest(rows.sparkSession)
         if newest > batch:
             raise StatementError(
                 "SINK_CHANGED",
@@ -129,40 +123,34 @@ class LakeSink:
             self._replace_part(rows, batch)
             return None
         files = self._batch_files.merge_if_small(rows)
-        if self._is_noted and not plan.overwrite:
-            return self._commit(batch, lambda: self._notes.append(files, batch))
-        writer = files.writeTo(quoted_table(self._sink.table))
-        for name, value in (self._notes.writer_options(batch) if self._is_noted else {}).items():
-            writer = writer.option(name, value)
-        self._commit(batch, lambda: writer.overwrite(sf.lit(True)) if plan.overwrite else writer.append())
-        return None
+        write = self._commits.overwrite if plan.overwrite else self._commits.append
+        return self._commit(batch, lambda: write(files, batch))
 
     def _replace_part(self, rows: DataFrame, batch: int) -> None:
         """Run the statement of a batch job that replaces partitions, or the rows that meet a condition."""
         session = rows.sparkSession
         # A job does not capture the setting, and the statement was analyzed with that of its session.
-        confs = {_OVERWRITE_MODE: "DYNAMIC" if self._sink.replaces_partitions else "STATIC"}
-        confs |= self._notes.statement_confs(batch) if self._is_noted else {}
-        with with_confs(session, confs):
-            self._commit(batch, lambda: session.sql(self._context.job.body.spark_text))
+        with with_confs(session, {OVERWRITE_MODE: "DYNAMIC" if self._sink.replaces_partitions else "STATIC"}):
+            self._commit(batch, lambda: self._commits.run(session, self._context.job.body.spark_text, batch))
 
     def _merge(self, rows: DataFrame, batch: int, table: TableFacts) -> int:
         plan, session = self._context.job.plan, rows.sparkSession
         columns = [name for name in rows.columns if name != DELETED]
-        has_marks = plan.deletes or plan.retracts
-        changes = rows if has_marks else mark_deletions(rows, table.option(DELETE_WHEN))
-        changes = changes.toDF(*columns, DELETED)
+        has_marks, condition = plan.deletes or plan.retracts, table.option(DELETE_WHEN)
+        if has_marks:
+            changes = rows.toDF(*columns, DELETED)
+        else:
+            changes = mark_deletions(rows, condition) if condition else rows
         known = {name.lower() for name in columns}
-        merge = Merge(self._sink, columns, [name for name in table.columns if name.lower() not in known])
+        new_columns = [name for name in table.columns if name.lower() not in known]
+        merge = Merge(self._sink, columns, has_marks or bool(condition), new_columns)
         view = f"jetsql_batch_{self._context.writer_id.replace('-', '_')}"
         # MERGE reads the changes more than once. Their computation may not be repeated: it commits state.
         stored = changes.persist()
         try:
             count = count_unique(stored, self._sink, batch)
             stored.createOrReplaceTempView(view)
-            confs = self._notes.statement_confs(batch) if self._is_noted else {}
-            with with_confs(session, confs):
-                self._commit(batch, lambda: session.sql(merge.statement(view)))
+            self._commit(batch, lambda: self._commits.run(session, merge.statement(view), batch))
             return count
         finally:
             session.catalog.dropTempView(view)
@@ -180,18 +168,24 @@ class LakeSink:
                 if conflict is None:
                     raise
                 if conflict == _SAME_WRITER:
-                    raise self._interrupted(f"another run of the job wrote batch {batch} at the same time") from error
+                    raise self._interrupted(
+                        f"another run of the job wrote batch {batch} at the same time", "JetSQL retries the batch."
+                    ) from error
                 if attempt == _ATTEMPTS:
-                    raise self._interrupted("another program changed the same rows, at each attempt") from error
+                    raise self._interrupted(
+                        "another program changed the same rows, at each attempt",
+                        "JetSQL retries the batch. Let the other program run less often, or change only rows and"
+                        " partitions that the job does not write.",
+                    ) from error
             time.sleep(pause)
             pause *= 2
         raise AssertionError("the last attempt returns or raises")
 
-    def _interrupted(self, reason: str) -> StatementError:
+    def _interrupted(self, reason: str, hint: str) -> StatementError:
         return StatementError(
             "DELIVERY_INTERRUPTED",
             f"The batch was not written to {self._sink.table}: {reason}.",
-            hint="JetSQL retries the batch.",
+            hint=hint,
             where=self._sink.table,
         )
 

@@ -24,11 +24,13 @@ class Merge:
     """The table."""
     columns: Sequence[str]
     """The columns of the rows that are written."""
+    deletes: bool
+    """True if the rows have the column `DELETED`. Without it, MERGE has less to do."""
     new_columns: Sequence[str] = ()
     """The columns of the table that the rows do not have."""
 
     def statement(self, view: str) -> str:
-        """Return the MERGE that reads the changes from a view, whose column `DELETED` marks deletions."""
+        """Return the MERGE that reads the changes from a view."""
         keys = {key.lower() for key in self.sink.key_columns}
         matches = " AND ".join(f"t.{quoted_name(key)} <=> s.{quoted_name(key)}" for key in self.sink.key_columns)
         changed = [quoted_name(name) for name in self.columns if name.lower() not in keys]
@@ -39,19 +41,21 @@ class Merge:
             names += [quoted_name(name) for name in self.new_columns]
             values += ["NULL" for _ in self.new_columns]
         return " ".join(
-            (
+            part
+            for part in (
                 f"MERGE INTO {quoted_table(self.sink.table)} t USING {view} s ON {matches}",
-                f"WHEN MATCHED AND s.{DELETED} THEN DELETE",
+                f"WHEN MATCHED AND s.{DELETED} THEN DELETE" if self.deletes else "",
                 f"WHEN MATCHED THEN UPDATE SET {updates}" if updates else "",
-                f"WHEN NOT MATCHED AND NOT s.{DELETED} THEN INSERT ({', '.join(names)}) VALUES ({', '.join(values)})",
+                f"WHEN NOT MATCHED{f' AND NOT s.{DELETED}' if self.deletes else ''}",
+                f"THEN INSERT ({', '.join(names)}) VALUES ({', '.join(values)})",
             )
+            if part
         )
 
 
 def mark_deletions(rows: DataFrame, condition: str) -> DataFrame:
-    """Return the rows with the column `DELETED`. condition: an expression over the rows; empty for no deletions"""
-    deleted = sf.coalesce(sf.expr(condition).cast("boolean"), sf.lit(False)) if condition else sf.lit(False)
-    return rows.withColumn(DELETED, deleted)
+    """Return the rows with the column `DELETED`. condition: an expression over the rows"""
+    return rows.withColumn(DELETED, sf.coalesce(sf.expr(condition).cast("boolean"), sf.lit(False)))
 
 
 def count_unique(rows: DataFrame, sink: Sink, batch: int) -> int:

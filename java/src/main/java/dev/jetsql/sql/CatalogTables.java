@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
@@ -23,6 +24,8 @@ import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.catalog.V1Table;
 import org.apache.spark.sql.connector.expressions.Transform;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Tables that a catalog's own class loads, such as those of Delta and Iceberg: their names and
@@ -67,6 +70,17 @@ public final class CatalogTables {
       if (e instanceof NoSuchTableException || e instanceof NoSuchNamespaceException) return null;
       throw Exceptions.raise(e);
     }
+  }
+
+  /**
+   * Returns a table as it is now, or null if the table, its namespace or its catalog does not
+   * exist.
+   *
+   * @param parts the parts of its qualified name, a JSON array
+   */
+  static Table load(SparkSession session, String parts) {
+    var names = Json.readTexts(parts);
+    return load(session, names.get(0), identifier(names.subList(1, names.size())));
   }
 
   /** Returns the identifier of a table. names: its namespaces and its name */
@@ -183,5 +197,27 @@ public final class CatalogTables {
     return parts.stream()
         .map(part -> PLAIN.matcher(part).matches() ? part : Tables.quoted(part))
         .collect(Collectors.joining("."));
+  }
+
+  /**
+   * Makes a session load a table again, which its catalog may have cached, if a job has written the
+   * table since the session has read it.
+   */
+  static void refresh(SparkSession session, Seq<String> name) {
+    var names = CollectionConverters.asJava(name);
+    var catalog = SparkCalls.catalog(session, names.get(0));
+    if (names.size() == 1 || !(catalog instanceof TableCatalog)) {
+      var current = new ArrayList<String>();
+      current.add(SparkCalls.currentCatalog(session));
+      if (names.size() == 1) current.addAll(SparkCalls.currentNamespace(session));
+      current.addAll(names);
+      names = current;
+      catalog = SparkCalls.catalog(session, names.get(0));
+    }
+    if (names.size() < 2 || !(catalog instanceof TableCatalog tables)) return;
+    var identifier = identifier(names.subList(1, names.size()));
+    var key = name(names.get(0), identifier).toLowerCase(Locale.ROOT);
+    if (TableVersions.hasChanged(session.sessionState().catalog(), key))
+      tables.invalidateTable(identifier);
   }
 }

@@ -32,7 +32,7 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public final class DeltaAppends {
   private static final String PACKAGE = "org.apache.spark.sql.delta.";
-  private static final long NONE = CommitNotes.NONE;
+  private static final long NONE = -1L;
 
   private DeltaAppends() {}
 
@@ -44,7 +44,11 @@ public final class DeltaAppends {
    * @param since the version up to which the notes are known; -1 to read the state of the table
    */
   public static String newest(SparkSession session, String parts, String writer, long since) {
-    var table = CommitNotes.load(session, parts);
+    return Sessions.active(session, () -> newestIn(session, parts, writer, since));
+  }
+
+  private static String newestIn(SparkSession session, String parts, String writer, long since) {
+    var table = CatalogTables.load(session, parts);
     var snapshot = Members.call(table, "update");
     var version = (Long) Members.call(snapshot, "version");
     var known = since >= 0 && since <= version;
@@ -98,16 +102,15 @@ public final class DeltaAppends {
       long batch,
       long since,
       Dataset<Row> rows) {
-    var active = org.apache.spark.sql.SparkSession.getActiveSession();
-    org.apache.spark.sql.SparkSession.setActiveSession(session);
-    try {
-      return append(session, CommitNotes.load(session, parts), writer, batch, since, rows);
-    } catch (ReflectiveOperationException e) {
-      throw Exceptions.raise(e);
-    } finally {
-      if (active.isDefined()) org.apache.spark.sql.SparkSession.setActiveSession(active.get());
-      else org.apache.spark.sql.SparkSession.clearActiveSession();
-    }
+    return Sessions.active(
+        session,
+        () -> {
+          try {
+            return append(session, CatalogTables.load(session, parts), writer, batch, since, rows);
+          } catch (ReflectiveOperationException e) {
+            throw Exceptions.raise(e);
+          }
+        });
   }
 
   private static long append(
@@ -199,7 +202,8 @@ public final class DeltaAppends {
     return rows;
   }
 
-  private static RuntimeException overtaken(long batch) {
+  /** Returns the error of a run whose batch another run has written. */
+  static RuntimeException overtaken(long batch) {
     return Exceptions.raise(
         JetSqlException.of(
             "DELIVERY_INTERRUPTED",

@@ -99,7 +99,7 @@ final class TableRules extends Rule<LogicalPlan> {
 
   private LogicalPlan resolve(UnresolvedRelation relation) {
     var schema = schemaOf(relation.multipartIdentifier());
-    if (schema == null) CommitNotes.refresh(session, relation.multipartIdentifier());
+    if (schema == null) CatalogTables.refresh(session, relation.multipartIdentifier());
     if (schema != null) {
       var name = relation.multipartIdentifier().last();
       if (LiveTables.has(schema, name)) return live(relation, name);
