@@ -104,15 +104,16 @@ public final class JobBody {
             .filter(key -> !key.isEmpty())
             .toList();
     }
-    return List.of();
+    var fields = facts.path("sink").path("identifier_fields");
+    return fields.isMissingNode() ? List.of() : Json.texts(fields);
   }
 
   private JobBody(SparkSession session, NewTable table, RunOptions options) {
     this.session = session;
     this.branches = null;
     this.written = table.query();
-    describeSink(Option.apply(table.table()), facts);
-    this.rewritten = RewrittenQuery.of(session, written, options);
+    if (table.facts() != null) facts.set("sink", table.facts());
+    this.rewritten = RewrittenQuery.of(session, written, options.withKeys(keyColumns()));
     readQuery(options.modes());
   }
 
