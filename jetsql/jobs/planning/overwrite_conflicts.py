@@ -1,7 +1,7 @@
 """Conflicts between a job that replaces the rows of a table and a job that reads the table as a stream.
 
 A stream reads files that are added. A job with INSERT OVERWRITE replaces them, so a stream from its table would lose
-rows or read them again.
+rows or read them again. Only the change data feed of a Delta table has the replaced rows, as changes.
 """
 
 from __future__ import annotations
@@ -42,4 +42,4 @@ def _overwrites(plan: Plan) -> bool:
 
 
 def _reads(analysis: Analysis, table: str) -> bool:
-    return any(name_key(source.name) == name_key(table) for source in analysis.sources)
+    return any(name_key(each.name) == name_key(table) for each in analysis.sources if not each.reads_changes)
