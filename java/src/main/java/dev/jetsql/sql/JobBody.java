@@ -89,9 +89,14 @@ public final class JobBody {
     if (query != null && appliesChanges)
       facts.set("change_columns", Json.MAPPER.valueToTree(ChangeQuery.columns(query)));
     this.written = query != null && appliesChanges ? ChangeQuery.withDeleted(query) : query;
-    var keyed = appliesChanges ? options : options.withKeys(keyColumns());
+    var keyed = appliesChanges ? options : withKeys(options);
     this.rewritten = written == null ? null : RewrittenQuery.of(session, written, keyed);
     if (written != null) readQuery(options.modes());
+  }
+
+  private RunOptions withKeys(RunOptions options) {
+    var provider = facts.path("sink").path("provider").asText();
+    return options.withKeys(keyColumns(), CatalogTables.hasFormat(provider));
   }
 
   /** Returns the columns by which rows of the table are updated. */
@@ -113,7 +118,7 @@ public final class JobBody {
     this.branches = null;
     this.written = table.query();
     if (table.facts() != null) facts.set("sink", table.facts());
-    this.rewritten = RewrittenQuery.of(session, written, options.withKeys(keyColumns()));
+    this.rewritten = RewrittenQuery.of(session, written, withKeys(options));
     readQuery(options.modes());
   }
 

@@ -71,6 +71,7 @@ final class TableRules extends Rule<LogicalPlan> {
       return new NoopCommand("REFRESH TABLE", Sequences.of());
     }
     refuseChange(plan);
+    forgetDropped(plan);
     var ours = ofTableWithJob(plan);
     if (ours != null) return ours;
     refuseInUse(plan);
@@ -205,6 +206,15 @@ final class TableRules extends Rule<LogicalPlan> {
             "RELATION_READ_ONLY",
             "42809",
             "Cannot change the relation jetsql." + nameOf(target).last() + ": it is read-only."));
+  }
+
+  /** Makes the session look again for a table of another catalog that it is about to create. */
+  private void forgetDropped(LogicalPlan command) {
+    var creates = command instanceof CreateTable || command instanceof CreateTableAsSelect;
+    if (creates
+        && !command.children().isEmpty()
+        && command.children().head() instanceof UnresolvedIdentifier name)
+      CommitNotes.refresh(session, name.nameParts());
   }
 
   /** Refuses to drop or rename what running jobs use. */

@@ -27,6 +27,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.objects.AssertNotNull;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -39,15 +40,17 @@ import org.apache.spark.sql.types.IntegralType;
  * returns the rows of the groups that have changes. The last column marks those that are deleted.
  *
  * @param keys the names of the table's key columns, in lower case
+ * @param nullIsKey whether NULL is a key of a row
  */
-public record ChangedResults(Set<String> keys) {
+public record ChangedResults(Set<String> keys, boolean nullIsKey) {
   /** The name of the rule, which jobs store. */
   public static final String NAME = "changed results";
 
   /** Returns the rule for a table with these key columns. */
-  public static ChangedResults by(List<String> keys) {
+  public static ChangedResults by(List<String> keys, boolean nullIsKey) {
     return new ChangedResults(
-        keys.stream().map(key -> key.toLowerCase(Locale.ROOT)).collect(Collectors.toSet()));
+        keys.stream().map(key -> key.toLowerCase(Locale.ROOT)).collect(Collectors.toSet()),
+        nullIsKey);
   }
 
   /** Returns whether a plan has operators of this rule. */
@@ -91,7 +94,8 @@ public record ChangedResults(Set<String> keys) {
       columns.add(
           needed.contains(column.exprId()) ? column : unlessDeleted(column, column, deleted(rows)));
     }
-    return withKeys(new Project(AggregateChanges.with(columns, deleted(rows)), rows), needed);
+    var marked = new Project(AggregateChanges.with(columns, deleted(rows)), rows);
+    return nullIsKey ? marked : withKeys(marked, needed);
   }
 
   /** Returns the rows without deletions of NULL, which is no key of a row. */
@@ -143,6 +147,7 @@ public record ChangedResults(Set<String> keys) {
             if (part instanceof Attribute attribute) neededBelow.add(attribute.exprId());
             return null;
           });
+      if (value instanceof AssertNotNull checked) value = checked.child();
       if (value instanceof CheckOverflowInTableInsert checked) value = checked.child();
       while (value instanceof Cast cast && isKept(cast)) value = cast.child();
       if (same.contains(column.exprId()) && value instanceof Attribute attribute)
