@@ -28,7 +28,7 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def test_every_query_writes_the_rows_of_batch(engine: tuple[str, Path], tmp_path: Path) -> None:
     table_format, home = engine
-    Events(1000, rate=10, files=2).write(tmp_path / "events")
+    Events(2500, rate=25, files=2).write(tmp_path / "events")
     sql = Lakehouse(home)
     schema = "nexmark" if table_format == "delta" else f"{CATALOG}.nexmark"
     workload = Workload(sql, tmp_path / "events", 1, table_format, schema)

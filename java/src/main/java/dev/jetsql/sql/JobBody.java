@@ -38,6 +38,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.VariableReference;
+import org.apache.spark.sql.catalyst.expressions.objects.AssertNotNull;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.AppendData;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
@@ -47,6 +48,7 @@ import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OverwriteByExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
@@ -255,9 +257,22 @@ public final class JobBody {
           "sink",
           CatalogTables.facts(
               catalogName(relation.catalog()), relation.identifier().get(), relation.table()));
-      return write.query();
+      return withoutNullChecks(write.query());
     }
     return null;
+  }
+
+  /**
+   * Returns a query without the checks of columns that are NOT NULL. Spark makes them again when it
+   * writes the rows of a batch, and a row that deletes its key may have NULL there.
+   */
+  private static LogicalPlan withoutNullChecks(LogicalPlan query) {
+    return query instanceof Project project
+        ? (LogicalPlan)
+            project.transformExpressions(
+                PartialFunctions.<Expression, Expression>of(
+                    AssertNotNull.class::isInstance, node -> ((AssertNotNull) node).child()))
+        : query;
   }
 
   /**

@@ -27,7 +27,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
-import org.apache.spark.sql.catalyst.expressions.objects.AssertNotNull;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -147,7 +146,6 @@ public record ChangedResults(Set<String> keys, boolean nullIsKey) {
             if (part instanceof Attribute attribute) neededBelow.add(attribute.exprId());
             return null;
           });
-      if (value instanceof AssertNotNull checked) value = checked.child();
       if (value instanceof CheckOverflowInTableInsert checked) value = checked.child();
       while (value instanceof Cast cast && isKept(cast)) value = cast.child();
       if (same.contains(column.exprId()) && value instanceof Attribute attribute)
