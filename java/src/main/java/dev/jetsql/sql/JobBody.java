@@ -268,10 +268,9 @@ public final class JobBody {
    */
   private static LogicalPlan withoutNullChecks(LogicalPlan query) {
     return query instanceof Project project
-        ? (LogicalPlan)
-            project.transformExpressions(
-                PartialFunctions.<Expression, Expression>of(
-                    AssertNotNull.class::isInstance, node -> ((AssertNotNull) node).child()))
+        ? project.transformExpressions(
+            PartialFunctions.<Expression, Expression>of(
+                AssertNotNull.class::isInstance, node -> ((AssertNotNull) node).child()))
         : query;
   }
 
