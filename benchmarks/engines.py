@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jetsql
-from jetsql.settings import load
+from jetsql.settings.engine_settings import load
 
 if TYPE_CHECKING:
     from jetsql.embedded.embedded_engine import EmbeddedEngine

@@ -12,6 +12,16 @@ _SINK = re.compile(r"^INSERT (INTO|OVERWRITE TABLE) (q\d+)$", re.MULTILINE)
 NAMES = tuple(f"q{number}" for number in range(24))
 IN_FLINK_SQL = ("q5", "q7", "q8", "q11", "q13")
 """The queries that Flink writes with table functions of windows, or with FOR SYSTEM_TIME AS OF."""
+KEYS = {
+    "q4": "category",
+    "q9": "id",
+    "q15": "day",
+    "q16": "channel, day",
+    "q17": "auction, day",
+    "q18": "auction, bidder",
+    "q19": "auction, rank_number",
+}
+"""The columns that identify a row of a result whose rows change."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +31,9 @@ class Query:
     name: str
     """The name of the query, of its sink and of its job."""
     body: str
-    """The INSERT statement."""
+    """The INSERT or SINK INTO statement."""
+    keys: str = ""
+    """The columns by which the rows of the sink are updated; empty for none."""
 
     @property
     def select(self) -> str:
@@ -38,6 +50,11 @@ class Query:
     def partitions(self) -> str:
         """Return the partition columns of the sink; empty for none."""
         return "dt, hm" if self.name == "q10" else ""
+
+    def into(self, sink: str) -> str:
+        """Return the statement with another name of the sink."""
+        verb, _, _ = self.body.partition(self.name)
+        return f"{verb}{sink}\n{self.select}"
 
     def compared(self, relation: str) -> str:
         """Return a query for the part of a result that depends on the events alone."""
@@ -61,6 +78,12 @@ def load_in_flink_sql(name: str) -> Query:
     query = _load(_FOLDER / "flink", name)
     sink = f"{name}_in_flink_sql"
     return Query(sink, query.body.replace(name, sink, 1))
+
+
+def load_with_keys(name: str) -> Query:
+    """Return a query of `KEYS` that updates the rows of its sink. Its sink and its job have a name of their own."""
+    sink = f"{name}_by_key"
+    return Query(sink, f"SINK INTO {sink}\n{load(name).select}", KEYS[name])
 
 
 def _load(folder: Path, name: str) -> Query:

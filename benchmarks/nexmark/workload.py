@@ -57,10 +57,22 @@ class Difference:
 class Workload:
     """The queries over one folder of events, in one engine."""
 
-    def __init__(self, run: Callable[[str], list[tuple[Any, ...]]], files: Path, files_in_batch: int) -> None:
+    def __init__(
+        self,
+        run: Callable[[str], list[tuple[Any, ...]]],
+        files: Path,
+        files_in_batch: int,
+        sink_format: str = "parquet",
+        sink_schema: str = STREAM,
+    ) -> None:
         self._run = run
         self._files = files
         self._files_in_batch = files_in_batch
+        self._sink_format = sink_format
+        self._sink_schema = sink_schema
+
+    def _sink(self, query: Query) -> str:
+        return f"{self._sink_schema}.{query.name}"
 
     def create(self) -> None:
         """Create both schemas."""
@@ -91,16 +103,17 @@ class Workload:
         self._run(f"USE {BATCH}")
         columns = ", ".join(f"{name} {kind}" for name, kind, *_ in self._run(f"DESCRIBE QUERY {query.select}"))
         partitions = f" PARTITIONED BY ({query.partitions})" if query.partitions else ""
-        self._run(f"CREATE TABLE {STREAM}.{query.name} ({columns}) USING parquet{partitions}")
+        keys = f" TBLPROPERTIES ('key.columns' = '{query.keys}')" if query.keys else ""
+        self._run(f"CREATE TABLE {self._sink(query)} ({columns}) USING {self._sink_format}{partitions}{keys}")
 
     def drop_sink(self, query: Query) -> None:
         """Drop the table of a query."""
-        self._run(f"DROP TABLE {STREAM}.{query.name}")
+        self._run(f"DROP TABLE {self._sink(query)}")
 
     def start(self, query: Query) -> None:
         """Create the job of a query, which ends when it has read all files."""
         self._run(f"USE {STREAM}")
-        self._run(f"CREATE JOB {query.name} OPTIONS ({_OPTIONS}) AS {query.body}")
+        self._run(f"CREATE JOB {query.name} OPTIONS ({_OPTIONS}) AS {query.into(self._sink(query))}")
 
     def wait(self, query: Query) -> None:
         """Wait until the job of a query has read all files."""
@@ -114,10 +127,10 @@ class Workload:
     def compare(self, query: Query) -> Difference:
         """Count the rows that EXCEPT ALL finds in both directions, with one reading of each side."""
         self._run(f"USE {BATCH}")
-        names = ", ".join(name for name, *_ in self._run(f"DESCRIBE QUERY {query.compared(f'{STREAM}.{query.name}')}"))
+        names = ", ".join(name for name, *_ in self._run(f"DESCRIBE QUERY {query.compared(self._sink(query))}"))
         [(rows, missing, extra)] = self._run(
             f"""WITH expected AS (\n{query.select}\n), both AS (
-  SELECT *, 1 AS job, 0 AS batch FROM ({query.compared(f"{STREAM}.{query.name}")})
+  SELECT *, 1 AS job, 0 AS batch FROM ({query.compared(self._sink(query))})
   UNION ALL SELECT *, 0, 1 FROM ({query.compared("expected")})
 ), counted AS (SELECT sum(job) AS job, sum(batch) AS batch FROM both GROUP BY {names})
 SELECT sum(job), sum(greatest(batch - job, 0)), sum(greatest(job - batch, 0)) FROM counted"""

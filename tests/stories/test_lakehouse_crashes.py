@@ -36,8 +36,8 @@ def test_every_row_is_written_once(table_format: str, tmp_path: Path) -> None:
     for life in range(len(POINTS) * 2):
         source.add(3)
         shifted = [*POINTS[life % 3 :], *POINTS[: life % 3], POINTS[life % 3]]
-        places = [f"{point}:{job}" for point, job in zip(shifted, JOBS, strict=True)]
-        died = _run(tmp_path, table_format, ",".join(places))
+        places = [f"{point}:{job}" for point, job in zip((*shifted, "branch-written"), JOBS, strict=True)]
+        died = _run(tmp_path, table_format, ",".join(places) + f"@{life % 2 + 1}")  # a place of `split`
         assert died.returncode == -9, died.stderr[-3000:]
         assert all(f"failpoint {place}" in died.stderr for place in places)
     source.add(2)
@@ -50,6 +50,7 @@ def test_every_row_is_written_once(table_format: str, tmp_path: Path) -> None:
     assert rows["replaced"] == sums
     assert rows["merged"] == sums
     assert rows["retracted"] == [row for row in sums if row[2] % 3]
+    assert sorted(rows["split"] + rows["files"]) == [[i] for i in source.ids()]
     assert set(found["statuses"]) == {"RUNNING"}
 
 

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.lake_tables import CATALOG, ENGINES, QUICK, LakeTables
-from tests.support.lakehouse import Lakehouse, lakehouse
+from tests.support.lake_tables import QUICK, LakeTables, lake_engine, lake_schema
+from tests.support.lakehouse import Lakehouse
 
 # Long enough to install a Spark for the first time.
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
-_schemas = itertools.count(1)
 SUMS = "SELECT name, sum(id) AS total FROM STREAM events GROUP BY name"
 COMPLETE = "OPTIONS ('snapshotIntervalMillis' = '100', 'outputMode' = 'complete')"
 
 
 @pytest.fixture(scope="module", params=("delta", "iceberg"))
-def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """Start an engine with a format, and yield the format and the home."""
-    folder = tmp_path_factory.mktemp(request.param)
-    spark, settings = ENGINES[request.param]
-    with lakehouse(spark, folder, settings.format(folder=folder)):
-        yield request.param, folder / "home"
+    with lake_engine(request.param, tmp_path_factory.mktemp(request.param)) as home:
+        yield request.param, home
 
 
 @pytest.fixture
-def lake(home: tuple[str, Path]) -> Iterator[LakeTables]:
-    sql, schema = Lakehouse(home[1]), f"test_{next(_schemas)}"
-    sql(f"CREATE SCHEMA {schema}", f"USE {schema}", "CREATE TABLE events (id INT, name STRING) USING json")
-    tables = LakeTables(sql, home[1], home[0], schema)
-    if not tables.is_delta:
-        sql(f"CREATE NAMESPACE {CATALOG}.{schema}")
-    tables.feed((1, "a"), (2, "b"))
-    yield tables
-    for row in sql("SHOW JOBS"):
-        sql(f"DROP JOB '{row[0]}'")
+def lake(engine: tuple[str, Path]) -> Iterator[LakeTables]:
+    with lake_schema(engine[1], engine[0]) as tables:
+        yield tables
 
 
 def test_each_batch_is_added_with_one_commit(lake: LakeTables) -> None:
@@ -225,25 +214,24 @@ def test_a_note_does_not_expire(lake: LakeTables) -> None:
     assert [row[0] for row in lake.after("t", (4, "d"))] == [1, 2, 3, 4, 50]
 
 
-@pytest.mark.parametrize(
-    ("properties", "body", "message"),
-    [
-        ({"key_columns": "id"}, "SINK INTO {t} SELECT * FROM STREAM events", "several rows with the same id"),
-        (
-            {"delta_appendOnly": "true"},
-            "INSERT OVERWRITE {t} SELECT max(id), name FROM STREAM events GROUP BY name",
-            "Rows can only be added",
-        ),
-        (
-            {"delta_setTransactionRetentionDuration": "interval 1 days"},
-            "INSERT INTO {t} SELECT * FROM STREAM events",
-            "forgets which batches it has",
-        ),
-        ({"write_wap_enabled": "true"}, "INSERT INTO {t} SELECT * FROM STREAM events", "keep commits unpublished"),
-    ],
-)
-def test_refused_at_create(lake: LakeTables, properties: dict[str, str], body: str, message: str) -> None:
-    if any(name.startswith("delta_") != lake.is_delta for name in properties if name != "key_columns"):
-        pytest.skip("a property of the other format")
-    t = lake.create("t", "id INT, name STRING", **properties)
-    assert message in lake.sql.error(f"CREATE JOB j AS {body.format(t=t)}").message
+def test_a_key_that_a_batch_can_have_twice_is_refused(lake: LakeTables) -> None:
+    t = lake.create("t", "id INT, name STRING", key_columns="id")
+    error = lake.sql.error(f"CREATE JOB j AS SINK INTO {t} SELECT * FROM STREAM events")
+    assert "several rows with the same id" in error.message
+
+
+@pytest.mark.parametrize("engine", ["delta"], indirect=True, scope="module")
+def test_properties_of_delta_that_are_refused(lake: LakeTables) -> None:
+    t = lake.create("t", "id INT, name STRING", delta_appendOnly="true")
+    totals = "SELECT max(id), name FROM STREAM events GROUP BY name"
+    assert "Rows can only be added" in lake.sql.error(f"CREATE JOB j AS INSERT OVERWRITE {t} {totals}").message
+    u = lake.create("u", "id INT, name STRING", delta_setTransactionRetentionDuration="interval 1 days")
+    error = lake.sql.error(f"CREATE JOB j AS INSERT INTO {u} SELECT * FROM STREAM events")
+    assert "forgets which batches it has" in error.message
+
+
+@pytest.mark.parametrize("engine", ["iceberg"], indirect=True, scope="module")
+def test_a_property_of_iceberg_that_is_refused(lake: LakeTables) -> None:
+    t = lake.create("t", "id INT, name STRING", write_wap_enabled="true")
+    error = lake.sql.error(f"CREATE JOB j AS INSERT INTO {t} SELECT * FROM STREAM events")
+    assert "keep commits unpublished" in error.message

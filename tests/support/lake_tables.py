@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.lakehouse import Lakehouse
+from tests.support.lakehouse import Lakehouse, lakehouse
 
 CATALOG = "lake"
 """The catalogue of the Iceberg tables."""
@@ -20,6 +23,29 @@ ENGINES = {
 }
 """The Spark of each format, and the lines of config.toml that load it."""
 QUICK = "OPTIONS ('snapshotIntervalMillis' = '100')"
+_schemas = itertools.count(1)
+
+
+@contextmanager
+def lake_engine(table_format: str, folder: Path) -> Iterator[Path]:
+    """Start an engine with a format, return its home, and stop it at the end."""
+    spark, settings = ENGINES[table_format]
+    with lakehouse(spark, folder, settings.format(folder=folder)):
+        yield folder / "home"
+
+
+@contextmanager
+def lake_schema(home: Path, table_format: str) -> Iterator[LakeTables]:
+    """Create a schema in an engine, with two rows in `events`, and drop all jobs at the end."""
+    sql, schema = Lakehouse(home), f"test_{next(_schemas)}"
+    sql(f"CREATE SCHEMA {schema}", f"USE {schema}", "CREATE TABLE events (id INT, name STRING) USING json")
+    tables = LakeTables(sql, home, table_format, schema)
+    if not tables.is_delta:
+        sql(f"CREATE NAMESPACE {CATALOG}.{schema}")
+    tables.feed((1, "a"), (2, "b"))
+    yield tables
+    for row in sql("SHOW JOBS"):
+        sql(f"DROP JOB '{row[0]}'")
 
 
 @dataclass(frozen=True)

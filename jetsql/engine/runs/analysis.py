@@ -61,6 +61,7 @@ _REPLAY = {"rate": Replay.BY_CLOCK, "socket": Replay.NO}
 _ENDLESS = frozenset({"rate", "rate-micro-batch"})
 _EXTRA_COLUMNS = "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS"
 _HISTORY_COLUMNS = (START_COLUMN, "__end_at")
+_CHANGE_FEED = frozenset({"readchangefeed", "readchangedata"})
 _RATE_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger", "maxoffsetspertrigger"})
 
 
@@ -319,6 +320,9 @@ def _source(entry: dict[str, Any]) -> Source:
         created=entry.get("created", 0),
         has_dead_letters=(entry.get("on_error") or "").lower().startswith("table:"),
         identity=entry.get("identity", ""),
+        reads_changes=any(
+            key.lower() in _CHANGE_FEED and value.lower() == "true" for key, value in entry.get("options", {}).items()
+        ),
     )
 
 

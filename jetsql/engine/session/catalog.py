@@ -81,7 +81,7 @@ class TableFacts:
 class Catalog:
     """The catalogues, accessed through one session. Table names are qualified, see `table_names`.
 
-    Only tables of Spark's own catalogue, `spark_catalog.schema.table`, can be changed here.
+    Of tables outside of Spark's own catalogue, `spark_catalog.schema.table`, only `drop` changes anything.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -124,8 +124,11 @@ class Catalog:
 
     def drop(self, name: str) -> None:
         """Drop a table, if it exists, and not its job."""
-        _, schema, table = split_table(name)
-        self._java.sql.Tables.drop(self._spark._jsparkSession, schema, table)
+        parts = split_table(name)
+        if parts[0] == SESSION_CATALOG:
+            self._java.sql.Tables.drop(self._spark._jsparkSession, *parts[1:])
+        else:
+            self._java.sql.CatalogTables.drop(self._spark._jsparkSession, json.dumps(parts))
 
     def add_partitions(self, name: str, fragments: list[str]) -> None:
         """Add partitions, given as paths (`d=2013-01-01/h=5`), to the catalogue. Existing partitions are unchanged."""

@@ -14,31 +14,32 @@ from pyspark.sql.types import TimestampType
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import Catalog
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import quoted_name
+from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table, quoted_table
 from jetsql.language.statement import Body, TableIdentifier
 
 _log = logging.getLogger(__name__)
 
-_CATALOG: Final = "spark_catalog"
 _EXTERNAL: Final = ("jdbc", "kafka")
 
 
 def qualify(table: TableIdentifier, spark: SparkSession) -> str:
     """Return the qualified name of a table, which need not exist.
 
-    Raises StatementError UNSUPPORTED_SINK at the name for a table of another catalogue.
+    Raises StatementError UNSUPPORTED_SINK at the name for a catalogue that the engine does not have.
     """
-    parts = table.parts
-    catalog = parts[0] if len(parts) == 3 else spark.catalog.currentCatalog()
-    if len(parts) > 3 or catalog.lower() != _CATALOG:
+    text = java(spark).sql.TableNames.qualified(spark._jsparkSession, json.dumps(table.parts))
+    catalog, *parts = json.loads(text)
+    if catalog.lower() != SESSION_CATALOG:
+        return join_table([catalog, *parts])
+    if len(parts) != 2:
         raise StatementError(
             "UNSUPPORTED_SINK",
-            f"Jobs write tables of the catalogue {_CATALOG} only.",
+            f"There is no catalogue {table.parts[0]} for the table {table}, and the schemas of {SESSION_CATALOG} are"
+            " not nested.",
             place=table.place,
-            hint=f"Write {_CATALOG}.schema.table.",
+            hint="Write schema.table, or the name of a catalogue in config.toml before it.",
         )
-    schema = parts[-2] if len(parts) > 1 else spark.catalog.currentDatabase()
-    return f"{_CATALOG}.{schema}.{parts[-1]}"
+    return join_table([SESSION_CATALOG, *parts])
 
 
 def is_empty(table: str, spark: SparkSession, catalog: Catalog) -> bool:
@@ -46,8 +47,7 @@ def is_empty(table: str, spark: SparkSession, catalog: Catalog) -> bool:
     facts = catalog.table(table)
     if facts is None or facts.provider in _EXTERNAL:
         return True
-    _, schema, name = table.split(".", 2)
-    return spark.sql(f"SELECT 1 FROM {_CATALOG}.{quoted_name(schema)}.{quoted_name(name)} LIMIT 1").isEmpty()
+    return spark.sql(f"SELECT 1 FROM {quoted_table(table)} LIMIT 1").isEmpty()
 
 
 def time_columns(table: str, spark: SparkSession) -> list[str]:

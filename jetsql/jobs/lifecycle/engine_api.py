@@ -130,9 +130,9 @@ class Engine(Protocol):
         """Return why this engine cannot repartition state, as a phrase without a full stop; empty when it can."""
 
     def qualify(self, table: TableIdentifier, session: UserSession) -> str:
-        """Return the qualified name of a table of the session catalogue, which need not exist.
+        """Return the qualified name of a table, which need not exist.
 
-        Raises StatementError UNSUPPORTED_SINK at the name for another catalogue.
+        Raises StatementError UNSUPPORTED_SINK at the name for a catalogue that the engine does not have.
         """
 
     def find_table(self, table: str) -> JobTable | None:

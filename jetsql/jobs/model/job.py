@@ -106,6 +106,7 @@ class Source:
     created: int = 0  # the catalogue's creation time of the table, milliseconds; 0 when there is none
     has_dead_letters: bool = False  # messages that do not fit its columns go into a dead-letter table
     identity: str = ""  # of a Delta or Iceberg table: what no other table has, also not one with its name
+    reads_changes: bool = False  # the change data feed of a Delta table, in which replaced rows are changes
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Cause, Job, StopGoal, quoted_name, quoted_text
 from jetsql.jobs.model.redaction import REDACTED, redact_urls, show
+from jetsql.jobs.model.table_names import quoted_table
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_error
 from jetsql.jobs.statements.explain import describe_sink, describe_source, describe_trigger, describe_write
@@ -154,8 +155,7 @@ def _create_job_lines(job: Job) -> Iterator[str]:
 def _create_table_lines(job: Job) -> Iterator[str]:
     written = parse(job.body.text)
     assert isinstance(written, CreateStreamingTable) and written.create.table is not None
-    schema, table = job.name.split(".", 1)
-    yield f"CREATE {written.kind.value} {quoted_name(schema)}.{quoted_name(table)}"
+    yield f"CREATE {written.kind.value} {quoted_table(job.name)}"
     if job.plan.options:
         yield f"JOB {_options_clause(job.plan.options)}"
     yield redact_urls(written.create.table.clauses)

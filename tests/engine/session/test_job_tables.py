@@ -28,9 +28,9 @@ def test_the_words_of_a_statement_can_be_on_lines_of_their_own(sql: Sql) -> None
     assert [row[1] for row in sql("SHOW TABLES")] == ["src", "v"]
 
 
-def test_a_table_of_another_catalogue_is_refused(sql: Sql) -> None:
+def test_a_table_of_a_missing_catalogue_is_refused(sql: Sql) -> None:
     error = sql.error("CREATE STREAMING TABLE a.b.c AS SELECT 1 AS n")
-    assert "Jobs write tables of the catalogue spark_catalog only." in str(error)
+    assert "There is no catalogue a for the table a.b.c" in str(error)
 
 
 def test_a_failed_statement_leaves_no_table_and_no_folder(sql: Sql) -> None:

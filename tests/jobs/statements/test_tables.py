@@ -159,6 +159,18 @@ def test_a_streaming_table_and_its_job_have_one_life(w: World) -> None:
     assert w.sql("SHOW STREAMING TABLES").rows == ()
 
 
+def test_the_job_of_a_table_of_another_catalogue_has_its_full_name(w: World) -> None:
+    w.engine.analysis = analysis(sink=sink("lake.shop.out", kind=SinkKind.ICEBERG, identity="a"))
+    text = TABLE.replace("out", "lake.shop.out")
+    assert w.row(text)["name"] == "lake.shop.out"
+    [(schema, table, _, _)] = w.sql("SHOW STREAMING TABLES LIKE 'out'").rows
+    assert (schema, table) == ("lake.shop", "out")
+    [(shown,)] = w.sql("SHOW CREATE STREAMING TABLE lake.shop.out").rows
+    assert shown == "CREATE STREAMING TABLE `lake`.`shop`.`out`\nAS SELECT * FROM STREAM src"
+    w.sql("DROP STREAMING TABLE lake.shop.out")
+    assert w.engine.tables == {}
+
+
 def test_a_drop_is_finished_by_the_same_statement(w: World) -> None:
     w.sql(TABLE)
     w.sql("DROP JOB `default.out`")
@@ -188,6 +200,17 @@ def test_a_table_that_another_job_reads_is_not_dropped(w: World) -> None:
     w.sql("SUSPEND JOB reader")
     w.sql("DROP STREAMING TABLE out")
     assert w.engine.tables == {}
+
+
+def test_of_a_table_that_is_replaced_only_the_changes_are_read(w: World) -> None:
+    w.engine.analysis = analysis(has_aggregates=True, modes=NOT_APPEND)
+    w.sql("CREATE JOB writer AS INSERT OVERWRITE out SELECT count(*) FROM STREAM src")
+    reader, more = "CREATE JOB reader AS INSERT INTO more SELECT * FROM STREAM out", sink("spark_catalog.default.more")
+    w.engine.analysis = analysis(sources=(source(OUT),), sink=more)
+    with raises(StatementError, match="UNSUPPORTED_QUERY"):
+        w.sql(reader)
+    w.engine.analysis = analysis(sources=(source(OUT, reads_changes=True),), sink=more)
+    assert w.row(reader)["status"] == "RUNNING"
 
 
 def test_a_job_is_created_again_for_the_table_that_is_there(w: World) -> None:

@@ -28,12 +28,16 @@ TABLES: Final = {
     "replaced": f"{COLUMNS} USING {{format}}",
     "merged": f"{COLUMNS} USING {{format}} {KEYS}",
     "retracted": f"{COLUMNS} USING {{format}} {KEYS}",
+    "split": "(id BIGINT) USING {format}",
 }
 JOBS: Final = {
     "appended": f"OPTIONS ({QUICK}) AS INSERT INTO {{table}} SELECT id, minute(at) FROM STREAM numbers",
     "replaced": f"OPTIONS ({QUICK}) AS INSERT OVERWRITE {{table}} {GROUPS}",
     "merged": f"OPTIONS ({QUICK}) AS SINK INTO {{table}} {GROUPS}",
     "retracted": f"OPTIONS ({QUICK}, 'outputMode' = 'complete') AS SINK INTO {{table}} {GROUPS} HAVING sum(id) % 3 > 0",
+    "split": f"OPTIONS ({QUICK}) AS FROM (SELECT id, rand() AS r FROM STREAM numbers)"
+    " INSERT INTO files SELECT id WHERE r < 0.5 INSERT INTO {table} SELECT id WHERE r >= 0.5"
+    " INSERT INTO files SELECT id WHERE r IS NULL",
 }
 
 
@@ -45,6 +49,7 @@ def main(folder: Path, table_format: str) -> None:
         engine.run(
             f"CREATE TABLE IF NOT EXISTS numbers (id BIGINT, at TIMESTAMP) USING json LOCATION '{folder / 'numbers'}'"
         )
+        engine.run("CREATE TABLE IF NOT EXISTS files (id BIGINT) USING parquet")
         for name, table in TABLES.items():
             engine.run(f"CREATE TABLE IF NOT EXISTS {prefix}{name} {table.format(format=table_format)}")
             job = JOBS[name].format(table=prefix + name)
@@ -55,6 +60,7 @@ def main(folder: Path, table_format: str) -> None:
             engine.run(f"CREATE JOB IF NOT EXISTS {name} {JOBS[name].format(table=prefix + name)}")
             engine.run(f"WAIT FOR JOB {name} UNTIL IDLE TIMEOUT 120")
         rows = {name: [list(row) for row in engine.run(f"SELECT * FROM {prefix}{name}").rows] for name in TABLES}
+        rows["files"] = [list(row) for row in engine.run("SELECT * FROM files").rows]
         statuses = [list(row)[2] for row in engine.run("SHOW JOBS").rows]
         sys.stdout.write(json.dumps({"rows": rows, "statuses": statuses}))
 

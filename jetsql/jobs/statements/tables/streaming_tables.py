@@ -1,12 +1,13 @@
 """Streaming tables and materialized views: tables with a job of their name, and the statements that act on both.
 
-The job is named `schema.table`. The table has a property with its kind, which shows that it belongs to a job. Each
-statement acts on the job first and then on the table, so it can be repeated after a failure in between.
+The job is named `schema.table`, or `catalogue.schema.table` for a table outside of Spark's own catalogue. The table has
+a property with its kind, which shows that it belongs to a job. Each statement acts on the job first and then on the
+table, so it can be repeated after a failure in between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -16,7 +17,7 @@ from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.job import Job, Status, Version, name_key
-from jetsql.jobs.model.table_names import split_table
+from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table, split_table
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.statements import control, describe
@@ -52,7 +53,7 @@ from jetsql.language.statement import (
 from jetsql.resultset import Column, Table
 
 TABLE_COLUMNS: Final = (
-    Column("namespace", comment="the schema"),
+    Column("namespace", comment="the schema, after its catalogue if that is not Spark's own"),
     Column("name", comment="the name without the schema"),
     Column("job_id", comment="the id of its newest job"),
     Column("status", comment="the status of this job"),
@@ -103,7 +104,11 @@ def _named(manager: Manager, statement: CreateStreamingTable, session: UserSessi
 
 def job_name(table: str) -> str:
     """Return the name of a table's job. table: its qualified name."""
-    return table.split(".", 1)[1]
+    return join_table(_without_session_catalog(split_table(table)))
+
+
+def _without_session_catalog(parts: Sequence[str]) -> Sequence[str]:
+    return parts[1:] if parts[0] == SESSION_CATALOG else parts
 
 
 def _is_same(job: Job, statement: CreateJob) -> bool:
@@ -218,12 +223,12 @@ def show_streaming_tables(manager: Manager, statement: ShowStreamingTables) -> T
     pattern = like_pattern(statement.pattern) if statement.pattern is not None else None
     rows = []
     for job in _newest_jobs(manager, statement.kind):
-        schema, table = job.name.split(".", 1)
+        *schema, table = _without_session_catalog(split_table(job.plan.analysis.sink.table))
         if pattern is not None and not pattern.fullmatch(table):
             continue
         existing = manager.engine.find_table(job.plan.analysis.sink.table)
         if existing is not None and existing.kind == statement.kind.value:
-            rows.append((schema, table, job.id, job.status.value))
+            rows.append((join_table(schema), table, job.id, job.status.value))
     return Table(TABLE_COLUMNS, tuple(sorted(rows)))
 
 

@@ -27,7 +27,12 @@ public final class Json {
 
   /** Returns the strings of a JSON array. */
   public static List<String> readTexts(String text) {
-    return List.of(MAPPER.convertValue(read(text), String[].class));
+    return texts(read(text));
+  }
+
+  /** Returns the strings of a JSON array. */
+  public static List<String> texts(JsonNode array) {
+    return List.of(MAPPER.convertValue(array, String[].class));
   }
 
   public static String write(Object value) {

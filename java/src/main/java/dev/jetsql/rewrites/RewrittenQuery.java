@@ -76,7 +76,7 @@ public record RewrittenQuery(
     // The rules see the aggregates as in complete mode: what leaves a result is taken back.
     var rules = new ArrayList<AppliedRule>();
     var whole = apply(RULES, query, OutputMode.Complete(), rules);
-    var rule = ChangedResults.by(options.keys());
+    var rule = ChangedResults.by(options.keys(), options.nullIsKey());
     var plan =
         apply(List.of(new RewriteRule(ChangedResults.NAME, 1, rule::apply)), whole, update, rules);
     var refusal = ChangedResults.isUsed(plan) ? null : rule.refusal(whole);

@@ -6,7 +6,6 @@ import dev.jetsql.common.Json;
 import dev.jetsql.versions.SparkCalls;
 import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
@@ -17,13 +16,19 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
+import org.apache.spark.sql.catalyst.plans.logical.TableSpec;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogPlugin;
+import org.apache.spark.sql.connector.catalog.CatalogV2Util;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.catalog.V1Table;
 import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -35,6 +40,7 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class CatalogTables {
   private static final Pattern PLAIN = Pattern.compile("\\w+", Pattern.UNICODE_CHARACTER_CLASS);
   private static final String OPTION = "option.";
+  private static final String NOT_CREATED = "not created yet";
 
   private CatalogTables() {}
 
@@ -49,6 +55,19 @@ public final class CatalogTables {
     var identifier = identifier(names.subList(1, names.size()));
     var table = load(session, names.get(0), identifier);
     return table == null ? null : Json.write(facts(names.get(0), identifier, table));
+  }
+
+  /**
+   * Drops a table, if it exists, without its job.
+   *
+   * @param parts the parts of its qualified name, a JSON array
+   */
+  public static void drop(SparkSession session, String parts) {
+    var names = Json.readTexts(parts);
+    var identifier = identifier(names.subList(1, names.size()));
+    if (SparkCalls.catalog(session, names.get(0)) instanceof TableCatalog catalog)
+      Sessions.active(session, () -> catalog.dropTable(identifier));
+    TableVersions.changed(name(names.get(0), identifier).toLowerCase(Locale.ROOT));
   }
 
   /** Returns a table, or null if the table, its namespace or its catalog does not exist. */
@@ -93,6 +112,13 @@ public final class CatalogTables {
   static ObjectNode facts(String catalog, Identifier identifier, Table table) {
     if (table instanceof V1Table ofSpark) return Tables.facts(ofSpark.v1Table());
     var properties = new TreeMap<>(table.properties());
+    var facts = facts(catalog, identifier, properties);
+    describe(facts, table, properties);
+    return facts;
+  }
+
+  private static ObjectNode facts(
+      String catalog, Identifier identifier, Map<String, String> properties) {
     var facts = Json.MAPPER.createObjectNode();
     facts.put("table", name(catalog, identifier));
     facts.put("type", properties.containsKey(TableCatalog.PROP_EXTERNAL) ? "EXTERNAL" : "MANAGED");
@@ -100,10 +126,30 @@ public final class CatalogTables {
     facts.put("location", properties.getOrDefault(TableCatalog.PROP_LOCATION, ""));
     facts.put("created", 0L);
     facts.put("bucketed", false);
-    facts.put("job", properties.getOrDefault(NewTable.JOB, ""));
-    facts.put("kind", properties.getOrDefault(NewTable.KIND, ""));
-    describe(facts, table, properties);
     return facts;
+  }
+
+  /** Returns the facts of a table that does not exist, as a statement would create it. */
+  static ObjectNode facts(
+      CatalogPlugin catalog, Identifier identifier, CreateTable statement, TableSpec spec) {
+    var properties =
+        new TreeMap<>(CollectionConverters.asJava(CatalogV2Util.convertTableProperties(spec)));
+    if (isOfIceberg(catalog)) properties.putIfAbsent(TableCatalog.PROP_PROVIDER, "iceberg");
+    var facts = facts(catalog.name(), identifier, properties);
+    var columns = List.of(statement.tableSchema().fields());
+    describe(
+        facts,
+        columns.stream().map(StructField::name).toList(),
+        columns.stream().map(StructField::dataType).toList(),
+        CollectionConverters.asJava(statement.partitioning()),
+        properties);
+    facts.put("identity", NOT_CREATED);
+    return facts;
+  }
+
+  /** Returns whether a catalog is one of Iceberg, all tables of which have its format. */
+  static boolean isOfIceberg(CatalogPlugin catalog) {
+    return catalog != null && catalog.getClass().getName().startsWith("org.apache.iceberg.");
   }
 
   /** Replaces the facts that only the format of a table of Spark's catalog knows. */
@@ -121,14 +167,26 @@ public final class CatalogTables {
   }
 
   private static void describe(ObjectNode facts, Table table, Map<String, String> properties) {
-    var columns = Arrays.stream(table.columns()).map(Column::name).toList();
-    var transforms = List.of(table.partitioning());
+    var columns = List.of(table.columns());
+    describe(
+        facts,
+        columns.stream().map(Column::name).toList(),
+        columns.stream().map(Column::dataType).toList(),
+        List.of(table.partitioning()),
+        properties);
+    facts.set("identifier_fields", Json.MAPPER.valueToTree(identifierFields(table)));
+    facts.put("identity", identity(table));
+  }
+
+  private static void describe(
+      ObjectNode facts,
+      List<String> columns,
+      List<DataType> types,
+      List<Transform> transforms,
+      Map<String, String> properties) {
     facts.set("columns", Json.MAPPER.valueToTree(columns));
     facts.set(
-        "types",
-        Json.MAPPER.valueToTree(
-            Arrays.stream(table.columns()).map(each -> each.dataType().catalogString()).toList()));
-    facts.set("identifier_fields", Json.MAPPER.valueToTree(identifierFields(table)));
+        "types", Json.MAPPER.valueToTree(types.stream().map(DataType::catalogString).toList()));
     facts.set(
         "partition_columns",
         Json.MAPPER.valueToTree(
@@ -137,7 +195,8 @@ public final class CatalogTables {
         "transforms",
         Json.MAPPER.valueToTree(transforms.stream().map(Transform::describe).toList()));
     facts.set("options", Json.MAPPER.valueToTree(options(properties)));
-    facts.put("identity", identity(table));
+    facts.put("job", properties.getOrDefault(NewTable.JOB, ""));
+    facts.put("kind", properties.getOrDefault(NewTable.KIND, ""));
   }
 
   private static Stream<String> partitionColumn(Transform transform) {
@@ -204,16 +263,8 @@ public final class CatalogTables {
    * table since the session has read it.
    */
   static void refresh(SparkSession session, Seq<String> name) {
-    var names = CollectionConverters.asJava(name);
+    var names = TableNames.qualified(session, CollectionConverters.asJava(name));
     var catalog = SparkCalls.catalog(session, names.get(0));
-    if (names.size() == 1 || !(catalog instanceof TableCatalog)) {
-      var current = new ArrayList<String>();
-      current.add(SparkCalls.currentCatalog(session));
-      if (names.size() == 1) current.addAll(SparkCalls.currentNamespace(session));
-      current.addAll(names);
-      names = current;
-      catalog = SparkCalls.catalog(session, names.get(0));
-    }
     if (names.size() < 2 || !(catalog instanceof TableCatalog tables)) return;
     var identifier = identifier(names.subList(1, names.size()));
     var key = name(names.get(0), identifier).toLowerCase(Locale.ROOT);

@@ -38,6 +38,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.VariableReference;
+import org.apache.spark.sql.catalyst.expressions.objects.AssertNotNull;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.AppendData;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
@@ -47,6 +48,7 @@ import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OverwriteByExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
@@ -89,9 +91,14 @@ public final class JobBody {
     if (query != null && appliesChanges)
       facts.set("change_columns", Json.MAPPER.valueToTree(ChangeQuery.columns(query)));
     this.written = query != null && appliesChanges ? ChangeQuery.withDeleted(query) : query;
-    var keyed = appliesChanges ? options : options.withKeys(keyColumns());
+    var keyed = appliesChanges ? options : withKeys(options);
     this.rewritten = written == null ? null : RewrittenQuery.of(session, written, keyed);
     if (written != null) readQuery(options.modes());
+  }
+
+  private RunOptions withKeys(RunOptions options) {
+    var provider = facts.path("sink").path("provider").asText();
+    return options.withKeys(keyColumns(), CatalogTables.hasFormat(provider));
   }
 
   /** Returns the columns by which rows of the table are updated. */
@@ -104,15 +111,16 @@ public final class JobBody {
             .filter(key -> !key.isEmpty())
             .toList();
     }
-    return List.of();
+    var fields = facts.path("sink").path("identifier_fields");
+    return fields.isMissingNode() ? List.of() : Json.texts(fields);
   }
 
   private JobBody(SparkSession session, NewTable table, RunOptions options) {
     this.session = session;
     this.branches = null;
     this.written = table.query();
-    describeSink(Option.apply(table.table()), facts);
-    this.rewritten = RewrittenQuery.of(session, written, options);
+    if (table.facts() != null) facts.set("sink", table.facts());
+    this.rewritten = RewrittenQuery.of(session, written, withKeys(options));
     readQuery(options.modes());
   }
 
@@ -249,9 +257,21 @@ public final class JobBody {
           "sink",
           CatalogTables.facts(
               catalogName(relation.catalog()), relation.identifier().get(), relation.table()));
-      return write.query();
+      return withoutNullChecks(write.query());
     }
     return null;
+  }
+
+  /**
+   * Returns a query without the checks of columns that are NOT NULL. Spark makes them again when it
+   * writes the rows of a batch, and a row that deletes its key may have NULL there.
+   */
+  private static LogicalPlan withoutNullChecks(LogicalPlan query) {
+    return query instanceof Project project
+        ? project.transformExpressions(
+            PartialFunctions.<Expression, Expression>of(
+                AssertNotNull.class::isInstance, node -> ((AssertNotNull) node).child()))
+        : query;
   }
 
   /**

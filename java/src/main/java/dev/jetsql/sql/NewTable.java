@@ -1,5 +1,6 @@
 package dev.jetsql.sql;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.Sequences;
@@ -8,12 +9,13 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
-import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier;
 import org.apache.spark.sql.catalyst.plans.logical.ColumnDefinition;
 import org.apache.spark.sql.catalyst.plans.logical.ColumnDefinition$;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.TableSpec;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
@@ -34,17 +36,17 @@ public final class NewTable {
   /** The property with the kind of the table: STREAMING TABLE or MATERIALIZED VIEW. */
   static final String KIND = "jetsql.kind";
 
-  private final CatalogTable table;
+  private final ObjectNode facts;
   private final LogicalPlan query;
 
-  private NewTable(CatalogTable table, LogicalPlan query) {
-    this.table = table;
+  private NewTable(ObjectNode facts, LogicalPlan query) {
+    this.facts = facts;
     this.query = query;
   }
 
-  /** Returns the table as it would be created. */
-  CatalogTable table() {
-    return table;
+  /** Returns the facts of the table as it would be created, or null for a table of Hive. */
+  ObjectNode facts() {
+    return facts;
   }
 
   /** Returns the resolved query. */
@@ -56,11 +58,18 @@ public final class NewTable {
   static NewTable resolve(SparkSession session, CreateTableAsSelect statement) {
     var query = check(session, statement.query());
     var resolved = check(session, empty(statement, query.schema(), Map.of()));
+    return new NewTable(facts(resolved), query);
+  }
+
+  private static ObjectNode facts(LogicalPlan resolved) {
     if (resolved instanceof CreateDataSourceTableCommand command)
-      return new NewTable(command.table(), query);
-    if (resolved instanceof CreateKafkaTableCommand command)
-      return new NewTable(command.table(), query);
-    return new NewTable(null, query); // a table of Hive or of another catalog
+      return Tables.facts(command.table());
+    if (resolved instanceof CreateKafkaTableCommand command) return Tables.facts(command.table());
+    return resolved instanceof CreateTable create
+            && create.name() instanceof ResolvedIdentifier name
+            && create.tableSpec() instanceof TableSpec spec
+        ? CatalogTables.facts(name.catalog(), name.identifier(), create, spec)
+        : null;
   }
 
   /**

@@ -52,7 +52,7 @@ final class TableFormats {
     if (!(command.children().head() instanceof UnresolvedIdentifier name)) return;
     var catalog = TableNames.qualified(session, Plans.list(name.nameParts())).get(0);
     var plugin = SparkCalls.catalog(session, catalog);
-    if (plugin == null || plugin.getClass().getName().startsWith("org.apache.iceberg.")) return;
+    if (plugin == null || CatalogTables.isOfIceberg(plugin)) return;
     var message = "The catalog " + catalog + " cannot have tables of Iceberg. Write the name of a ";
     message += "catalog with type = \"iceberg\" in config.toml, such as lake.namespace.table.";
     throw Exceptions.raise(JetSqlException.at(origin, "NOT_SUPPORTED", "0A000", message));

@@ -1,13 +1,19 @@
 package dev.jetsql.sql;
 
+import dev.jetsql.common.Json;
 import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.classic.SparkSession;
 
 /** Qualifies names of tables and schemas as Spark resolves them in a session. */
-final class TableNames {
+public final class TableNames {
   private TableNames() {}
+
+  /** Returns the parts of a table's qualified name. parts: those in a statement; JSON arrays */
+  public static String qualified(SparkSession session, String parts) {
+    return Json.write(qualified(session, Json.readTexts(parts)));
+  }
 
   /** Returns the parts of a table's qualified name, which begins with the catalog. */
   static List<String> qualified(SparkSession session, List<String> name) {

@@ -3,6 +3,7 @@ package dev.jetsql.sql;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.JobContext;
+import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.kafka.KafkaOptions;
@@ -13,8 +14,10 @@ import dev.jetsql.plans.Plans;
 import dev.jetsql.versions.CaseClasses;
 import dev.jetsql.versions.SparkCalls;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.QualifiedTableName;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
@@ -68,6 +71,7 @@ final class TableRules extends Rule<LogicalPlan> {
       return new NoopCommand("REFRESH TABLE", Sequences.of());
     }
     refuseChange(plan);
+    forgetDropped(plan);
     var ours = ofTableWithJob(plan);
     if (ours != null) return ours;
     refuseInUse(plan);
@@ -204,6 +208,15 @@ final class TableRules extends Rule<LogicalPlan> {
             "Cannot change the relation jetsql." + nameOf(target).last() + ": it is read-only."));
   }
 
+  /** Makes the session look again for a table of another catalog that it is about to create. */
+  private void forgetDropped(LogicalPlan command) {
+    var creates = command instanceof CreateTable || command instanceof CreateTableAsSelect;
+    if (creates
+        && !command.children().isEmpty()
+        && command.children().head() instanceof UnresolvedIdentifier name)
+      CatalogTables.refresh(session, name.nameParts());
+  }
+
   /** Refuses to drop or rename what running jobs use. */
   private void refuseInUse(LogicalPlan command) {
     if (command instanceof DropNamespace drop) {
@@ -254,10 +267,12 @@ final class TableRules extends Rule<LogicalPlan> {
     else if (!(command instanceof RenameTable)) return null;
     var target = command.children().head();
     var name = nameOf(target);
-    var schema = name == null ? null : schemaOf(name);
-    var kind = schema == null ? null : kindOf(schema, name.last());
-    if (kind == null) return null;
-    var table = Tables.quoted(schema) + "." + Tables.quoted(name.last());
+    if (name == null || session.sessionState().catalog().isTempView(name)) return null;
+    var parts = TableNames.qualified(session, Plans.list(name));
+    var kind = kindOf(parts);
+    if (kind.isEmpty()) return null;
+    var shown = parts.get(0).equalsIgnoreCase(Tables.CATALOG) ? parts.subList(1, 3) : parts;
+    var table = shown.stream().map(Tables::quoted).collect(Collectors.joining("."));
     if (!statement.isEmpty()) return Engine.command(session, statement.formatted(kind) + table);
     throw Exceptions.raise(
         JetSqlException.at(
@@ -279,16 +294,20 @@ final class TableRules extends Rule<LogicalPlan> {
     return ifExists ? "IF EXISTS " : "";
   }
 
-  /** Returns the kind of a table with a job, or null for any other table. */
-  private String kindOf(String schema, String name) {
+  /** Returns the kind of a table with a job; empty for any other table. */
+  private String kindOf(List<String> parts) {
+    if (!Engine.isConnected()) return "";
+    var catalog = parts.get(0);
+    String facts = null;
     try {
-      var table = session.sharedState().externalCatalog().getTable(schema, name);
-      var kind = table.properties().get(NewTable.KIND);
-      return kind.isDefined() && Engine.isConnected() ? kind.get() : null;
+      if (catalog.equalsIgnoreCase(Tables.CATALOG))
+        facts = parts.size() == 3 ? Tables.facts(session, parts.get(1), parts.get(2)) : null;
+      else if (CatalogTables.isOfIceberg(SparkCalls.catalog(session, catalog)))
+        facts = CatalogTables.facts(session, Json.write(parts));
     } catch (Exception e) { // a Scala method declares no checked exception
-      if (e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException) return null;
       throw Exceptions.raise(e);
     }
+    return facts == null ? "" : Json.readObject(facts).get("kind").asText();
   }
 
   private boolean isLive(LogicalPlan plan) {

@@ -39,15 +39,17 @@ import org.apache.spark.sql.types.IntegralType;
  * returns the rows of the groups that have changes. The last column marks those that are deleted.
  *
  * @param keys the names of the table's key columns, in lower case
+ * @param nullIsKey whether NULL is a key of a row
  */
-public record ChangedResults(Set<String> keys) {
+public record ChangedResults(Set<String> keys, boolean nullIsKey) {
   /** The name of the rule, which jobs store. */
   public static final String NAME = "changed results";
 
   /** Returns the rule for a table with these key columns. */
-  public static ChangedResults by(List<String> keys) {
+  public static ChangedResults by(List<String> keys, boolean nullIsKey) {
     return new ChangedResults(
-        keys.stream().map(key -> key.toLowerCase(Locale.ROOT)).collect(Collectors.toSet()));
+        keys.stream().map(key -> key.toLowerCase(Locale.ROOT)).collect(Collectors.toSet()),
+        nullIsKey);
   }
 
   /** Returns whether a plan has operators of this rule. */
@@ -91,7 +93,8 @@ public record ChangedResults(Set<String> keys) {
       columns.add(
           needed.contains(column.exprId()) ? column : unlessDeleted(column, column, deleted(rows)));
     }
-    return withKeys(new Project(AggregateChanges.with(columns, deleted(rows)), rows), needed);
+    var marked = new Project(AggregateChanges.with(columns, deleted(rows)), rows);
+    return nullIsKey ? marked : withKeys(marked, needed);
   }
 
   /** Returns the rows without deletions of NULL, which is no key of a row. */

@@ -1,0 +1,56 @@
+"""The queries of Nexmark into Delta and Iceberg tables: each result is that of the same text over all events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.nexmark.events import Events
+from benchmarks.nexmark.query import KEYS, NAMES, Query, load, load_with_keys
+from benchmarks.nexmark.workload import Workload
+from tests.support.lake_tables import CATALOG, lake_engine
+from tests.support.lakehouse import Lakehouse
+
+# Long enough to install a Spark for the first time.
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1500)]
+PARALLEL = 8
+"""The number of jobs that run at the same time."""
+
+
+@pytest.fixture(scope="module", params=("delta", "iceberg"))
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """Start an engine with a format, and yield the format and the home."""
+    with lake_engine(request.param, tmp_path_factory.mktemp(request.param)) as home:
+        yield request.param, home
+
+
+def test_every_query_writes_the_rows_of_batch(engine: tuple[str, Path], tmp_path: Path) -> None:
+    table_format, home = engine
+    Events(2500, rate=25, files=2).write(tmp_path / "events")
+    sql = Lakehouse(home)
+    schema = "nexmark" if table_format == "delta" else f"{CATALOG}.nexmark"
+    workload = Workload(sql, tmp_path / "events", 1, table_format, schema)
+    workload.create()
+    if table_format == "iceberg":
+        sql(f"CREATE NAMESPACE {schema}")
+    queries = [load(name) for name in NAMES] + [load_with_keys(name) for name in KEYS]
+    differences = {}
+    for first in range(0, len(queries), PARALLEL):
+        differences |= _run(workload, queries[first : first + PARALLEL])
+    assert {name: each for name, each in differences.items() if each[1:] != (0, 0)} == {}
+    assert [name for name, each in differences.items() if each[0] == 0] == []
+
+
+def _run(workload: Workload, queries: list[Query]) -> dict[str, tuple[int, int, int]]:
+    """Run the jobs of queries, and return the rows of each, how many are missing, and how many only the job has."""
+    for query in queries:
+        workload.create_sink(query)
+        workload.start(query)
+    found = {}
+    for query in queries:
+        workload.wait(query)
+        difference = workload.compare(query)
+        found[query.name] = (difference.rows, difference.missing, difference.extra)
+    return found
