@@ -408,6 +408,21 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "The store was written by a newer JetSQL.",
         "Install that release, or use another home.",
     ),
+    "STORE_NOT_USABLE": Condition(
+        "58030",
+        "The store on PostgreSQL cannot be reached, refuses the user, or belongs to another home. Nothing was changed.",
+        "The message has PostgreSQL's reason. Correct the settings `store` and `store_password`, or start the server.",
+    ),
+    "STORE_IN_USE": Condition(
+        "55006",
+        "Another engine has opened the store on PostgreSQL.",
+        "Stop that engine, or use another store.",
+    ),
+    "STORE_NOT_EMPTY": Condition(
+        "55000",
+        "`jetsql store copy` does not write to a store that has other contents.",
+        "Choose another place for the copy, or move that store away.",
+    ),
     "ENGINE_NOT_STARTED": Condition(
         "58000",
         "The engine could not start: no Java, an invalid master, a port in use, a missing secret.",

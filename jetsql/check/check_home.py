@@ -21,9 +21,12 @@ from jetsql.check.staged_rows import check_manifests, check_staging, check_table
 from jetsql.errors import EngineError
 from jetsql.home.home_lock import original_place, owner
 from jetsql.home.storage import storage_of
+from jetsql.home.store_note import STORE
 from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.model.job import Guarantee, Job, Snapshot, checkpoint_name, quoted_name
-from jetsql.jobs.store.store_file import VERSION, StoreContents, StoreFile
+from jetsql.jobs.store.database import VERSION, StoreContents, StoreDatabase
+from jetsql.jobs.store.store_choice import find_database
+from jetsql.settings.store_settings import DEFAULTS, StoreSettings
 
 MIN_FREE_BYTES: Final = 500 * 1024 * 1024
 _ORDER: Final = list(Severity)
@@ -45,44 +48,44 @@ class HomeReport:
         return not any(finding.severity.is_problem for finding in self.findings)
 
 
-def check(home: Path) -> HomeReport:
-    """Check a home."""
+def check(home: Path, store: StoreSettings = DEFAULTS) -> HomeReport:
+    """Check a home. store: the settings of its store."""
     try:
         if home.is_dir():
-            return _report(home)
+            return _report(home, store)
     except OSError as error:
         return HomeReport(home, (_unreadable(error),))
     message, remedy = "The home folder does not exist.", "Name another one with --home; an engine creates a new one."
     return HomeReport(home, (Finding(Severity.ERROR, message, str(home), remedy),))
 
 
-def _report(home: Path) -> HomeReport:
+def _report(home: Path, store: StoreSettings) -> HomeReport:
     engine = owner(home)
-    report = _examine(home, engine is not None)
+    report = _examine(home, store, engine is not None)
     findings = report.findings
     if engine is not None:
-        again = _examine(home, True)
+        again = _examine(home, store, True)
         note = Finding(Severity.NOTE, f"An engine runs on this home: {engine}.", str(home))
         findings = (note, *(finding for finding in again.findings if finding in findings))
     return replace(report, findings=tuple(sorted(findings, key=lambda finding: _ORDER.index(finding.severity))))
 
 
-def _examine(home: Path, running: bool) -> HomeReport:
+def _examine(home: Path, store: StoreSettings, running: bool) -> HomeReport:
     try:
         storage = storage_of(home)
+        database = find_database(home, store.store, store.store_password)
     except EngineError as error:
         return HomeReport(home, (_error_finding(error, home),))
     places = Places(home.absolute(), original_place(home))
     root = places.local_path(storage.root)
     findings = [*_guarded(_home_findings(home, root, places))]
-    file = StoreFile(home / "jetsql.db")
     try:
-        contents = file.contents()
+        contents = database.contents()
     except EngineError as error:
-        return HomeReport(home, (*findings, _error_finding(error, file.path)))
+        return HomeReport(home, (*findings, _error_finding(error, database.name)))
     if contents is None:
-        return HomeReport(home, (*findings, *_guarded(_no_store_findings(home, root))))
-    findings += _store_findings(contents, file.path)
+        return HomeReport(home, (*findings, *_guarded(_no_store_findings(home, root, database))))
+    findings += _store_findings(contents, database)
     findings += (
         _remote_storage_findings(storage.root) if root is None else _files_findings(contents, root, running, places)
     )
@@ -132,7 +135,7 @@ def _home_findings(home: Path, root: Path | None, places: Places) -> Iterator[Fi
     yield from _permission_findings(home, root or home)
 
 
-def _error_finding(error: EngineError, where: Path) -> Finding:
+def _error_finding(error: EngineError, where: Path | str) -> Finding:
     return Finding(Severity.ERROR, error.message, str(where), error.hint)
 
 
@@ -145,29 +148,29 @@ def _space_findings(home: Path, free: int) -> Iterator[Finding]:
 
 def _permission_findings(home: Path, root: Path) -> Iterator[Finding]:
     checkpoints = root / "checkpoints"
-    for path in (home, home / "jetsql.db", checkpoints, *sorted(checkpoints.glob("*/spark*"))):
+    for path in (home, home / STORE, checkpoints, *sorted(checkpoints.glob("*/spark*"))):
         if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
             yield Finding(
                 Severity.ERROR, "The engine cannot write here.", str(path), f"Allow it: chmod u+w {quote(str(path))}"
             )
 
 
-def _no_store_findings(home: Path, root: Path | None) -> Iterator[Finding]:
+def _no_store_findings(home: Path, root: Path | None, database: StoreDatabase) -> Iterator[Finding]:
     left = [path for name in ("checkpoints", "snapshots") for path in _folders((root or home) / name)]
     if left:
         message = f"The store is missing, but files of {len(left)} jobs and snapshots exist."
-        remedy = "Restore jetsql.db from a backup before you start an engine, which would create an empty store."
-        yield Finding(Severity.ERROR, message, str(home / "jetsql.db"), remedy)
+        remedy = f"Restore {database.kind} from a backup before you start an engine, which would create an empty store."
+        yield Finding(Severity.ERROR, message, database.name, remedy)
     else:
         yield Finding(Severity.NOTE, "There is no store yet; the first start of an engine creates it.", str(home))
 
 
-def _store_findings(contents: StoreContents, path: Path) -> Iterator[Finding]:
+def _store_findings(contents: StoreContents, database: StoreDatabase) -> Iterator[Finding]:
     for message in contents.unreadable:
-        yield Finding(Severity.ERROR, message, str(path), "Restore jetsql.db from a backup.")
+        yield Finding(Severity.ERROR, message, database.name, f"Restore {database.kind} from a backup.")
     if contents.version < VERSION:
         message = f"The store has version {contents.version}; the engine's next start migrates it to version {VERSION}."
-        yield Finding(Severity.NOTE, message, str(path))
+        yield Finding(Severity.NOTE, message, database.name)
 
 
 def _job_findings(job: Job, root: Path, places: Places) -> Iterator[Finding]:

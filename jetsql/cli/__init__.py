@@ -42,6 +42,7 @@ from jetsql.cli.log_command import logs
 from jetsql.cli.needs_engine import needs_engine
 from jetsql.cli.open_shell import open_shell
 from jetsql.cli.run_scripts import execute
+from jetsql.cli.store_command import store
 from jetsql.cli.submit import submit
 from jetsql.version import VERSION
 
@@ -176,7 +177,8 @@ def _check(flags: Flags) -> ExitCode:
     from jetsql.output.render import Format, render_lines
     from jetsql.output.result_sink import OutputClosed
 
-    report = check.check(load_settings(flags).home)
+    settings = load_settings(flags)
+    report = check.check(settings.home, settings.store)
     console = process_console()
     rows = (
         render_lines(findings_report.result(report), Format(flags.form))
@@ -197,7 +199,7 @@ for command in (
     *(sql, run),
     *(list_jobs, submit, suspend, resume, restart, cancel),
     *(save_snapshot, list_snapshots, delete_snapshot, describe),
-    *(start, stop, status, serve, logs, check),
+    *(start, stop, status, serve, logs, check, store),
     *(master, join, archive_classes),
 ):
     cli.add_command(command)

@@ -149,7 +149,7 @@ def check_home(settings: Settings, console: MessagePrinter, *, only_existing: bo
     The default home cannot be misspelled, and is created without a message.
     Raises EngineError HOME_NOT_USABLE with `only_existing`.
     """
-    from jetsql.home.home_lock import is_home
+    from jetsql.home.store_note import is_home
     from jetsql.settings.engine_settings import default_home
 
     home = settings.home

@@ -206,8 +206,7 @@ def parse_flags(context: click.Context, params: Mapping[str, Any]) -> Flags:
     """
     outer: Flags = context.obj
     known = {parameter.name for parameter in context.command.params}
-    assert context.parent is not None
-    for option in context.parent.command.params:
+    for option in context.find_root().command.params:
         name = option.name or ""
         if name not in known and getattr(outer, name, None):
             raise click.UsageError(f"{option.opts[-1]} does not apply to {context.command.name}.", context)

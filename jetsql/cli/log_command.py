@@ -1,7 +1,7 @@
 """`jetsql logs`: show the engine's log, or the log of a job, merged with the job's history.
 
-The log is read from the files in the home, because it is needed most when no engine runs. Only the history is requested
-from the engine.
+The log is read from the files in the home, because it is needed most when no engine runs. The history is requested from
+the engine, or read from the store if none runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
     from jetsql.client.remote_engine import RemoteEngine
     from jetsql.home.log_reader import Record
+    from jetsql.jobs.model.history_row import HistoryRow
     from jetsql.output.console import Console
+    from jetsql.settings.engine_settings import Settings
 
 _POLL_SECONDS: Final = 0.5
 _HISTORY_COLUMNS: Final = ("time", "event", "from_status", "to_status", "message")
@@ -42,7 +44,7 @@ def logs(context: click.Context, /, job: str | None, follow: bool, limit: int | 
 
     JOB is a name or an id. The log of a job consists of the messages that name it, those of its runs, and its history.
     The messages are in the file engine.log of the home and in the older log files next to it. The command does not
-    start an engine; if none runs, the history is missing.
+    start an engine; if none runs, the history is read from the store.
 
     \b
     Examples:
@@ -51,12 +53,14 @@ def logs(context: click.Context, /, job: str | None, follow: bool, limit: int | 
       jetsql logs orders
     """
     settings = local_settings(parse_flags(context, params))
-    context.exit(_print_log(settings.home, job, follow, limit))
+    context.exit(_print_log(settings, job, follow, limit))
 
 
-def _print_log(home: Path, job: str | None, follow: bool, limit: int | None) -> ExitCode:
+def _print_log(settings: Settings, job: str | None, follow: bool, limit: int | None) -> ExitCode:
     from jetsql.errors import ReportedError
     from jetsql.home.home_lock import not_usable
+
+    home = settings.home
 
     def work(console: Console) -> None:
         if not home.is_dir():
@@ -64,7 +68,7 @@ def _print_log(home: Path, job: str | None, follow: bool, limit: int | None) -> 
             raise ReportedError(missing_home(home).report())
         try:
             with ExitStack() as open_things:
-                subject = None if job is None else _find_job(home, job, console, open_things)
+                subject = None if job is None else _find_job(settings, job, open_things)
                 for text in _LogView(home, subject, open_things).messages(follow, limit):
                     console.write_line(text)
                     console.flush()
@@ -82,26 +86,34 @@ class _LoggedJob:
     name: str
     since: str  # when it was submitted, in the format of the log
     engine: RemoteEngine | None  # None if none runs
+    stored: tuple[HistoryRow, ...] = ()  # the history in the store, if no engine runs
 
     def concerns(self, record: Record) -> bool:
         """Return whether a record is about this job. An earlier job may have had its name, but not its id."""
         return self.id in record.text or (record.job == self.name and record.time >= self.since)
 
     def history(self) -> list[Record]:
-        """Return the events so far, or none if the engine has ended meanwhile."""
+        """Return the events so far; none if the engine has ended meanwhile."""
         from jetsql.errors import EngineError
         from jetsql.home.log_reader import Record
 
         if self.engine is None:
-            return []
-        try:
-            rows = select_columns(self.engine.run(f"SHOW JOB HISTORY '{self.id}'"), _HISTORY_COLUMNS).table
-        except EngineError:
-            return []
+            rows = [_event_of(row) for row in self.stored]
+        else:
+            try:
+                rows = list(select_columns(self.engine.run(f"SHOW JOB HISTORY '{self.id}'"), _HISTORY_COLUMNS).table)
+            except EngineError:
+                return []
         return [
             Record(f"{_log_time(when)} JOB {self.name}: {_event_text(*event)}", _log_time(when))
             for when, *event in rows
         ]
+
+
+def _event_of(row: HistoryRow) -> tuple[Any, ...]:
+    """Return the columns of the history for a row of the store."""
+    before = None if row.from_status is None else row.from_status.value
+    return datetime.fromtimestamp(row.time), row.event, before, row.to_status.value, row.message
 
 
 def _log_time(time: datetime) -> str:
@@ -152,16 +164,15 @@ def _merge_history(history: list[Record], logged: Iterable[Record]) -> Iterator[
     yield from pending
 
 
-def _find_job(home: Path, job: str, console: Console, resources: ExitStack) -> _LoggedJob:
+def _find_job(settings: Settings, job: str, resources: ExitStack) -> _LoggedJob:
     """Return the job, from the engine if one runs. Raises ReportedError JOB_NOT_FOUND, EngineError."""
     from jetsql.cli.job_commands import job_reference
     from jetsql.client import find_engine
     from jetsql.client.remote_engine import RemoteEngine
 
-    running = find_engine.find_engine(home)
+    running = find_engine.find_engine(settings.home)
     if running is None:
-        console.print_message(f"No engine runs on {home}, so the job's history is missing.")
-        return _job_from_store(home, job)
+        return _job_from_store(settings, job)
     engine = RemoteEngine(running.note.url, running.note.token)
     resources.callback(engine.close)
     described = dict(engine.run(f"DESCRIBE JOB {job_reference(job)}").rows)
@@ -170,7 +181,7 @@ def _find_job(home: Path, job: str, console: Console, resources: ExitStack) -> _
     )
 
 
-def _job_from_store(home: Path, job: str) -> _LoggedJob:
+def _job_from_store(settings: Settings, job: str) -> _LoggedJob:
     """Return the job from the store, which needs no engine. Raises ReportedError JOB_NOT_FOUND, EngineError."""
     from jetsql.errors import ReportedError, StatementError
     from jetsql.installation import engine_missing, has_engine
@@ -179,9 +190,10 @@ def _job_from_store(home: Path, job: str) -> _LoggedJob:
         raise engine_missing("find a job in the store of a home")
     from jetsql.jobs.model.ids import canonical_id
     from jetsql.jobs.model.job import name_key
-    from jetsql.jobs.store.store_file import StoreFile
+    from jetsql.jobs.store.store_choice import find_database
 
-    contents = StoreFile(home / "jetsql.db").contents()
+    home, store = settings.home, settings.store
+    contents = find_database(home, store.store, store.store_password).contents()
     job_id = canonical_id(job)
     matches = [
         each
@@ -191,4 +203,5 @@ def _job_from_store(home: Path, job: str) -> _LoggedJob:
     if not matches:
         raise ReportedError(StatementError("JOB_NOT_FOUND", f"There is no job {job} in {home}.").report())
     newest = max(matches, key=lambda each: each.id)
-    return _LoggedJob(newest.id, newest.name, _log_time(datetime.fromtimestamp(newest.submission_time)), None)
+    history = tuple(row for row in (contents.history if contents is not None else ()) if row.job_id == newest.id)
+    return _LoggedJob(newest.id, newest.name, _log_time(datetime.fromtimestamp(newest.submission_time)), None, history)

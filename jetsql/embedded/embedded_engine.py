@@ -59,7 +59,7 @@ from jetsql.jobs.statements.lookup import find_job_of_argument
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
-from jetsql.jobs.store.metrics_file import MetricsFile
+from jetsql.jobs.store.store_choice import open_store
 from jetsql.language import parse
 from jetsql.language.statement import Statement
 from jetsql.resultset import Column, Table
@@ -100,7 +100,7 @@ class EmbeddedEngine:
             settings.old_versions_seconds,
         )
         metrics = Metrics()
-        self._metrics_file = MetricsFile(settings.home / "metrics.db", metrics)
+        self._metrics_store = store.database.metrics_store(metrics)
         spark_engine = SparkEngine(spark, engine_settings)
         self._manager = Manager(self._store, spark_engine, settings.jobs, metrics=metrics)
         self._closed = False
@@ -120,11 +120,11 @@ class EmbeddedEngine:
         )
         relation_views.install(spark, system_tables.SYSTEM_TABLES)
         streaming_selects.connect(spark, storage.streaming_selects, settings.streaming_select_seconds)
-        self._metrics_file.start({job.id for job in store.all_jobs() if keeps_metrics(job)})
+        self._metrics_store.start({job.id for job in store.all_jobs() if keeps_metrics(job)})
         try:
             self._manager.start()
         except BaseException:
-            self._metrics_file.close()
+            self._metrics_store.close()
             raise
         self._archiving = archive_later(settings.class_archives) if owns_spark else None
         atexit.register(self.close)
@@ -201,7 +201,7 @@ class EmbeddedEngine:
             if self._owns_spark:
                 self.spark.stop()
         finally:
-            self._metrics_file.close()
+            self._metrics_store.close()
             self._store.close()
             self._lock.release()
             if _open_engine is self:
@@ -332,8 +332,8 @@ def open(
 
     home, master, conf: see `jetsql.settings.load`; settings: replaces these three. service: whether the engine has
     endpoints for other processes.
-    Raises EngineError HOME_IN_USE, HOME_NOT_USABLE, ENGINE_NOT_STARTED, STORE_DAMAGED, STORE_TOO_NEW, and
-    ENGINE_NOT_INSTALLED for the modules of two versions.
+    Raises EngineError HOME_IN_USE, HOME_NOT_USABLE, ENGINE_NOT_STARTED, STORE_DAMAGED, STORE_TOO_NEW, STORE_NOT_USABLE,
+    STORE_IN_USE, and ENGINE_NOT_INSTALLED for the modules of two versions.
     """
     settings = settings or load(home=home, master=master, conf=conf)
     if has_active_session():
@@ -398,7 +398,7 @@ def _engine(settings: Settings, start: Starter, owns_spark: bool, service: bool 
             check_location(home)
         storage = choose_storage(home, settings.storage)
         # Before Spark's start, so that an unreadable home is refused immediately and unchanged.
-        store = Store(home / "jetsql.db")
+        store = open_store(home, settings.store.store, settings.store.store_password)
         undo.callback(store.close)
         spark = start(settings, storage)
         if owns_spark:

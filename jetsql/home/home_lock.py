@@ -87,11 +87,6 @@ def make_home(home: Path) -> Path:
     return home
 
 
-def is_home(home: Path) -> bool:
-    """Return whether a folder is a home: its first engine has created the store."""
-    return (home / "jetsql.db").exists()
-
-
 def check_location(home: Path) -> None:
     """Store the path of a home with tables. Raises EngineError HOME_NOT_USABLE when it was copied or moved.
 

@@ -21,6 +21,8 @@ from jetsql.home.private_files import is_open_to_others, private_folder, write_p
 _LOG: Final = logging.getLogger(__name__)
 NOTE: Final = "engine.storage"
 _OWNER: Final = "jetsql-home.json"
+_IN_USE: Final = ("metastore", "checkpoints", "warehouse")
+"""The folders that show that an engine has started on a home; the catalogue may be in a database."""
 
 
 class Files(Protocol):
@@ -82,7 +84,7 @@ def choose_storage(home: Path, configured: str | None) -> Storage:
     storage = storage_of(home)
     if configured is None or configured == storage.root:
         return storage
-    if not storage.id and not (home / "metastore").exists():
+    if not storage.id and not any((home / name).exists() for name in _IN_USE):
         return Storage(configured)
     raise EngineError(
         "HOME_NOT_USABLE",

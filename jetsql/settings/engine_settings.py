@@ -33,6 +33,7 @@ from jetsql.settings.given_settings import (
 )
 from jetsql.settings.s3_settings import S3, SCHEME, S3Settings, s3_confs
 from jetsql.settings.settings_table import READERS, setting_names
+from jetsql.settings.store_settings import StoreSettings, metastore_confs
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Settings:
     """The file with the secret of a standalone cluster. None: `cluster.secret` next to `config.toml`."""
     class_archives: Path | None = None  # the folder of the archives of Spark's classes; None for none
     s3: S3Settings = field(default_factory=S3Settings)
+    store: StoreSettings = field(default_factory=StoreSettings)
     jobs: JobSettings = field(default_factory=JobSettings)
     endpoints: EndpointSettings = field(default_factory=EndpointSettings)
 
@@ -90,14 +92,17 @@ class Settings:
 
     @property
     def start_conf(self) -> dict[str, str]:
-        """Return the Spark settings of a start, with those of the catalogues and table formats."""
-        given = {**s3_confs(self.s3), **self.spark_conf}
+        """Return the Spark settings of a start, with those of the catalogues and table formats.
+
+        Raises EngineError INVALID_SETTING, SECRET_NOT_READABLE, see `metastore_confs`.
+        """
+        given = {**s3_confs(self.s3), **metastore_confs(self.store), **self.spark_conf}
         return catalog_confs(self.catalogs, self.formats, given, self.master)
 
     def connectors(self, storage: str) -> tuple[str, ...]:
         """Return the connectors that are loaded at the start. storage: the home's storage, a path or URI."""
         needs_s3 = self.s3.s3 or storage.startswith(SCHEME)
-        return (*self.formats, *((S3,) if needs_s3 else ()))
+        return (*self.formats, *((S3,) if needs_s3 else ()), *self.store.connectors)
 
 
 def load(
@@ -124,10 +129,13 @@ def load(
         **{name: values.pop(name) for name in setting_names(EndpointSettings) if name in values}
     )
     s3 = S3Settings(**{name: values.pop(name) for name in setting_names(S3Settings) if name in values})
+    store = StoreSettings(**{name: values.pop(name) for name in setting_names(StoreSettings) if name in values})
     values.setdefault("home", default_home())
     values.setdefault("class_archives", default_class_archives())
     catalogs = read_catalogs(file.get(CATALOGS, {}), str(config_file(environ)))
-    return Settings(**values, spark_conf=spark_conf, catalogs=catalogs, s3=s3, jobs=jobs, endpoints=endpoints)
+    return Settings(
+        **values, spark_conf=spark_conf, catalogs=catalogs, s3=s3, store=store, jobs=jobs, endpoints=endpoints
+    )
 
 
 def default_home() -> Path:

@@ -20,7 +20,9 @@ from jetsql.secret_references import resolved
 from jetsql.settings.s3_settings import S3_SECRETS
 from jetsql.settings.setting_values import NONE, URI, refusal
 from jetsql.settings.settings_table import READERS, RENAMED
+from jetsql.settings.store_settings import STORE_SECRETS
 
+_SECRETS: Final = (*S3_SECRETS, *STORE_SECRETS)
 _PATHS: Final = ("home", "storage", "cluster_secret_file", "class_archives")
 CATALOGS: Final = "catalogs"
 """The section of the file with the catalogues, see `jetsql.settings.catalog_settings`."""
@@ -41,12 +43,12 @@ class GivenSetting:
 def read(given: GivenSetting, readers: Mapping[str, Callable[[object], object]]) -> Any:
     """Return the typed value of a setting. Raises EngineError INVALID_SETTING, SECRET_NOT_READABLE."""
     value = given.value
-    if isinstance(value, str) and given.name not in S3_SECRETS:
+    if isinstance(value, str) and given.name not in _SECRETS:
         value = resolved(value, given.origin)
     try:
         return readers[given.name](value)
     except ValueError as expected:
-        shown = REDACTED if given.name in S3_SECRETS else repr(given.value)
+        shown = REDACTED if given.name in _SECRETS else repr(given.value)
         raise refusal(f"{given.origin} is {shown}.", f"It must be {expected}.") from None
 
 

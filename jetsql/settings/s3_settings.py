@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.secret_references import is_reference
+from jetsql.settings.setting_values import parse_reference
 
 S3: Final = "s3"
 """The connector's key in `connectors.properties`."""
@@ -71,16 +71,10 @@ def _region(value: object) -> str:
     return value.strip()
 
 
-def _reference(value: object) -> str:
-    if not isinstance(value, str) or not is_reference(value):
-        raise ValueError("a reference to a secret, secret:env:NAME or secret:file:PATH")
-    return value
-
-
 S3_READERS: Final[Mapping[str, Callable[[object], object]]] = {
     "s3_endpoint": _endpoint,
     "s3_region": _region,
-    **dict.fromkeys(S3_SECRETS, _reference),
+    **dict.fromkeys(S3_SECRETS, parse_reference),
 }
 S3_DESCRIPTIONS: Final[Mapping[str, str]] = {
     "s3": "Load the connector of S3 at the start, for paths with `s3a://`. A `storage` with this scheme implies it.",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from jetsql.errors import EngineError
+from jetsql.secret_references import is_reference
 
 URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 """The begin of a URI, which a path does not have."""
@@ -62,6 +63,12 @@ def parse_storage(value: object) -> str:
     if re.search(r"[\s\"';]", value.strip()):
         raise expected
     return value.strip().rstrip("/")
+
+
+def parse_reference(value: object) -> str:
+    if not isinstance(value, str) or not is_reference(value):
+        raise ValueError("a reference to a secret, secret:env:NAME or secret:file:PATH")
+    return value
 
 
 def parse_master_url(value: object) -> str:

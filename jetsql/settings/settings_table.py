@@ -26,6 +26,7 @@ from jetsql.settings.setting_values import (
     parse_seconds,
     parse_storage,
 )
+from jetsql.settings.store_settings import STORE_DESCRIPTIONS, STORE_READERS
 
 RENAMED: Final = {"look_seconds": "streaming_select_seconds"}
 """Old names of settings, from release 0.1, that are still accepted."""
@@ -49,6 +50,7 @@ READERS: Mapping[str, Callable[[object], object]] = {
     "iceberg": parse_boolean,
     **{name: S3_READERS.get(name, parse_boolean) for name in S3_DESCRIPTIONS},
     "storage": parse_storage,
+    **STORE_READERS,
     "cluster_secret_file": parse_file,
     "class_archives": parse_optional_folder,
     **dict.fromkeys(setting_names(JobSettings), parse_seconds),
@@ -82,6 +84,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "iceberg": "Load Iceberg at the start, for catalogues of the type `iceberg`.",
     **S3_DESCRIPTIONS,
     "storage": "Where checkpoints, snapshots and tables are: a path or URI that the engine and all executors reach.",
+    **STORE_DESCRIPTIONS,
     "cluster_secret_file": "The file with the secret of a standalone cluster.",
     "class_archives": "The folder of the archives of Spark's classes, with which engines start faster; `none` for"
     " starts without them.",

@@ -28,8 +28,8 @@ from jetsql.check.staged_rows import check_staging
 from jetsql.cli.flags import ExitCode
 from jetsql.home.home_lock import HomeLock
 from jetsql.jobs.model.job import SnapshotRequest, Status
+from jetsql.jobs.store.database import VERSION
 from jetsql.jobs.store.job_store import Store
-from jetsql.jobs.store.store_file import VERSION
 from tests.support.check_homes import ID, Home, write
 from tests.support.golden_reports import compare
 from tests.support.hypothesis_profiles import examples

@@ -102,15 +102,21 @@ def test_the_log_of_a_job_has_its_messages_and_its_history(home: Path, engine: M
     assert jetsql(job_id).stdout.splitlines() == shown
 
 
-def test_the_log_of_a_job_without_an_engine_lacks_its_history(home: Path) -> None:
+def test_the_log_of_a_job_without_an_engine_has_its_history_from_the_store(home: Path) -> None:
     with running(home) as engine:
         job_id = make(engine, "Orders")
     write(home, f"{LATER} WARN A [Orders]: its own", f"{LATER} WARN A: Job {job_id}", f"{LATER} WARN A: no")
     for job in ("orders", job_id):
         ended = jetsql(job)
         assert ended.exit_code == ExitCode.SUCCESS
-        assert ended.stdout == f"{LATER} WARN A [Orders]: its own\n{LATER} WARN A: Job {job_id}\n"
-        assert ended.stderr.startswith("No engine runs on")
+        *history, own, by_id = ended.stdout.splitlines()
+        assert [line.split(" ", 1)[1].split(")")[0] for line in history] == [
+            "JOB Orders: submitted (STARTING",
+            "JOB Orders: first trigger (STARTING -> RUNNING",
+            "JOB Orders: engine stopped (RUNNING -> NOT_RUNNING",
+        ]
+        assert (own, by_id) == (f"{LATER} WARN A [Orders]: its own", f"{LATER} WARN A: Job {job_id}")
+        assert ended.stderr == ""
     for job in ("nowhere", "0401-9f77-b9c0-0001"):
         ended = jetsql(job)
         assert (ended.exit_code, ended.stdout) == (ExitCode.STATEMENT_FAILED, "")

@@ -17,9 +17,9 @@ from pathlib import Path
 from jetsql.failpoints import VARIABLE
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.serialization import decode, encode
+from jetsql.jobs.store.database import VERSION
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.record_versions import RENAMED_EVENTS, upgrade_text
-from jetsql.jobs.store.store_file import VERSION
 from tests.faults.matrix import Death, Outcome
 from tests.faults.rounds import Round, Scenario
 

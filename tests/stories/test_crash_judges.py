@@ -185,7 +185,7 @@ def test_a_history_that_makes_no_sense_is_seen(tmp_path: Path) -> None:
     with world(tmp_path) as w:
         w.said("CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s")
         w.said("SUSPEND JOB j")
-    path = w.store.path
+    path = Path(w.store.database.name)
     assert store_faults(path, ()) == []
     assert store_faults(path, (kind,)) == ["j should be NOT_RUNNING and is ['SUSPENDED']"]
     with closing(Store(path)) as store:
@@ -204,14 +204,14 @@ def test_an_error_in_a_history_is_reported_with_its_words(tmp_path: Path, suspen
         w.engine.fail(job_id, Cause("The disk is full.", retryable=False))
         w.wait_status(job_id, Status.FAILED, Status.SUSPENDED)
         assert title in w.titles(job_id)
-    [fault] = store_faults(w.store.path, ())
+    [fault] = store_faults(Path(w.store.database.name), ())
     assert fault.startswith("j met an error: ") and "The disk is full." in fault
 
 
 def test_what_comes_after_a_death_is_compared_with_what_was_asked_for(tmp_path: Path) -> None:
     with world(tmp_path) as w:
         w.said("CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s")
-        deaths = Deaths(w.store.path)
+        deaths = Deaths(Path(w.store.database.name))
         deaths.note(Round(("staged:j", "stored-suspend-requested:j")))
         assert list(deaths.wrong()) == [("stored-suspend-requested", "j went on with 'nothing' and not with suspended")]
         w.said("SUSPEND JOB j")

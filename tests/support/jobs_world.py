@@ -17,6 +17,7 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status, Version, quoted_text
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.statements.dispatch import columns, execute
+from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.job_store import Store
 from jetsql.language import parse
 from jetsql.language.statement import Body, CreateJob, Name, OptionText, Statement, Verb
@@ -161,14 +162,15 @@ def in_thread(work: Callable[[], T]) -> Future[T]:
 
 @contextmanager
 def world(
-    path: Path,
+    place: Path | StoreDatabase,
     engine: InMemoryEngine | None = None,
     settings: JobSettings = QUICK,
     store: Store | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Iterator[World]:
+    """Run a manager. place: the database of its store, or the folder of one on SQLite."""
     engine = engine or InMemoryEngine()
-    opened = store or Store(path / "jetsql.db")
+    opened = store or Store(place / "jetsql.db" if isinstance(place, Path) else place)
     as_protocol: Engine = engine
     manager = Manager(opened, as_protocol, settings, clock)
     manager.start()

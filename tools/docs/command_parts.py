@@ -14,7 +14,15 @@ from tools.docs.markdown import table
 
 def commands() -> str:
     """Return a section for each command."""
-    return "\n".join(_section(name, command) for name, command in cli.commands.items())
+    return "\n".join(_section(name, command) for name, command in _all_commands(cli))
+
+
+def _all_commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _all_commands(command, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
 
 
 def program() -> str:

@@ -11,6 +11,7 @@ from jetsql.jobs.planning.options import OPTIONS
 from jetsql.settings.engine_settings import EndpointSettings, Settings
 from jetsql.settings.s3_settings import S3Settings
 from jetsql.settings.settings_table import DESCRIPTIONS, READERS
+from jetsql.settings.store_settings import StoreSettings
 from jetsql.shell.session.command_table import COMMANDS
 from jetsql.shell.settings.settings_file import DESCRIPTIONS as SHELL_DESCRIPTIONS
 from jetsql.shell.settings.settings_file import format_value
@@ -60,7 +61,7 @@ def settings() -> str:
 
 
 def _settings_defaults() -> dict[str, str]:
-    kinds = (Settings(Path()), JobSettings(), EndpointSettings(), S3Settings())
+    kinds = (Settings(Path()), JobSettings(), EndpointSettings(), S3Settings(), StoreSettings())
     values = {each.name: getattr(kind, each.name) for kind in kinds for each in fields(kind)}
     return {name: _DEFAULTS.get(name) or _default(values[name]) for name in READERS}
 

@@ -22,6 +22,7 @@ _TABLE: Final = "dev/jetsql/versions/connectors.properties"
 _FORMATS: Final[Mapping[str, tuple[str, str]]] = {
     "delta": ("Delta", "io.delta.sql.DeltaSparkSessionExtension"),
     "iceberg": ("Iceberg", "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"),
+    "postgresql": ("PostgreSQL's driver", "org.postgresql.Driver"),
     "s3": ("S3", "org.apache.hadoop.fs.s3a.S3AFileSystem"),
 }
 """The name of each table format or file system, and a class of its connector."""

@@ -21,17 +21,20 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.run_failures import cause_of
+from jetsql.engine.jdbc.jdbc_databases import describe_server, to_sentence
 from jetsql.engine.jvm.authentication import driver_confs, is_on_loopback
 from jetsql.engine.jvm.class_archive import find_archive
 from jetsql.engine.jvm.connectors import check_formats, load_formats
 from jetsql.engine.jvm.java_classes import class_confs, jar, java, load_classes, with_jars
 from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder
 from jetsql.engine.jvm.local_files import set_rights_by_calls
+from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.jvm.web_ui import close_ui, ui_confs
 from jetsql.errors import EngineError
-from jetsql.jobs.model.redaction import SECRET_NAMES
+from jetsql.jobs.model.redaction import SECRET_NAMES, redact_urls
 from jetsql.secret_references import is_reference, resolved
 from jetsql.settings.s3_settings import LOADED_CONFS, S3
+from jetsql.settings.store_settings import POSTGRESQL
 
 Session = SparkSession
 
@@ -45,6 +48,8 @@ _NOISE = re.compile(r"\s+at |\s+\.\.\. |\S+ (WARN|INFO) |WARNING: ")
 _REDACTION = "spark.sql.redaction.options.regex"
 _CONF_REDACTION = "spark.redaction.regex"
 _SECRETS = f"(?i:url)|{SECRET_NAMES}"
+_CATALOG_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+_POSTGRESQL_DRIVER = "org.postgresql.Driver"
 _JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Exception|Error): ")
 
 
@@ -66,10 +71,12 @@ def start_spark(start: SparkStart) -> SparkSession:
             gateway = _launch(start, confs)
             load_classes(gateway)
             confs = with_jars(confs, gateway, load_formats(gateway, start.formats))
+            if POSTGRESQL in start.formats:
+                _register_driver(gateway)
             close_ui(gateway, confs, start.token)
             spark = _create_session(confs | class_confs(gateway, confs))
             set_rights_by_calls(spark)
-            return _check_session(spark)
+            return _check_catalog(_check_session(spark), start)
     except EngineError:
         raise
     except Exception as error:  # errors of Py4J, Spark and the system have no other common base class
@@ -108,6 +115,32 @@ def _check_session(spark: SparkSession) -> SparkSession:
     return spark
 
 
+def _register_driver(gateway: Any) -> None:
+    """Make PostgreSQL's driver known to the whole JVM: Hive's class loader does not see the jars of connectors."""
+    gateway.jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(_POSTGRESQL_DRIVER)
+
+
+def _check_catalog(spark: SparkSession, start: SparkStart) -> SparkSession:
+    """Return the session after Hive has opened a catalogue in a database, which Spark does at the first statement.
+
+    Raises EngineError ENGINE_NOT_STARTED when it cannot be opened.
+    """
+    url = start.conf.get(_CATALOG_URL)
+    if url is None:
+        return spark
+    try:
+        spark.catalog.databaseExists("default")
+    except Exception as error:  # errors of Spark, Hive, the driver and Py4J have no other common base class
+        messages = [str(each.getMessage()) for each in causes(throwable_of(error))] or [str(error)]
+        spark.stop()
+        raise EngineError(
+            "ENGINE_NOT_STARTED",
+            f"Cannot open the catalogue in {describe_server(url)}: {to_sentence(redact_urls(messages[-1]))}",
+            hint=f"Check the settings catalog, catalog_user and catalog_password. See {start.log} for details.",
+        ) from error
+    return spark
+
+
 def _confs(start: SparkStart) -> dict[str, str]:
     metastore = f"jdbc:derby:;databaseName={start.home / 'metastore'};create=true"
     confs = {
@@ -118,7 +151,7 @@ def _confs(start: SparkStart) -> dict[str, str]:
         "spark.local.dir": str(start.temporary),
         "spark.scheduler.mode": "FAIR",
         "spark.sql.warehouse.dir": start.warehouse,
-        "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
+        _CATALOG_URL: metastore,
         "spark.hadoop.hive.metastore.schema.verification": "false",
         # A JDBC client receives a large result in parts; as a whole, it could exhaust the engine's memory.
         "spark.sql.thriftServer.incrementalCollect": "true",

@@ -4,7 +4,10 @@ The steps are Alembic operations, run through its MigrationContext. Alembic's sc
 table are not used: they are for databases that developers migrate with a command, in both directions. JetSQL migrates
 the store when it opens it, forward only; the store has its version, and the steps ship with the package. All steps and
 the new version number are one transaction, so the store always has one consistent version, even after a crash. Before
-the transaction the file is copied, for users who return to an older JetSQL.
+the transaction a file is copied, for users who return to an older JetSQL.
+
+The steps run on SQLite and PostgreSQL, both of which have transactions with changes of tables. The first store on
+PostgreSQL had version 5.
 
 Steps use the column names of their time, not those of the store's current tables.
 This module is imported only when a migration is needed.
@@ -12,11 +15,7 @@ This module is imported only when a migration is needed.
 
 from __future__ import annotations
 
-import os
-import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import closing
-from pathlib import Path
 from typing import Final
 
 import sqlalchemy as sa
@@ -24,15 +23,15 @@ from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 
 from jetsql.failpoints import failpoint
+from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.record_versions import RENAMED_EVENTS, upgrade_text
-from jetsql.jobs.store.store_file import StoreFile
 
 MigrationStep = Callable[[Operations], object]
 
 
-def migrate(engine: sa.Engine, file: StoreFile, from_version: int) -> None:
-    """Migrate the store to the newest version, and keep a copy of the old file as `<file>.version-<from_version>`."""
-    _copy(file, from_version)
+def migrate(engine: sa.Engine, database: StoreDatabase, from_version: int) -> None:
+    """Migrate the store to the newest version. A copy of an old file is kept as `<file>.version-<from_version>`."""
+    database.back_up(from_version)
     failpoint("store-copied")
     version = sa.text("UPDATE meta SET value = :version WHERE key = 'version'")
     with engine.begin() as connection:
@@ -41,17 +40,6 @@ def migrate(engine: sa.Engine, file: StoreFile, from_version: int) -> None:
             step(operations)
         connection.execute(version, {"version": str(len(STEPS) + 1)})
         failpoint("store-migrated")
-
-
-def _copy(file: StoreFile, version: int) -> None:
-    """Copy the file atomically: the copy gets its name when it is complete."""
-    destination = Path(f"{file.path}.version-{version}")
-    part = StoreFile(Path(f"{destination}.part"))
-    part.path.unlink(missing_ok=True)
-    part.make_private()
-    with closing(sqlite3.connect(file.path)) as source, closing(sqlite3.connect(part.path)) as target:
-        source.backup(target)
-    os.replace(part.path, destination)
 
 
 def _snapshots(operations: Operations) -> None:

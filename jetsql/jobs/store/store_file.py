@@ -1,95 +1,112 @@
-"""Checks of the store's file without writing to it, and the errors for a file that is not usable.
-
-JetSQL never writes to a file that it cannot read. So an existing file is first checked through a read-only connection,
-and only then opened by the store.
-"""
+"""A store in a file of SQLite. The lock on the home is its lock."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from jetsql.errors import EngineError
-from jetsql.jobs.model.job import Job, Snapshot, Status
-from jetsql.jobs.model.serialization import MalformedRecord, decode
-from jetsql.jobs.store.record_versions import upgrade_text
+from jetsql.home.private_files import MODE
+from jetsql.home.store_note import STORE
+from jetsql.jobs.store.database import Reading, StoreContents, StoreDatabase
 
-VERSION: Final = 5
+if TYPE_CHECKING:
+    import sqlalchemy as sa
 
-# The tables, with the version of the store that added them.
-TABLES: Final = {"meta": 1, "jobs": 1, "history": 1, "snapshots": 2, "functions": 5}
+    from jetsql.jobs.store.metrics import Metrics
+    from jetsql.jobs.store.metrics_file import MetricsFile
 
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class StoreContents:
-    """The contents of a store."""
-
-    version: int
-    jobs: tuple[Job, ...]
-    snapshots: tuple[Snapshot, ...]
-    unreadable: tuple[str, ...] = ()  # errors of records that cannot be read, as sentences
+METRICS: Final = "metrics.db"
+_TAKEN: Final = {"jobs.name_key": "jobs", "snapshots.name_key": "snapshots"}
 
 
-@dataclass(frozen=True)
-class StoreFile:
+class StoreFile(StoreDatabase):
     """The file of a store, which need not exist."""
 
-    path: Path
+    kind: ClassVar[str] = STORE
+    errors: tuple[type[Exception], ...] = (OSError, sqlite3.Error)
+    remedy: ClassVar[str] = (
+        "The file was not changed. Restore it from a backup, or move it away to start with an empty store."
+    )
+
+    def __init__(self, path: Path) -> None:
+        """Create it for a path, without opening the file."""
+        self.path = path
+        self.name = str(path)
+
+    def lock(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
     def make_private(self) -> None:
         """Create the file, empty and readable for its owner only, since it can contain secrets."""
-        os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
+        os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, MODE))
 
-    def inspect(self) -> int | None:
-        """Return the version of the store; None without a file or with an empty database.
+    def create_engine(self) -> sa.Engine:
+        import sqlalchemy as sa
 
-        Raises EngineError STORE_DAMAGED, STORE_TOO_NEW; OSError and sqlite3.Error for a file that is not accessible.
-        """
-        if not self._has_bytes():
+        if self._is_absent():
+            self.make_private()
+        engine = sa.create_engine(sa.URL.create("sqlite", database=str(self.path)), pool_size=4, max_overflow=-1)
+        sa.event.listen(engine, "connect", _configure)
+        sa.event.listen(engine, "begin", _begin)
+        return engine
+
+    def prepare(self, connection: sa.Connection) -> None:
+        pass
+
+    def back_up(self, version: int) -> None:
+        """Copy the file atomically to `<file>.version-<version>`: the copy gets its name when it is complete."""
+        destination = Path(f"{self.path}.version-{version}")
+        part = StoreFile(Path(f"{destination}.part"))
+        part.path.unlink(missing_ok=True)
+        part.make_private()
+        with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(part.path)) as target:
+            source.backup(target)
+        os.replace(part.path, destination)
+
+    def begin_writing(self, engine: sa.Engine) -> None:
+        pass
+
+    def write(self, engine: sa.Engine, changes: Sequence[sa.Executable]) -> None:
+        with engine.begin() as connection:
+            for change in changes:
+                connection.execute(change)
+
+    def read(self, engine: sa.Engine, wanted: sa.Executable) -> Sequence[sa.Row[Any]]:
+        with engine.connect() as connection:
+            return connection.execute(wanted).all()
+
+    def taken_name(self, error: BaseException) -> str | None:
+        if not isinstance(error, sqlite3.IntegrityError):
             return None
-        with self._reading() as connection:
-            version = self._version(connection, "quick_check")
-            if version is not None:
-                for job_id, record in connection.execute("SELECT id, record FROM jobs WHERE live"):
-                    self._check_record(str(job_id), upgrade_text(str(record), version))
-        return version
+        return next((table for column, table in _TAKEN.items() if column in str(error)), None)
+
+    def metrics_store(self, metrics: Metrics) -> MetricsFile:
+        from jetsql.jobs.store.metrics_file import MetricsFile
+
+        return MetricsFile(self.path.with_name(METRICS), metrics)
 
     def contents(self) -> StoreContents | None:
-        """Return the contents of the store; None without a file or with an empty database.
-
-        Raises EngineError STORE_DAMAGED, STORE_TOO_NEW, HOME_NOT_USABLE when nothing can be read.
-        """
         closed = self._is_closed()
         try:
-            return self._contents()
+            return super().contents()
         except EngineError:
             if self._is_closed() is closed:
                 raise
-            return self._contents()  # an engine has opened it meanwhile
+            return super().contents()  # an engine has opened it meanwhile
 
-    def _contents(self) -> StoreContents | None:
-        if not self._has_bytes():
-            return None
-        try:
-            with self._reading() as connection:
-                version = self._version(connection, "integrity_check")
-                return None if version is None else _contents(connection, version)
-        except (OSError, sqlite3.Error) as error:
-            raise self.translate_error(error) from error
-
-    def _has_bytes(self) -> bool:
-        return self.path.exists() and self.path.stat().st_size > 0
+    def _is_absent(self) -> bool:
+        return not self.path.exists() or self.path.stat().st_size == 0
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[Reading]:
         """Return a read-only connection with a consistent view.
 
         Without a write-ahead log the file is opened as immutable. Otherwise SQLite would create log files next to it,
@@ -100,47 +117,59 @@ class StoreFile:
             connection.execute("BEGIN")
             yield connection
 
+    @contextmanager
+    def reading_metrics(self) -> Iterator[Reading | None]:
+        from jetsql.jobs.store.metrics_store import VERSION as METRICS_VERSION
+
+        file = StoreFile(self.path.with_name(METRICS))
+        if file._is_absent():
+            yield None
+            return
+        with file.reading() as connection:
+            try:
+                [(version,)] = connection.execute("PRAGMA user_version")
+            except sqlite3.DatabaseError:  # an engine moves a damaged file aside
+                version = None
+            yield connection if version == METRICS_VERSION else None
+
+    @contextmanager
+    def copying(self) -> Iterator[Callable[[sa.Table], sa.Connection]]:
+        """Create both files under other names, and rename them when they are complete, the store's last."""
+        from jetsql.jobs.store.metrics_store import MEASURES
+        from jetsql.jobs.store.metrics_store import VERSION as METRICS_VERSION
+        from jetsql.jobs.store.tables import METADATA
+
+        paths = self.path, self.path.with_name(METRICS)
+        parts = [StoreFile(Path(f"{path}.part")) for path in paths]
+        for part in parts:
+            part.path.unlink(missing_ok=True)
+        with ExitStack() as engines:
+            made = [part.create_engine() for part in parts]
+            for engine in made:
+                engines.callback(engine.dispose)
+            with made[0].begin() as store, made[1].begin() as metrics:
+                METADATA.create_all(store)
+                MEASURES.metadata.create_all(metrics)
+                metrics.exec_driver_sql(f"PRAGMA user_version = {METRICS_VERSION}")
+                yield lambda table: metrics if table is MEASURES else store
+        for part, path in reversed(list(zip(parts, paths, strict=True))):
+            os.replace(part.path, path)
+
     def _is_closed(self) -> bool:
         log = Path(f"{self.path.resolve()}-wal")
         return not log.exists() or log.stat().st_size == 0
 
-    def _version(self, connection: sqlite3.Connection, check: str) -> int | None:
-        """Return the version after a check; None for an empty database. check: the name of SQLite's pragma."""
-        result = connection.execute(f"PRAGMA {check}(1)").fetchone()[0]
+    def _table_names(self, connection: Reading) -> set[str]:
+        return {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+    def _check_integrity(self, connection: Reading, *, thorough: bool) -> None:
+        pragma = "integrity_check" if thorough else "quick_check"
+        [(result,)] = connection.execute(f"PRAGMA {pragma}(1)")
         if result != "ok":
             raise self.damaged_error(str(result))
-        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        return self._stated_version(connection, tables) if tables else None
 
-    def _stated_version(self, connection: sqlite3.Connection, tables: set[str]) -> int:
-        if "meta" not in tables:
-            raise self.damaged_error("it is a database, but not a JetSQL store")
-        meta = {str(key): str(value) for key, value in connection.execute("SELECT key, value FROM meta")}
-        version = meta.get("version")
-        if version is None:
-            raise self.damaged_error("its version is missing")
-        if not version.isdecimal() or int(version) < 1:
-            raise self.damaged_error(f"its version is {version!r}")
-        if int(version) > VERSION:
-            raise self._too_new(version, meta.get("written_by"))
-        missing = sorted(table for table, since in TABLES.items() if since <= int(version) and table not in tables)
-        if missing:
-            raise self.damaged_error(f"these tables are missing: {', '.join(missing)}")
-        return int(version)
-
-    def _check_record(self, job_id: str, record: str) -> None:
-        try:
-            decode(Job, record)
-        except MalformedRecord as error:
-            raise self.damaged_record_error(f"job {job_id}", error) from error
-
-    def _too_new(self, version: str, written_by: str | None) -> EngineError:
-        by = f", written by JetSQL {written_by}" if written_by else ""
-        return EngineError(
-            "STORE_TOO_NEW",
-            f"The store {self.path} has version {version}{by}; this JetSQL reads up to version {VERSION}.",
-            hint="Install the newer JetSQL, or use another home folder.",
-        )
+    def _check_owner(self, connection: Reading) -> None:
+        pass  # the file is in its home
 
     def translate_error(self, error: BaseException) -> EngineError:
         """Return an error of SQLite or the system as EngineError: HOME_NOT_USABLE for disk and folder, otherwise
@@ -151,33 +180,12 @@ class StoreFile:
             return EngineError("HOME_NOT_USABLE", f"Cannot access the store {self.path}: {error}.", hint=hint)
         return self.damaged_error(str(error))
 
-    def damaged_error(self, reason: str) -> EngineError:
-        """Return the error for a damaged store. reason: a phrase without a full stop."""
-        return EngineError(
-            "STORE_DAMAGED",
-            f"The store {self.path} is damaged: {reason} (this JetSQL reads version {VERSION}).",
-            hint="The file was not changed. Restore it from a backup, or move it away to start with an empty store.",
-        )
 
-    def damaged_record_error(self, subject: str, error: MalformedRecord) -> EngineError:
-        """Return the error for a malformed record. subject: the object of the record, such as `job ID`."""
-        return self.damaged_error(f"the record of {subject} is not readable ({error})")
+def _configure(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # otherwise the driver runs statements like CREATE TABLE outside of transactions
+    for pragma in ("journal_mode = WAL", "foreign_keys = ON", "synchronous = FULL", "busy_timeout = 5000"):
+        connection.execute(f"PRAGMA {pragma}")
 
 
-def _contents(connection: sqlite3.Connection, version: int) -> StoreContents:
-    unreadable: list[str] = []
-
-    def records(kind: type[T], table: str) -> Iterator[T]:
-        for record_id, record in connection.execute(f"SELECT id, record FROM {table} ORDER BY id"):
-            try:
-                yield decode(kind, upgrade_text(str(record), version))
-            except MalformedRecord as error:
-                unreadable.append(f"The record of {kind.__name__.lower()} {record_id} is not readable ({error}).")
-
-    jobs = tuple(records(Job, "jobs"))
-    snapshots = tuple(records(Snapshot, "snapshots")) if version >= TABLES["snapshots"] else ()
-    known = {None, *(status.value for status in Status)}
-    for number, job_id, *statuses in connection.execute("SELECT number, job, before, after FROM history"):
-        if not known.issuperset(statuses) or statuses[1] is None:
-            unreadable.append(f"Row {number} of the history of job {job_id} is not readable (unknown status).")
-    return StoreContents(version, jobs, snapshots, tuple(unreadable))
+def _begin(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("BEGIN")

@@ -19,6 +19,7 @@ from jetsql.language.statement import CreateJob
 from tests.support.golden_reports import raises
 from tests.support.in_memory_engine import InMemoryEngine, Session, analysis
 from tests.support.jobs_world import QUICK, World, create, world
+from tests.support.store_places import StorePlace
 
 MAKE = "CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src"
 HURT = Cause("the disk is full", "DISK_FULL")
@@ -26,8 +27,8 @@ HOPELESS = Cause("division by zero", "DIVIDE_BY_ZERO", retryable=False)
 
 
 @pytest.fixture
-def w(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path) as made:
+def w(place: StorePlace) -> Iterator[World]:
+    with world(place.database()) as made:
         yield made
 
 

@@ -18,13 +18,14 @@ from tests.jobs.lifecycle.test_lifecycle_table import job
 from tests.support.golden_reports import raises
 from tests.support.in_memory_engine import InMemoryEngine, analysis
 from tests.support.jobs_world import World, changed, create, in_thread, name, world
+from tests.support.store_places import StorePlace
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 
 
 @pytest.fixture
-def w(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path) as made:
+def w(place: StorePlace) -> Iterator[World]:
+    with world(place.database()) as made:
         yield made
 
 

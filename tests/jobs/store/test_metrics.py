@@ -17,7 +17,8 @@ from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.statements.job_metrics import job_metrics
 from jetsql.jobs.store.metrics import LEVELS, BatchMetrics, Changes, Level, Metrics, Series, Totals
-from jetsql.jobs.store.metrics_file import VERSION, MetricsFile
+from jetsql.jobs.store.metrics_file import MetricsFile
+from jetsql.jobs.store.metrics_store import VERSION
 from tests.support.golden_reports import compare
 from tests.support.jobs_world import World, world
 

@@ -13,6 +13,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -20,13 +21,16 @@ import pytest
 
 from jetsql.errors import EngineError
 from jetsql.jobs.model.job import Operator, Status, Trigger
+from jetsql.jobs.store.database import VERSION
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.migrations import STEPS
 from jetsql.jobs.store.record_versions import RENAMED_EVENTS
-from jetsql.jobs.store.store_file import VERSION, StoreFile
+from jetsql.jobs.store.store_file import StoreFile
 from tests.support.golden_reports import raises
 from tests.support.jobs_world import world
 from tests.support.paths import FIXTURES, ROOT
+from tests.support.postgres import Postgres
+from tests.support.store_places import HOME, SchemaPlace
 
 FIXTURE = FIXTURES / "store_v1.sql"
 NAMES = ["running", "Suspended délays", "hurt", "dropped", "loaded"]
@@ -231,3 +235,53 @@ def test_a_kill_while_a_store_is_made_leaves_none(tmp_path: Path) -> None:
     killed_at("store-made", path)
     with closing(Store(path)) as store:
         assert store.all_jobs() == ()
+
+
+# --- on PostgreSQL ---------------------------------------------------------------------------------------------------
+
+OLD_TABLES = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE jobs (id TEXT PRIMARY KEY, name_key TEXT NOT NULL, live BOOLEAN NOT NULL, files BOOLEAN NOT NULL,"
+    " record TEXT NOT NULL)",
+    "CREATE TABLE history (number BIGSERIAL PRIMARY KEY, job TEXT NOT NULL REFERENCES jobs (id), time FLOAT NOT NULL,"
+    " title TEXT NOT NULL, before TEXT, after TEXT NOT NULL, run BIGINT NOT NULL, words TEXT NOT NULL)",
+    "CREATE TABLE lease (number BIGINT PRIMARY KEY, holder TEXT NOT NULL, home TEXT NOT NULL, change TEXT NOT NULL)",
+)
+
+
+@pytest.fixture
+def schema(postgres: Postgres, path: Path) -> Iterator[SchemaPlace]:
+    """A schema with the store of version 1. No release had one, but all steps must run on PostgreSQL."""
+    place = SchemaPlace(postgres)
+    place.execute(f"CREATE SCHEMA {place.url.schema}", *OLD_TABLES)
+    with postgres.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(f"SET search_path = {place.url.schema}")
+        for table in ("meta", "jobs", "history"):
+            rows = [
+                [bool(value) if table == "jobs" and at in (2, 3) else value for at, value in enumerate(row)]
+                for row in asked(path, f"SELECT * FROM {table}")
+            ]
+            cursor.executemany(f"INSERT INTO {table} VALUES ({', '.join(['%s'] * len(rows[0]))})", rows)
+        cursor.execute("INSERT INTO lease VALUES (1, '', %s, '')", (HOME.home,))
+    yield place
+    place.drop()
+
+
+@pytest.mark.spark
+def test_a_schema_is_migrated_as_a_file_is(schema: SchemaPlace, path: Path) -> None:
+    with closing(Store(schema.database())) as store, closing(Store(path)) as expected:
+        assert store.all_jobs() == expected.all_jobs()
+        assert store.history() == expected.history()
+        assert store.id == expected.id
+    assert schema.execute("SELECT value FROM meta WHERE key = 'version'") == [(str(VERSION),)]
+
+
+@pytest.mark.spark
+def test_an_error_on_the_way_undoes_everything_in_a_schema(
+    schema: SchemaPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = schema.dump()
+    monkeypatch.setattr("jetsql.jobs.store.migrations.failpoint", lambda name: 1 / (name == "store-copied"))
+    with pytest.raises(ZeroDivisionError):
+        Store(schema.database())
+    assert schema.dump() == before

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 import stat
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,13 +20,22 @@ from jetsql.jobs.model.job import Analysis, Cause, Job, Operator, OutputMode, Sn
 from jetsql.jobs.model.serialization import MalformedRecord, decode, encode
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
+from jetsql.jobs.store.database import VERSION
 from jetsql.jobs.store.job_store import Store
-from jetsql.jobs.store.store_file import VERSION
 from jetsql.version import VERSION as PROGRAM
 from tests.support.golden_reports import raises
 from tests.support.in_memory_engine import analysis
 from tests.support.jobs_world import body
+from tests.support.store_places import FilePlace, SchemaPlace, StorePlace, open_store
 
+FULL_DISK = {
+    FilePlace: ("CREATE TRIGGER full BEFORE INSERT ON history BEGIN SELECT RAISE(FAIL, 'disk is full'); END",),
+    SchemaPlace: (
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$BEGIN RAISE 'disk is full' USING ERRCODE = '53100'; END$$",
+        "CREATE TRIGGER full_disk BEFORE INSERT ON history FOR EACH ROW EXECUTE FUNCTION fail()",
+    ),
+}
 PLAN = make_plan(analysis(), parse_options(()), body().verb, None)
 JOB = Job("0001-0000-0000-0001", "Délays", Version("CREATE JOB ...", body(), PLAN), 1.5, status=Status.RUNNING, run=1)
 
@@ -42,28 +50,33 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with closing(Store(path)) as opened:
+def store(place: StorePlace) -> Iterator[Store]:
+    with closing(open_store(place)) as opened:
         yield opened
 
 
-def test_jobs_and_history_come_back(store: Store, path: Path) -> None:
+def test_jobs_and_history_come_back(store: Store, place: StorePlace) -> None:
     store.add(JOB, row(JOB, "submitted"))
     changed = replace(JOB, status=Status.SUSPENDED, cause=Cause("gone", "X", "Y", 3, False), batch=7)
     store.save(changed, row(changed, "suspended"))
+    store_id = store.id
     store.close()
-    with closing(Store(path)) as again:
+    with closing(open_store(place)) as again:
         assert again.live_jobs() == (changed,)
         assert again.job(JOB.id) == again.newest_named("DÉLAYS") == changed
         assert [entry.event for entry in again.history(JOB.id)] == ["submitted", "suspended"]
         assert again.history(JOB.id)[1] == row(changed, "suspended")
         assert again.newest_id() == JOB.id
-        assert again.id == store.id
+        assert again.id == store_id
 
 
-def test_an_empty_store(store: Store, path: Path) -> None:
+def test_an_empty_store(store: Store) -> None:
     assert store.live_jobs() == store.all_jobs() == store.jobs_with_files() == ()
     assert store.job("x") is store.newest_named("x") is store.newest_id() is None
+
+
+def test_the_file_is_private(path: Path) -> None:
+    Store(path).close()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -84,11 +97,9 @@ def test_a_live_name_is_taken_once_and_free_afterwards(store: Store) -> None:
     assert [entry.to_status for entry in store.history(JOB.id)] == [Status.RUNNING, Status.COMPLETED]
 
 
-def test_a_row_that_cannot_be_stored_leaves_the_job_as_it_was(store: Store, path: Path) -> None:
+def test_a_row_that_cannot_be_stored_leaves_the_job_as_it_was(store: Store, place: StorePlace) -> None:
     store.add(JOB, row(JOB))
-    with closing(sqlite3.connect(path)) as other:
-        other.execute("CREATE TRIGGER full BEFORE INSERT ON history BEGIN SELECT RAISE(FAIL, 'disk is full'); END")
-        other.commit()
+    place.execute(*FULL_DISK[type(place)])
     with raises(EngineError, match="disk is full"):
         store.save(replace(JOB, status=Status.SUSPENDED), row(JOB))
     assert store.job(JOB.id) == JOB
@@ -101,12 +112,12 @@ def snapshot(number: int = 2, name: str = "Before", **changes: object) -> Snapsh
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
-def test_snapshots_come_back_oldest_first(store: Store, path: Path) -> None:
+def test_snapshots_come_back_oldest_first(store: Store, place: StorePlace) -> None:
     store.add(JOB, row(JOB))
     store.add_snapshot(snapshot(3, "b", batch=None))
     store.add_snapshot(snapshot(2, "Été"))
     store.close()
-    with closing(Store(path)) as again:
+    with closing(open_store(place)) as again:
         assert again.snapshots() == (snapshot(2, "Été"), snapshot(3, "b", batch=None))
         assert again.snapshot_named("éTÉ") == snapshot(2, "Été")
         assert again.snapshot_named("c") is None
@@ -140,43 +151,35 @@ def test_a_snapshot_takes_over_the_name_of_the_one_it_replaces(store: Store) -> 
     assert [entry.event for entry in store.history(JOB.id)] == ["running", "first", "second"]
 
 
-def test_damage_of_a_snapshot_is_told_when_it_is_asked_for(path: Path) -> None:
-    with closing(Store(path)) as store:
+def test_damage_of_a_snapshot_is_told_when_it_is_asked_for(place: StorePlace) -> None:
+    with closing(open_store(place)) as store:
         store.add_snapshot(snapshot())
-    change(path, "UPDATE snapshots SET record = '[]'")
-    with closing(Store(path)) as store, raises(EngineError, match=f"snapshot {snapshot().id}"):
+    place.execute("UPDATE snapshots SET record = '[]'")
+    with closing(open_store(place)) as store, raises(EngineError, match=f"snapshot {snapshot().id}"):
         store.snapshot_named("before")
 
 
-def change(path: Path, *statements: str) -> bytes:
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return path.read_bytes()
-
-
-def refused(path: Path) -> EngineError:
+def refused(place: StorePlace) -> EngineError:
     with raises(EngineError) as caught:
-        Store(path)
-    assert str(path) in caught.value.message
+        open_store(place)
+    assert place.database().name in caught.value.message
     return caught.value
 
 
-def filled(path: Path) -> None:
-    with closing(Store(path)) as store:
+def filled(place: StorePlace) -> None:
+    with closing(open_store(place)) as store:
         store.add(JOB, row(JOB))
 
 
-def test_a_newer_store_is_refused_and_left_alone(path: Path) -> None:
-    filled(path)
-    before = change(path, f"UPDATE meta SET value = '{VERSION + 1}' WHERE key = 'version'")
-    error = refused(path)
+def test_a_newer_store_is_refused_and_left_alone(place: StorePlace) -> None:
+    filled(place)
+    place.execute(f"UPDATE meta SET value = '{VERSION + 1}' WHERE key = 'version'")
+    before = place.dump()
+    error = refused(place)
     assert error.condition == "JETSQL.STORE_TOO_NEW"
     assert f"version {VERSION + 1}, written by JetSQL {PROGRAM};" in error.message
     assert f"version {VERSION}." in error.message
-    assert path.read_bytes() == before
+    assert place.dump() == before
 
 
 @pytest.mark.parametrize(
@@ -194,28 +197,29 @@ def test_a_newer_store_is_refused_and_left_alone(path: Path) -> None:
         "ALTER TABLE jobs RENAME COLUMN record TO something",
     ],
 )
-def test_a_damaged_store_is_refused_and_left_alone(path: Path, statement: str) -> None:
-    filled(path)
-    before = change(path, statement)
-    error = refused(path)
+def test_a_damaged_store_is_refused_and_left_alone(place: StorePlace, statement: str) -> None:
+    filled(place)
+    place.execute(statement)
+    before = place.dump()
+    error = refused(place)
     assert error.condition == "JETSQL.STORE_DAMAGED"
     assert f"version {VERSION}" in error.message
-    assert path.read_bytes() == before
+    assert place.dump() == before
 
 
 @pytest.mark.parametrize("content", [b"not a database at all", b"\0" * 5000, b"SQLite format 3\0" + b"x" * 5000])
 def test_a_file_that_is_no_database_is_refused_and_left_alone(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    assert refused(path).condition == "JETSQL.STORE_DAMAGED"
+    assert refused(FilePlace(path)).condition == "JETSQL.STORE_DAMAGED"
     assert path.read_bytes() == content
 
 
 def test_a_torn_file_is_refused_and_left_alone(path: Path) -> None:
-    filled(path)
+    filled(FilePlace(path))
     whole = path.read_bytes()
     torn = whole[:4096] + b"\xff" * 4096 + whole[8192:]
     path.write_bytes(torn)
-    assert refused(path).condition == "JETSQL.STORE_DAMAGED"
+    assert refused(FilePlace(path)).condition == "JETSQL.STORE_DAMAGED"
     assert path.read_bytes() == torn
 
 
@@ -239,17 +243,17 @@ def test_an_empty_file_becomes_a_store(path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_used(tmp_path: Path) -> None:
-    assert refused(tmp_path / "missing" / "jetsql.db").condition == "JETSQL.HOME_NOT_USABLE"
+    assert refused(FilePlace(tmp_path / "missing" / "jetsql.db")).condition == "JETSQL.HOME_NOT_USABLE"
     (tmp_path / "folder").mkdir()
-    assert refused(tmp_path / "folder").condition == "JETSQL.HOME_NOT_USABLE"
+    assert refused(FilePlace(tmp_path / "folder")).condition == "JETSQL.HOME_NOT_USABLE"
 
 
-def test_damage_of_an_ended_job_is_told_when_it_is_asked_for(path: Path) -> None:
-    with closing(Store(path)) as store:
+def test_damage_of_an_ended_job_is_told_when_it_is_asked_for(place: StorePlace) -> None:
+    with closing(open_store(place)) as store:
         ended = replace(JOB, status=Status.COMPLETED)
         store.add(ended, row(ended))
-    change(path, "UPDATE jobs SET record = '[]'")
-    with closing(Store(path)) as store:
+    place.execute("UPDATE jobs SET record = '[]'")
+    with closing(open_store(place)) as store:
         with raises(EngineError, match=JOB.id):
             store.all_jobs()
 

@@ -88,7 +88,10 @@ class Conductor:
         dead, self.opened = self.world, self.opened + 1
         self.path = self.folder / f"jetsql-{self.opened}.db"
         with self.engine.lock:
-            with closing(sqlite3.connect(dead.store.path)) as there, closing(sqlite3.connect(self.path)) as copy:
+            with (
+                closing(sqlite3.connect(dead.store.database.name)) as there,
+                closing(sqlite3.connect(self.path)) as copy,
+            ):
                 there.backup(copy)
             self.engine = DiskEngine(disk=self.engine.frozen(), there=self.engine.there)
 

@@ -1,0 +1,78 @@
+"""The tables of a store, for SQLite and PostgreSQL. `migrations` makes them of the tables of older versions."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+METADATA: Final = sa.MetaData()
+_POSTGRESQL: Final = "postgresql"
+
+
+class _Text(sa.TypeDecorator[str]):
+    """Text in the order of its code points, as SQLite has it. PostgreSQL has no text with the character NUL."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
+        return dialect.type_descriptor(postgresql.TEXT(collation="C") if dialect.name == _POSTGRESQL else sa.Text())
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        return value.replace("\0", "\ufffd") if value is not None and dialect.name == _POSTGRESQL else value
+
+
+TEXT: Final = _Text()
+INTEGER: Final = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+FLOAT: Final = sa.Float().with_variant(postgresql.DOUBLE_PRECISION(), _POSTGRESQL)
+
+META: Final = sa.Table(
+    "meta",
+    METADATA,
+    sa.Column("key", TEXT, primary_key=True),
+    sa.Column("value", TEXT, nullable=False),
+)
+
+JOBS: Final = sa.Table(
+    "jobs",
+    METADATA,
+    sa.Column("id", TEXT, primary_key=True),
+    sa.Column("name_key", TEXT, nullable=False),
+    sa.Column("live", sa.Boolean, nullable=False),
+    sa.Column("files", sa.Boolean, nullable=False),
+    sa.Column("record", TEXT, nullable=False),
+)
+sa.Index("jobs_live_name", JOBS.c.name_key, unique=True, sqlite_where=JOBS.c.live, postgresql_where=JOBS.c.live)
+sa.Index("jobs_name", JOBS.c.name_key, JOBS.c.id)
+
+HISTORY: Final = sa.Table(
+    "history",
+    METADATA,
+    sa.Column("number", INTEGER, primary_key=True),
+    sa.Column("job", TEXT, sa.ForeignKey("jobs.id"), nullable=False, index=True),
+    sa.Column("time", FLOAT, nullable=False),
+    sa.Column("title", TEXT, nullable=False),
+    sa.Column("before", TEXT),
+    sa.Column("after", TEXT, nullable=False),
+    sa.Column("run", INTEGER, nullable=False),
+    sa.Column("words", TEXT, nullable=False),
+)
+
+SNAPSHOTS: Final = sa.Table(
+    "snapshots",
+    METADATA,
+    sa.Column("id", TEXT, primary_key=True),
+    sa.Column("name_key", TEXT, nullable=False, unique=True),
+    sa.Column("job", TEXT, nullable=False),  # may be forgotten before its snapshots
+    sa.Column("record", TEXT, nullable=False),
+)
+
+FUNCTIONS: Final = sa.Table(
+    "functions",
+    METADATA,
+    sa.Column("schema_key", TEXT, primary_key=True),
+    sa.Column("name_key", TEXT, primary_key=True),
+    sa.Column("record", TEXT, nullable=False),
+)

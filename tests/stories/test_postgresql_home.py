@@ -1,0 +1,125 @@
+"""An engine whose store and catalogue are on PostgreSQL: everything survives restarts, and no password is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from jetsql.home.discovery import read_note
+from tests.conftest import until
+from tests.support.paths import ROOT
+from tests.support.postgres import PASSWORD, USER, Postgres
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+PASSWORD_KEY = "spark.hadoop.javax.jdo.option.ConnectionPassword"
+
+
+class Engine:
+    """An engine on a home, with settings in the environment."""
+
+    def __init__(self, home: Path, **settings: str) -> None:
+        self.home = home
+        self._environment = {
+            "JETSQL_CONFIG": os.devnull,
+            "JETSQL_HOME": str(home),
+            "JETSQL_MASTER": "local[2]",
+            "JETSQL_DRIVER_MEMORY": "1g",
+            "JETSQL_CONF": "spark.sql.shuffle.partitions=2",
+            "STORE_PASSWORD": PASSWORD,
+            **{f"JETSQL_{key.upper()}": value for key, value in settings.items()},
+        }
+
+    def set(self, variable: str, value: str) -> None:
+        self._environment[variable] = value
+
+    def __call__(self, *arguments: str, code: int = 0) -> str:
+        ended = subprocess.run(
+            [sys.executable, "-m", "jetsql", *arguments],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+            env={**os.environ, **self._environment},
+        )
+        assert ended.returncode == code, ended.stderr
+        return ended.stdout + ended.stderr
+
+    def rows(self, statement: str) -> list[list[object]]:
+        return [list(json.loads(line).values()) for line in self("--format", "json", "-e", statement).splitlines()]
+
+
+@pytest.fixture
+def engine(postgres: Postgres, tmp_path: Path) -> Iterator[Engine]:
+    engine = Engine(
+        tmp_path / "home",
+        store=f"postgresql://{USER}@127.0.0.1:{postgres.port}/postgres?schema=whole",
+        store_password="secret:env:STORE_PASSWORD",
+        catalog="postgresql",
+    )
+    yield engine
+    engine("stop")
+    postgres("DROP SCHEMA IF EXISTS whole CASCADE")
+
+
+def test_jobs_and_tables_survive_and_no_password_is_shown(engine: Engine, postgres: Postgres, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "1.json").write_text('{"id": 1}\n')
+    engine("-e", f"CREATE TABLE src (id BIGINT) USING json LOCATION '{tmp_path / 'src'}'")
+    engine("-e", "CREATE TABLE copied (id BIGINT) USING parquet")
+    engine("-e", "CREATE JOB copy AS INSERT INTO copied SELECT * FROM STREAM src")
+    assert engine.rows("SELECT * FROM copied") == [[1]]
+    assert PASSWORD not in str(engine.rows(f"SET {PASSWORD_KEY}")) + str(engine.rows("SET -v"))
+    note = read_note(engine.home)
+    assert note is not None
+    process = psutil.Process(note.pid)
+    processes = [process, *process.children(recursive=True)]
+    assert not [each for each in processes if PASSWORD in " ".join(each.cmdline())]
+
+    engine("stop")
+    assert not (engine.home / "metastore").exists() and not (engine.home / "jetsql.db").exists()
+    engine("check")
+    assert "JOB copy: submitted" in engine("logs", "copy")
+    (tmp_path / "src" / "2.json").write_text('{"id": 2}\n')
+    engine("start")
+    until(lambda: len(engine.rows("SELECT * FROM copied")) == 2)
+    assert [row[1] for row in engine.rows("SHOW TABLES")] == ["copied", "src"]
+    postgres.stop()
+    postgres.start()
+    engine("-e", "SUSPEND JOB copy")
+    assert sorted(engine.rows("SELECT * FROM copied")) == [[1], [2]]
+    assert postgres("SELECT count(*) FROM whole.measures")[0][0] >= 0
+
+    home = tmp_path / "other"
+    other = Engine(
+        home,
+        catalog=f"jdbc:postgresql://127.0.0.1:{postgres.port}/postgres?currentSchema=whole",
+        catalog_user=USER,
+        catalog_password="secret:env:STORE_PASSWORD",
+    )
+    engine("stop")
+    other("start")
+    assert sorted(other.rows("SELECT * FROM copied")) == [[1], [2]]
+    other("stop")
+    shown = [path.read_text(errors="replace") for path in (*engine.home.glob("engine.*"), *home.glob("engine.*"))]
+    assert not [text for text in shown if PASSWORD in text]
+
+
+def test_a_catalogue_that_cannot_be_opened(postgres: Postgres, tmp_path: Path) -> None:
+    engine = Engine(
+        tmp_path / "home",
+        catalog=f"jdbc:postgresql://127.0.0.1:{postgres.port}/postgres",
+        catalog_user=USER,
+        catalog_password="secret:env:WRONG",
+    )
+    engine.set("WRONG", "not-the-password")
+    shown = engine("start", code=3)
+    assert f"Cannot open the catalogue in PostgreSQL 127.0.0.1:{postgres.port}/postgres" in shown
+    assert "not-the-password" not in shown + (tmp_path / "home" / "engine.log").read_text()
