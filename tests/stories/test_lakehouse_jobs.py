@@ -234,7 +234,9 @@ def test_several_tables_are_updated_by_key(lake: LakeTables) -> None:
     assert lake.rows("every") == [("a", 21), ("b", 5)]
     assert lake.rows("low") == [("a", 1), ("b", 5)]
     t = lake.create("t", "name STRING, id INT", key_columns="name")
-    error = lake.sql.error(f"CREATE JOB k AS FROM STREAM events SINK INTO {t} SELECT * INSERT INTO {all_} SELECT *")
+    error = lake.sql.error(
+        f"CREATE JOB k AS FROM STREAM events SINK INTO {t} SELECT name, id INSERT INTO {all_} SELECT name, id"
+    )
     assert "several rows with the same name" in error.message
 
 

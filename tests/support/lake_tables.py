@@ -77,8 +77,8 @@ class LakeTables:
         return self.name(table)
 
     def rows(self, table: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a table, sorted by the first column."""
-        return self.sql(f"SELECT * FROM {self.name(table)} ORDER BY 1")
+        """Return the sorted rows of a table."""
+        return self.sql(f"SELECT * FROM {self.name(table)} ORDER BY ALL")
 
     def feed(self, *events: tuple[int, str]) -> None:
         """Insert rows into `events`."""

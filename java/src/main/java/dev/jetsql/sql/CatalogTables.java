@@ -260,15 +260,17 @@ public final class CatalogTables {
 
   /**
    * Makes a session load a table again, which its catalog may have cached, if a job has written the
-   * table since the session has read it.
+   * table since the session has read it. The name may be that of a metadata table of Iceberg, such
+   * as `lake.a.t.files`.
    */
   static void refresh(SparkSession session, Seq<String> name) {
     var names = TableNames.qualified(session, CollectionConverters.asJava(name));
-    var catalog = SparkCalls.catalog(session, names.get(0));
-    if (names.size() < 2 || !(catalog instanceof TableCatalog tables)) return;
-    var identifier = identifier(names.subList(1, names.size()));
-    var key = name(names.get(0), identifier).toLowerCase(Locale.ROOT);
-    if (TableVersions.hasChanged(session.sessionState().catalog(), key))
-      tables.invalidateTable(identifier);
+    if (!(SparkCalls.catalog(session, names.get(0)) instanceof TableCatalog tables)) return;
+    for (int size = names.size(); size >= Math.max(names.size() - 1, 2); size--) {
+      var identifier = identifier(names.subList(1, size));
+      var key = name(names.get(0), identifier).toLowerCase(Locale.ROOT);
+      if (TableVersions.hasChanged(session.sessionState().catalog(), key))
+        tables.invalidateTable(identifier);
+    }
   }
 }
