@@ -19,6 +19,7 @@ from jetsql.engine.errors.run_failures import strip_message
 from jetsql.engine.jdbc.jdbc_databases import Database, explain_read_error, find_jdbc_error
 from jetsql.engine.jdbc.jdbc_dialects import find_dialect
 from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.jvm.spark_version import lacking_clauses
 from jetsql.engine.runs.body_checks import (
     START_COLUMN,
     check_branches,
@@ -274,6 +275,7 @@ def _analysis(
     )
 
 
+        lacking_clauses=lacking_clauses(),
 def _batch_parts(facts: dict[str, Any]) -> Iterator[str]:
     if "batch_part" in facts:
         yield facts["batch_part"]

@@ -203,6 +203,8 @@ class Analysis:
     def sinks(self) -> tuple[Sink, ...]:
         """Return all tables that the job writes, in the order of its body."""
         return (self.sink, *self.more_sinks)
+    lacking_clauses: tuple[str, ...] = field(default=(), compare=False)
+    """The first words of clauses that the engine's Spark does not have, such as QUALIFY."""
 
     @property
     def sink_names(self) -> str:

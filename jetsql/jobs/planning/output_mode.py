@@ -52,14 +52,25 @@ _BOUNDS: Final = (
 
 _MATCHES: Final = (
     "Use INSERT INTO, read both sides with FROM STREAM and a WATERMARK, and compare the columns with the WATERMARK: "
-    "ASOF JOIN ... MATCH_CONDITION (a.ts >= b.ts) ON a.id = b.id. ON takes equal columns, and conditions of the second "
-    "side."
+    "{newest_match}. ON takes equal columns, and conditions of the second side."
 )
 
 _EXCEPT: Final = (
     "Write WHERE NOT EXISTS (SELECT * FROM b WHERE b.id = a.id) instead of EXCEPT. For two streams, give both a"
     " WATERMARK, and bound the time: b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR."
 )
+
+_NEWER: Final = {
+    "newest_match": "ASOF JOIN ... MATCH_CONDITION (a.ts >= b.ts) ON a.id = b.id",
+    "top_rows": "QUALIFY row_number() OVER (ORDER BY ...) <= 10",
+}
+"""Parts of hints, which name a clause that not each Spark has, by their names in the hints."""
+
+_OLDER: Final = {
+    "newest_match": "JOIN b FOR SYSTEM_TIME AS OF a.ts ON a.id = b.id",
+    "top_rows": "SELECT * FROM (SELECT *, row_number() OVER (ORDER BY ...) AS rank FROM ...) WHERE rank <= 10",
+}
+"""The same parts for a Spark without the clause."""
 
 _UNCLOSED: Final = "does not close the groups"
 
@@ -71,12 +82,11 @@ _CHANGES: Final = (
 _REASONS: Final = {
     "cannot be updated by changes": _CHANGES,
     "Sorting is not supported": (
-        "Remove ORDER BY: the rows of a table have no order. For the first rows, use INSERT OVERWRITE with QUALIFY"
-        " row_number() OVER (ORDER BY ...) <= 10."
+        "Remove ORDER BY: the rows of a table have no order. For the first rows, use INSERT OVERWRITE with {top_rows}."
     ),
     "Window function is not supported": (
         "Order the window by a column with a WATERMARK, up to the current row, and use INSERT INTO; or select the top"
-        " rows with QUALIFY row_number() OVER (...) <= 10 and INSERT OVERWRITE."
+        " rows with INSERT OVERWRITE and {top_rows}."
     ),
     "Union between streaming and batch": "Read all tables of the UNION with FROM STREAM.",
     "Except on a streaming": _EXCEPT,
@@ -187,6 +197,8 @@ def _specific_hint(analysis: Analysis, reasons: str) -> str:
     if not analysis.has_aggregates and _UNCLOSED in reasons:  # Spark makes an aggregate of EXCEPT with a table
         return _EXCEPT
     return found
+    lacking = analysis.lacking_clauses
+    parts = {name: _OLDER[name] if part.split()[0] in lacking else part for name, part in _NEWER.items()}
 
 
 def _as_sentence(reason: str | None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.job import Analysis, Guarantee, OutputMode, Plan, Replay, SinkKind, Trigger
+from jetsql.jobs.model.job import Analysis, Guarantee, Operator, OutputMode, Plan, Replay, SinkKind, Trigger
 from jetsql.jobs.planning.compatibility import compare_plans, describe_replacements
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
@@ -231,6 +231,18 @@ def test_insert_into_appends_or_tells_the_rewrites() -> None:
     assert NOT_APPEND in error.message
     for rewrite in ("WATERMARK", "INSERT OVERWRITE", "SINK INTO", "key.columns"):
         assert rewrite in error.hint
+
+
+@pytest.mark.parametrize("reason", ["Sorting is not supported", "Window function is not supported", ""])
+def test_hints_name_no_clause_that_the_spark_of_the_engine_lacks(reason: str) -> None:
+    operators = () if reason else (Operator("AsOfJoin"),)
+    modes = dict.fromkeys(OutputMode, reason or "Stream-stream join is not supported")
+    newest = analysis(modes=modes, operators=operators)
+    older = replace(newest, lacking_clauses=("QUALIFY", "ASOF", "MATCH_CONDITION"))
+    word, instead = ("QUALIFY row_number() OVER", "WHERE rank <= 10") if reason else ("ASOF JOIN", "FOR SYSTEM_TIME")
+    assert word in refused(newest).hint
+    hint = refused(older).hint
+    assert instead in hint and "QUALIFY" not in hint and "ASOF" not in hint
 
 
 @pytest.mark.parametrize(("mode", "hint"), [("update", "SINK INTO"), ("complete", "INSERT OVERWRITE")])
