@@ -119,6 +119,14 @@ def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Span |
         raise StatementError("NO_OUTPUT_MODE", message, place=place, hint=hint)
     if verb is Verb.INSERT_OVERWRITE:
         _check_overwrite(analysis, target)
+    if verb is Verb.INSERT_INTO and analysis.sink.replaces_part:
+        raise StatementError(
+            "NO_OUTPUT_MODE",
+            "REPLACE WHERE is not possible: the query reads a stream, and each batch would replace the rows of the"
+            " batches before.",
+            place=target,
+            hint="Read without STREAM, or use SINK INTO a table with 'key.columns' to update rows.",
+        )
     candidates = MODES[verb] if requested is None else (requested,)
     for mode in candidates:
         if analysis.modes.get(mode) is None:
@@ -170,7 +178,7 @@ def _check_overwrite(analysis: Analysis, target: Span | None) -> None:
         reason = "the query has no aggregate, so there is no complete result"
         specific = _specific_hint(analysis, analysis.modes.get(OutputMode.APPEND) or "")
         hint = specific if "INSERT INTO" in specific else f"Use INSERT INTO. {specific}".strip()
-    elif sink.kind.is_lake and not sink.replaces_whole_table:
+    elif sink.replaces_part:
         reason = f"only a part of {sink.table} would be replaced, and a stream's result is the whole table"
         hint = "Leave out PARTITION, or set spark.sql.sources.partitionOverwriteMode to STATIC."
     elif not sink.kind.is_lake and (sink.partition_columns or not sink.replaces_whole_table):
@@ -189,16 +197,16 @@ def _none_possible(analysis: Analysis, candidates: tuple[OutputMode, ...], place
 
 def _specific_hint(analysis: Analysis, reasons: str) -> str:
     """Return the hint for an operator that is refused; empty if none is known. reasons: Spark's, or empty"""
+    lacking = analysis.lacking_clauses
+    parts = {name: _OLDER[name] if part.split()[0] in lacking else part for name, part in _NEWER.items()}
     if analysis.matches_streams:
-        return _MATCHES
-    found = next((hint for part, hint in _REASONS.items() if part in reasons), "")
+        return _MATCHES.format(**parts)
+    found = next((hint.format(**parts) for part, hint in _REASONS.items() if part in reasons), "")
     if not found and reasons and analysis.joins_streams and not analysis.has_aggregates:
         return _BOUNDS
     if not analysis.has_aggregates and _UNCLOSED in reasons:  # Spark makes an aggregate of EXCEPT with a table
         return _EXCEPT
     return found
-    lacking = analysis.lacking_clauses
-    parts = {name: _OLDER[name] if part.split()[0] in lacking else part for name, part in _NEWER.items()}
 
 
 def _as_sentence(reason: str | None) -> str:

@@ -404,6 +404,15 @@ def test_lake_tables_with_partitions_are_replaced_as_a_whole() -> None:
     assert plan(replace(BATCH, sink=part), Verb.INSERT_OVERWRITE).overwrite
 
 
+def test_only_a_batch_job_replaces_the_rows_that_meet_a_condition() -> None:
+    part = replace(DELTA, replaces_whole_table=False)
+    made = plan(replace(BATCH, sink=part))
+    assert (made.guarantee, made.overwrite) == (Guarantee.EXACTLY_ONCE, False)
+    error = refused(analysis(sink=part))
+    assert (error.condition, error.place) == ("JETSQL.NO_OUTPUT_MODE", TARGET)
+    assert "REPLACE WHERE is not possible" in error.message and "Read without STREAM" in error.hint
+
+
 def test_lake_tables_are_updated_by_their_keys() -> None:
     keyed = replace(DELTA, key_columns=("id",))
     assert plan(replace(COUNTS, sink=keyed), Verb.SINK_INTO).upsert

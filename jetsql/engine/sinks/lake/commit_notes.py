@@ -9,8 +9,6 @@ repeated, and the history no longer reaches back to this snapshot, it is unknown
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -73,18 +71,6 @@ def open_notes(context: SinkContext) -> CommitNotes:
     """Return the notes of the sink of a job."""
     is_delta = context.job.plan.analysis.sink.kind is SinkKind.DELTA
     return DeltaNotes(context) if is_delta else IcebergNotes(context)
-
-
-@contextmanager
-def with_confs(session: SparkSession, confs: dict[str, str]) -> Iterator[None]:
-    """Change settings of a session within the block."""
-    for name, value in confs.items():
-        session.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name in confs:
-            session.conf.unset(name)
 
 
 class DeltaNotes:

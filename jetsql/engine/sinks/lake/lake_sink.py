@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
@@ -18,8 +18,9 @@ from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.sinks import SinkContext, consume_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
-from jetsql.engine.sinks.lake.commit_notes import open_notes, with_confs
+from jetsql.engine.sinks.lake.commit_notes import open_notes
 from jetsql.engine.sinks.lake.merge import DELETED, Merge, count_unique, mark_deletions
+from jetsql.engine.sinks.partition_overwrite import overwrite_confs, with_confs
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job import Guarantee, quoted_name
@@ -29,9 +30,10 @@ DELETE_WHEN: Final = "delete.when"
 """The table property with a condition: rows of SINK INTO that meet it delete their key."""
 
 T = TypeVar("T")
-_OVERWRITE_MODE: Final = "spark.sql.sources.partitionOverwriteMode"
 _ATTEMPTS: Final = 6
 _FIRST_PAUSE_SECONDS: Final = 0.1
+_PART_OF_FILE: Final = "some, but not all, rows match"
+"""The words of Iceberg's error for a condition of REPLACE WHERE that not all rows of a file meet."""
 _SAME_WRITER: Final = "ConcurrentTransactionException"
 _CONFLICTS: Final = frozenset(
     {
@@ -125,7 +127,7 @@ class LakeSink:
 
     def _insert(self, rows: DataFrame, batch: int) -> int | None:
         plan = self._context.job.plan
-        if not self._sink.replaces_whole_table:
+        if self._sink.replaces_part:
             self._replace_part(rows, batch)
             return None
         files = self._batch_files.merge_if_small(rows)
@@ -140,8 +142,7 @@ class LakeSink:
     def _replace_part(self, rows: DataFrame, batch: int) -> None:
         """Run the statement of a batch job that replaces partitions, or the rows that meet a condition."""
         session = rows.sparkSession
-        # A job does not capture the setting, and the statement was analyzed with that of its session.
-        confs = {_OVERWRITE_MODE: "DYNAMIC" if self._sink.replaces_partitions else "STATIC"}
+        confs = overwrite_confs(self._sink)
         confs |= self._notes.statement_confs(batch) if self._is_noted else {}
         with with_confs(session, confs):
             self._commit(batch, lambda: session.sql(self._context.job.body.spark_text))
@@ -176,7 +177,10 @@ class LakeSink:
             try:
                 return commit()
             except Exception as error:  # errors of Spark and Py4J have no other common base class
-                conflict = _find_conflict(error)
+                throwables = list(causes(throwable_of(error)))
+                if any(_PART_OF_FILE in str(each.getMessage()) for each in throwables):
+                    raise self._partial() from error
+                conflict = _find_conflict(throwables)
                 if conflict is None:
                     raise
                 if conflict == _SAME_WRITER:
@@ -186,6 +190,15 @@ class LakeSink:
             time.sleep(pause)
             pause *= 2
         raise AssertionError("the last attempt returns or raises")
+
+    def _partial(self) -> StatementError:
+        return StatementError(
+            "UNSUPPORTED_QUERY",
+            f"Only some rows of a file of {self._sink.table} meet the condition of REPLACE WHERE, and Iceberg replaces"
+            " whole files. Nothing was written.",
+            hint="Use a condition on the columns of PARTITIONED BY, or DELETE FROM and INSERT INTO.",
+            where=self._sink.table,
+        )
 
     def _interrupted(self, reason: str) -> StatementError:
         return StatementError(
@@ -200,8 +213,7 @@ def _types(table: TableFacts) -> dict[str, str]:
     return dict(zip((name.lower() for name in table.columns), table.types, strict=True))
 
 
-def _find_conflict(error: Exception) -> str | None:
-    """Return the class of the conflict that is a cause of an error, without its package, or None."""
-    throwable = throwable_of(error)
-    names = [] if throwable is None else [class_name(each).rpartition(".")[2] for each in causes(throwable)]
+def _find_conflict(throwables: list[Any]) -> str | None:
+    """Return the class of the first conflict in an error and its causes, without its package, or None."""
+    names = (class_name(each).rpartition(".")[2] for each in throwables)
     return next((name for name in names if name in _CONFLICTS or name == _SAME_WRITER), None)
