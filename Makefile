@@ -12,24 +12,26 @@ FAST := -m "not spark and not slow" -n 3 --dist worksteal
 SPARK := -m "spark and not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 SLOW := -m slow -n 0 --durations=20
 
-.PHONY: help java demo demo-orders demo-scaling docs test test-all test-fast test-clients test-sparks bench faults release clean environment
+.PHONY: help java demo demo-orders demo-scaling demo-lakehouse docs test test-all test-fast test-clients test-sparks bench faults release clean environment
 
 help:
-	@echo "make demo          jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
-	@echo "make demo-scaling  a cluster on this machine: a member joins, one is killed, every row is counted (two minutes)"
-	@echo "make demo-orders   orders through Kafka: totals exactly once, alerts at once, Kafka killed (a minute and a half)"
-	@echo "make test          the tests that must pass before a change lands (a quarter of an hour at most)"
-	@echo "make test-all      make test, the slow tests, a search by the property tests, a mutation test, make test-clients,"
-	@echo "                   make test-sparks, make faults (two hours and more)"
-	@echo "make test-fast     the tests that start neither Spark nor PostgreSQL"
-	@echo "make test-clients  SQLAlchemy's own suite, jetsql-client, other people's clients (the first time fetches some 1 GB)"
-	@echo "make test-sparks   chosen tests on the older Sparks (half an hour; the first time fetches some 1 GB)"
-	@echo "make docs          the documentation site, in build/site"
-	@echo "make bench         the benchmarks"
-	@echo "make faults        jobs are killed at every named place, and every row is counted (twenty minutes)"
-	@echo "make release       build sdist and wheels in dist/, and try them with and without network; publishes nothing"
-	@echo "make java          the jar of the Java classes, which every other target builds as well when they have changed"
-	@echo "make clean         remove everything that was made here"
+	@echo "make demo            jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
+	@echo "make demo-scaling    a cluster on this machine: a member joins, one is killed, every row is counted (two minutes)"
+	@echo "make demo-orders     orders through Kafka: totals exactly once, alerts at once, Kafka killed (a minute and a half)"
+	@echo "make demo-lakehouse  upserts into Delta, a job over their changes, older versions, a crash (three minutes; the first"
+	@echo "                     time fetches some 500 MB, a Spark that Delta has a release for)"
+	@echo "make test            the tests that must pass before a change lands (a quarter of an hour at most)"
+	@echo "make test-all        make test, the slow tests, a search by the property tests, a mutation test, make test-clients,"
+	@echo "                     make test-sparks, make faults (two hours and more)"
+	@echo "make test-fast       the tests that start neither Spark nor PostgreSQL"
+	@echo "make test-clients    SQLAlchemy's own suite, jetsql-client, other people's clients (the first time fetches some 1 GB)"
+	@echo "make test-sparks     chosen tests on the older Sparks (half an hour; the first time fetches some 1 GB)"
+	@echo "make docs            the documentation site, in build/site"
+	@echo "make bench           the benchmarks"
+	@echo "make faults          jobs are killed at every named place, and every row is counted (twenty minutes)"
+	@echo "make release         build sdist and wheels in dist/, and try them with and without network; publishes nothing"
+	@echo "make java            the jar of the Java classes, which every other target builds as well when they have changed"
+	@echo "make clean           remove everything that was made here"
 
 environment:
 	@tools/prepare
@@ -48,6 +50,10 @@ demo-scaling:
 demo-orders:
 	@tools/prepare java
 	@$(PYTHON) -m examples.orders.demo
+
+demo-lakehouse:
+	@tools/prepare java
+	@$(PYTHON) -m examples.lakehouse.demo
 
 test:
 	@tools/prepare java postgresql sparks

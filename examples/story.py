@@ -9,16 +9,15 @@ from __future__ import annotations
 import argparse
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 
 import jetsql
 from jetsql import script
-from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.output.diagnostics import Diagnostic, Script
-from jetsql.output.render import Format
+from jetsql.output.render import Format, Rows
 
 ROOT = Path(__file__).absolute().parent.parent
 RULE = 100
@@ -39,7 +38,7 @@ class Show(Enum):
 class Story:
     """Print headings, statements and results. folder: contains the .sql files. values: of their variables."""
 
-    def __init__(self, engine: EmbeddedEngine, folder: Path, values: dict[str, str]) -> None:
+    def __init__(self, engine: script.StatementEngine, folder: Path, values: dict[str, str]) -> None:
         self._engine = engine
         self._folder = folder
         self._values = values
@@ -52,16 +51,16 @@ class Story:
 
     def sql(self, text: str, show: Show = Show.ALL) -> None:
         """Run statements. Raises StoryFailed."""
-        self._run(Script("demo", text), show)
+        self._run(Script("demo", text), show, {})
 
-    def file(self, name: str, show: Show = Show.ALL) -> None:
-        """Run a file of the folder. Raises StoryFailed."""
-        self._run(Script(name, (self._folder / name).read_text(encoding="utf-8")), show)
+    def file(self, name: str, show: Show = Show.ALL, values: Mapping[str, str] | None = None) -> None:
+        """Run a file of the folder. values: of further variables. Raises StoryFailed."""
+        self._run(Script(name, (self._folder / name).read_text(encoding="utf-8")), show, values or {})
 
-    def _run(self, source: Script, show: Show) -> None:
+    def _run(self, source: Script, show: Show, values: Mapping[str, str]) -> None:
         if show is Show.STATEMENTS:
             say()
-        for step in script.prepare([source], self._values):
+        for step in script.prepare([source], {**self._values, **values}):
             if show is not Show.NOTHING and not isinstance(step, Diagnostic):
                 say(("\n" if show is Show.ALL else "") + step.text.strip() + ";")
             sink = _StorySink(show is Show.ALL)
@@ -74,9 +73,17 @@ class Story:
         self.sql("; ".join(f"WAIT FOR JOB {job} UNTIL IDLE" for job in jobs), Show.STATEMENTS)
         say(f"\n  The jobs have read all input after {time.monotonic() - began:.1f} s.")
 
+    def run(self, text: str) -> Rows:
+        """Run a statement and return its result without showing it."""
+        return self._engine.run(text)
+
     def rows(self, query: str) -> Iterator[tuple[object, ...]]:
         """Return the rows of a query, for the checks."""
-        return self._engine.run(query).rows
+        return self.run(query).rows
+
+    def continue_on(self, engine: script.StatementEngine) -> None:
+        """Run the next statements on another engine."""
+        self._engine = engine
 
 
 class _StorySink:

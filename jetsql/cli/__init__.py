@@ -44,6 +44,7 @@ from jetsql.cli.open_shell import open_shell
 from jetsql.cli.run_scripts import execute
 from jetsql.cli.store_command import store
 from jetsql.cli.submit import submit
+from jetsql.installation import describe_versions
 from jetsql.version import VERSION
 
 
@@ -66,9 +67,23 @@ class CommandGroup(click.Group):
         return list(self.commands)
 
 
+def _show_version(context: click.Context, _option: click.Parameter, is_given: bool) -> None:
+    """Show the versions of JetSQL, PySpark and Java, and exit."""
+    if is_given and not context.resilient_parsing:
+        click.echo(describe_versions(VERSION))
+        context.exit()
+
+
 @click.group(cls=CommandGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @add_statement_options
-@click.version_option(VERSION, "--version", message="jetsql %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the versions and exit.",
+)
 @click.pass_context
 def cli(context: click.Context, /, **params: Any) -> None:
     """Run streaming jobs on Apache Spark with SQL alone.

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -179,7 +180,7 @@ def test_commands_of_the_shell_are_refused_in_scripts_at_their_place(jetsql: Com
 
 
 def test_help_and_version(jetsql: CommandLine) -> None:
-    assert jetsql("--version").stdout == f"jetsql {VERSION}\n"
+    assert jetsql("--version").stdout.startswith(f"jetsql {VERSION} (PySpark {version('pyspark')}")
     for arguments in (["--help"], ["run", "--help"], ["run", "-h"]):
         ended = jetsql(*arguments)
         assert ended.exit_code == ExitCode.SUCCESS
@@ -301,6 +302,20 @@ def test_a_reader_who_leaves_ends_it_quietly(start: Start, tmp_path: Path) -> No
     assert process.wait(timeout=60) == ExitCode.OUTPUT_CLOSED
     process.stderr.close()
     assert (tmp_path / "closed").exists()
+
+
+def test_the_version_names_what_is_installed(
+    jetsql: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark = version("pyspark")
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert jetsql("--version").stdout == f"jetsql {VERSION} (PySpark {spark}, no Java)\n"
+    java.touch(0o755)
+    assert jetsql("--version").stdout == f"jetsql {VERSION} (PySpark {spark})\n"
+    (tmp_path / "release").write_text('IMPLEMENTOR="Debian"\nJAVA_VERSION="17.0.15"\n', encoding="utf-8")
+    assert jetsql("--version").stdout == f"jetsql {VERSION} (PySpark {spark}, Java 17.0.15)\n"
 
 
 def test_help_and_version_load_nothing_heavy() -> None:

@@ -24,6 +24,8 @@ class ClientTestEngine:
     connect: str
     thrift: str
     token: str
+    formats: str = "json parquet"
+    """The formats of the two tables that the clients create."""
 
     def environment(self, schema: str) -> dict[str, str]:
         """Return the environment of the clients' programs."""
@@ -37,6 +39,7 @@ class ClientTestEngine:
             "JETSQL_TEST_THRIFT": self.thrift,
             "JETSQL_TEST_TOKEN": self.token,
             "JETSQL_TEST_SCHEMA": schema,
+            "JETSQL_TEST_FORMATS": self.formats,
         }
 
 

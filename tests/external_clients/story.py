@@ -25,6 +25,7 @@ class Story:
     more: Sequence[Callable[[], str]] = ()
     expected: tuple[str, ...] = ("JETSQL.JOB_NOT_FOUND", "42704")
     schema: str = field(default_factory=lambda: os.environ["JETSQL_TEST_SCHEMA"])
+    formats: Sequence[str] = field(default_factory=lambda: os.environ["JETSQL_TEST_FORMATS"].split())
 
     def run_all(self) -> None:
         for step in (self.connect, self.table, self.create, self.list, self.relation, self.deliver):
@@ -40,8 +41,8 @@ class Story:
     def table(self) -> str:
         for text in (
             f"CREATE SCHEMA {self.schema}",
-            f"CREATE TABLE {self.schema}.orders (id INT, amount DECIMAL(10,2), at TIMESTAMP) USING json",
-            f"CREATE TABLE {self.schema}.big (id INT, amount DECIMAL(10,2), at TIMESTAMP) USING parquet",
+            f"CREATE TABLE {self.schema}.orders (id INT, amount DECIMAL(10,2), at TIMESTAMP) USING {self.formats[0]}",
+            f"CREATE TABLE {self.schema}.big (id INT, amount DECIMAL(10,2), at TIMESTAMP) USING {self.formats[1]}",
             f"INSERT INTO {self.schema}.orders VALUES (1, 20.00, now()), (2, 350.50, now())",
         ):
             self.run(text)

@@ -124,6 +124,32 @@ def test_a_batch_job_replaces_partitions(lake: LakeTables) -> None:
     assert lake.rows("t") == [(11, "z"), (101, "a"), (102, "b")]
 
 
+def test_a_batch_job_replaces_the_rows_that_meet_a_condition(lake: LakeTables) -> None:
+    t = lake.create("t", "id INT, name STRING", "PARTITIONED BY (name)")
+    lake.sql(f"INSERT INTO {t} VALUES (10, 'a'), (11, 'z')")
+    body = f"INSERT INTO {t} REPLACE WHERE name = 'a' SELECT * FROM events WHERE name = 'a'"
+    assert "rows that meet the condition are replaced" in str(lake.sql(f"EXPLAIN CREATE JOB j AS {body}"))
+    lake.sql(f"CREATE JOB j AS {body}")
+    lake.sql("WAIT FOR JOB j UNTIL COMPLETED")
+    assert lake.rows("t") == [(1, "a"), (11, "z")]
+    assert lake.commits("t") == 2
+    stream = lake.sql.error(f"CREATE JOB k AS INSERT INTO {t} REPLACE WHERE name = 'a' SELECT * FROM STREAM events")
+    assert "REPLACE WHERE is not possible" in stream.message
+    lake.sql("CREATE TABLE plain (id INT, name STRING) USING parquet")
+    plain = lake.sql.error("CREATE JOB k AS INSERT INTO plain REPLACE WHERE name = 'a' SELECT * FROM events")
+    assert "REPLACE WHERE is not possible for this table" in plain.message and "USING delta" in plain.hint
+    lake.sql(f"CREATE JOB k AS INSERT INTO {t} REPLACE WHERE id = 1 SELECT 1, 'b'")
+    lake.sql("WAIT FOR JOB k UNTIL COMPLETED")
+    assert lake.rows("t") == [(1, "b"), (11, "z")]
+    if lake.is_delta:
+        outside = f"CREATE JOB l AS INSERT INTO {t} REPLACE WHERE name = 'b' SELECT 3, 'c'"
+        assert "violated by row with values" in lake.sql.error(outside).message
+    else:
+        lake.sql(f"INSERT INTO {t} SELECT /*+ COALESCE(1) */ * FROM VALUES (5, 'y'), (6, 'y')")
+        error = lake.sql.error(f"CREATE JOB l AS INSERT INTO {t} REPLACE WHERE id = 5 SELECT 5, 'w'")
+        assert "Iceberg replaces whole files" in error.message and "PARTITIONED BY" in error.hint
+
+
 def test_restart_snapshot_and_new_version_write_each_row_once(lake: LakeTables) -> None:
     t = lake.create("t", "id INT, name STRING")
     lake.sql(f"CREATE JOB j {QUICK} AS INSERT INTO {t} SELECT * FROM STREAM events")

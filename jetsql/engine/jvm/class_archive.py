@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -24,6 +23,7 @@ from typing import Final
 import pyspark
 
 from jetsql.home.private_files import write_private
+from jetsql.installation import find_java
 from jetsql.version import VERSION
 
 _LOG: Final = logging.getLogger(__name__)
@@ -91,9 +91,10 @@ class ClassArchive:
 
 def find_archive(folder: Path) -> ClassArchive | None:
     """Return the archive for the installed Java, Spark and JetSQL; None without a Java."""
-    java = _find_java()
-    if java is None:
+    found = find_java()
+    if found is None:
         return None
+    java = Path(found).resolve()
     spark = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     digest = sha256(f"{VERSION}\n{_describe_java(java)}\n{spark}\n".encode())
     for jar in sorted((spark / "jars").glob("*.jar")):
@@ -131,13 +132,6 @@ def _start_process(folder: Path) -> None:
         )
     except OSError:
         _LOG.exception("The process that archives Spark's classes did not start")
-
-
-def _find_java() -> Path | None:
-    """Return the Java that Spark starts."""
-    home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
-    return None if found is None else Path(found).resolve()
 
 
 def _describe_java(java: Path) -> str:

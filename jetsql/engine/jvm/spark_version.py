@@ -16,6 +16,13 @@ from jetsql.errors import EngineError
 SUPPORTED: Final = ("4.1", "4.2", "4.3")
 _NEWER_WORDS: Final = {"QUALIFY": (4, 2), "ASOF": (4, 3), "MATCH_CONDITION": (4, 3)}
 """Words of clauses, and the first Spark with them."""
+_AS_OF: Final = "For two streams with a WATERMARK, write JOIN b FOR SYSTEM_TIME AS OF a.ts ON a.id = b.id."
+_INSTEAD: Final = {
+    "QUALIFY": "Write SELECT * FROM (SELECT *, row_number() OVER (...) AS rank FROM ...) WHERE rank = 1.",
+    "ASOF": _AS_OF,
+    "MATCH_CONDITION": _AS_OF,
+}
+"""The text to write without each of these clauses, as a sentence."""
 
 
 def spark_version() -> tuple[int, int]:
@@ -46,12 +53,15 @@ def fixed_partitions() -> str:
     return f"Spark {version_name()} cannot repartition state, which needs Spark 4.2 or newer"
 
 
+def lacking_clauses() -> tuple[str, ...]:
+    """Return the words of the clauses that only newer versions of Spark have."""
+    return tuple(word for word, first in _NEWER_WORDS.items() if spark_version() < first)
+
+
 def newer_clause_hint(words: Iterable[str]) -> str:
     """Return a hint when words of a statement belong to a clause that only newer versions of Spark have, or ""."""
-    for word in words:
-        first = _NEWER_WORDS.get(word.upper(), (0, 0))
-        if spark_version() < first:
-            return (
-                f"{word.upper()} needs Spark {first[0]}.{first[1]} or newer; this engine runs Spark {version_name()}."
-            )
-    return ""
+    word = next((word.upper() for word in words if word.upper() in lacking_clauses()), None)
+    if word is None:
+        return ""
+    major, minor = _NEWER_WORDS[word]
+    return f"{word} needs Spark {major}.{minor} or newer; this engine runs Spark {version_name()}. {_INSTEAD[word]}"

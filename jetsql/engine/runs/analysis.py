@@ -19,6 +19,7 @@ from jetsql.engine.errors.run_failures import strip_message
 from jetsql.engine.jdbc.jdbc_databases import Database, explain_read_error, find_jdbc_error
 from jetsql.engine.jdbc.jdbc_dialects import find_dialect
 from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.jvm.spark_version import lacking_clauses
 from jetsql.engine.runs.body_checks import (
     START_COLUMN,
     check_branches,
@@ -152,9 +153,18 @@ def _analyze(
         raise (
             _explain_extra_columns(body, error)
             or _explain_database_error(target, error)
+            or _explain_replacement(target, error)
             or _explain_refusal(body, error)
             or error
         ) from None
+
+
+def _explain_replacement(target: Span, error: PySparkException | Py4JError) -> StatementError | None:
+    """Return the error of REPLACE WHERE for a table that cannot replace single rows, or None for another error."""
+    if "Cannot write into v1 table" not in str(error):
+        return None
+    hint = "Write a table USING delta or iceberg, or use INSERT OVERWRITE, which replaces the table or partitions."
+    return unsupported_sink(target, "REPLACE WHERE is not possible for this table.", hint)
 
 
 def _explain_refusal(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
@@ -266,6 +276,7 @@ def _analysis(
         batch_part="; ".join(_batch_parts(facts)),
         marks_deleted=bool(facts.get("marks_deleted")),
         lookups=tuple(facts.get("lookups", ())),
+        lacking_clauses=lacking_clauses(),
         functions=tuple(UsedFunction(*each) for each in sorted(facts.get("functions", {}).items())),
         unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),
         late_rows_refusal=facts.get("late_rows") or "",
@@ -364,7 +375,7 @@ def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         replaces_whole_table=not facts.get("static_partitions")
         and not facts.get("replaces_part")
         and not (facts.get("dynamic") and table.partition_columns),
-        replaces_partitions=bool(facts.get("replaces_partitions")),
+        replaces_partitions=bool(facts.get("replaces_partitions") or facts.get("dynamic")),
         system=system,
         transactional=transactional,
         has_batch_numbers=table.option("delivery.headers").lower() == "true",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import shutil
 import signal
 import socket
 import threading
@@ -31,6 +30,7 @@ from jetsql.engine.jvm.local_files import set_rights_by_calls
 from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.jvm.web_ui import close_ui, ui_confs
 from jetsql.errors import EngineError
+from jetsql.installation import find_java
 from jetsql.jobs.model.redaction import SECRET_NAMES, redact_urls
 from jetsql.secret_references import is_reference, resolved
 from jetsql.settings.s3_settings import LOADED_CONFS, S3
@@ -212,9 +212,8 @@ def _keep_interrupt_handler() -> Iterator[None]:
 
 def check_java() -> None:
     """Raise EngineError ENGINE_NOT_STARTED when Java is not installed."""
-    java_home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=str(Path(java_home) / "bin")) if java_home else shutil.which("java")
-    if java is None:
+    if find_java() is None:
+        java_home = os.environ.get("JAVA_HOME")
         problem = f"JAVA_HOME ({java_home}) has no bin/java" if java_home else "there is no java on the PATH"
         raise EngineError(
             "ENGINE_NOT_STARTED",

@@ -20,6 +20,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from jetsql.engine.sinks import SinkContext
 from jetsql.engine.sinks.kafka.messages import TopicTable, add_headers, delivery_headers
+from jetsql.engine.sinks.partition_overwrite import overwrite_confs, with_confs
 from jetsql.jobs.model.job import Trigger
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 
@@ -59,7 +60,8 @@ class PartitionOverwrite(UntrackedSink):
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         self._context.catalog.require_sink_table(self._sink)
-        self._context.spark.sql(self._context.job.body.spark_text)
+        with with_confs(self._context.spark, overwrite_confs(self._sink)):
+            self._context.spark.sql(self._context.job.body.spark_text)
         self._context.catalog.refresh(self._sink.table, self._sink.location)
         return None
 

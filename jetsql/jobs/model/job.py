@@ -122,12 +122,17 @@ class Sink:
     partition_columns: tuple[str, ...] = ()
     key_columns: tuple[str, ...] = ()  # from the table option `key.columns`
     replaces_whole_table: bool = True  # INSERT OVERWRITE replaces the table, not only its partitions
-    replaces_partitions: bool = False  # of a Delta or Iceberg table: INSERT OVERWRITE replaces those of the new rows
+    replaces_partitions: bool = False  # INSERT OVERWRITE replaces those of the new rows
     system: str = ""  # the external system of the table, without secrets; empty for file tables
     transactional: bool = True  # a batch and its number can be written in one transaction
     managed: bool = True  # DROP TABLE deletes its rows
     has_batch_numbers: bool = False  # each message carries the number of its batch (`delivery.headers`)
     identity: str = ""  # of a Delta or Iceberg table: what no other table has, also not one with its name
+
+    @property
+    def replaces_part(self) -> bool:
+        """Return whether the job's statement replaces some rows of a Delta or Iceberg table."""
+        return self.kind.is_lake and not self.replaces_whole_table
 
 
 @dataclass(frozen=True)
@@ -199,6 +204,8 @@ class Analysis:
     marks_deleted: bool = False  # the query's last column marks rows that left the result of an aggregate
     lookups: tuple[str, ...] = field(default=(), compare=False)
     """The joins that read the rows of a JDBC table by the keys of each batch, as phrases."""
+    lacking_clauses: tuple[str, ...] = field(default=(), compare=False)
+    """The first words of clauses that the engine's Spark does not have, such as QUALIFY."""
 
     @property
     def sinks(self) -> tuple[Sink, ...]:

@@ -52,14 +52,25 @@ _BOUNDS: Final = (
 
 _MATCHES: Final = (
     "Use INSERT INTO, read both sides with FROM STREAM and a WATERMARK, and compare the columns with the WATERMARK: "
-    "ASOF JOIN ... MATCH_CONDITION (a.ts >= b.ts) ON a.id = b.id. ON takes equal columns, and conditions of the second "
-    "side."
+    "{newest_match}. ON takes equal columns, and conditions of the second side."
 )
 
 _EXCEPT: Final = (
     "Write WHERE NOT EXISTS (SELECT * FROM b WHERE b.id = a.id) instead of EXCEPT. For two streams, give both a"
     " WATERMARK, and bound the time: b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR."
 )
+
+_NEWER: Final = {
+    "newest_match": "ASOF JOIN ... MATCH_CONDITION (a.ts >= b.ts) ON a.id = b.id",
+    "top_rows": "QUALIFY row_number() OVER (ORDER BY ...) <= 10",
+}
+"""Parts of hints, which name a clause that not each Spark has, by their names in the hints."""
+
+_OLDER: Final = {
+    "newest_match": "JOIN b FOR SYSTEM_TIME AS OF a.ts ON a.id = b.id",
+    "top_rows": "SELECT * FROM (SELECT *, row_number() OVER (ORDER BY ...) AS rank FROM ...) WHERE rank <= 10",
+}
+"""The same parts for a Spark without the clause."""
 
 _UNCLOSED: Final = "does not close the groups"
 
@@ -71,12 +82,11 @@ _CHANGES: Final = (
 _REASONS: Final = {
     "cannot be updated by changes": _CHANGES,
     "Sorting is not supported": (
-        "Remove ORDER BY: the rows of a table have no order. For the first rows, use INSERT OVERWRITE with QUALIFY"
-        " row_number() OVER (ORDER BY ...) <= 10."
+        "Remove ORDER BY: the rows of a table have no order. For the first rows, use INSERT OVERWRITE with {top_rows}."
     ),
     "Window function is not supported": (
         "Order the window by a column with a WATERMARK, up to the current row, and use INSERT INTO; or select the top"
-        " rows with QUALIFY row_number() OVER (...) <= 10 and INSERT OVERWRITE."
+        " rows with INSERT OVERWRITE and {top_rows}."
     ),
     "Union between streaming and batch": "Read all tables of the UNION with FROM STREAM.",
     "Except on a streaming": _EXCEPT,
@@ -109,6 +119,14 @@ def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Span |
         raise StatementError("NO_OUTPUT_MODE", message, place=place, hint=hint)
     if verb is Verb.INSERT_OVERWRITE:
         _check_overwrite(analysis, target)
+    if verb is Verb.INSERT_INTO and analysis.sink.replaces_part:
+        raise StatementError(
+            "NO_OUTPUT_MODE",
+            "REPLACE WHERE is not possible: the query reads a stream, and each batch would replace the rows of the"
+            " batches before.",
+            place=target,
+            hint="Read without STREAM, or use SINK INTO a table with 'key.columns' to update rows.",
+        )
     candidates = MODES[verb] if requested is None else (requested,)
     for mode in candidates:
         if analysis.modes.get(mode) is None:
@@ -160,7 +178,7 @@ def _check_overwrite(analysis: Analysis, target: Span | None) -> None:
         reason = "the query has no aggregate, so there is no complete result"
         specific = _specific_hint(analysis, analysis.modes.get(OutputMode.APPEND) or "")
         hint = specific if "INSERT INTO" in specific else f"Use INSERT INTO. {specific}".strip()
-    elif sink.kind.is_lake and not sink.replaces_whole_table:
+    elif sink.replaces_part:
         reason = f"only a part of {sink.table} would be replaced, and a stream's result is the whole table"
         hint = "Leave out PARTITION, or set spark.sql.sources.partitionOverwriteMode to STATIC."
     elif not sink.kind.is_lake and (sink.partition_columns or not sink.replaces_whole_table):
@@ -179,9 +197,11 @@ def _none_possible(analysis: Analysis, candidates: tuple[OutputMode, ...], place
 
 def _specific_hint(analysis: Analysis, reasons: str) -> str:
     """Return the hint for an operator that is refused; empty if none is known. reasons: Spark's, or empty"""
+    lacking = analysis.lacking_clauses
+    parts = {name: _OLDER[name] if part.split()[0] in lacking else part for name, part in _NEWER.items()}
     if analysis.matches_streams:
-        return _MATCHES
-    found = next((hint for part, hint in _REASONS.items() if part in reasons), "")
+        return _MATCHES.format(**parts)
+    found = next((hint.format(**parts) for part, hint in _REASONS.items() if part in reasons), "")
     if not found and reasons and analysis.joins_streams and not analysis.has_aggregates:
         return _BOUNDS
     if not analysis.has_aggregates and _UNCLOSED in reasons:  # Spark makes an aggregate of EXCEPT with a table

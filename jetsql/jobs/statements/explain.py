@@ -110,7 +110,9 @@ def describe_write(plan: Plan) -> str:
         )
     if plan.upsert:
         return f"rows are updated by {', '.join(plan.analysis.sink.key_columns)}"
-    return "each result replaces the previous rows" if plan.overwrite else "rows are added"
+    if plan.overwrite:
+        return "each result replaces the previous rows"
+    return "the rows that meet the condition are replaced" if plan.analysis.sink.replaces_part else "rows are added"
 
 
 def describe_trigger(plan: Plan) -> str:

@@ -39,6 +39,10 @@ _OPERANDS: Final = frozenset({Kind.WORD, Kind.QUOTED, Kind.STRING, Kind.NUMBER})
 _QUERY: Final = frozenset({"SELECT", "VALUES", "FROM", "WITH", "MAP", "REDUCE", "TABLE"})
 _CLAUSES: Final = frozenset({"PARTITION", "BY", "REPLACE"})
 _LOCATION: Final = "Create a table with that LOCATION and write INSERT OVERWRITE table ..."
+_REPLACE: Final = (
+    "Use INSERT OVERWRITE, SINK INTO a table with 'key.columns', or INSERT INTO ... REPLACE WHERE condition in a batch"
+    " job, for a table USING delta or iceberg."
+)
 _VERBS: Final = {verb.value: verb for verb in Verb}
 _INSERT: Final = "INSERT"
 _NO_TOKEN: Final = Token(Kind.SYMBOL, "", 0, 0)
@@ -56,7 +60,7 @@ def read_insert(text: str, start: int, found: Sequence[Token]) -> Body:
     verb, table = read_verb(found, at)
     last = read_table(found, table)
     clauses = read_clauses(found, last + 1) if verb is Verb.AUTO_CDC else None
-    _refuse_variants(found, [index for index in top_level(found) if index > last])
+    _refuse_variants(found, [index for index in top_level(found) if index > last], verb)
     refuse_foreign_words(found)
     refuse_parameters(found)
     stop = found[-1].stop
@@ -172,13 +176,16 @@ def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
     return unsupported_body(message, token.place, hint)
 
 
-def _refuse_variants(found: Sequence[Token], rest: Sequence[int]) -> None:
-    """Refuse INSERT ... REPLACE WHERE and a second INSERT. rest: the indexes of the tokens after the table."""
+def _refuse_variants(found: Sequence[Token], rest: Sequence[int], verb: Verb) -> None:
+    """Refuse INSERT ... REPLACE USING and a second INSERT. rest: the indexes of the tokens after the table."""
     query = next((at for at, index in enumerate(rest) if _begins_query(found, index)), len(rest))
     for index in rest[:query]:
-        if found[index].word == "REPLACE" and _token(found, index + 1).word in ("WHERE", "USING", "ON"):
-            kind = f"INSERT INTO ... REPLACE {found[index + 1].word}"
-            raise unsupported_body(f"{kind} is not supported in a job.", found[index].place, "Use INSERT OVERWRITE.")
+        following = _token(found, index + 1).word
+        if found[index].word != "REPLACE" or following not in ("WHERE", "USING", "ON"):
+            continue
+        if verb is not Verb.INSERT_INTO or following != "WHERE":
+            message = f"{verb.value} ... REPLACE {following} is not supported in a job."
+            raise unsupported_body(message, found[index].place, _REPLACE)
     refuse_second_insert(found, rest)
 
 

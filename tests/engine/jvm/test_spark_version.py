@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyspark
 import pytest
 
-from jetsql.engine.jvm.spark_version import check_supported, fixed_partitions, newer_clause_hint
+from jetsql.engine.jvm.spark_version import check_supported, fixed_partitions, lacking_clauses, newer_clause_hint
 from jetsql.errors import EngineError
 from tests.support.golden_reports import raises
 
@@ -33,7 +33,16 @@ def test_only_an_old_spark_cannot_repartition_state(monkeypatch: pytest.MonkeyPa
 def test_clauses_of_newer_versions_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["SELECT", "a", "qualify", "rank"]
     monkeypatch.setattr(pyspark, "__version__", "4.1.4")
-    assert newer_clause_hint(words) == "QUALIFY needs Spark 4.2 or newer; this engine runs Spark 4.1."
+    hint = newer_clause_hint(words)
+    assert hint.startswith(
+        "QUALIFY needs Spark 4.2 or newer; this engine runs Spark 4.1. Write SELECT * FROM (SELECT *,"
+    )
+    assert lacking_clauses() == ("QUALIFY", "ASOF", "MATCH_CONDITION")
     monkeypatch.setattr(pyspark, "__version__", "4.2.1")
     assert newer_clause_hint(words) == ""
-    assert newer_clause_hint(["ASOF"]) == "ASOF needs Spark 4.3 or newer; this engine runs Spark 4.2."
+    hint = newer_clause_hint(["ASOF"])
+    assert hint.startswith(
+        "ASOF needs Spark 4.3 or newer; this engine runs Spark 4.2. For two streams with a WATERMARK"
+    )
+    monkeypatch.setattr(pyspark, "__version__", "4.3.0")
+    assert lacking_clauses() == ()

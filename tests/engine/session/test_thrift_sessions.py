@@ -50,7 +50,13 @@ class Client:
         self._transport.open()
         protocol = jvm.org.apache.thrift.protocol.TBinaryProtocol(self._transport)
         self.calls = getattr(self._rpc, "TCLIService$Client")(protocol)
-        self.session = self.calls.OpenSession(self._rpc.TOpenSessionReq()).getSessionHandle()
+        self.session = self.open(jvm.java.util.HashMap()).getSessionHandle()
+
+    def open(self, settings: Any) -> Any:
+        """Open a session and return the response. settings: a map of Java."""
+        request = self._rpc.TOpenSessionReq()
+        request.setConfiguration(settings)
+        return self.calls.OpenSession(request)
 
     def execute(self, text: str, session: Any = None, background: bool = False) -> Any:
         """Return the response, with the operation's handle or what went wrong."""
@@ -152,6 +158,21 @@ def test_a_client_that_has_logged_in_has_no_deadline_and_no_small_limit(engine: 
         with connect(endpoint.port) as later:
             assert is_closed(later)
         assert client.value(f"SELECT string(length('{'x' * 1_000_000}'))") == "1000000"
+        client.close()
+
+
+def test_the_current_schema_of_a_new_session(engine: EmbeddedEngine) -> None:
+    """Hive's drivers name the schema when they open a session."""
+    with thrift(engine, NEVER) as endpoint:
+        client = endpoint.client()
+        settings = endpoint.jvm.java.util.HashMap()
+        settings.put("use:database", "jetsql")
+        client.session = client.open(settings).getSessionHandle()
+        assert client.value("SELECT current_schema()") == "jetsql"
+        settings.put("use:database", "nope")
+        refused = client.open(settings)
+        assert "[SCHEMA_NOT_FOUND]" in str(refused.getStatus().getErrorMessage())
+        assert not refused.isSetSessionHandle()
         client.close()
 
 

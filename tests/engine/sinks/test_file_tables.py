@@ -267,6 +267,24 @@ def test_a_batch_overwrite_of_one_partition_leaves_the_others(source: Sql) -> No
     assert source("SELECT part, count(*) FROM sink GROUP BY part ORDER BY part") == [("kept", 1), ("old", 3)]
 
 
+@pytest.mark.slow
+def test_a_batch_overwrite_keeps_the_mode_of_the_session_that_created_it(source: Sql) -> None:
+    mode = "spark.sql.sources.partitionOverwriteMode"
+    source("CREATE TABLE sink (id INT, part STRING) USING parquet PARTITIONED BY (part)")
+    source("INSERT INTO sink VALUES (7, 'new'), (8, 'kept')")
+    source(f"SET {mode} = dynamic")
+    try:
+        source("CREATE JOB j AS INSERT OVERWRITE sink SELECT id, 'new' FROM src")
+        source("WAIT FOR JOB j")
+    finally:
+        source(f"RESET {mode}")
+    counts = "SELECT part, count(*) FROM sink GROUP BY part ORDER BY part"
+    assert source(counts) == [("kept", 1), ("new", 3)]
+    source("CREATE JOB k AS INSERT OVERWRITE sink SELECT id, 'new' FROM src")
+    source("WAIT FOR JOB k")
+    assert source(counts) == [("new", 3)]
+
+
 def test_a_dropped_sink_suspends_the_job_and_no_folder_comes_back(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")

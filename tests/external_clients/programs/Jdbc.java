@@ -11,6 +11,7 @@ import java.sql.Statement;
 public class Jdbc {
   private static final String SCHEMA = System.getenv("JETSQL_TEST_SCHEMA");
   private static final String JOB = "job_" + SCHEMA;
+  private static final String[] FORMATS = System.getenv("JETSQL_TEST_FORMATS").split(" ");
 
   public static void main(String[] arguments) throws Exception {
     Connection connection = connect(System.getenv("JETSQL_TEST_TOKEN"));
@@ -18,8 +19,8 @@ public class Jdbc {
     say("connect", same("1", cell(statement, "SELECT 1", 1)));
     statement.execute("CREATE SCHEMA " + SCHEMA);
     statement.execute("USE " + SCHEMA);
-    statement.execute("CREATE TABLE orders (id INT, amount DECIMAL(10,2), at TIMESTAMP) USING json");
-    statement.execute("CREATE TABLE big (id INT, amount DECIMAL(10,2), at TIMESTAMP) USING parquet");
+    statement.execute("CREATE TABLE orders (id INT, amount DECIMAL(10,2), at TIMESTAMP) USING " + FORMATS[0]);
+    statement.execute("CREATE TABLE big (id INT, amount DECIMAL(10,2), at TIMESTAMP) USING " + FORMATS[1]);
     statement.execute("INSERT INTO orders VALUES (1, 20.00, now()), (2, 350.50, now())");
     say("table", "ok");
     say("create", same("RUNNING", cell(statement, "CREATE JOB " + JOB + " OPTIONS ('snapshotIntervalMillis' = '500') AS "

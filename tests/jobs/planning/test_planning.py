@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.job import Analysis, Guarantee, OutputMode, Plan, Replay, SinkKind, Trigger
+from jetsql.jobs.model.job import Analysis, Guarantee, Operator, OutputMode, Plan, Replay, SinkKind, Trigger
 from jetsql.jobs.planning.compatibility import compare_plans, describe_replacements
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
@@ -233,6 +233,18 @@ def test_insert_into_appends_or_tells_the_rewrites() -> None:
         assert rewrite in error.hint
 
 
+@pytest.mark.parametrize("reason", ["Sorting is not supported", "Window function is not supported", ""])
+def test_hints_name_no_clause_that_the_spark_of_the_engine_lacks(reason: str) -> None:
+    operators = () if reason else (Operator("AsOfJoin"),)
+    modes = dict.fromkeys(OutputMode, reason or "Stream-stream join is not supported")
+    newest = analysis(modes=modes, operators=operators)
+    older = replace(newest, lacking_clauses=("QUALIFY", "ASOF", "MATCH_CONDITION"))
+    word, instead = ("QUALIFY row_number() OVER", "WHERE rank <= 10") if reason else ("ASOF JOIN", "FOR SYSTEM_TIME")
+    assert word in refused(newest).hint
+    hint = refused(older).hint
+    assert instead in hint and "QUALIFY" not in hint and "ASOF" not in hint
+
+
 @pytest.mark.parametrize(("mode", "hint"), [("update", "SINK INTO"), ("complete", "INSERT OVERWRITE")])
 def test_insert_into_in_another_mode_is_refused_at_the_option(mode: str, hint: str) -> None:
     error = refused(outputMode=mode)
@@ -390,6 +402,15 @@ def test_lake_tables_with_partitions_are_replaced_as_a_whole() -> None:
     error = refused(replace(COUNTS, sink=part), Verb.INSERT_OVERWRITE)
     assert "only a part of lake.db.t would be replaced" in error.message
     assert plan(replace(BATCH, sink=part), Verb.INSERT_OVERWRITE).overwrite
+
+
+def test_only_a_batch_job_replaces_the_rows_that_meet_a_condition() -> None:
+    part = replace(DELTA, replaces_whole_table=False)
+    made = plan(replace(BATCH, sink=part))
+    assert (made.guarantee, made.overwrite) == (Guarantee.EXACTLY_ONCE, False)
+    error = refused(analysis(sink=part))
+    assert (error.condition, error.place) == ("JETSQL.NO_OUTPUT_MODE", TARGET)
+    assert "REPLACE WHERE is not possible" in error.message and "Read without STREAM" in error.hint
 
 
 def test_lake_tables_are_updated_by_their_keys() -> None:

@@ -23,7 +23,9 @@ def check_lake_table(catalog: Catalog, plan: Plan) -> None:
             hint=f"Run ALTER TABLE {table.name} UNSET TBLPROPERTIES ('{_RETENTION}'), or use OPTIONS"
             " ('processingGuarantee' = 'atLeastOnce').",
         )
-    if (plan.overwrite or plan.upsert) and table.option(_APPEND_ONLY.lower()).lower() == "true":
+    if (plan.overwrite or plan.upsert or plan.analysis.sink.replaces_part) and table.option(
+        _APPEND_ONLY.lower()
+    ).lower() == "true":
         raise StatementError(
             "SINK_NOT_READY",
             f"Rows can only be added to {table.name}: its property '{_APPEND_ONLY}' is set.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from pyspark.sql import DataFrame
 
@@ -18,7 +18,8 @@ from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.sinks import SinkContext, consume_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
 from jetsql.engine.sinks.lake.merge import DELETED, Merge, count_unique, mark_deletions
-from jetsql.engine.sinks.lake.table_commits import OVERWRITE_MODE, open_commits, with_confs
+from jetsql.engine.sinks.lake.table_commits import open_commits
+from jetsql.engine.sinks.partition_overwrite import overwrite_confs, with_confs
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job import Guarantee, quoted_name
@@ -29,6 +30,8 @@ DELETE_WHEN: Final = "delete.when"
 T = TypeVar("T")
 _ATTEMPTS: Final = 6
 _FIRST_PAUSE_SECONDS: Final = 0.1
+_PART_OF_FILE: Final = "some, but not all, rows match"
+"""The words of Iceberg's error for a condition of REPLACE WHERE that not all rows of a file meet."""
 _SAME_WRITER: Final = "ConcurrentTransactionException"
 _CONFLICTS: Final = frozenset(
     {
@@ -119,7 +122,7 @@ class LakeSink:
 
     def _insert(self, rows: DataFrame, batch: int) -> int | None:
         plan = self._context.job.plan
-        if not self._sink.replaces_whole_table:
+        if self._sink.replaces_part:
             self._replace_part(rows, batch)
             return None
         files = self._batch_files.merge_if_small(rows)
@@ -129,8 +132,7 @@ class LakeSink:
     def _replace_part(self, rows: DataFrame, batch: int) -> None:
         """Run the statement of a batch job that replaces partitions, or the rows that meet a condition."""
         session = rows.sparkSession
-        # A job does not capture the setting, and the statement was analyzed with that of its session.
-        with with_confs(session, {OVERWRITE_MODE: "DYNAMIC" if self._sink.replaces_partitions else "STATIC"}):
+        with with_confs(session, overwrite_confs(self._sink)):
             self._commit(batch, lambda: self._commits.run(session, self._context.job.body.spark_text, batch))
 
     def _merge(self, rows: DataFrame, batch: int, table: TableFacts) -> int:
@@ -164,7 +166,10 @@ class LakeSink:
             try:
                 return commit()
             except Exception as error:  # errors of Spark and Py4J have no other common base class
-                conflict = _find_conflict(error)
+                throwables = list(causes(throwable_of(error)))
+                if any(_PART_OF_FILE in str(each.getMessage()) for each in throwables):
+                    raise self._partial() from error
+                conflict = _find_conflict(throwables)
                 if conflict is None:
                     raise
                 if conflict == _SAME_WRITER:
@@ -181,6 +186,15 @@ class LakeSink:
             pause *= 2
         raise AssertionError("the last attempt returns or raises")
 
+    def _partial(self) -> StatementError:
+        return StatementError(
+            "UNSUPPORTED_QUERY",
+            f"Only some rows of a file of {self._sink.table} meet the condition of REPLACE WHERE, and Iceberg replaces"
+            " whole files. Nothing was written.",
+            hint="Use a condition on the columns of PARTITIONED BY, or DELETE FROM and INSERT INTO.",
+            where=self._sink.table,
+        )
+
     def _interrupted(self, reason: str, hint: str) -> StatementError:
         return StatementError(
             "DELIVERY_INTERRUPTED",
@@ -194,8 +208,7 @@ def _types(table: TableFacts) -> dict[str, str]:
     return dict(zip((name.lower() for name in table.columns), table.types, strict=True))
 
 
-def _find_conflict(error: Exception) -> str | None:
-    """Return the class of the conflict that is a cause of an error, without its package, or None."""
-    throwable = throwable_of(error)
-    names = [] if throwable is None else [class_name(each).rpartition(".")[2] for each in causes(throwable)]
+def _find_conflict(throwables: list[Any]) -> str | None:
+    """Return the class of the first conflict in an error and its causes, without its package, or None."""
+    names = (class_name(each).rpartition(".")[2] for each in throwables)
     return next((name for name in names if name in _CONFLICTS or name == _SAME_WRITER), None)

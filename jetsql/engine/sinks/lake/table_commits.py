@@ -8,20 +8,18 @@ two commits of a batch fails, even if a paused engine continues in the middle of
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.sinks.partition_overwrite import OVERWRITE_MODE, with_confs
 from jetsql.jobs.model.job import SinkKind
 from jetsql.jobs.model.table_names import quoted_table, split_table
 
 _NONE: Final = -1
 _DELTA_CONF: Final = "spark.databricks.delta.write."
-OVERWRITE_MODE: Final = "spark.sql.sources.partitionOverwriteMode"
 
 
 class TableCommits(Protocol):
@@ -45,18 +43,6 @@ def open_commits(kind: SinkKind, table: str, writer: str, noted: bool) -> TableC
     if not noted:
         return PlainCommits(table)
     return DeltaCommits(table, writer) if kind is SinkKind.DELTA else IcebergCommits(table, writer)
-
-
-@contextmanager
-def with_confs(session: SparkSession, confs: Mapping[str, str]) -> Iterator[None]:
-    """Change settings of a session within the block."""
-    for name, value in confs.items():
-        session.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name in confs:
-            session.conf.unset(name)
 
 
 class PlainCommits:

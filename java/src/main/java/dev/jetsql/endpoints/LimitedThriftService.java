@@ -1,12 +1,17 @@
 package dev.jetsql.endpoints;
 
 import java.lang.reflect.Field;
+import java.util.Map;
 import org.apache.hadoop.hive.ql.session.SessionState;
 import org.apache.hive.service.ServiceException;
 import org.apache.hive.service.cli.CLIService;
+import org.apache.hive.service.cli.HiveSQLException;
+import org.apache.hive.service.cli.SessionHandle;
 import org.apache.hive.service.cli.thrift.ThriftBinaryCLIService;
 import org.apache.hive.service.rpc.thrift.TOpenSessionReq;
 import org.apache.hive.service.rpc.thrift.TOpenSessionResp;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.hive.thriftserver.server.SparkSQLOperationManager;
 import org.apache.thrift.TConfiguration;
 import org.apache.thrift.TException;
 import org.apache.thrift.server.TServer;
@@ -23,6 +28,9 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
    * that a client announces.
    */
   private static final int LOGIN_BYTES = 65536;
+
+  /** The setting of a new session with its current schema. */
+  private static final String DATABASE = "use:database";
 
   private final PendingLogins pending;
 
@@ -54,9 +62,43 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
 
   @Override
   public TOpenSessionResp OpenSession(TOpenSessionReq request) throws TException {
+    Map<String, String> settings = request.getConfiguration();
+    String database = settings == null ? null : settings.remove(DATABASE);
     TOpenSessionResp response = super.OpenSession(request);
     keepClassLoaders();
-    return response;
+    if (database == null || !response.isSetSessionHandle()) return response;
+    var handle =
+        new SessionHandle(response.getSessionHandle(), response.getServerProtocolVersion());
+    try {
+      use(handle, database);
+      return response;
+    } catch (Exception e) { // a Scala method declares no checked exception
+      return refused(response, handle, e);
+    }
+  }
+
+  /**
+   * Sets the current schema of a new session. Spark does this in the class loader of Hive's
+   * session, which does not have the catalogues of table formats.
+   */
+  private void use(SessionHandle handle, String database) {
+    var operations =
+        (SparkSQLOperationManager) cliService.getSessionManager().getOperationManager();
+    var session = (SparkSession) operations.sessionToContexts().get(handle);
+    Thread.currentThread().setContextClassLoader(LimitedThriftService.class.getClassLoader());
+    session.sql("USE " + database);
+  }
+
+  private TOpenSessionResp refused(
+      TOpenSessionResp response, SessionHandle handle, Exception error) {
+    try {
+      cliService.closeSession(handle);
+    } catch (HiveSQLException e) {
+      error.addSuppressed(e);
+    }
+    var told = new HiveSQLException("Failed to open new session: " + error, error);
+    return new TOpenSessionResp(
+        HiveSQLException.toTStatus(told), response.getServerProtocolVersion());
   }
 
   /**

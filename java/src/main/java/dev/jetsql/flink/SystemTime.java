@@ -6,6 +6,7 @@ import dev.jetsql.common.OptionPositions;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.versions.SparkCalls;
+import dev.jetsql.versions.SparkVersion;
 import java.util.HashMap;
 import java.util.List;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
@@ -148,8 +149,11 @@ public final class SystemTime {
           column,
           " is not supported: the column is no processing time. For a processing time, write"
               + " PROCTIME(). For an event time, read the versions as a stream, with a WATERMARK on"
-              + " both sides, or keep all versions with their times in the table and write ASOF"
-              + " JOIN ... MATCH_CONDITION (...) ON ....");
+              + " both sides"
+              + (SparkVersion.isAtLeast(4, 3)
+                  ? ", or keep all versions with their times in the table and write ASOF JOIN ..."
+                      + " MATCH_CONDITION (...) ON ...."
+                  : "."));
     }
 
     private static RuntimeException refusal(Expression column, String reason) {
