@@ -5,7 +5,7 @@ COMMENT 'the airport at which each aircraft landed last'
 OPTIONS ('snapshotIntervalMillis' = '500')
 AS SINK INTO aircraft
 SELECT tailnum, max_by(dest, struct(scheduled, flight)), max(scheduled), count(*), sum(distance)
-FROM STREAM flights WITH ('maxFilesPerTrigger' = '40')
+FROM STREAM flights WITH ('maxFilesPerTrigger' = '50')
 WHERE arr_delay IS NOT NULL
 GROUP BY tailnum;
 
