@@ -79,9 +79,12 @@ final class Parser extends SparkSqlParser {
     return unchecked(() -> spark.parseMultipartIdentifier(text));
   }
 
+  /**
+   * Uses Spark's own parser: that of Iceberg refuses the parameters of functions without a word.
+   */
   @Override
   public StructType parseRoutineParam(String text) {
-    return unchecked(() -> spark.parseRoutineParam(text));
+    return unchecked(() -> super.parseRoutineParam(text));
   }
 
   @Override
