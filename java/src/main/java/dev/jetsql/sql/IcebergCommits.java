@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
+import org.apache.spark.sql.catalyst.plans.logical.OverwriteByExpression;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Table;
@@ -89,8 +90,8 @@ public final class IcebergCommits {
 
   /** Returns a statement that writes another relation than the one that it names. */
   private static LogicalPlan withTarget(LogicalPlan statement, LogicalPlan relation) {
-    if (statement instanceof InsertIntoStatement insert)
-      return CaseClasses.copy(insert, Map.of("table", relation));
+    if (statement instanceof InsertIntoStatement || statement instanceof OverwriteByExpression)
+      return CaseClasses.copy(statement, Map.of("table", relation));
     if (!(statement instanceof MergeIntoTable merge))
       throw new IllegalArgumentException("no INSERT or MERGE: " + statement.nodeName());
     var target =
