@@ -26,7 +26,7 @@ _numbers = count(1)
 
 
 class StorePlace(Protocol):
-    """Where a store is. Each `database` is an engine of its own."""
+    """The place of a store. Each `database` is an engine of its own."""
 
     def database(self) -> StoreDatabase: ...
 

@@ -9,7 +9,7 @@ from threading import Thread
 
 
 class Cut(Enum):
-    """When the proxy cuts a connection."""
+    """The moment at which the proxy cuts a connection."""
 
     BEFORE = "before the request reaches the server"
     AFTER = "before the answer reaches the client"

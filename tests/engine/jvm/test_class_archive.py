@@ -1,4 +1,4 @@
-"""Where the archive of Spark's classes is, and when it is used and made. No test here starts Java."""
+"""Find, use and request the archive of Spark's classes. No test here starts Java."""
 
 from __future__ import annotations
 
