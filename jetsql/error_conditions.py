@@ -418,6 +418,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "Another engine has opened the store on PostgreSQL.",
         "Stop that engine, or use another store.",
     ),
+    "NOT_LEADER": Condition(
+        "55006",
+        "The statement was sent to a standby. It was not executed.",
+        "Send it to the leader, whose address the message has. JetSQL's own clients do so by themselves.",
+    ),
     "STORE_NOT_EMPTY": Condition(
         "55000",
         "`jetsql store copy` does not write to a store that has other contents.",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from jetsql.home.discovery import EngineNote
     from jetsql.output.diagnostics import Script
 
+_DESCRIPTORS: Final = ("--ready-fd", "--conf-fd")
 _STATE_MESSAGES: Final = {
     "starting": "The engine is starting, or does not answer.",
     "stopping": "The engine is stopping.",
@@ -145,6 +147,8 @@ def status(context: click.Context, /, wait: float | None, **params: Any) -> None
 def _status_fields(engine: RunningEngine) -> dict[str, Any]:
     return {
         "status": "up",
+        "role": engine.info.get("role", "leader"),  # an engine of release 0.1 has none
+        "leader": engine.info.get("leader"),
         **{name: engine.info[name] for name in ("version", "spark", "home", "master", "pid")},
         "url": engine.note.url,
         "connect": engine.note.connect or None,
@@ -203,10 +207,11 @@ def _location(note: EngineNote, home: str) -> str:
 )
 @click.option("--ready-fd", type=int, hidden=True)
 @click.option("--conf-fd", type=int, hidden=True)
+@click.option("--rejoin", is_flag=True, hidden=True)
 @click.pass_context
 @needs_engine("run an engine")
 def serve(
-    context: click.Context, /, init: str | None, ready_fd: int | None, conf_fd: int | None, **params: Any
+    context: click.Context, /, init: str | None, ready_fd: int | None, conf_fd: int | None, rejoin: bool, **params: Any
 ) -> None:
     """Run the engine of a home in the foreground.
 
@@ -218,12 +223,13 @@ def serve(
       jetsql serve
       jetsql serve --home /var/lib/jetsql --init /etc/jetsql/jobs.sql
     """
-    settings = load_settings(parse_flags(context, {**params, "conf": (*params["conf"], *_read_confs(conf_fd))}))
+    confs = _read_confs(conf_fd)
+    settings = load_settings(parse_flags(context, {**params, "conf": (*params["conf"], *confs)}))
     report = _StartupReport(settings.home, ready_fd)
     run_init = _load_init(init)
     if not report.in_background:  # the command that starts an engine in the background has the message
         check_home(settings, report)
-    context.exit(_run_engine(settings, run_init, report))
+    context.exit(_run_engine(settings, run_init, report, lambda: _restart(confs, report.in_background), rejoin))
 
 
 def _read_confs(descriptor: int | None) -> list[str]:
@@ -235,7 +241,39 @@ def _read_confs(descriptor: int | None) -> list[str]:
     return pairs
 
 
-def _run_engine(settings: Any, run_init: Callable[[EmbeddedEngine], None], report: _StartupReport) -> ExitCode:
+def _restart(confs: list[str], in_background: bool) -> NoReturn:
+    """Replace this program by `jetsql serve` with the same arguments, as it was started; it becomes a standby."""
+    words = iter(sys.orig_argv[1:])
+    arguments = [word for word in words if word != "--rejoin" and not (word in _DESCRIPTORS and next(words))]
+    arguments += ["--rejoin", "--conf-fd", str(_pipe_with(json.dumps(confs)))]
+    if in_background:
+        arguments += ["--ready-fd", str(_pipe_without_reader())]
+    os.execv(sys.executable, [sys.executable, *arguments])
+
+
+def _pipe_with(text: str) -> int:
+    """Return the descriptor of a pipe from which the next program of this process reads the text."""
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w") as pipe:
+        pipe.write(text)
+    os.set_inheritable(reading, True)
+    return reading
+
+
+def _pipe_without_reader() -> int:
+    reading, writing = os.pipe()
+    os.close(reading)
+    os.set_inheritable(writing, True)
+    return writing
+
+
+def _run_engine(
+    settings: Any,
+    run_init: Callable[[EmbeddedEngine], None],
+    report: _StartupReport,
+    restart: Callable[[], NoReturn],
+    rejoins: bool,
+) -> ExitCode:
     import threading
 
     from jetsql.embedded import engine_process
@@ -247,7 +285,8 @@ def _run_engine(settings: Any, run_init: Callable[[EmbeddedEngine], None], repor
     interrupts.begin_shutdown("stopping")
     interrupts.install()
     try:
-        engine_process.serve(settings, run_init, report.report_ready, stop)
+        hooks = engine_process.ServiceHooks(run_init, report.report_ready, restart, rejoins)
+        engine_process.serve(settings, hooks, stop)
     except EngineError as error:
         report.report_failure(error)
     except _InitFailed:
@@ -279,7 +318,8 @@ class _StartupReport:
         self.in_background = descriptor is not None
 
     def report_ready(self, note: EngineNote) -> None:
-        self.print_message(f"The engine is ready: {_location(note, str(self._home))}.")
+        state = "is ready" if note.role == "leader" else "waits as a standby"
+        self.print_message(f"The engine {state}: {_location(note, str(self._home))}.")
         self._notify_parent({"url": note.url})
 
     def report_failure(self, error: EngineError) -> None:

@@ -2,6 +2,8 @@
 
 jetsql://:TOKEN@HOST:PORT/SCHEMA        an HTTP endpoint; ?tls=true if a proxy terminates TLS
 http://:TOKEN@HOST:PORT/PREFIX          the same, with the path prefix of a proxy
+jetsql://:TOKEN@HOST:PORT,HOST:PORT     several engines with the same store, of which one leads
+jetsql://:TOKEN@HOST:PORT?host=HOST:PORT  the same, for programs that read one host only, such as SQLAlchemy
 jetsql:///SCHEMA?home=DIR&start=false   the engine of a home; it is started by default
 """
 
@@ -15,7 +17,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from jetsql.jobs.model.redaction import redact_url
 
-_OPTIONS: Final = ("home", "start", "token", "schema", "tls")
+_OPTIONS: Final = ("home", "start", "token", "schema", "tls", "host")
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
@@ -23,7 +25,7 @@ _BOOLEANS: Final = {"true": True, "false": False}
 class EngineAddress:
     """The address of an engine."""
 
-    url: str | None  # of the HTTP endpoint; None for the engine of a home
+    url: str | None  # of the HTTP endpoint, or of several, separated by commas; None for the engine of a home
     token: str = field(repr=False)
     home: str | None = None  # None for the home of the settings
     schema: str | None = None
@@ -59,8 +61,11 @@ def parse_address(
 
 
 def _parse_url(url: str, token: str | None, schema: str | None, start: bool) -> EngineAddress:
+    url, further = _split_hosts(url)
     parts, port = _split_url(url)
-    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    options = dict(pairs)
+    further += [value for name, value in pairs if name == "host"]
     unknown = [name for name in options if name not in _OPTIONS]
     if parts.scheme not in ("jetsql", "http", "https") or unknown:
         problem = (
@@ -77,9 +82,30 @@ def _parse_url(url: str, token: str | None, schema: str | None, start: bool) -> 
     secret = token or unquote(parts.password or parts.username or "") or options.get("token")
     scheme = ("https" if _boolean_option(options, "tls", False) else "http") if is_own_scheme else parts.scheme
     prefix = "" if is_own_scheme else parts.path.rstrip("/")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    netloc = f"{host}:{port}" if port else host
-    return EngineAddress(f"{scheme}://{netloc}{prefix}", secret or os.environ.get("JETSQL_TOKEN", ""), schema=schema)
+    hosts = [(parts.hostname, port), *(_split_host(host) for host in further)]
+    urls = ",".join(f"{scheme}://{_netloc(*host)}{prefix}" for host in hosts)
+    return EngineAddress(urls, secret or os.environ.get("JETSQL_TOKEN", ""), schema=schema)
+
+
+def _split_hosts(url: str) -> tuple[str, list[str]]:
+    """Return a URL with its first host only, and the further hosts, each with its port."""
+    scheme, separator, rest = url.partition("://")
+    end = min((at for at in (rest.find(mark) for mark in "/?#") if at >= 0), default=len(rest))
+    user, at, hosts = rest[:end].rpartition("@")
+    first, *further = hosts.split(",")
+    return f"{scheme}{separator}{user}{at}{first}{rest[end:]}", further
+
+
+def _split_host(host: str) -> tuple[str, int | None]:
+    parts, port = _split_url(f"//{host}")
+    if not parts.hostname or parts.path or parts.query or parts.username is not None:
+        raise ValueError(f"A further host is {host!r}. Write HOST:PORT.")
+    return parts.hostname, port
+
+
+def _netloc(host: str, port: int | None) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return f"{name}:{port}" if port else name
 
 
 def _unknown_option(name: str, value: str) -> str:

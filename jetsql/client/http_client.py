@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping
 from contextlib import suppress
 from hmac import compare_digest
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, NotConnected
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -38,21 +38,43 @@ _FORBIDDEN: Final = 403
 # The HTTP status of an engine that has too many connections.
 _UNAVAILABLE: Final = 503
 
+_NOT_REACHABLE: Final = "JETSQL.ENGINE_NOT_REACHABLE"
+_NOT_LEADER: Final = "JETSQL.NOT_LEADER"
+
 # Conditions with which every statement would fail.
 _ENGINE_CONDITIONS: Final = frozenset(
     f"JETSQL.{condition}" for condition in ("ENGINE_NOT_STARTED", "ENGINE_NOT_REACHABLE", "NOT_AUTHORIZED")
 )
 
 
+# The time for which a client searches for the leader of several engines.
+_FOLLOW_SECONDS: Final = 15.0
+_FOLLOW_PAUSE: Final = 0.2
+
+
 class RequestNotSent(EngineError):
     """The request was not sent, because there was no connection to an engine."""
 
 
+class NotLeader(ReportedError):
+    """A standby refused the request. leader: the URL of the leader, empty if the standby knows none."""
+
+    def __init__(self, report: ErrorReport, leader: str) -> None:
+        super().__init__(report)
+        self.leader = leader
+
+
 class HttpClient:
-    """A client that sends one request at a time. A response has to be read to its end, or closed, before the next."""
+    """A client that sends one request at a time. A response has to be read to its end, or closed, before the next.
+
+    With the URLs of several engines, or that of a standby, it follows the leader.
+    """
 
     def __init__(self, url: str, token: str, connect_seconds: float = RESPONSE_SECONDS) -> None:
-        self.url = url.rstrip("/")
+        """Create a client. url: one or several, separated by commas."""
+        self._urls = [each.rstrip("/") for each in url.split(",")]
+        self.url = self._urls[0]
+        """The engine that the last request was sent to."""
         self._token = token
         self._connect_seconds = connect_seconds
         self._connection: HTTPConnection | None = None
@@ -97,6 +119,35 @@ class HttpClient:
 
     def _send(
         self, method: str, path: str, body: Mapping[str, Any] | None, seconds: float | None, accept: str = "*/*"
+    ) -> HTTPResponse:
+        """Send a request to the leader. A request that an engine may have executed is not sent again."""
+        until = monotonic() + _FOLLOW_SECONDS
+        while True:
+            try:
+                return self._send_once(method, path, body, seconds, accept)
+            except NotLeader as error:
+                if monotonic() > until:
+                    raise
+                self._turn_to(error.leader)
+            except RequestNotSent as error:
+                if error.condition != _NOT_REACHABLE or len(self._urls) == 1 or monotonic() > until:
+                    raise
+                self._turn_to("")
+
+    def _turn_to(self, leader: str) -> None:
+        """Send the next request to the leader, or to the next engine if the leader is not known."""
+        self.close()
+        if leader and leader != self.url:
+            self.url = leader
+            if leader not in self._urls:
+                self._urls.append(leader)
+            return
+        if self.url == self._urls[-1]:  # each was asked
+            sleep(_FOLLOW_PAUSE)
+        self.url = self._urls[(self._urls.index(self.url) + 1) % len(self._urls)]
+
+    def _send_once(
+        self, method: str, path: str, body: Mapping[str, Any] | None, seconds: float | None, accept: str
     ) -> HTTPResponse:
         connection = self._connected()
         content = None if body is None else json.dumps(body).encode()
@@ -238,7 +289,11 @@ def _response_error(response: HTTPResponse, url: str) -> Exception:
     with _translate_errors(url, "CONNECTION_LOST"):  # the engine may end while it reports the error
         content = response.read()
     try:
-        return to_exception(json.loads(content)["error"])
+        payload = json.loads(content)
+        error = to_exception(payload["error"])
+        if isinstance(error, ReportedError) and error.report.condition == _NOT_LEADER:
+            return NotLeader(error.report, str(payload["leader"]))
+        return error
     except (ValueError, KeyError, TypeError):
         return _not_an_engine(url, response.status)
 

@@ -95,7 +95,7 @@ def load_classes(folder: str, archive: str) -> None:
     conf |= {"spark.driver.memory": _MEMORY, "spark.sql.shuffle.partitions": "2"}
     flags = {"class_archives": NONE}  # Java cannot write an archive while it uses one
     settings = load(home=f"{folder}/home", master="local[2]", conf=conf, flags=flags)
-    with embedded_engine.open(settings=settings, service=True) as engine:
+    with embedded_engine.open(settings=settings) as engine:
         gateway: Any = engine.spark.sparkContext._gateway
         with engine.open_endpoints(EndpointSettings(), embedded_engine.home_token(settings.home)):
             for text in _statements():

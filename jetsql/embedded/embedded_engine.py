@@ -16,9 +16,9 @@ from dataclasses import replace
 from datetime import tzinfo
 from functools import cached_property, lru_cache
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jetsql.embedded.endpoints import Addresses, open_endpoints
 from jetsql.engine.errors.run_failures import cause_of
@@ -37,6 +37,7 @@ from jetsql.engine.session.startup import (
     is_lost,
     is_same_spark,
     is_stopped,
+    kill_process,
     list_session_problems,
     load_kafka_connector,
     redact_table_options,
@@ -47,19 +48,21 @@ from jetsql.errors import EngineError, ErrorReport, StatementError, check_text
 from jetsql.failpoints import check_armed
 from jetsql.home.discovery import token
 from jetsql.home.home_lock import HomeLock, check_location, make_home, not_usable
-from jetsql.home.storage import Storage, choose_storage, claim_storage, warn_if_open
+from jetsql.home.storage import Storage, choose_storage, claim_storage, storage_of, warn_if_open
 from jetsql.installation import check_versions
 from jetsql.jobs.functions.function_statements import drop_function
 from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.manager.table_users import refuse_change
+from jetsql.jobs.model.engine_record import Role
 from jetsql.jobs.statements import dispatch, system_tables
 from jetsql.jobs.statements.lookup import find_job_of_argument
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
+from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
-from jetsql.jobs.store.store_choice import open_store
+from jetsql.jobs.store.store_choice import open_database, prepare_database
 from jetsql.language import parse
 from jetsql.language.statement import Statement
 from jetsql.resultset import Column, Table
@@ -67,6 +70,9 @@ from jetsql.server.prometheus import PrometheusResponse, prometheus_response
 from jetsql.server.statement_result import StatementResult, from_table
 from jetsql.settings.engine_settings import EndpointSettings, Settings, load
 from jetsql.version import VERSION
+
+if TYPE_CHECKING:
+    from jetsql.jobs.store.postgresql.lease import Lease
 
 Starter = Callable[[Settings, Storage], Session]
 _open_engine: EmbeddedEngine | None = None
@@ -78,15 +84,39 @@ def _parsed(text: str) -> Statement | None:
     return parse(text)
 
 
+class Service(Protocol):
+    """The process of an engine with endpoints for other processes."""
+
+    @property
+    def address(self) -> str:
+        """Return the URL of its HTTP endpoint for clients on other machines."""
+
+    def open_unless_led(self, home: Path, database: StoreDatabase) -> Store | None:
+        """Return the open store; None if another engine leads, after the home has become one of the store's homes."""
+
+    def wait_until_leading(self, lease: Lease, spark: Session, home: Path) -> bool:
+        """Wait as a standby. Return whether this engine has the lease now; False if it was stopped."""
+
+    def on_lost(self, engine: EmbeddedEngine) -> None:
+        """Handle the loss of the leadership, on a thread."""
+
+
 class EmbeddedEngine:
     """JetSQL on one Spark session. As a context manager it stops jobs gracefully; the next start continues them."""
 
     def __init__(
-        self, spark: Session, store: Store, settings: Settings, storage: Storage, lock: HomeLock, owns_spark: bool
+        self,
+        spark: Session,
+        store: Store,
+        settings: Settings,
+        storage: Storage,
+        lock: HomeLock,
+        owns_spark: bool,
+        on_lost: Callable[[EmbeddedEngine], None],
     ) -> None:
         """Start the jobs of the store.
 
-        lock: released by `close`. owns_spark: whether `close` stops Spark.
+        lock: released by `close`. owns_spark: whether `close` stops Spark. on_lost: called when another engine leads.
         """
         self.spark = spark
         self.home = settings.home
@@ -98,6 +128,7 @@ class EmbeddedEngine:
             storage.snapshots,
             settings.single_file_bytes,
             settings.old_versions_seconds,
+            leadership=store.database.leadership,
         )
         metrics = Metrics()
         self._metrics_store = store.database.metrics_store(metrics)
@@ -126,6 +157,7 @@ class EmbeddedEngine:
         except BaseException:
             self._metrics_store.close()
             raise
+        store.database.watch(lambda: on_lost(self))
         self._archiving = archive_later(settings.class_archives) if owns_spark else None
         atexit.register(self.close)
 
@@ -156,6 +188,7 @@ class EmbeddedEngine:
             "master": self.spark.sparkContext.master,
             "home": str(self.home),
             "pid": os.getpid(),
+            "role": Role.LEADER.value,
             "jobs": dict(statuses),
         }
 
@@ -197,6 +230,8 @@ class EmbeddedEngine:
             if not is_stopped(self.spark):
                 streaming_selects.stop_all(self.spark)
             self._manager.close()
+            self._metrics_store.close()
+            self._store.close()  # a standby leads from now on
             extension.disconnect(self.spark)
             if self._owns_spark:
                 self.spark.stop()
@@ -206,6 +241,11 @@ class EmbeddedEngine:
             self._lock.release()
             if _open_engine is self:
                 _open_engine = None
+
+    def kill_spark(self) -> None:
+        """Kill Spark's process, so that nothing of its jobs continues. The engine is not usable afterwards."""
+        self._closed = True
+        kill_process(self.spark)
 
     def wait_for_spark(self) -> int:
         """Block until Spark's process has ended, and return its exit code."""
@@ -326,12 +366,10 @@ def open(
     master: str | None = None,
     conf: Mapping[str, str] | None = None,
     settings: Settings | None = None,
-    service: bool = False,
 ) -> EmbeddedEngine:
     """Start Spark and an engine on a home folder.
 
-    home, master, conf: see `jetsql.settings.load`; settings: replaces these three. service: whether the engine has
-    endpoints for other processes.
+    home, master, conf: see `jetsql.settings.load`; settings: replaces these three.
     Raises EngineError HOME_IN_USE, HOME_NOT_USABLE, ENGINE_NOT_STARTED, STORE_DAMAGED, STORE_TOO_NEW, STORE_NOT_USABLE,
     STORE_IN_USE, and ENGINE_NOT_INSTALLED for the modules of two versions.
     """
@@ -341,22 +379,9 @@ def open(
             "ENGINE_NOT_STARTED", "This process already has a Spark session.", hint="Use jetsql.enable(spark) with it."
         )
 
-    def start(settings: Settings, storage: Storage) -> Session:
-        return start_spark(
-            SparkStart(
-                settings.home,
-                storage.warehouse,
-                settings.master,
-                settings.driver_memory,
-                settings.start_conf,
-                settings.cluster_secret_file,
-                home_token(settings.home),
-                settings.connectors(storage.root),
-                settings.class_archives,
-            )
-        )
-
-    return _engine(settings, start, owns_spark=True, service=service)
+    engine = _engine(settings, _start_spark, owns_spark=True)
+    assert engine is not None, "only a service waits as a standby"
+    return engine
 
 
 def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> EmbeddedEngine:
@@ -380,34 +405,81 @@ def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> Embedd
             hint="Close that engine first, or use its home.",
         )
     engine = _engine(settings, lambda settings, storage: spark, owns_spark=False)
+    assert engine is not None, "only a service waits as a standby"
     for problem in list_session_problems(spark):
         warnings.warn(problem, stacklevel=2)
     return engine
 
 
-def _engine(settings: Settings, start: Starter, owns_spark: bool, service: bool = False) -> EmbeddedEngine:
+def open_service(settings: Settings, service: Service) -> EmbeddedEngine | None:
+    """Open an engine as `open`, for other processes. While another engine leads, wait as a standby.
+
+    Returns None if the standby was stopped.
+    """
+    return _engine(settings, _start_spark, owns_spark=True, service=service)
+
+
+def _start_spark(settings: Settings, storage: Storage) -> Session:
+    return start_spark(
+        SparkStart(
+            settings.home,
+            storage.warehouse,
+            settings.master,
+            settings.driver_memory,
+            settings.start_conf,
+            settings.cluster_secret_file,
+            home_token(settings.home),
+            settings.connectors(storage.root),
+            settings.class_archives,
+        )
+    )
+
+
+def _engine(
+    settings: Settings, start: Starter, owns_spark: bool, service: Service | None = None
+) -> EmbeddedEngine | None:
+    """Return the engine; None for one that was stopped while it waited as a standby."""
     global _open_engine
     check_armed()
     check_versions()
     home = make_home(settings.home)
     settings = replace(settings, home=home)
     with ExitStack() as undo:
-        lock = HomeLock(home, service)
+        lock = HomeLock(home, service is not None)
         undo.callback(lock.release)
         if owns_spark:
             check_location(home)
         storage = choose_storage(home, settings.storage)
+        given = settings.store
+        database = prepare_database(home, given.store, given.store_password, given.times)
+        if service is not None:
+            database.announce(service.address)
         # Before Spark's start, so that an unreadable home is refused immediately and unchanged.
-        store = open_store(home, settings.store.store, settings.store.store_password)
-        undo.callback(store.close)
+        store = open_database(home, database) if service is None else service.open_unless_led(home, database)
+        if store is None:
+            storage = storage_of(home)
+        else:
+            undo.callback(store.close)
         spark = start(settings, storage)
         if owns_spark:
             undo.callback(spark.stop)
-        _claim(storage, home, spark)
+        if store is None:
+            assert service is not None and database.lease is not None, "only these wait as standbys"
+            if not service.wait_until_leading(database.lease, spark, home):
+                return None
+            store = open_database(home, database)
+            undo.callback(store.close)
+        store.publish(_claim(storage, home, spark))
         warn_if_open(home, storage)
-        _open_engine = EmbeddedEngine(spark, store, settings, storage, lock, owns_spark)
+        on_lost = service.on_lost if service is not None else _close_later
+        _open_engine = EmbeddedEngine(spark, store, settings, storage, lock, owns_spark, on_lost)
         undo.pop_all()
     return _open_engine
+
+
+def _close_later(engine: EmbeddedEngine) -> None:
+    """Close an engine inside another program, which cannot become a standby."""
+    Thread(target=engine.close, name="close-engine", daemon=True).start()
 
 
 def home_token(home: Path) -> str:
@@ -418,9 +490,10 @@ def home_token(home: Path) -> str:
         raise not_usable(home, error) from error
 
 
-def _claim(storage: Storage, home: Path, spark: Session) -> None:
+def _claim(storage: Storage, home: Path, spark: Session) -> Storage:
+    """Claim the storage for the home, and return it. Raises EngineError HOME_NOT_USABLE."""
     try:
-        claim_storage(storage, home, FileSystem(spark))
+        return claim_storage(storage, home, FileSystem(spark))
     except EngineError:
         raise
     except Exception as error:  # errors of Py4J, Hadoop and the system have no more specific common class

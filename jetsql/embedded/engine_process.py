@@ -4,6 +4,9 @@ Invalid settings are refused before Spark starts, which takes seconds. The note 
 endpoints accept connections, marked when the engine stops, and removed when it has stopped. So a client that finds the
 note but cannot connect knows that the engine has crashed. When Spark's process ends, this process ends immediately,
 and the next start recovers the jobs.
+
+An engine whose store has a leader waits as a standby, see `standby`. A leader that finds another one kills its Spark,
+so that nothing of its jobs continues, and starts again with the same process id, as a standby.
 """
 
 from __future__ import annotations
@@ -14,41 +17,64 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
-
-import uvicorn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from jetsql.embedded import embedded_engine, endpoints
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.embedded.endpoints import Addresses
+from jetsql.embedded.http_serving import Server
 from jetsql.embedded.process_log import logging_to
+from jetsql.embedded.standby import Standby
+from jetsql.engine.session.startup import Session
 from jetsql.errors import EngineError
 from jetsql.home.discovery import EngineNote, remove_note, write_note
 from jetsql.home.home_lock import make_home, not_usable
+from jetsql.jobs.model.engine_record import Role
+from jetsql.jobs.store.database import StoreDatabase
+from jetsql.jobs.store.postgresql.shared_store import join_homes
+from jetsql.jobs.store.postgresql.store_schema import StoreSchema
+from jetsql.jobs.store.store_choice import open_database
 from jetsql.server.app import HttpServer
 from jetsql.server.auth import Access
 from jetsql.server.login_limits import http_config, raise_file_limit
-from jetsql.settings.engine_settings import Settings
+from jetsql.settings.engine_settings import EndpointSettings, Settings
 from jetsql.version import VERSION
+
+if TYPE_CHECKING:  # SQLAlchemy is slow to import
+    from jetsql.jobs.store.job_store import Store
+    from jetsql.jobs.store.postgresql.lease import Lease
 
 _LOG: Final = logging.getLogger(__name__)
 SPARK_ENDED: Final = 3
 """Exit code of the process after Spark's process has ended."""
 
-Prepare = Callable[[EmbeddedEngine], None]
-Ready = Callable[[EngineNote], None]
+_EVERYWHERE: Final = ("0.0.0.0", "::")
+_REJOIN_SECONDS: Final = 1.0
+_JOIN_SECONDS: Final = 0.25
 
 
-def serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Event) -> None:
+@dataclass(frozen=True)
+class ServiceHooks:
+    """The functions of the program around an engine."""
+
+    prepare: Callable[[EmbeddedEngine], None]
+    """Called when the engine leads, before clients can send it statements."""
+    ready: Callable[[EngineNote], None]
+    """Called when the endpoints answer, first as a standby, if the engine is one."""
+    restart: Callable[[], NoReturn]
+    """Replaces the program of this process by a new start of the same engine, from any thread."""
+    rejoins: bool = False
+    """True for a start after `restart`: it waits for a store that is out of reach."""
+
+
+def serve(settings: Settings, hooks: ServiceHooks, stop: threading.Event) -> None:
     """Run an engine until `stop` is set or a client stops it; its jobs stop gracefully, and the next start continues.
 
-    prepare: called before clients can connect. ready: called when the endpoints accept connections.
     Raises EngineError as `embedded.open`, ENGINE_NOT_STARTED for a port in use, HOME_NOT_USABLE, and the errors of
-    `prepare`.
+    `hooks.prepare`.
     """
     home = make_home(settings.home)
     with logging_to(home):
@@ -57,29 +83,120 @@ def serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Ev
             endpoints.check_ports(settings.endpoints)
             http = settings.endpoints
             with endpoints.listen(http.http_host, http.http_port, "The HTTP endpoint", "http") as listening:
-                _serve(replace(settings, home=home), prepare, ready, stop, listening)
+                _Service(replace(settings, home=home), hooks, stop, listening).run()
         except Exception as error:
             _LOG.error("The engine ends: %s", error, exc_info=not isinstance(error, EngineError))
             raise
         _LOG.info("Stopped")
 
 
-def _serve(settings: Settings, prepare: Prepare, ready: Ready, stop: threading.Event, listening: socket.socket) -> None:
-    engine = embedded_engine.open(settings=settings, service=True)
-    try:
-        prepare(engine)
-        if stop.is_set():
-            return
-        threading.Thread(target=_end_with_spark, args=(engine,), name="spark-watch", daemon=True).start()
-        secret = embedded_engine.home_token(settings.home)
-        with engine.open_endpoints(settings.endpoints, secret) as addresses:
-            note = _write_note(settings, secret, listening, addresses)
+class _Service:
+    """One engine in this process."""
+
+    def __init__(
+        self, settings: Settings, hooks: ServiceHooks, stop: threading.Event, listening: socket.socket
+    ) -> None:
+        self._settings = settings
+        self._hooks = hooks
+        self._stop = stop
+        self._listening = listening
+        self._token = embedded_engine.home_token(settings.home)
+
+    def run(self) -> None:
+        try:
+            engine = self._open()
+            if engine is not None:
+                self._lead(engine)
+        finally:
+            remove_note(self._settings.home)
+
+    def _open(self) -> EmbeddedEngine | None:
+        """Return the engine when it leads; None if it was stopped before."""
+        while not self._stop.is_set():
             try:
-                asyncio.run(_serve_http(engine, settings, note, listening, stop, ready))
-            finally:
-                remove_note(settings.home)
-    finally:
-        engine.close()
+                return embedded_engine.open_service(self._settings, self)
+            except EngineError as error:
+                if not self._hooks.rejoins or error.condition != "JETSQL.STORE_NOT_USABLE":
+                    raise
+                _LOG.warning("%s Trying again.", error.message)
+                self._stop.wait(_REJOIN_SECONDS)
+        return None
+
+    @property
+    def address(self) -> str:
+        return self._url(_advertised_host(self._settings.endpoints))
+
+    def open_unless_led(self, home: Path, database: StoreDatabase) -> Store | None:
+        while True:
+            try:
+                return open_database(home, database)
+            except EngineError as error:
+                if error.condition != "JETSQL.STORE_IN_USE":
+                    raise
+            assert isinstance(database, StoreSchema), "only such a store is in use by another engine"
+            if join_homes(home, self._settings.storage, database) is not None:
+                return None
+            if self._stop.wait(_JOIN_SECONDS):
+                raise EngineError("ENGINE_NOT_STARTED", "The engine was stopped while it waited for the leader.")
+
+    def wait_until_leading(self, lease: Lease, spark: Session, home: Path) -> bool:
+        return Standby(self._settings.endpoints, self._token, self._listening, self._stop, self._on_standby).wait(
+            lease, spark, home
+        )
+
+    def _on_standby(self) -> None:
+        note = self._write_note(Addresses(), Role.STANDBY)
+        _LOG.info("The engine waits as a standby at %s", note.url)
+        self._hooks.ready(note)
+
+    def on_lost(self, engine: EmbeddedEngine) -> None:
+        _LOG.error("Another engine leads. This one ends its Spark, and starts again as a standby.")
+        engine.kill_spark()
+        remove_note(self._settings.home)
+        self._hooks.restart()
+
+    def _lead(self, engine: EmbeddedEngine) -> None:
+        try:
+            self._hooks.prepare(engine)
+            if self._stop.is_set():
+                return
+            threading.Thread(target=_end_with_spark, args=(engine,), name="spark-watch", daemon=True).start()
+            with engine.open_endpoints(self._settings.endpoints, self._token) as addresses:
+                note = self._write_note(addresses, Role.LEADER)
+                asyncio.run(_serve_http(engine, self._settings, note, self._listening, self._stop, self._hooks.ready))
+        finally:
+            engine.close()
+
+    def _write_note(self, addresses: Addresses, role: Role) -> EngineNote:
+        """Write the note, and return it. Raises EngineError HOME_NOT_USABLE."""
+        settings = self._settings
+        note = EngineNote(
+            pid=os.getpid(),
+            url=self._url(endpoints.url_host(self._listening.getsockname()[0])),
+            token=self._token,
+            version=VERSION,
+            started=time.time(),
+            master=settings.master,
+            conf=dict(settings.spark_conf),
+            connect=addresses.connect,
+            thrift=addresses.thrift,
+            role=role.value,
+        )
+        try:
+            write_note(settings.home, note)
+        except OSError as error:
+            raise not_usable(settings.home, error) from error
+        return note
+
+    def _url(self, host: str) -> str:
+        return f"http://{host}:{self._listening.getsockname()[1]}"
+
+
+def _advertised_host(http: EndpointSettings) -> str:
+    """Return the name under which clients of other machines reach the HTTP endpoint."""
+    if http.http_hosts:
+        return http.http_hosts[0]
+    return socket.getfqdn() if http.http_host in _EVERYWHERE else endpoints.url_host(http.http_host)
 
 
 async def _serve_http(
@@ -88,13 +205,13 @@ async def _serve_http(
     note: EngineNote,
     listening: socket.socket,
     stop: threading.Event,
-    ready: Ready,
+    ready: Callable[[EngineNote], None],
 ) -> None:
     """Answer HTTP requests until `stop` is set or uvicorn ends."""
     http = settings.endpoints
     access = Access(note.token, (*http.http_hosts, http.http_host))
     http_server = HttpServer(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
-    server = _Server(http_config(http_server.app, access, http, raise_file_limit()))
+    server = Server(http_config(http_server.app, access, http, raise_file_limit()))
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopped = asyncio.create_task(asyncio.to_thread(stop.wait))
     _LOG.info("The engine is ready at %s", note.url)
@@ -110,45 +227,12 @@ async def _serve_http(
     await asyncio.to_thread(http_server.close)
 
 
-class _Server(uvicorn.Server):
-    """A server without signal handlers: the process handles signals, also before the server exists."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-def _write_note(settings: Settings, secret: str, listening: socket.socket, addresses: Addresses) -> EngineNote:
-    """Write the note. Raises EngineError HOME_NOT_USABLE."""
-    note = _make_note(settings, secret, listening, addresses)
-    try:
-        write_note(settings.home, note)
-    except OSError as error:
-        raise not_usable(settings.home, error) from error
-    return note
-
-
 def _note_stopping(home: Path, note: EngineNote) -> None:
     try:
         write_note(home, replace(note, stopping=True))
     except OSError:  # a full disk must not prevent the stop
         _LOG.exception("The note in %s could not be written", home)
         remove_note(home)
-
-
-def _make_note(settings: Settings, secret: str, listening: socket.socket, addresses: Addresses) -> EngineNote:
-    host, port = listening.getsockname()[:2]
-    return EngineNote(
-        pid=os.getpid(),
-        url=f"http://{endpoints.url_host(host)}:{port}",
-        token=secret,
-        version=VERSION,
-        started=time.time(),
-        master=settings.master,
-        conf=dict(settings.spark_conf),
-        connect=addresses.connect,
-        thrift=addresses.thrift,
-    )
 
 
 def _end_with_spark(engine: EmbeddedEngine) -> None:

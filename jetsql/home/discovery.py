@@ -38,6 +38,7 @@ class EngineNote:
     thrift: str = ""  # the URL of the Thrift endpoint; empty when it is not open
     api: int = API
     stopping: bool = False  # the engine is going to end
+    role: str = "leader"  # or `standby`
 
 
 def read_note(home: Path) -> EngineNote | None:

@@ -84,7 +84,7 @@ def choose_storage(home: Path, configured: str | None) -> Storage:
     storage = storage_of(home)
     if configured is None or configured == storage.root:
         return storage
-    if not storage.id and not any((home / name).exists() for name in _IN_USE):
+    if not storage.id and not is_used(home):
         return Storage(configured)
     raise EngineError(
         "HOME_NOT_USABLE",
@@ -93,13 +93,23 @@ def choose_storage(home: Path, configured: str | None) -> Storage:
     )
 
 
-def claim_storage(storage: Storage, home: Path, files: Files) -> None:
-    """Store the storage in the home, and the home in the storage.
+def is_used(home: Path) -> bool:
+    """Return whether an engine has started Spark on a home."""
+    return (home / NOTE).exists() or any((home / name).exists() for name in _IN_USE)
+
+
+def join_storage(home: Path, storage: Storage) -> None:
+    """Store that a new home uses the storage of another home, with which it shares the store."""
+    _write_note(home, storage)
+
+
+def claim_storage(storage: Storage, home: Path, files: Files) -> Storage:
+    """Store the storage in the home, and the home in the storage. Return the storage with its id.
 
     Raises EngineError HOME_NOT_USABLE for the storage of another home.
     """
     if storage == _in(home):
-        return
+        return storage
     _make_private(storage.root)
     path = f"{storage.root}/{_OWNER}"
     owner = files.read_if_there(path)
@@ -114,6 +124,7 @@ def claim_storage(storage: Storage, home: Path, files: Files) -> None:
         _write_note(home, storage)
     if owner is None:
         files.write(path, json.dumps({"id": storage.id, "home": str(home)}))
+    return storage
 
 
 def warn_if_open(home: Path, storage: Storage) -> None:

@@ -255,6 +255,7 @@ RULES: Final[dict[str, Callable[[_Parts], st.Statement]]] = {
     "show_snapshots": lambda parts: st.ShowSnapshots(parts.job if parts.has("JOB") else None),
     "show_jobs": lambda parts: st.ShowJobs(all_jobs=parts.has("ALL"), pattern=_pattern(parts)),
     "show_members": lambda parts: st.ShowMembers(),
+    "show_engines": lambda parts: st.ShowEngines(),
     "describe_job": lambda parts: st.DescribeJob(parts.job, extended=parts.has("EXTENDED")),
     "show_create_job": lambda parts: st.ShowCreateJob(parts.job),
     "show_job_history": lambda parts: st.ShowJobHistory(parts.job),

@@ -20,7 +20,7 @@ _ONLY_OURS: Final = ("SUSPEND", "RESUME", "RESTART", "WAIT")
 _SINK: Final = "SINK"
 # The objects of JetSQL's statements with Spark's verbs.
 _OBJECTS: Final = ("JOB", "SNAPSHOT")
-_SHOWN: Final = (*_OBJECTS, "MEMBER")
+_SHOWN: Final = (*_OBJECTS, "MEMBER", "ENGINE")
 _TEMPORARY: Final = ("TEMPORARY", "TEMP")
 # Tables with a job, by their first word. Spark has these words only for its pipelines.
 _TABLE_KINDS: Final = {"STREAMING": "TABLE", "MATERIALIZED": "VIEW"}

@@ -265,6 +265,11 @@ class ShowMembers:
 
 
 @dataclass(frozen=True)
+class ShowEngines:
+    """SHOW ENGINES: the engines of the store, the leader and its standbys."""
+
+
+@dataclass(frozen=True)
 class DescribeJob:
     name: Name
     extended: bool = False
@@ -346,6 +351,7 @@ Statement = (
     | ShowSnapshots
     | ShowJobs
     | ShowMembers
+    | ShowEngines
     | DescribeJob
     | ShowCreateJob
     | ShowJobHistory

@@ -13,9 +13,10 @@
     POST   /v1/engine/stop              stop the engine gracefully
     GET    /metrics                     return the metrics of engine and jobs in Prometheus's format
     GET    /openapi.json                describe this API for programs
-    GET    /healthz[?nonce=...]         return whether the engine is up; the only path that needs no token. The response
-                                        to a nonce has a proof, HMAC-SHA256 of the nonce under the token, by which a
-                                        client recognizes the engine before it sends the token
+    GET    /healthz[?nonce=...]         return whether the engine is up, and its role, without a token. The response to
+                                        a nonce has a proof, HMAC-SHA256 of the nonce under the token, by which a client
+                                        recognizes the engine before it sends the token
+    GET    /readyz                      return whether the engine takes statements, without a token
 
 The event loop never waits for Spark: work that may wait runs on threads. The HTTP status of an error depends on its
 kind, and its body identifies it exactly.
@@ -47,6 +48,7 @@ from jetsql.server.metrics_response import as_object
 from jetsql.server.parameter_values import bind_parameters
 from jetsql.server.prometheus import PrometheusResponse
 from jetsql.server.running_statements import ErrorReporter, RunningStatements, StatementRequest
+from jetsql.server.standby_app import health_response
 from jetsql.server.statement_response import StatementResponse, error_response
 from jetsql.server.statement_result import StatementResult
 
@@ -134,6 +136,7 @@ class HttpServer:
             Route("/metrics", self._metrics, methods=["GET"]),
             Route("/openapi.json", _description, methods=["GET"]),
             Route("/healthz", self._health, methods=["GET"]),
+            Route("/readyz", self._readiness, methods=["GET"]),
         ]
 
     async def _sql(self, http: Request) -> Response:
@@ -181,11 +184,11 @@ class HttpServer:
 
     async def _health(self, http: Request) -> Response:
         closed = await self._on_thread(lambda: self._engine.closed)
-        message = {"status": "down" if closed else "up"}
-        nonce = http.query_params.get("nonce")
-        if nonce is not None:
-            message["proof"] = self._access.proof(nonce)
-        return JSONResponse(message, 503 if closed else 200)
+        return health_response("down" if closed else "up", "leader", self._access, http)
+
+    async def _readiness(self, http: Request) -> Response:
+        closed = await self._on_thread(lambda: self._engine.closed)
+        return JSONResponse({"status": "closed" if closed else "ready"}, 503 if closed else 200)
 
     async def _on_thread(self, work: Any, *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._short, work, *arguments)

@@ -19,7 +19,7 @@ from jetsql.home.discovery import proof
 from jetsql.server.statement_response import error_response
 
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
-OPEN_PATHS: Final = ("/healthz",)
+OPEN_PATHS: Final = ("/healthz", "/readyz")
 
 
 class Access:

@@ -13,7 +13,8 @@ from typing import Final
 from urllib.parse import urlencode
 
 from jetsql.home.store_url import open_url, parse_setting
-from jetsql.settings.setting_values import parse_reference, refusal
+from jetsql.jobs.model.leadership import LeaseTimes
+from jetsql.settings.setting_values import parse_positive_seconds, parse_reference, refusal
 
 POSTGRESQL: Final = "postgresql"
 """The connector's key in `connectors.properties`, and the value of `catalog` for the server of the store."""
@@ -52,6 +53,13 @@ class StoreSettings:
     catalog: str | None = None  # `postgresql`, or the JDBC URL of a database; None for Derby in the home
     catalog_user: str | None = None
     catalog_password: str | None = None  # a reference
+    heartbeat_seconds: float = LeaseTimes.heartbeat_seconds
+    lease_seconds: float = LeaseTimes.lease_seconds
+
+    @property
+    def times(self) -> LeaseTimes:
+        """Return the times of the lease on a store on PostgreSQL."""
+        return LeaseTimes(self.heartbeat_seconds, self.lease_seconds)
 
     @property
     def connectors(self) -> tuple[str, ...]:
@@ -114,6 +122,8 @@ STORE_READERS: Final[Mapping[str, Callable[[object], object]]] = {
     "catalog": _catalog,
     "catalog_user": _user,
     "catalog_password": parse_reference,
+    "heartbeat_seconds": parse_positive_seconds,
+    "lease_seconds": parse_positive_seconds,
 }
 STORE_DESCRIPTIONS: Final[Mapping[str, str]] = {
     "store": "The database of jobs, history, snapshots, functions and metrics, in PostgreSQL. `?schema=NAME` names the"
@@ -123,4 +133,7 @@ STORE_DESCRIPTIONS: Final[Mapping[str, str]] = {
     " JDBC.",
     "catalog_user": "The user of `catalog`, if it is a URL.",
     "catalog_password": "The password of `catalog_user`.",
+    "heartbeat_seconds": "The time between two heartbeats of an engine whose store is on PostgreSQL.",
+    "lease_seconds": "A standby leads when it has seen no heartbeat of the leader for this time; a leader that cannot"
+    " send one for this time commits no batch.",
 }

@@ -17,7 +17,7 @@ from tests.support.hypothesis_profiles import examples
         ("ALTER JOB x ", ("OPTIONS", "RESTART", "RESUME", "SUSPEND")),
         ("alter job x sus", ("SUSPEND",)),
         ("ALTER JOB x OPTIONS ('a'='b') ", ("RESUME",)),
-        ("SHOW ", ("ALL", "CREATE", "JOB", "JOBS", "MATERIALIZED", "MEMBERS", "SNAPSHOTS", "STREAMING")),
+        ("SHOW ", ("ALL", "CREATE", "ENGINES", "JOB", "JOBS", "MATERIALIZED", "MEMBERS", "SNAPSHOTS", "STREAMING")),
         ("SHOW J", ("JOB", "JOBS")),
         ("/* x */ EXPLAIN -- y\n", ("CREATE", "FORMATTED")),
         ("CREATE JOB x ", ("AS", "COMMENT", "OPTIONS")),

@@ -278,10 +278,12 @@ def test_loopback_has_several_names(shared: RunningServer, host: str) -> None:
 
 def test_health_needs_no_token(server: RunningServer, engine: ServedEngine) -> None:
     up = request(server, "GET", "/healthz", Authorization="")
-    assert (up.status, json.loads(up.content)) == (200, {"status": "up"})
+    assert (up.status, json.loads(up.content)) == (200, {"status": "up", "role": "leader"})
+    assert request(server, "GET", "/readyz", Authorization="").status == 200
     engine.closed = True
     down = request(server, "GET", "/healthz", Authorization="")
-    assert (down.status, json.loads(down.content)) == (503, {"status": "down"})
+    assert (down.status, json.loads(down.content)) == (503, {"status": "down", "role": "leader"})
+    assert request(server, "GET", "/readyz", Authorization="").status == 503
 
 
 def test_metrics_count_the_sessions_and_the_running_statements(server: RunningServer, remote: RemoteEngine) -> None:

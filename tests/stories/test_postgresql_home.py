@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,51 +10,16 @@ import pytest
 
 from jetsql.home.discovery import read_note
 from tests.conftest import until
-from tests.support.paths import ROOT
 from tests.support.postgres import PASSWORD, USER, Postgres
+from tests.support.service_engine import ServiceEngine
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 PASSWORD_KEY = "spark.hadoop.javax.jdo.option.ConnectionPassword"
 
 
-class Engine:
-    """An engine on a home, with settings in the environment."""
-
-    def __init__(self, home: Path, **settings: str) -> None:
-        self.home = home
-        self._environment = {
-            "JETSQL_CONFIG": os.devnull,
-            "JETSQL_HOME": str(home),
-            "JETSQL_MASTER": "local[2]",
-            "JETSQL_DRIVER_MEMORY": "1g",
-            "JETSQL_CONF": "spark.sql.shuffle.partitions=2",
-            "STORE_PASSWORD": PASSWORD,
-            **{f"JETSQL_{key.upper()}": value for key, value in settings.items()},
-        }
-
-    def set(self, variable: str, value: str) -> None:
-        self._environment[variable] = value
-
-    def __call__(self, *arguments: str, code: int = 0) -> str:
-        ended = subprocess.run(
-            [sys.executable, "-m", "jetsql", *arguments],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-            env={**os.environ, **self._environment},
-        )
-        assert ended.returncode == code, ended.stderr
-        return ended.stdout + ended.stderr
-
-    def rows(self, statement: str) -> list[list[object]]:
-        return [list(json.loads(line).values()) for line in self("--format", "json", "-e", statement).splitlines()]
-
-
 @pytest.fixture
-def engine(postgres: Postgres, tmp_path: Path) -> Iterator[Engine]:
-    engine = Engine(
+def engine(postgres: Postgres, tmp_path: Path) -> Iterator[ServiceEngine]:
+    engine = ServiceEngine(
         tmp_path / "home",
         store=f"postgresql://{USER}@127.0.0.1:{postgres.port}/postgres?schema=whole",
         store_password="secret:env:STORE_PASSWORD",
@@ -69,7 +30,9 @@ def engine(postgres: Postgres, tmp_path: Path) -> Iterator[Engine]:
     postgres("DROP SCHEMA IF EXISTS whole CASCADE")
 
 
-def test_jobs_and_tables_survive_and_no_password_is_shown(engine: Engine, postgres: Postgres, tmp_path: Path) -> None:
+def test_jobs_and_tables_survive_and_no_password_is_shown(
+    engine: ServiceEngine, postgres: Postgres, tmp_path: Path
+) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "1.json").write_text('{"id": 1}\n')
     engine("-e", f"CREATE TABLE src (id BIGINT) USING json LOCATION '{tmp_path / 'src'}'")
@@ -98,7 +61,7 @@ def test_jobs_and_tables_survive_and_no_password_is_shown(engine: Engine, postgr
     assert postgres("SELECT count(*) FROM whole.measures")[0][0] >= 0
 
     home = tmp_path / "other"
-    other = Engine(
+    other = ServiceEngine(
         home,
         catalog=f"jdbc:postgresql://127.0.0.1:{postgres.port}/postgres?currentSchema=whole",
         catalog_user=USER,
@@ -113,7 +76,7 @@ def test_jobs_and_tables_survive_and_no_password_is_shown(engine: Engine, postgr
 
 
 def test_a_catalogue_that_cannot_be_opened(postgres: Postgres, tmp_path: Path) -> None:
-    engine = Engine(
+    engine = ServiceEngine(
         tmp_path / "home",
         catalog=f"jdbc:postgresql://127.0.0.1:{postgres.port}/postgres",
         catalog_user=USER,

@@ -113,6 +113,6 @@ class Managed:
         self._lease.release()
 
 
-def open_managed(*, settings: Settings, service: bool = False) -> Managed:
-    """Open an engine instead of `embedded.open`."""
-    return Managed(settings.home, service, settings.jobs)
+def open_managed(settings: Settings, service: object = None) -> Managed:
+    """Open an engine instead of `embedded_engine.open_service`."""
+    return Managed(settings.home, service is not None, settings.jobs)

@@ -14,12 +14,13 @@ The further sinks of a job have folders with their numbers: manifests-1, parts-1
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from jetsql.engine.checkpoints.checkpoint_reader import Progress, read_progress
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.jobs.model.job import Job, checkpoint_name
+from jetsql.jobs.model.leadership import Leadership
 
 _CHECKPOINT_NAME: Final = re.compile(r"spark(-\d+)?(\.begin|\.draft)?")
 
@@ -31,6 +32,8 @@ class Checkpoints:
     root: str
     """The parent folder of the jobs' folders, a path or URI."""
     files: FileSystem
+    leadership: Leadership = field(default_factory=Leadership)
+    """The right of this engine to write to them."""
 
     def job_folder(self, job_id: str) -> str:
         """Return the folder with all files of a job."""

@@ -3,7 +3,8 @@
 The lock on a home excludes a second engine where the file system supports locks; a file system that machines share may
 not. Two runs on one checkpoint would each repeat the other's batches, and Spark stops neither. So a run claims the
 lease when it starts, and checks before each batch that it still has the lease: the run that started last continues,
-and the other run ends before it writes. A run never takes the lease of a process that is alive on this machine.
+and the other run ends before it writes. A run never takes the lease of a process that is alive on this machine, unless
+that process has lost the leadership of the store, see `Leadership`: it may be paused.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import json
 import os
 import socket
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from threading import Event
 from typing import Final
 from uuid import uuid4
 
@@ -34,6 +36,8 @@ class LeaseOwner:
     """The process id."""
     started: float
     """The start time of the process, seconds since the epoch."""
+    number: int = 0
+    """The number with which the engine leads its store, see `Leadership`."""
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}"
@@ -70,15 +74,24 @@ class JobLease:
     def claim(self) -> None:
         """Store that this engine runs the job. Raises StatementError JOB_IN_USE while another engine runs it."""
         owner = self._read_owner()
-        if owner is not None and owner != _THIS_PROCESS and owner.is_alive:
-            raise self._job_in_use(owner, f"Stop that engine, then RESUME JOB {self.job.name}.")
-        if owner != _THIS_PROCESS:
-            self.checkpoints.files.write(self._path, json.dumps(asdict(_THIS_PROCESS)))
+        leads = self.checkpoints.leadership.number
+        if owner is not None and owner.engine != _THIS_PROCESS.engine:
+            is_successor = 0 < owner.number < leads
+            if owner.number > leads or (owner.is_alive and not is_successor):
+                raise self._job_in_use(owner, f"Stop that engine, then RESUME JOB {self.job.name}.")
+        claimed = replace(_THIS_PROCESS, number=leads)
+        if owner != claimed:
+            self.checkpoints.files.write(self._path, json.dumps(asdict(claimed)))
 
-    def check(self) -> None:
-        """Raise StatementError JOB_IN_USE when another engine has claimed the job since `claim`."""
+    def check(self, stopping: Event | None = None) -> None:
+        """Wait until this engine surely leads.
+
+        Raises StatementError JOB_IN_USE when another engine leads or has claimed the job since `claim`, and when
+        `stopping` is set meanwhile.
+        """
+        self.checkpoints.leadership.check(stopping)
         owner = self._read_owner()
-        if owner != _THIS_PROCESS:
+        if owner is None or owner.engine != _THIS_PROCESS.engine:
             raise self._job_in_use(owner, "Find out why two engines use one home, and stop one of them.")
 
     def _read_owner(self) -> LeaseOwner | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyspark
@@ -71,6 +71,7 @@ from jetsql.jobs.model.job import (
     Trigger,
     Version,
 )
+from jetsql.jobs.model.leadership import Leadership
 from jetsql.jobs.planning.output_mode import MODES, modes_of
 from jetsql.jobs.planning.progress_tracking import is_topic_to_topic
 from jetsql.language.statement import Body, CreateFunction, TableIdentifier
@@ -89,6 +90,8 @@ class EngineSettings:
     old_versions_seconds: float = 600.0
     pending_seconds: float = 600.0
     """The time that a snapshot or an update waits for a pending batch."""
+    leadership: Leadership = field(default_factory=Leadership)
+    """The right of this engine to write."""
 
 
 class SparkEngine:
@@ -99,7 +102,7 @@ class SparkEngine:
         self._settings = settings
         self._catalog = Catalog(spark)
         self._files = FileSystem(spark)
-        self._checkpoints = Checkpoints(self._files.qualify(settings.checkpoint_root), self._files)
+        self._checkpoints = Checkpoints(self._files.qualify(settings.checkpoint_root), self._files, settings.leadership)
         self._sessions = JobSessions(spark, self._checkpoints.root)
         self._pins = CheckpointPins()
         self._state_copies = StateCopies(self._checkpoints, self._pins, self._files.qualify(settings.snapshot_root))

@@ -270,7 +270,7 @@ class StreamingRun:
     def _write(self, writer: BatchWriter, rows: DataFrame, batch: int) -> None:
         self._context.pins.wait_for_copies(self._context.job.id, batch, self._stopping)
         try:
-            self._context.lease.check()
+            self._context.lease.check(self._stopping)
             self._check_files(batch)
             self._watch_sources()
             with self._context.batch_rows(rows) as complete:

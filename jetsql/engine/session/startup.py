@@ -319,6 +319,13 @@ def wait_for_end(spark: Session) -> int:
     return int(process.wait())
 
 
+def kill_process(spark: Session) -> None:
+    """Kill Spark's process, and wait until it has ended."""
+    process: Any = spark.sparkContext._gateway.proc  # type: ignore[union-attr]
+    process.kill()
+    process.wait()
+
+
 def is_same_spark(one: Session, other: Session) -> bool:
     """Return whether two sessions belong to the same running Spark."""
     return one.sparkContext is other.sparkContext and not is_stopped(one)

@@ -14,6 +14,7 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements import control, describe, show
 from jetsql.jobs.statements.command_result import COMMAND_COLUMNS
 from jetsql.jobs.statements.explain import PLAN_COLUMNS, explain
+from jetsql.jobs.statements.show_engines import ENGINE_COLUMNS, show_engines
 from jetsql.jobs.statements.show_members import MEMBER_COLUMNS, show_members
 from jetsql.jobs.statements.snapshot import create_snapshot, drop_snapshot
 from jetsql.jobs.statements.tables import streaming_tables
@@ -37,6 +38,7 @@ from jetsql.language.statement import (
     ResumeJob,
     ShowCreateJob,
     ShowCreateStreamingTable,
+    ShowEngines,
     ShowJobHistory,
     ShowJobs,
     ShowMembers,
@@ -58,6 +60,8 @@ def columns(statement: Statement) -> tuple[Column, ...]:
             return show.SNAPSHOT_COLUMNS
         case ShowMembers():
             return MEMBER_COLUMNS
+        case ShowEngines():
+            return ENGINE_COLUMNS
         case DescribeJob():
             return describe.FACT_COLUMNS
         case ShowCreateJob():
@@ -120,7 +124,7 @@ def execute(manager: Manager, statement: Statement, session: Callable[[], UserSe
 
 def _show(
     manager: Manager,
-    statement: ShowJobs | ShowSnapshots | ShowMembers | DescribeJob | ShowCreateJob | ShowJobHistory,
+    statement: ShowJobs | ShowSnapshots | ShowMembers | ShowEngines | DescribeJob | ShowCreateJob | ShowJobHistory,
 ) -> Table:
     match statement:
         case ShowJobs():
@@ -129,6 +133,8 @@ def _show(
             return show.show_snapshots(manager, statement)
         case ShowMembers():
             return show_members(manager)
+        case ShowEngines():
+            return show_engines(manager)
         case DescribeJob():
             return describe.describe(manager, statement)
         case ShowCreateJob():

@@ -1,5 +1,5 @@
-"""The relations of the schema `jetsql`: rows for queries about jobs, snapshots, members, functions and
-metrics.
+"""The relations of the schema `jetsql`: rows for queries about jobs, snapshots, members, engines,
+functions and metrics.
 
 A relation has columns and a function that returns its current rows. A SHOW statement with the same rows uses the same
 function.
@@ -16,6 +16,7 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements.describe import JOB_HISTORY_COLUMNS, history_relation
 from jetsql.jobs.statements.job_metrics import METRICS_COLUMNS, metrics_relation
 from jetsql.jobs.statements.show import JOBS_TABLE_COLUMNS, SNAPSHOTS_TABLE_COLUMNS, job_relation, snapshot_relation
+from jetsql.jobs.statements.show_engines import ENGINE_COLUMNS, engines_relation
 from jetsql.jobs.statements.show_members import MEMBER_COLUMNS, members_relation
 from jetsql.resultset import Cell, Column
 
@@ -37,6 +38,7 @@ SYSTEM_TABLES: Final = (
     SystemTable("snapshots", "A row for each snapshot of a job's state.", SNAPSHOTS_TABLE_COLUMNS, snapshot_relation),
     SystemTable("job_history", "A row for each event of a job.", JOB_HISTORY_COLUMNS, history_relation),
     SystemTable("members", "A row for each process that runs tasks.", MEMBER_COLUMNS, members_relation),
+    SystemTable("engines", "A row for each engine of the store.", ENGINE_COLUMNS, engines_relation),
     SystemTable("functions", "A row for each function in Python.", FUNCTION_COLUMNS, functions_relation),
     SystemTable("metrics", "A row for each batch of a job, or for several batches.", METRICS_COLUMNS, metrics_relation),
 )

@@ -14,16 +14,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 from jetsql.errors import EngineError
+from jetsql.jobs.model.engine_record import EngineRecord
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Job, Snapshot, Status
+from jetsql.jobs.model.leadership import Leadership
 from jetsql.jobs.model.serialization import MalformedRecord, decode
 from jetsql.jobs.store.record_versions import RENAMED_EVENTS, upgrade_text
 
 if TYPE_CHECKING:  # SQLAlchemy is slow to import, and reading the contents does not need it
     import sqlalchemy as sa
 
+    from jetsql.home.storage import Storage
     from jetsql.jobs.store.metrics import Metrics
     from jetsql.jobs.store.metrics_store import MetricsStore
+    from jetsql.jobs.store.postgresql.lease import Lease
 
 VERSION: Final = 5
 
@@ -63,6 +67,7 @@ class StoreDatabase(ABC):
     """The exceptions of the driver and the system that `translate_error` translates."""
     remedy: ClassVar[str]
     """The advice for a damaged store, as sentences."""
+    _leadership = Leadership()
 
     @property
     def subject(self) -> str:
@@ -72,6 +77,10 @@ class StoreDatabase(ABC):
     @abstractmethod
     def lock(self) -> None:
         """Lock the store, before it is inspected. Raises EngineError STORE_IN_USE, and the driver's errors."""
+
+    @abstractmethod
+    def exclude(self) -> None:
+        """Keep all engines from writing until `close`, for a copy. The caller has the lock."""
 
     @abstractmethod
     def close(self) -> None:
@@ -92,6 +101,32 @@ class StoreDatabase(ABC):
     @abstractmethod
     def begin_writing(self, engine: sa.Engine) -> None:
         """Become the only writer, after the store was created or migrated."""
+
+    @property
+    def leadership(self) -> Leadership:
+        """Return the leadership of this engine. Without a lease, an open store's engine always leads."""
+        return self._leadership
+
+    @property
+    def lease(self) -> Lease | None:
+        """Return the lease for which engines wait; None for a store that only the engine of its home can use."""
+        return None
+
+    @abstractmethod
+    def announce(self, address: str) -> None:
+        """Set the URL of this engine's HTTP endpoint, which heartbeats store."""
+
+    @abstractmethod
+    def watch(self, on_lost: Callable[[], None]) -> None:
+        """Set the function that is called once, on a thread, when another engine leads."""
+
+    @abstractmethod
+    def publish(self, engine: sa.Engine, storage: Storage) -> None:
+        """Store where the checkpoints are, for the homes of standbys."""
+
+    @abstractmethod
+    def engines(self, engine: sa.Engine) -> Sequence[EngineRecord]:
+        """Return the engines of this store, the leader first, without the numbers of their jobs."""
 
     @abstractmethod
     def write(self, engine: sa.Engine, changes: Sequence[sa.Executable]) -> None:

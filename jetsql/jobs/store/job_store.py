@@ -18,6 +18,8 @@ import sqlalchemy as sa
 
 from jetsql.errors import JetSQLError, StatementError
 from jetsql.failpoints import failpoint
+from jetsql.home.storage import Storage
+from jetsql.jobs.model.engine_record import EngineRecord
 from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Job, RunId, Snapshot, name_key
@@ -61,6 +63,16 @@ class Store:
         """Close all connections."""
         self._engine.dispose()
         self.database.close()
+
+    def publish(self, storage: Storage) -> None:
+        """Store where the checkpoints are, for the homes of standbys."""
+        with self._translated_errors():
+            self.database.publish(self._engine, storage)
+
+    def engines(self) -> Sequence[EngineRecord]:
+        """Return the engines of this store, the leader first, without the numbers of their jobs."""
+        with self._translated_errors():
+            return self.database.engines(self._engine)
 
     @property
     def id(self) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from jetsql.errors import EngineError
 from jetsql.home.store_note import STORE, StoreNote, move_store, read_store_note, store_note_of
 from jetsql.home.store_url import open_url
+from jetsql.jobs.model.leadership import LeaseTimes
 from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.store_file import StoreFile
 
@@ -18,10 +19,12 @@ if TYPE_CHECKING:  # SQLAlchemy is slow to import
     from jetsql.jobs.store.job_store import Store
 
 
-def find_database(home: Path, store: str | None, password: str | None) -> StoreDatabase:
+def find_database(
+    home: Path, store: str | None, password: str | None, times: LeaseTimes | None = None
+) -> StoreDatabase:
     """Return the database of a home's store, which need not exist, without connecting.
 
-    store, password: the settings `store` and `store_password`, or None.
+    store, password: the settings `store` and `store_password`, or None. times: those of a lease.
     Raises EngineError HOME_NOT_USABLE when the jobs are in another store, SECRET_NOT_READABLE, INVALID_SETTING,
     STORE_NOT_USABLE when the driver is not installed.
     """
@@ -45,21 +48,31 @@ def find_database(home: Path, store: str | None, password: str | None) -> StoreD
             f"To move the jobs there, run `jetsql store copy --to {url} --home {home}`. To continue without, remove the"
             " setting.",
         )
-    from jetsql.jobs.store.store_schema import StoreSchema
+    from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 
-    return StoreSchema(url, note, str(home))
+    return StoreSchema(url, note, str(home), times)
 
 
-def open_store(home: Path, store: str | None, password: str | None) -> Store:
+def prepare_database(
+    home: Path, store: str | None, password: str | None, times: LeaseTimes | None = None
+) -> StoreDatabase:
+    """Return the database of a home's store as `find_database`, for an engine of the home.
+
+    The store gets the id of the home, so the home gets one first.
+    """
+    if store is not None:
+        store_note_of(home)
+    return find_database(home, store, password, times)
+
+
+def open_database(home: Path, database: StoreDatabase) -> Store:
     """Open the store of a home, creating or migrating it if necessary. The caller has the lock on the home.
 
-    Raises EngineError as `find_database` and `Store`.
+    Raises EngineError as `Store`.
     """
     from jetsql.jobs.store.job_store import Store
 
-    if store is not None:
-        store_note_of(home)  # the store gets the id of the home, so the home needs one first
-    opened = Store(find_database(home, store, password))
+    opened = Store(database)
     if opened.database.location:
         try:
             move_store(home, opened.database.location)
@@ -67,6 +80,11 @@ def open_store(home: Path, store: str | None, password: str | None) -> Store:
             opened.close()
             raise
     return opened
+
+
+def open_store(home: Path, store: str | None, password: str | None) -> Store:
+    """Open the store of a home. Raises EngineError as `prepare_database` and `open_database`."""
+    return open_database(home, prepare_database(home, store, password))
 
 
 def _elsewhere(home: Path, place: str, setting: str, hint: str) -> EngineError:

@@ -64,7 +64,7 @@ def copy_store(home: Path, store: str | None, password: str | None, target: Stor
 def _find_target(home: Path, url: StoreUrl | None) -> StoreDatabase:
     if url is None:
         return StoreFile(home / STORE)
-    from jetsql.jobs.store.store_schema import StoreSchema
+    from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 
     return StoreSchema(url, StoreNote(store_note_of(home).home), str(home))
 
@@ -114,6 +114,8 @@ def _read_source(source: StoreDatabase) -> dict[str, Rows]:
     if version < VERSION:
         hint = "Start and stop the engine first, which migrates the store."
         raise _refusal(f"The store {source.name} has version {version}, not {VERSION}", hint)
+    with _translated(source):
+        source.exclude()
     return _read(source)
 
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from jetsql.errors import EngineError
 from jetsql.home.private_files import MODE
 from jetsql.home.store_note import STORE
+from jetsql.jobs.model.engine_record import EngineRecord, Role, new_engine_id
 from jetsql.jobs.store.database import Reading, StoreContents, StoreDatabase
+from jetsql.version import VERSION
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
+    from jetsql.home.storage import Storage
     from jetsql.jobs.store.metrics import Metrics
     from jetsql.jobs.store.metrics_file import MetricsFile
 
@@ -37,8 +42,24 @@ class StoreFile(StoreDatabase):
         """Create it for a path, without opening the file."""
         self.path = path
         self.name = str(path)
+        self._record = EngineRecord(new_engine_id(), "", Role.LEADER, time.time(), VERSION)
 
     def lock(self) -> None:
+        pass
+
+    def exclude(self) -> None:
+        pass
+
+    def announce(self, address: str) -> None:
+        self._record = replace(self._record, address=address)
+
+    def engines(self, engine: sa.Engine) -> Sequence[EngineRecord]:
+        return (self._record,)
+
+    def watch(self, on_lost: Callable[[], None]) -> None:
+        pass
+
+    def publish(self, engine: sa.Engine, storage: Storage) -> None:
         pass
 
     def close(self) -> None:

@@ -120,6 +120,7 @@ PLACES: dict[str, tuple[Callable[[World], str], int, str]] = {
     "jetsql.job_history": (in_relation("job_history"), 6, "is no password for jdbc:shop://"),
     "jetsql.metrics": (in_relation("metrics"), 0, "'j'"),
     "jetsql.members": (in_relation("members"), 0, "'driver'"),
+    "jetsql.engines": (in_relation("engines"), 0, "'leader'"),
     "/metrics": (scraped, 0, 'job="j"'),
 }
 

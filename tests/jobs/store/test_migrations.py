@@ -245,7 +245,10 @@ OLD_TABLES = (
     " record TEXT NOT NULL)",
     "CREATE TABLE history (number BIGSERIAL PRIMARY KEY, job TEXT NOT NULL REFERENCES jobs (id), time FLOAT NOT NULL,"
     " title TEXT NOT NULL, before TEXT, after TEXT NOT NULL, run BIGINT NOT NULL, words TEXT NOT NULL)",
-    "CREATE TABLE lease (number BIGINT PRIMARY KEY, holder TEXT NOT NULL, home TEXT NOT NULL, change TEXT NOT NULL)",
+    "CREATE TABLE lease (number BIGINT PRIMARY KEY, engine TEXT NOT NULL, holder TEXT NOT NULL, home TEXT NOT NULL,"
+    " storage TEXT NOT NULL, change TEXT NOT NULL)",
+    "CREATE TABLE engines (id TEXT PRIMARY KEY, address TEXT NOT NULL, role TEXT NOT NULL,"
+    " since DOUBLE PRECISION NOT NULL, version TEXT NOT NULL, beat BIGINT NOT NULL, seen TIMESTAMPTZ NOT NULL)",
 )
 
 
@@ -262,7 +265,7 @@ def schema(postgres: Postgres, path: Path) -> Iterator[SchemaPlace]:
                 for row in asked(path, f"SELECT * FROM {table}")
             ]
             cursor.executemany(f"INSERT INTO {table} VALUES ({', '.join(['%s'] * len(rows[0]))})", rows)
-        cursor.execute("INSERT INTO lease VALUES (1, '', %s, '')", (HOME.home,))
+        cursor.execute("INSERT INTO lease VALUES (1, '', '', %s, '', '')", (HOME.home,))
     yield place
     place.drop()
 

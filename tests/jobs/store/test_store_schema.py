@@ -15,10 +15,11 @@ from jetsql.errors import EngineError
 from jetsql.home.store_note import StoreNote
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Job, Status
-from jetsql.jobs.store import store_schema
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import BatchMetrics, Metrics
-from jetsql.jobs.store.store_schema import StoreSchema
+from jetsql.jobs.store.postgresql import store_schema
+from jetsql.jobs.store.postgresql.store_schema import StoreSchema
+from tests.conftest import until
 from tests.jobs.store.test_store import JOB, row
 from tests.support.golden_reports import raises
 from tests.support.jobs_world import QUICK, world
@@ -193,7 +194,8 @@ def test_connections_that_are_ended_are_made_again(schema: SchemaPlace, store: S
     schema.execute(ended)
     assert titles(store) == ["submitted", "suspended"]
     suspend(store)
-    refused(schema.database())  # the lock is held again
+    until(lambda: schema.execute("SELECT pid FROM pg_locks WHERE locktype = 'advisory'") != [])  # by a heartbeat
+    refused(schema.database())
 
 
 def test_a_connection_that_is_ended_in_a_transaction(schema: SchemaPlace, store: Store) -> None:
@@ -268,7 +270,7 @@ def test_an_engine_that_lost_its_lock_cannot_write(schema: SchemaPlace, store: S
 def test_each_opening_has_a_higher_number(schema: SchemaPlace) -> None:
     for number in (1, 2, 3):
         Store(schema.database()).close()
-        assert schema.execute("SELECT number FROM lease") == [(number,)]
+        assert schema.execute("SELECT number, engine FROM lease") == [(number, "")]
 
 
 def test_text_that_postgresql_does_not_have(store: Store) -> None:

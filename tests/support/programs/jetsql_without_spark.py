@@ -24,13 +24,13 @@ def await_file(variable: str) -> None:
         time.sleep(0.01)
 
 
-def open_engine(**arguments: Any) -> Any:
+def open_engine(settings: Any, service: Any) -> Any:
     from tests.support.managed_engine import open_managed
 
     if "JETSQL_TEST_BREAKS" in os.environ:
         raise RuntimeError("it breaks")
     await_file("JETSQL_TEST_LATE")
-    engine = open_managed(**arguments)
+    engine = open_managed(settings, service)
     await_file("JETSQL_TEST_SLOW_START")
     if "JETSQL_TEST_SPARK_DIES" in os.environ:
         threading.Thread(target=lambda: (await_file("JETSQL_TEST_SPARK_DIES"), engine.dead.set()), daemon=True).start()
@@ -42,5 +42,5 @@ if __name__ == "__main__":
     if "serve" in sys.argv:
         from jetsql.embedded import embedded_engine
 
-        embedded_engine.open = open_engine
+        embedded_engine.open_service = open_engine
     sys.exit(cli.main())

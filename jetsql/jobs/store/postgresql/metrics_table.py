@@ -14,7 +14,7 @@ from jetsql.jobs.store.metrics_store import MEASURES, VERSION, MetricsStore
 from jetsql.jobs.store.tables import META
 
 if TYPE_CHECKING:
-    from jetsql.jobs.store.store_schema import StoreSchema
+    from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 
 _KEY: Final = "metrics_version"
 
@@ -36,7 +36,7 @@ class MetricsTable(MetricsStore):
     def _begin(self, engine: sa.Engine) -> Iterator[sa.Connection]:
         with engine.begin() as connection:
             try:
-                self._schema.check_lease(connection)
+                self._schema.lease.check(connection)
             except EngineError as error:
                 raise sa.exc.OperationalError("", {}, error) from error
             yield connection

@@ -1,0 +1,2 @@
+SHOW ENGINES;
+show engines;

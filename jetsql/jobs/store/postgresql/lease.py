@@ -1,0 +1,383 @@
+"""The lease on a store of PostgreSQL: one engine leads, and the others wait as standbys.
+
+Three things keep all engines but one from writing. An advisory lock, which PostgreSQL releases with its connection, so
+a standby notices immediately that the leader's process has ended. A heartbeat, which a standby misses when the leader
+is paused or its network is cut. And the number of the lease, which each new leader increments and which every
+transaction that writes compares: a leader that was paused finds another number and has no effect.
+
+A standby measures the time without a heartbeat on its own monotonic clock. So neither clock has to be right.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import TYPE_CHECKING, Any, Final
+
+import sqlalchemy as sa
+
+from jetsql.errors import EngineError
+from jetsql.jobs.model.engine_record import EngineRecord, Role, new_engine_id
+from jetsql.jobs.model.leadership import Leadership, LeaseTimes
+from jetsql.jobs.store.postgresql.store_server import StoreServer
+from jetsql.jobs.store.tables import FLOAT, INTEGER, TEXT
+from jetsql.version import VERSION
+
+if TYPE_CHECKING:
+    import psycopg
+
+_METADATA: Final = sa.MetaData()
+LEASE: Final = sa.Table(
+    "lease",
+    _METADATA,
+    sa.Column("number", INTEGER, primary_key=True, autoincrement=False),
+    sa.Column("engine", TEXT, nullable=False),  # the id of the leader; empty after a clean stop
+    sa.Column("holder", TEXT, nullable=False),  # the engine that led last, as a phrase
+    sa.Column("home", TEXT, nullable=False),  # the id of the home with the jobs' checkpoints
+    sa.Column("storage", TEXT, nullable=False),  # the storage of the checkpoints, as JSON; empty before the first start
+    sa.Column("change", TEXT, nullable=False),  # the id of the last change
+)
+ENGINES: Final = sa.Table(
+    "engines",
+    _METADATA,
+    sa.Column("id", TEXT, primary_key=True),
+    sa.Column("address", TEXT, nullable=False),
+    sa.Column("role", TEXT, nullable=False),
+    sa.Column("since", FLOAT, nullable=False),  # when the engine got its role, by PostgreSQL's clock
+    sa.Column("version", TEXT, nullable=False),
+    sa.Column("beat", INTEGER, nullable=False),  # incremented by each heartbeat
+    sa.Column("seen", sa.DateTime(timezone=True), nullable=False),  # the time of the last one, by PostgreSQL's clock
+)
+FREED: Final = "jetsql_lease"
+"""The channel for the notice of a leader that has released the lease."""
+_LOCK_SECONDS: Final = 1.0  # PostgreSQL ends the connections of a killed engine within this time
+_LOCK_CLASS: Final = 0x4A657453
+_PAUSE: Final = 0.2
+_POLLS: Final = 4  # in each heartbeat of a standby
+_FORGOTTEN_SECONDS: Final = 60.0
+_LOCKED: Final = (
+    "locktype = 'advisory' AND objsubid = 2 AND granted AND classid = %(lock)s"
+    " AND objid = (hashtext(%(schema)s)::bigint & 4294967295)::oid"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+_OBSERVE: Final = f"""SELECT l.number, l.engine, l.holder, coalesce(e.beat, 0), coalesce(e.address, ''), l.storage,
+    EXISTS (SELECT FROM pg_locks WHERE {_LOCKED}),
+    extract(epoch FROM now() - pg_postmaster_start_time())
+FROM lease l LEFT JOIN engines e ON e.id = l.engine"""
+_END_HOLDER: Final = f"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE {_LOCKED} AND pid <> pg_backend_pid()"
+_BEAT: Final = """INSERT INTO engines (id, address, role, since, version, beat, seen)
+SELECT %(id)s, %(address)s, %(role)s::text, extract(epoch FROM now()), %(version)s, 1, now()
+WHERE %(role)s::text <> 'leader' OR EXISTS (SELECT FROM lease WHERE number = %(number)s)
+ON CONFLICT (id) DO UPDATE SET address = excluded.address, role = excluded.role,
+    since = CASE WHEN engines.role = excluded.role THEN engines.since ELSE excluded.since END,
+    beat = engines.beat + 1, seen = now()"""
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The lease as a standby sees it."""
+
+    number: int
+    engine: str  # the id of the leader; empty after a clean stop
+    holder: str  # the leader as a phrase
+    beat: int
+    address: str  # of the leader's HTTP endpoint, if it has one
+    storage: str
+    is_locked: bool
+    server_seconds: float  # since PostgreSQL was started
+
+
+class Watch:
+    """The judgement of a standby on whether the leader has ended. Times are those of its monotonic clock."""
+
+    def __init__(self, lease_seconds: float) -> None:
+        self._lease_seconds = lease_seconds
+        self._seen: tuple[int, str, int] | None = None
+        self._since = 0.0
+        self._was_locked = False
+
+    def interrupt(self) -> None:
+        """Measure the time from now on: the store was out of reach, so the leader may have missed heartbeats, too."""
+        self._seen, self._was_locked = None, False
+
+    def is_free(self, seen: Observation, now: float) -> bool:
+        """Return whether this engine may lead.
+
+        The lock of a leader whose process has ended is released immediately. A restart of PostgreSQL releases it as
+        well, and then its leader gets the time of a lease to take it again.
+        """
+        beat = (seen.number, seen.engine, seen.beat)
+        if beat != self._seen:
+            self._seen, self._since = beat, now
+        if not seen.engine:
+            return not seen.is_locked  # otherwise an engine begins to lead, or the store is being copied
+        if seen.is_locked:
+            self._was_locked = True
+        elif self._was_locked and seen.server_seconds > self._lease_seconds:
+            return True
+        return now - self._since >= self._lease_seconds
+
+
+class Lease:
+    """The lease on the store of one schema."""
+
+    def __init__(self, server: StoreServer, times: LeaseTimes, holder: str) -> None:
+        """Create it without connecting. holder: this engine as a phrase, for the messages of others."""
+        self._server = server
+        self._times = times
+        self._lease_seconds = times.lease_seconds
+        self._holder = holder
+        self._record = EngineRecord(new_engine_id(), "", Role.STANDBY, 0.0, VERSION)
+        self._lock: psycopg.Connection[Any] | None = None
+        self._key = {"lock": _LOCK_CLASS, "schema": server.url.schema}
+        self.leadership = Leadership()
+        self.leader: Observation | None = None
+        """The leader that a standby has seen last."""
+
+    def announce(self, address: str) -> None:
+        """Set the URL of this engine's HTTP endpoint, which the next heartbeat stores."""
+        self._record = replace(self._record, address=address)
+
+    # --- the lock ----------------------------------------------------------------------------------------------------
+
+    def lock(self) -> None:
+        """Take the lock, if this engine does not have it. Raises EngineError STORE_IN_USE, psycopg.Error."""
+        if self._lock is not None:
+            return
+        connection = self._server.connect(autocommit=True)
+        try:
+            self._check_server(connection)
+            if not self._lock_within(connection, _LOCK_SECONDS):
+                raise self.in_use(f"is in use by the engine of {self._read_holder(connection)}")
+        except BaseException:
+            connection.close()
+            raise
+        self._lock = connection
+
+    def exclude(self) -> None:
+        """Keep engines from leading until `release`, and from writing those that do not know that they lost the lock.
+
+        This engine has the lock.
+        """
+        assert self._lock is not None, "the lock is taken first"
+        self._lock.execute("UPDATE lease SET number = number + 1, engine = '', holder = %s", (self._holder,))
+
+    def release(self) -> None:
+        """Release the lock, and notify the standbys if this engine still leads."""
+        connection, self._lock = self._lock, None
+        if connection is None:
+            return
+        with suppress(self._server.driver.Error):
+            freed = f"UPDATE lease SET engine = '' WHERE number = {self.leadership.number}"
+            if self.leadership.number and connection.execute(freed).rowcount:
+                connection.execute("DELETE FROM engines WHERE id = %s", (self._record.id,))
+                connection.execute("SELECT pg_advisory_unlock_all()")
+                connection.execute(f"NOTIFY {FREED}")
+        connection.close()
+
+    def _lock_within(self, connection: psycopg.Connection[Any], seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while not self._try_lock(connection):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_PAUSE)
+        return True
+
+    def _try_lock(self, connection: psycopg.Connection[Any]) -> bool:
+        query = "SELECT pg_try_advisory_lock(%(lock)s, hashtext(%(schema)s))"
+        row = connection.execute(query, self._key).fetchone()
+        return row is not None and bool(row[0])
+
+    def _read_holder(self, connection: psycopg.Connection[Any]) -> str:
+        try:
+            row = connection.execute("SELECT holder FROM lease").fetchone()
+        except self._server.driver.ProgrammingError:  # that engine is creating the store
+            row = None
+        return "another process" if row is None else str(row[0])
+
+    def _check_server(self, connection: psycopg.Connection[Any]) -> None:
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise self._server.not_usable(
+                f"its database has the encoding {encoding}, not UTF8", "Use another database."
+            )
+
+    # --- the leader --------------------------------------------------------------------------------------------------
+
+    def begin(self, engine: sa.Engine) -> None:
+        """Lead, with the next number."""
+        started = time.monotonic()
+        taken = LEASE.update().values(number=LEASE.c.number + 1, engine=self._record.id, holder=self._holder, change="")
+        age = sa.extract("epoch", sa.func.now() - ENGINES.c.seen)
+        with engine.begin() as connection:
+            number = int(connection.execute(taken.returning(LEASE.c.number)).scalar_one())
+            connection.execute(ENGINES.delete().where(sa.or_(age > _FORGOTTEN_SECONDS, ENGINES.c.role == Role.LEADER)))
+        self.leadership.begin(number, started + self._lease_seconds)
+
+    def beat(self) -> None:
+        """Send a heartbeat as the leader, on the connection with the lock, which is renewed if it was lost.
+
+        Raises psycopg.Error without a connection, and EngineError STORE_IN_USE when another engine leads.
+        """
+        started = time.monotonic()
+        if self._lock is None or self._lock.broken or self._lock.closed:
+            self._lock = self._server.connect(autocommit=True)
+            self._try_lock(self._lock)
+        record = replace(self._record, role=Role.LEADER)
+        if not self._send(self._lock, record):
+            row = self._lock.execute("SELECT holder FROM lease").fetchone()
+            holder = "another engine" if row is None else f"the engine of {row[0]}"
+            self.leadership.lose(holder)
+            raise self.in_use(f"was taken over by {holder}")
+        self.leadership.extend(started + self._lease_seconds)
+
+    def check(self, connection: sa.Connection) -> None:
+        """Check that this engine leads, until the end of the transaction. Raises EngineError STORE_IN_USE."""
+        row = connection.execute(sa.select(LEASE.c.number, LEASE.c.holder).with_for_update(read=True)).one()
+        self.check_number(row)
+
+    def check_number(self, row: Any) -> None:
+        """Compare the number of a row of `LEASE`. Raises EngineError STORE_IN_USE."""
+        if row.number != self.leadership.number:
+            self.leadership.lose(f"the engine of {row.holder}")
+            raise self.in_use(f"was taken over by the engine of {row.holder}")
+
+    def in_use(self, reason: str) -> EngineError:
+        """Return the error for the store of another engine. reason: completes "The store X ..."."""
+        hint = "Stop that engine first, or use another store for this home."
+        return EngineError("STORE_IN_USE", f"The store {self._server.url} {reason}.", hint=hint)
+
+    def _send(self, connection: psycopg.Connection[Any], record: EngineRecord) -> bool:
+        values = {
+            "id": record.id,
+            "address": record.address,
+            "role": record.role.value,
+            "version": record.version,
+            "number": self.leadership.number,
+        }
+        return bool(connection.execute(_BEAT, values).rowcount)
+
+    # --- a standby ---------------------------------------------------------------------------------------------------
+
+    def wait(self, stop: Event) -> bool:
+        """Wait as a standby until this engine has the lock. Return False when `stop` was set before.
+
+        Raises psycopg.Error for an error that is not an outage.
+        """
+        watch = Watch(self._lease_seconds)
+        is_out = False
+        while not stop.is_set():
+            try:
+                with self._server.connect(autocommit=True) as connection:
+                    connection.execute(f"LISTEN {FREED}")
+                    if is_out:
+                        _LOG.info("The store %s is reachable again", self._server.url)
+                    is_out = False
+                    if self._watch_on(connection, watch, stop):
+                        return True
+            except self._server.driver.Error as error:
+                if not self._server.is_outage(error):
+                    raise
+                if not is_out:
+                    _LOG.warning("The store %s is out of reach; trying again", self._server.url)
+                is_out = True
+                watch.interrupt()
+                stop.wait(_PAUSE)
+        return False
+
+    def _watch_on(self, connection: psycopg.Connection[Any], watch: Watch, stop: Event) -> bool:
+        """Watch the leader until `stop` is set (False), or this engine has the lock (True)."""
+        poll = self._times.heartbeat_seconds / _POLLS
+        polls = 0
+        while not stop.is_set():
+            seen = self.observe(connection)
+            if seen is not None:
+                self.leader = seen if seen.engine else None
+                if watch.is_free(seen, time.monotonic()) and self._take(seen):
+                    connection.execute("DELETE FROM engines WHERE id = %s", (self._record.id,))
+                    return True
+                if polls % _POLLS == 0:
+                    self._send(connection, replace(self._record, role=Role.STANDBY))
+            elif not self._is_locked(connection) and self._take_new():
+                return True
+            polls += 1
+            for _ in connection.notifies(timeout=poll, stop_after=1):
+                pass
+        connection.execute("DELETE FROM engines WHERE id = %s", (self._record.id,))
+        return False
+
+    def observe(self, connection: psycopg.Connection[Any]) -> Observation | None:
+        """Return the lease as it is now; None while the store does not exist."""
+        try:
+            row = connection.execute(_OBSERVE, self._key).fetchone()
+        except self._server.driver.errors.UndefinedTable:
+            return None
+        if row is None:
+            return None
+        number, engine, holder, beat, address, storage, is_locked, seconds = row
+        return Observation(number, engine, holder, beat, address, storage, is_locked, float(seconds))
+
+    def _is_locked(self, connection: psycopg.Connection[Any]) -> bool:
+        row = connection.execute(f"SELECT EXISTS (SELECT FROM pg_locks WHERE {_LOCKED})", self._key).fetchone()
+        return row is not None and bool(row[0])
+
+    def _take_new(self) -> bool:
+        """Take the lock of a store whose first engine ended before it had created the store."""
+        try:
+            self.lock()
+        except EngineError:
+            return False
+        return True
+
+    def _take(self, seen: Observation) -> bool:
+        """Take the lease that was seen, and return whether this engine was the first to do so.
+
+        The new number comes first: from then on the earlier leader cannot write. Its connection may still have the
+        lock, when its process is paused or its machine is gone.
+        """
+        connection = self._server.connect(autocommit=True)
+        try:
+            if seen.is_locked:
+                if not self._raise_number(connection, seen):
+                    connection.close()
+                    return False
+                connection.execute(_END_HOLDER, self._key)
+            if self._lock_within(connection, _LOCK_SECONDS):
+                self._lock = connection
+                return True
+        except BaseException:
+            connection.close()
+            raise
+        connection.close()
+        return False
+
+    def _raise_number(self, connection: psycopg.Connection[Any], seen: Observation) -> bool:
+        change = "UPDATE lease SET number = number + 1, engine = %s, holder = %s, change = '' WHERE number = %s"
+        taken = connection.execute(change, (self._record.id, self._holder, seen.number)).rowcount
+        if taken:
+            _LOG.warning("No heartbeat of the engine of %s for %g s", seen.holder, self._lease_seconds)
+        return bool(taken)
+
+
+def read_engines(rows: Sequence[Any]) -> tuple[EngineRecord, ...]:
+    """Return the engines from the rows of a query of `ENGINES`."""
+    return tuple(EngineRecord(row.id, row.address, Role(row.role), row.since, row.version) for row in rows)
+
+
+def living_engines(times: LeaseTimes) -> sa.Select[Any]:
+    """Return the query for the engines whose heartbeats arrive, the leader first."""
+    age = sa.extract("epoch", sa.func.now() - ENGINES.c.seen)
+    return sa.select(ENGINES).where(age < times.lease_seconds).order_by(ENGINES.c.role, ENGINES.c.since)
+
+
+def create_tables(connection: sa.Connection, home: str) -> None:
+    """Create the tables of the lease, without a leader."""
+    _METADATA.create_all(connection)
+    connection.execute(
+        LEASE.insert().values(number=0, engine="", holder="another process", home=home, storage="", change="")
+    )

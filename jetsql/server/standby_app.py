@@ -1,0 +1,71 @@
+"""The HTTP endpoint of a standby: it answers what it is, and every statement with the address of the leader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from jetsql.errors import EngineError
+from jetsql.server import wire
+from jetsql.server.auth import Access
+
+_ALL_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+class StandbyServer:
+    """The ASGI application of a standby."""
+
+    def __init__(self, about: Callable[[], Mapping[str, Any]], access: Access, stop: Callable[[], None]) -> None:
+        """Create the application.
+
+        about: returns facts about this engine, with the URL of the leader as `leader`, empty if there is none.
+        stop: stops this engine, for a client that requested it.
+        """
+        self._about = about
+        self._access = access
+        self._request_stop = stop
+        app = Starlette(
+            routes=[
+                Route("/healthz", self._health, methods=["GET"]),
+                Route("/readyz", self._readiness, methods=["GET"]),
+                Route("/v1/engine", self._engine, methods=["GET"]),
+                Route("/v1/engine/stop", self._stop, methods=["POST"]),
+                Route("/{path:path}", self._refuse, methods=_ALL_METHODS),
+            ]
+        )
+        app.router.redirect_slashes = False
+        self.app = access.guard(app)
+
+    async def _health(self, http: Request) -> Response:
+        return health_response("up", "standby", self._access, http)
+
+    async def _readiness(self, http: Request) -> Response:
+        return JSONResponse({"status": "standby"}, 503)
+
+    async def _engine(self, http: Request) -> Response:
+        return JSONResponse({**self._about(), "sessions": 0, "statements": 0})
+
+    async def _stop(self, http: Request) -> Response:
+        self._request_stop()
+        return Response(status_code=202)
+
+    async def _refuse(self, http: Request) -> Response:
+        leader = str(self._about()["leader"])
+        where = f"the leader is the engine at {leader}" if leader else "no engine leads at the moment"
+        hint = f"Send the statement to {leader}." if leader else "Try again in a few seconds."
+        error = EngineError("NOT_LEADER", f"This engine is a standby, and {where}.", hint=hint)
+        return JSONResponse({**wire.error_body(error.report()), "leader": leader}, 503)
+
+
+def health_response(status: str, role: str, access: Access, http: Request) -> Response:
+    """Return the response of /healthz. status: `up` or `down`; role: `leader` or `standby`"""
+    message = {"status": status, "role": role}
+    nonce = http.query_params.get("nonce")
+    if nonce is not None:
+        message["proof"] = access.proof(nonce)
+    return JSONResponse(message, 200 if status == "up" else 503)

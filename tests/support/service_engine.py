@@ -1,0 +1,90 @@
+"""An engine as a service on a home, with its commands as processes of their own, and signals to all its processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from jetsql.home.discovery import read_note
+from tests.support.paths import ROOT
+from tests.support.postgres import PASSWORD
+
+
+class ServiceEngine:
+    """An engine on a home, with settings in the environment."""
+
+    def __init__(self, home: Path, **settings: str) -> None:
+        self.home = home
+        self._environment = {
+            "JETSQL_CONFIG": os.devnull,
+            "JETSQL_HOME": str(home),
+            "JETSQL_MASTER": "local[2]",
+            "JETSQL_DRIVER_MEMORY": "1g",
+            "JETSQL_CONF": "spark.sql.shuffle.partitions=2",
+            "STORE_PASSWORD": PASSWORD,
+            **{f"JETSQL_{key.upper()}": value for key, value in settings.items()},
+        }
+
+    def set(self, variable: str, value: str) -> None:
+        """Set an environment variable of the next commands."""
+        self._environment[variable] = value
+
+    def __call__(self, *arguments: str, code: int = 0) -> str:
+        """Run a command, and return its output and errors."""
+        ended = subprocess.run(
+            [sys.executable, "-m", "jetsql", *arguments],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+            env={**os.environ, **self._environment},
+        )
+        assert ended.returncode == code, ended.stdout + ended.stderr
+        return ended.stdout + ended.stderr
+
+    def rows(self, statement: str) -> list[list[object]]:
+        """Return the rows of a statement."""
+        return [list(json.loads(line).values()) for line in self("--format", "json", "-e", statement).splitlines()]
+
+    @property
+    def url(self) -> str:
+        """Return the URL of the HTTP endpoint."""
+        note = read_note(self.home)
+        assert note is not None, f"no engine runs on {self.home}"
+        return note.url
+
+    @property
+    def role(self) -> str | None:
+        """Return the role in the note; None without an engine."""
+        note = read_note(self.home)
+        return None if note is None else note.role
+
+    @property
+    def log(self) -> str:
+        return (self.home / "engine.log").read_text(errors="replace")
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the engine and all its processes."""
+        for process in self.processes():
+            process.send_signal(number)
+
+    def kill(self) -> None:
+        """Kill all processes, and wait until they have ended."""
+        processes = self.processes()
+        for process in processes:
+            process.send_signal(signal.SIGKILL)
+        psutil.wait_procs(processes, timeout=30)
+
+    def processes(self) -> list[psutil.Process]:
+        note = read_note(self.home)
+        if note is None or not psutil.pid_exists(note.pid):
+            return []
+        process = psutil.Process(note.pid)
+        return [process, *process.children(recursive=True)]
