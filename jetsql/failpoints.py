@@ -3,7 +3,8 @@
 `JETSQL_FAILPOINT=staged` kills the process at that point as `kill -9` would; `staged:orders@2` does so when the job
 named orders reaches the point for the second time. Several points are separated by commas: a thread that reaches one
 stops there, and the process is killed when all points are reached. So one crash tests many jobs, each at its own point,
-and Spark is not started for each.
+and Spark is not started for each. With `JETSQL_FAILPOINT_ACTION=pause`, the process and Spark's are stopped by SIGSTOP
+instead, and continue at their points when they get SIGCONT.
 
 A fail point that is not armed costs one comparison. `benchmarks.faults` covers every point in the
 table but those of Delta and Iceberg, which `tests/stories/test_lakehouse_crashes.py` covers.
@@ -21,6 +22,7 @@ from typing import Final
 from jetsql.errors import EngineError
 
 VARIABLE: Final = "JETSQL_FAILPOINT"
+_PAUSES: Final = os.environ.get(f"{VARIABLE}_ACTION") == "pause"
 
 # Name -> location. A name with `storing-` or `stored-` ends with the event of a history row: the point is before the
 # row's transaction, or after it and before the actions. A name with `kafka-` ends with a step of
@@ -123,11 +125,12 @@ class FailPoint:
 
 
 class _ArmedPoints:
-    """The armed fail points that are not reached; reaching the last one kills the process."""
+    """The armed fail points that are not reached; reaching the last one kills or pauses the process."""
 
     def __init__(self, points: list[FailPoint]) -> None:
         self._left = {(point.name, point.job): point.times for point in points}
         self._lock = threading.Lock()
+        self._paused = threading.Event()
 
     def reach(self, name: str, job: str) -> None:
         with self._lock:
@@ -135,9 +138,12 @@ class _ArmedPoints:
                 return
             sys.stderr.write(f"failpoint {name}:{job}\n")
             sys.stderr.flush()
-            if not self._left:
+            if not self._left and not _PAUSES:
                 os.kill(os.getpid(), signal.SIGKILL)
-        threading.Event().wait()
+            if not self._left:
+                _pause()
+                self._paused.set()
+        self._paused.wait()
 
     def left(self) -> list[str]:
         with self._lock:
@@ -152,6 +158,15 @@ class _ArmedPoints:
             return False
         del self._left[key]
         return True
+
+
+def _pause() -> None:
+    """Stop Spark's process and then this one; return when this one continues."""
+    import psutil
+
+    for child in psutil.Process().children(recursive=True):
+        child.suspend()
+    os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def _parse_armed(text: str) -> _ArmedPoints | None:
@@ -183,7 +198,7 @@ except UnknownFailpoint as error:
 
 
 def failpoint(name: str, job: str = "", step: str = "") -> None:
-    """Kill the process if this fail point is armed and due.
+    """Kill or pause the process if this fail point is armed and due.
 
     job: the name of the job that reaches it. step: the event of a history row, appended to the point's name.
     """

@@ -6,14 +6,25 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.conftest import until
-from tests.support.postgres import USER, Postgres
+from tests.support.kafka import Kafka
+from tests.support.postgres import PASSWORD, USER, Postgres
 from tests.support.service_engine import ServiceEngine
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 Pair = tuple[ServiceEngine, ServiceEngine]
+RAW = {"value.format": "raw"}
+PAUSED_AT = {
+    "staged": "staged",
+    "moved": "manifest-written",
+    "replaced": "result-staged",
+    "delivered": "jdbc-staged",
+    "sent": "kafka-marked",
+}
+"""By the table of a sink, the point in its second batch at which the leader is paused."""
 
 
 @pytest.fixture
@@ -27,16 +38,20 @@ def pair(postgres: Postgres, tmp_path: Path) -> Iterator[Pair]:
     first = ServiceEngine(tmp_path / "first", storage=str(tmp_path / "shared"), **settings)
     second = ServiceEngine(tmp_path / "second", **settings)
     first("start")
-    (tmp_path / "second").mkdir(mode=0o700)
-    token = tmp_path / "second" / "engine.token"
-    token.write_text((tmp_path / "first" / "engine.token").read_text())
-    token.chmod(0o600)
+    share_token(first, second)
     second("start")
     yield first, second
     for engine in (first, second):
         engine.signal(signal.SIGCONT)
         engine("stop")
     postgres("DROP SCHEMA IF EXISTS pair CASCADE")
+
+
+def share_token(first: ServiceEngine, second: ServiceEngine) -> None:
+    second.home.mkdir(mode=0o700)
+    token = second.home / "engine.token"
+    token.write_text((first.home / "engine.token").read_text())
+    token.chmod(0o600)
 
 
 def copy_files(engine: ServiceEngine, source: Path) -> None:
@@ -98,3 +113,62 @@ def test_a_leader_that_was_paused_becomes_a_standby(pair: Pair, tmp_path: Path) 
     add(source, 3)
     until(lambda: ids(first) == [1, 2, 3])
     assert [row[2] for row in first.rows("SHOW ENGINES")] == ["leader", "standby"]
+
+
+def test_a_leader_that_was_paused_in_a_commit_changes_nothing(
+    pair: Pair, postgres: Postgres, kafka: Kafka, tmp_path: Path
+) -> None:
+    first, second = pair
+    first("stop")
+    until(lambda: second.role == "leader")
+    # The other engine leads with armed points, from its next start.
+    first.set("JETSQL_FAILPOINT", ",".join(f"{point}:to_{table}@2" for table, point in PAUSED_AT.items()))
+    first.set("JETSQL_FAILPOINT_ACTION", "pause")
+    first("start")
+    second("stop")
+    until(lambda: first.role == "leader")
+    second("start")
+    source = tmp_path / "src"
+    source.mkdir()
+    postgres("CREATE TABLE delivered (id BIGINT)")
+    kafka.topic("sent", 1)
+    driver = "org.postgresql.Driver"
+    options = f"url 'jdbc:postgresql://127.0.0.1:{postgres.port}/postgres', dbtable 'delivered', user '{USER}'"
+    tables = {
+        "src": f"(id BIGINT) USING json LOCATION '{source}'",
+        "staged": "(id BIGINT) USING parquet",
+        "moved": "(id BIGINT) USING parquet",
+        "replaced": "(id BIGINT) USING parquet",
+        "delivered": f"USING jdbc OPTIONS ({options}, password '{PASSWORD}', driver '{driver}')",
+        "sent": f"(value STRING) {kafka.options('sent', **RAW)}",
+    }
+    for table, definition in tables.items():
+        first("-e", f"CREATE TABLE {table} {definition}")
+    add(source, 1)
+    option = "OPTIONS ('processingGuarantee'='exactlyOnce', 'snapshotIntervalMillis'='500')"
+    for table in PAUSED_AT:
+        verb, column = ("OVERWRITE", "max(id)") if table == "replaced" else ("INTO", "id")
+        column = "CAST(id AS STRING)" if table == "sent" else column
+        first("-e", f"CREATE JOB to_{table} {option} AS INSERT {verb} {table} SELECT {column} FROM STREAM src")
+    until(lambda: all(contents(first, table, kafka) == [1] for table in PAUSED_AT))
+    add(source, 2)
+    until(lambda: first.processes()[0].status() == psutil.STATUS_STOPPED)
+    until(lambda: second.role == "leader")
+    until(lambda: all(contents(second, table, kafka) == expected(table, 1, 2) for table in PAUSED_AT))
+    first.signal(signal.SIGCONT)
+    until(lambda: first.role == "standby")
+    assert all(contents(second, table, kafka) == expected(table, 1, 2) for table in PAUSED_AT)
+    add(source, 3)
+    until(lambda: all(contents(second, table, kafka) == expected(table, 1, 2, 3) for table in PAUSED_AT))
+
+
+def contents(engine: ServiceEngine, table: str, kafka: Kafka) -> list[int]:
+    """Return the ids in a table, as a reader of committed rows sees them."""
+    if table == "sent":
+        return sorted(int(message.value or b"") for message in kafka.read("sent"))
+    return sorted(int(str(row[0])) for row in engine.rows(f"SELECT id FROM {table}"))
+
+
+def expected(table: str, *ids: int) -> list[int]:
+    """Return the ids that a table has after its job has read these."""
+    return [max(ids)] if table == "replaced" else list(ids)

@@ -86,6 +86,13 @@ class FileSystem:
         if not self._java.write(path, text):
             raise OSError(f"cannot write {path}")
 
+    def create(self, path: str, text: str) -> bool:
+        """Write a file atomically unless it exists, and return whether it was written; one of two writers succeeds.
+
+        An object store without conditional writes may let both succeed.
+        """
+        return bool(self._java.create(path, text))
+
     def qualify(self, path: str) -> str:
         """Return the path with scheme and authority, in the form of locations in Spark's catalogue."""
         return str(self._java.qualified(path))

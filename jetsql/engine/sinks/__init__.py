@@ -40,6 +40,10 @@ class SinkContext:
     number: int = 0
     """The number of the sink in the job, from 0."""
 
+    def check_leader(self) -> None:
+        """Check, right before rows become visible, that this engine still leads. Raises StatementError JOB_IN_USE."""
+        self.checkpoints.leadership.check()
+
     @property
     def writer_id(self) -> str:
         """Return the id under which the sink records its batches: each sink of a job has its own."""

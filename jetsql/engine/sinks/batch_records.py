@@ -68,6 +68,18 @@ class BatchRecords(ABC, Generic[Record]):
         self.files.write(self.path(record.batch), json.dumps(asdict(record)))
         self.files.delete(self.path(record.batch - _KEPT_RECORDS))
 
+    def create(self, record: Record) -> Record:
+        """Write the record of a new batch, and return it; return the record of another writer that was faster.
+
+        That writer is another leader, and one of the two was paused.
+        """
+        if not self.files.create(self.path(record.batch), json.dumps(asdict(record))):
+            written = self.read(record.batch)
+            assert written is not None, "another writer has created it"
+            return written
+        self.files.delete(self.path(record.batch - _KEPT_RECORDS))
+        return record
+
     def path(self, batch: int) -> str:
         """Return the file of a batch's record."""
         return f"{self.folder}/{batch:09d}.json"

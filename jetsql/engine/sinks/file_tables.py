@@ -79,10 +79,11 @@ class StagedFiles:
         self._context.catalog.require_sink_table(self._sink)
         newest = self._manifests.find_newest()
         # Without staged files, all moves of the manifest are done.
-        if newest is not None and self._files.exists(self._staging(newest)):
+        if newest is not None and self._staged(newest):
             manifest = self._manifests.read(newest)
             assert manifest is not None, "the manifest has just been listed"
             self._publish(manifest)
+        self._files.delete(self._staging_root)  # of batches without a manifest, also of earlier leaders
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         table = self._context.catalog.require_sink_table(self._sink)
@@ -101,7 +102,7 @@ class StagedFiles:
 
     def discard(self) -> None:
         if self._context.catalog.table(self._sink.table) is not None:
-            self._files.delete(f"{self._sink.location}/.jetsql/{self._job}")
+            self._files.delete(self._staging_root)
 
     def close(self) -> None:
         """Do nothing: the sink keeps no resources between batches."""
@@ -115,13 +116,24 @@ class StagedFiles:
         try:
             return self._manifests.read(batch)
         except StatementError:
-            if self._files.exists(self._staging(batch)):
+            if self._staged(batch):
                 raise
             self._context.notice(f"The manifest of batch {batch} is damaged; all rows of the batch are in the table.")
             return Manifest(batch, self._sink.location, self._staging(batch), 0, ())
 
     def _staging(self, batch: int) -> str:
-        return f"{self._sink.location}/.jetsql/{self._job}/{batch:09d}"
+        """Return the folder for the rows of a batch; each leader has its own."""
+        number = self._context.checkpoints.leadership.number
+        leader = f"-{number}" if number else ""
+        return f"{self._staging_root}/{batch:09d}{leader}"
+
+    def _staged(self, batch: int) -> list[str]:
+        """Return the names of the folders with staged rows of a batch."""
+        return [name for name in self._files.list_names(self._staging_root) if name.startswith(f"{batch:09d}")]
+
+    @property
+    def _staging_root(self) -> str:
+        return f"{self._sink.location}/.jetsql/{self._job}"
 
     def _stage(self, rows: DataFrame, batch: int, table: TableFacts) -> Manifest:
         staging = self._staging(batch)
@@ -129,8 +141,8 @@ class StagedFiles:
         failpoint("staged", self._name)
         names = self._files.list_files(staging) if count else []
         moves = tuple(Move(name, self._target(name, batch, n)) for n, name in enumerate(names))
-        manifest = Manifest(batch, self._sink.location, staging, count, moves)
-        self._manifests.write(manifest)
+        self._context.check_leader()
+        manifest = self._manifests.create(Manifest(batch, self._sink.location, staging, count, moves))
         failpoint("manifest-written", self._name)
         return manifest
 
@@ -164,6 +176,7 @@ class StagedFiles:
             )
 
     def _move(self, manifest: Manifest, move: Move) -> bool:
+        self._context.check_leader()
         source = f"{manifest.staging}/{move.source}"
         target = f"{manifest.location}/{move.target}"
         if not self._files.exists(source):

@@ -145,6 +145,7 @@ class JdbcTransactions:
             return None
         count = append_rows(rows, target.database, staging, target.sql.dialect.writer_options)
         failpoint("jdbc-staged", self._job.name)
+        self._context.check_leader()
         target.transact(self._commit_steps(target, staging, batch, count))
         failpoint("jdbc-committed", self._job.name)
         return count

@@ -43,6 +43,7 @@ class TableSnapshots:
         self._batch_files.write(rows, table, target)
         failpoint("result-staged", self._context.job.name)
         self._table()
+        self._context.check_leader()
         self._context.catalog.set_location(self._sink.table, target)
         failpoint("table-moved", self._context.job.name)
         self._replaced_at.pop(target, None)

@@ -177,6 +177,7 @@ class KafkaTransactions:
             consume_rows(rows)
             return None
         failpoint("parts-listed", self._job.name)
+        self._context.check_leader()
         return topic.write(messages, parts, self._job, batch, delivery_headers(table, self._job, batch))
 
     def _current_table(self) -> TableFacts:

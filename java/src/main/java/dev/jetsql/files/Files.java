@@ -5,7 +5,9 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import dev.jetsql.common.Json;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
 import java.util.Arrays;
+import java.util.UUID;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.CommonPathCapabilities;
 import org.apache.hadoop.fs.FSDataOutputStream;
@@ -164,12 +166,63 @@ public final class Files {
       return true;
     }
     String draft = path + ".draft";
-    try (var stream = withoutChecksums(path).create(new Path(draft), true)) {
+    writeDraft(draft, text);
+    delete(path);
+    return rename(draft, path);
+  }
+
+  /**
+   * Writes a whole file unless it exists, and returns whether it did. Of two writers at the same
+   * time, in any processes, one succeeds.
+   */
+  public boolean create(String path, String text) throws IOException {
+    FileSystem files = fileSystem(path);
+    if (isObjectStore(files, new Path(path))) {
+      return createObject(files, new Path(path), text);
+    }
+    String draft = path + "." + UUID.randomUUID() + ".draft";
+    try {
+      writeDraft(draft, text);
+      if (files.getScheme().equals("file")) { // its rename replaces a file
+        return link(new Path(draft), new Path(path));
+      }
+      return !files.exists(new Path(path)) && files.rename(new Path(draft), new Path(path));
+    } finally {
+      delete(draft);
+    }
+  }
+
+  private void writeDraft(String draft, String text) throws IOException {
+    try (var stream = withoutChecksums(draft).create(new Path(draft), true)) {
       stream.write(text.getBytes(StandardCharsets.UTF_8));
       stream.hsync();
     }
-    delete(path);
-    return rename(draft, path);
+  }
+
+  private static boolean link(Path existing, Path target) throws IOException {
+    try {
+      java.nio.file.Files.createLink(local(target), local(existing));
+      return true;
+    } catch (FileAlreadyExistsException e) {
+      return false;
+    }
+  }
+
+  private static java.nio.file.Path local(Path path) {
+    return java.nio.file.Path.of(path.toUri().getPath());
+  }
+
+  /** Creates an object; a store with conditional writes compares when the stream is closed. */
+  private static boolean createObject(FileSystem files, Path path, String text) throws IOException {
+    try {
+      writeObject(files.createFile(path).overwrite(false).recursive().build(), text);
+      return true;
+    } catch (IOException e) {
+      if (files.exists(path)) {
+        return false;
+      }
+      throw e;
+    }
   }
 
   /** Writes an object, which replaces an older one when the stream is closed. */
