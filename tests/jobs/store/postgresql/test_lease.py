@@ -1,0 +1,194 @@
+"""The lease of a store: when a standby may lead, and what keeps two engines from leading."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from jetsql.errors import EngineError, StatementError
+from jetsql.home.storage import Storage, storage_of
+from jetsql.home.store_note import store_note_of
+from jetsql.jobs.model.leadership import Leadership, LeaseTimes
+from jetsql.jobs.store.job_store import Store
+from jetsql.jobs.store.postgresql.lease import Observation, Watch
+from jetsql.jobs.store.postgresql.shared_store import join_homes
+from jetsql.jobs.store.postgresql.store_schema import StoreSchema
+from tests.conftest import until
+from tests.support.golden_reports import raises
+from tests.support.postgres import Postgres
+from tests.support.store_places import HOME, SchemaPlace
+
+TIMES = LeaseTimes(heartbeat_seconds=0.1, lease_seconds=0.6)
+
+
+def seen(beat: int = 1, engine: str = "a", is_locked: bool = True, server_seconds: float = 100.0) -> Observation:
+    return Observation(1, engine, "process 1", beat, "", "", is_locked, server_seconds)
+
+
+def test_a_standby_waits_for_heartbeats_on_its_own_clock() -> None:
+    watch = Watch(3.0)
+    assert not watch.is_free(seen(), 10.0)
+    assert not watch.is_free(seen(), 12.9)
+    assert not watch.is_free(seen(beat=2), 13.0)
+    assert not watch.is_free(seen(beat=2), 15.9)
+    assert watch.is_free(seen(beat=2), 16.0)
+
+
+def test_a_lock_that_is_released_ends_the_wait() -> None:
+    watch = Watch(3.0)
+    assert not watch.is_free(seen(is_locked=False), 0.0), "the leader may be about to take it"
+    assert not watch.is_free(seen(), 0.1)
+    assert watch.is_free(seen(is_locked=False), 0.2)
+
+
+def test_a_restart_of_the_server_releases_the_lock_of_a_leader_that_lives() -> None:
+    watch = Watch(3.0)
+    assert not watch.is_free(seen(), 0.0)
+    assert not watch.is_free(seen(is_locked=False, server_seconds=1.0), 0.1)
+    watch.interrupt()
+    assert not watch.is_free(seen(is_locked=False), 50.0)
+    assert watch.is_free(seen(is_locked=False), 53.0)
+
+
+def test_a_store_that_nobody_leads_is_free_unless_it_is_locked() -> None:
+    assert Watch(3.0).is_free(seen(engine="", is_locked=False), 0.0)
+    watch = Watch(3.0)
+    assert not watch.is_free(seen(engine=""), 0.0)
+    assert not watch.is_free(seen(engine=""), 99.0), "the store is being copied"
+
+
+def test_runs_wait_while_nobody_knows_who_leads() -> None:
+    leadership = Leadership()
+    leadership.check()
+    leadership.begin(7, time.monotonic() - 1.0)
+    stopping = Event()
+    stopping.set()
+    with raises(StatementError, match="cannot reach its store"):
+        leadership.check(stopping)
+    waiting = Thread(target=leadership.check)
+    waiting.start()
+    assert waiting.is_alive()
+    leadership.extend(time.monotonic() + 60.0)
+    waiting.join(10.0)
+    assert not waiting.is_alive() and leadership.is_confirmed
+    leadership.lose("the engine of process 2")
+    with raises(StatementError, match="process 2 leads now"):
+        leadership.check()
+
+
+# --- with PostgreSQL -------------------------------------------------------------------------------------------------
+
+
+def engine_on(schema: SchemaPlace) -> StoreSchema:
+    return StoreSchema(schema.url, HOME, times=TIMES)
+
+
+@pytest.fixture
+def leader(schema: SchemaPlace) -> Iterator[Store]:
+    with closing(Store(engine_on(schema))) as opened:
+        opened.publish(Storage("s3a://lake/jetsql", "the id of a storage"))
+        yield opened
+
+
+class Waiting:
+    """A standby in a thread."""
+
+    def __init__(self, schema: SchemaPlace) -> None:
+        self.database = engine_on(schema)
+        self.stop = Event()
+        self.leads: bool | None = None
+        self._thread = Thread(target=self._wait, daemon=True)
+        self._thread.start()
+
+    def _wait(self) -> None:
+        self.leads = self.database.lease.wait(self.stop)
+
+    def close(self) -> None:
+        self.stop.set()
+        self._thread.join(10.0)
+        self.database.close()
+
+
+@pytest.mark.spark
+def test_a_standby_leads_after_a_clean_stop(schema: SchemaPlace, leader: Store) -> None:
+    lost: list[bool] = []
+    leader.database.watch(lambda: lost.append(True))
+    with closing(Waiting(schema)) as waiting:
+        until(lambda: len(leader.engines()) == 2)
+        assert [engine.role.value for engine in leader.engines()] == ["leader", "standby"]
+        time.sleep(2 * TIMES.lease_seconds)
+        assert waiting.leads is None
+        leader.close()
+        until(lambda: waiting.leads is True)
+        with closing(Store(waiting.database)) as second:
+            assert [engine.role.value for engine in second.engines()] == ["leader"]
+    assert not lost
+
+
+@pytest.mark.spark
+def test_a_leader_without_heartbeats_is_replaced_and_learns_it(schema: SchemaPlace, leader: Store) -> None:
+    lost = Event()
+    leader.database.watch(lost.set)
+    database = leader.database
+    assert isinstance(database, StoreSchema)
+    with closing(Waiting(schema)) as waiting:
+        until(lambda: len(leader.engines()) == 2)
+        database.keeper.stop()  # as a pause of the process does
+        until(lambda: waiting.leads is True)
+        with closing(Store(waiting.database)):
+            assert not database.leadership.is_confirmed
+            with raises(EngineError, match="was taken over"):
+                leader.publish(Storage("elsewhere"))
+            database.keeper.start()
+            until(lost.is_set)
+            assert database.leadership.is_lost
+
+
+@pytest.mark.spark
+def test_of_many_standbys_one_leads(schema: SchemaPlace, leader: Store) -> None:
+    standbys = [Waiting(schema) for _ in range(4)]
+    until(lambda: len(leader.engines()) == 5)
+    leader.close()
+    until(lambda: any(standby.leads for standby in standbys))
+    time.sleep(TIMES.lease_seconds / 2)  # the new leader sends no heartbeats before it opens the store
+    assert [standby.leads for standby in standbys].count(True) == 1
+    for standby in standbys:
+        standby.close()
+
+
+@pytest.mark.spark
+def test_a_restart_of_the_server_changes_no_leader(postgres: Postgres, schema: SchemaPlace, leader: Store) -> None:
+    with closing(Waiting(schema)) as waiting:
+        until(lambda: len(leader.engines()) == 2)
+        postgres.stop()
+        postgres.start()
+        until(lambda: leader.database.leadership.is_confirmed)
+        time.sleep(2 * TIMES.lease_seconds)
+        assert waiting.leads is None and leader.database.leadership.is_confirmed
+
+
+@pytest.mark.spark
+def test_a_new_home_joins_those_of_a_store(schema: SchemaPlace, leader: Store, tmp_path: Path) -> None:
+    database = engine_on(schema)
+    storage = join_homes(tmp_path, None, database)
+    assert storage == Storage("s3a://lake/jetsql", "the id of a storage") == storage_of(tmp_path)
+    assert store_note_of(tmp_path).home == HOME.home
+    assert join_homes(tmp_path, None, database) == storage
+
+
+@pytest.mark.spark
+def test_homes_that_cannot_join(schema: SchemaPlace, leader: Store, tmp_path: Path) -> None:
+    database = engine_on(schema)
+    with raises(EngineError, match="but the setting storage is /other"):
+        join_homes(tmp_path, "/other", database)
+    leader.publish(Storage("file:/first"))
+    with raises(EngineError, match="the home of another engine"):
+        join_homes(tmp_path, None, database)
+    (tmp_path / "checkpoints").mkdir()
+    with raises(EngineError, match="belongs to another home"):
+        join_homes(tmp_path, None, database)
