@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.support.lake_tables import QUICK, LakeTables, lake_engine, lake_schema
+from tests.support.lake_tables import QUICK, LakeTables
 from tests.support.lakehouse import Lakehouse
 
+pytest_plugins = ["tests.support.lake_fixtures"]
 # Long enough to install a Spark for the first time.
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
 SUMS = "SELECT name, sum(id) AS total FROM STREAM events GROUP BY name"
 COMPLETE = "OPTIONS ('snapshotIntervalMillis' = '100', 'outputMode' = 'complete')"
-
-
-@pytest.fixture(scope="module", params=("delta", "iceberg"))
-def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """Start an engine with a format, and yield the format and the home."""
-    with lake_engine(request.param, tmp_path_factory.mktemp(request.param)) as home:
-        yield request.param, home
-
-
-@pytest.fixture
-def lake(engine: tuple[str, Path]) -> Iterator[LakeTables]:
-    with lake_schema(engine[1], engine[0]) as tables:
-        yield tables
 
 
 def test_each_batch_is_added_with_one_commit(lake: LakeTables) -> None:
@@ -246,7 +231,7 @@ def test_a_key_that_a_batch_can_have_twice_is_refused(lake: LakeTables) -> None:
     assert "several rows with the same id" in error.message
 
 
-@pytest.mark.parametrize("engine", ["delta"], indirect=True, scope="module")
+@pytest.mark.parametrize("lake_home", ["delta"], indirect=True, scope="module")
 def test_properties_of_delta_that_are_refused(lake: LakeTables) -> None:
     t = lake.create("t", "id INT, name STRING", delta_appendOnly="true")
     totals = "SELECT max(id), name FROM STREAM events GROUP BY name"
@@ -256,7 +241,7 @@ def test_properties_of_delta_that_are_refused(lake: LakeTables) -> None:
     assert "forgets which batches it has" in error.message
 
 
-@pytest.mark.parametrize("engine", ["iceberg"], indirect=True, scope="module")
+@pytest.mark.parametrize("lake_home", ["iceberg"], indirect=True, scope="module")
 def test_a_property_of_iceberg_that_is_refused(lake: LakeTables) -> None:
     t = lake.create("t", "id INT, name STRING", write_wap_enabled="true")
     error = lake.sql.error(f"CREATE JOB j AS INSERT INTO {t} SELECT * FROM STREAM events")
