@@ -246,3 +246,18 @@ def test_a_property_of_iceberg_that_is_refused(lake: LakeTables) -> None:
     t = lake.create("t", "id INT, name STRING", write_wap_enabled="true")
     error = lake.sql.error(f"CREATE JOB j AS INSERT INTO {t} SELECT * FROM STREAM events")
     assert "keep commits unpublished" in error.message
+
+
+def test_a_key_that_is_twice_in_a_batch_is_refused(lake: LakeTables) -> None:
+    t = lake.create("t", "name STRING, total BIGINT", key_columns="name")
+    grouped = "SELECT name, sum(id) FROM STREAM events GROUP BY name"
+    lake.sql(f"CREATE JOB j {QUICK} AS SINK INTO {t} {grouped}, id % 100")
+    assert lake.after("t", (3, "c")) == [("a", 1), ("b", 2), ("c", 3)]
+    lake.feed((4, "c"), (5, "c"))
+    assert "JETSQL.DUPLICATE_KEY" in lake.wait_until_suspended() and lake.rows("t") == [("a", 1), ("b", 2), ("c", 3)]
+    lake.sql(
+        f"CREATE JOB k {QUICK} AS SINK INTO {lake.create('u', 'NAME STRING, n BIGINT', key_columns='Name')} {grouped}"
+    )
+    lake.sql("WAIT FOR JOB k UNTIL IDLE TIMEOUT 60")
+    assert lake.rows("u") == [("a", 1), ("b", 2), ("c", 12)]
+    assert lake.sql("SELECT sum(rows_written) FROM spark_catalog.jetsql.metrics WHERE job_name = 'k'") == [(3,)]
