@@ -29,7 +29,8 @@ public final class DistinctKeys {
         Json.readTexts(keys).stream()
             .map(name -> name.toLowerCase(Locale.ROOT))
             .collect(Collectors.toSet());
-    return isAggregate(query) && areDistinct(query, names);
+    var plan = Plans.withoutNames(query);
+    return isAggregate(plan) && areDistinct(plan, names);
   }
 
   private static boolean isAggregate(LogicalPlan plan) {
