@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.support.kafka import Kafka
-from tests.support.lake_tables import CATALOG, QUICK, LakeTables, lake_engine, lake_schema
+from tests.support.lake_tables import CATALOG, QUICK, LakeTables
 
+pytest_plugins = ["tests.support.lake_fixtures"]
 # Long enough to install a Spark for the first time.
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
 SUMS = "SELECT name, sum(id) AS total FROM STREAM events GROUP BY name"
-
-
-@pytest.fixture(scope="module", params=("delta", "iceberg"))
-def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """Start an engine with a format, and yield the format and the home."""
-    with lake_engine(request.param, tmp_path_factory.mktemp(request.param)) as home:
-        yield request.param, home
-
-
-@pytest.fixture
-def lake(engine: tuple[str, Path]) -> Iterator[LakeTables]:
-    with lake_schema(engine[1], engine[0]) as tables:
-        yield tables
 
 
 def using(lake: LakeTables, *keys: str) -> str:
@@ -71,7 +56,7 @@ def test_the_query_and_the_keys_decide_how_rows_are_written(lake: LakeTables) ->
     assert [dict(lake.sql(f"DESCRIBE JOB {job}"))["output mode"] for job in "jk"] == ["update", "complete"]
 
 
-@pytest.mark.parametrize("engine", ["iceberg"], indirect=True, scope="module")
+@pytest.mark.parametrize("lake_home", ["iceberg"], indirect=True, scope="module")
 def test_a_table_with_transforms_in_a_nested_namespace(lake: LakeTables) -> None:
     namespace = f"{CATALOG}.{lake.schema}.inner"
     lake.sql(f"CREATE NAMESPACE {namespace}", "CREATE TABLE visits (id INT, ts TIMESTAMP) USING json")
@@ -184,7 +169,7 @@ def test_changes_of_aggregates_are_merged_with_deletes(lake: LakeTables) -> None
     assert lake.after("t", (5, "a")) == [(7, 2)]
 
 
-@pytest.mark.parametrize("engine", ["iceberg"], indirect=True, scope="module")
+@pytest.mark.parametrize("lake_home", ["iceberg"], indirect=True, scope="module")
 def test_identifier_fields_are_keys_of_changes(lake: LakeTables) -> None:
     t = lake.create("t", "total BIGINT NOT NULL, names BIGINT")
     lake.sql(f"ALTER TABLE {t} SET IDENTIFIER FIELDS total")
@@ -273,7 +258,7 @@ def test_late_rows_are_kept_next_to_the_table(lake: LakeTables) -> None:
     assert lake.sql("SELECT event_time FROM late") == lake.sql("SELECT ts FROM visits WHERE id = 3")
 
 
-@pytest.mark.parametrize("engine", ["delta"], indirect=True, scope="module")
+@pytest.mark.parametrize("lake_home", ["delta"], indirect=True, scope="module")
 @pytest.mark.parametrize(("verb", "keys"), [("SINK INTO", {"key_columns": "name"}), ("INSERT OVERWRITE", {})])
 def test_changes_of_a_table_that_a_job_writes_are_passed_on(lake: LakeTables, verb: str, keys: dict[str, str]) -> None:
     sums = lake.create("sums", "name STRING, total BIGINT", delta_enableChangeDataFeed="true", **keys)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,24 +9,18 @@ import pytest
 from benchmarks.nexmark.events import Events
 from benchmarks.nexmark.query import KEYS, NAMES, Query, load, load_with_keys
 from benchmarks.nexmark.workload import Workload
-from tests.support.lake_tables import CATALOG, lake_engine
+from tests.support.lake_tables import CATALOG
 from tests.support.lakehouse import Lakehouse
 
+pytest_plugins = ["tests.support.lake_fixtures"]
 # Long enough to install a Spark for the first time.
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1500)]
 PARALLEL = 8
 """The number of jobs that run at the same time."""
 
 
-@pytest.fixture(scope="module", params=("delta", "iceberg"))
-def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """Start an engine with a format, and yield the format and the home."""
-    with lake_engine(request.param, tmp_path_factory.mktemp(request.param)) as home:
-        yield request.param, home
-
-
-def test_every_query_writes_the_rows_of_batch(engine: tuple[str, Path], tmp_path: Path) -> None:
-    table_format, home = engine
+def test_every_query_writes_the_rows_of_batch(lake_home: tuple[str, Path], tmp_path: Path) -> None:
+    table_format, home = lake_home
     Events(2500, rate=25, files=2).write(tmp_path / "events")
     sql = Lakehouse(home)
     schema = "nexmark" if table_format == "delta" else f"{CATALOG}.nexmark"

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.support.lake_tables import QUICK, LakeTables, lake_engine, lake_schema
+from tests.support.lake_tables import QUICK, LakeTables
 from tests.support.lakehouse import Lakehouse
 
+pytest_plugins = ["tests.support.lake_fixtures"]
 # Long enough to install a Spark for the first time.
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
 SUMS = "SELECT name, sum(id) AS total FROM STREAM events GROUP BY name"
 COMPLETE = "OPTIONS ('snapshotIntervalMillis' = '100', 'outputMode' = 'complete')"
-
-
-@pytest.fixture(scope="module", params=("delta", "iceberg"))
-def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """Start an engine with a format, and yield the format and the home."""
-    with lake_engine(request.param, tmp_path_factory.mktemp(request.param)) as home:
-        yield request.param, home
-
-
-@pytest.fixture
-def lake(engine: tuple[str, Path]) -> Iterator[LakeTables]:
-    with lake_schema(engine[1], engine[0]) as tables:
-        yield tables
 
 
 def test_each_batch_is_added_with_one_commit(lake: LakeTables) -> None:
@@ -246,7 +231,7 @@ def test_a_key_that_a_batch_can_have_twice_is_refused(lake: LakeTables) -> None:
     assert "several rows with the same id" in error.message
 
 
-@pytest.mark.parametrize("engine", ["delta"], indirect=True, scope="module")
+@pytest.mark.parametrize("lake_home", ["delta"], indirect=True, scope="module")
 def test_properties_of_delta_that_are_refused(lake: LakeTables) -> None:
     t = lake.create("t", "id INT, name STRING", delta_appendOnly="true")
     totals = "SELECT max(id), name FROM STREAM events GROUP BY name"
@@ -256,8 +241,39 @@ def test_properties_of_delta_that_are_refused(lake: LakeTables) -> None:
     assert "forgets which batches it has" in error.message
 
 
-@pytest.mark.parametrize("engine", ["iceberg"], indirect=True, scope="module")
+@pytest.mark.parametrize("lake_home", ["iceberg"], indirect=True, scope="module")
 def test_a_property_of_iceberg_that_is_refused(lake: LakeTables) -> None:
     t = lake.create("t", "id INT, name STRING", write_wap_enabled="true")
     error = lake.sql.error(f"CREATE JOB j AS INSERT INTO {t} SELECT * FROM STREAM events")
     assert "keep commits unpublished" in error.message
+
+
+def test_a_key_that_is_twice_in_a_batch_is_refused(lake: LakeTables) -> None:
+    t = lake.create("t", "name STRING, total BIGINT", key_columns="name")
+    lake.sql(f"CREATE JOB j {QUICK} AS SINK INTO {t} {SUMS}, id % 100")
+    assert lake.after("t", (3, "c")) == [("a", 1), ("b", 2), ("c", 3)]
+    lake.feed((4, "c"), (5, "c"))
+    assert "have the same key (name)" in lake.wait_until_suspended()
+    assert lake.rows("t") == [("a", 1), ("b", 2), ("c", 3)]
+
+
+def test_groups_by_the_keys_are_merged_and_counted(lake: LakeTables) -> None:
+    t = lake.create("t", "NAME STRING, total BIGINT", key_columns="Name")
+    lake.sql(f"CREATE JOB j {QUICK} AS SINK INTO {t} {SUMS}")
+    assert lake.after("t", (3, "a"), (4, "c")) == [("a", 4), ("b", 2), ("c", 4)]
+    lake.sql("SUSPEND JOB j")
+    metrics = "SELECT output_rows FROM spark_catalog.jetsql.metrics WHERE job = 'j' AND output_rows > 0 ORDER BY batch"
+    assert lake.sql(metrics) == [(2,), (2,)]
+
+
+@pytest.mark.parametrize("lake_home", ["iceberg"], indirect=True, scope="module")
+def test_a_job_writes_a_branch_of_an_iceberg_table(lake: LakeTables) -> None:
+    t = lake.create("t", "id INT, name STRING")
+    lake.sql(f"INSERT INTO {t} VALUES (0, 'z')", f"ALTER TABLE {t} CREATE BRANCH tried")
+    lake.sql(f"CREATE JOB j {QUICK} AS INSERT INTO {t}.branch_tried SELECT * FROM STREAM events")
+    lake.after("t", (3, "c"))
+    lake.repeat_newest_batch()
+    lake.sql("RESUME JOB j")
+    assert lake.after("t", (4, "d")) == [(0, "z")]
+    branch = f"SELECT * FROM {t} VERSION AS OF 'tried' ORDER BY id"
+    assert lake.sql(branch) == [(0, "z"), (1, "a"), (2, "b"), (3, "c"), (4, "d")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyspark
@@ -254,7 +254,7 @@ class SparkEngine:
             correct_schema_paths(self._files, checkpoint)
         progress = check_checkpoint(self._files, checkpoint, job)
         sink_rows: dict[int, dict[str, int]] = {}
-        writer = self._writer(job, session, report, BranchRun(resolved.branches, sink_rows))
+        writer = self._run_writer(job, session, report, resolved, sink_rows)
         writer.recover()
         return RunContext(job, session, resolved, writer, checkpoint, report, self._pins, lease, progress, sink_rows)
 
@@ -406,10 +406,17 @@ class SparkEngine:
 
         return listen
 
-    def _writer(self, job: Job, session: SparkSession, report: Report, branches: BranchRun | None = None) -> SinkWriter:
-        """Return the sink of a job. branches: those of a run with several sinks."""
-        context = self._sink_context(job, session, report)
-        return with_late_rows(context, with_dead_letters(context, choose_sink(context, branches)))
+    def _writer(self, job: Job, session: SparkSession, report: Report) -> SinkWriter:
+        """Return the sink of a job, for anything but a run."""
+        return _writer(self._sink_context(job, session, report))
+
+    def _run_writer(
+        self, job: Job, session: SparkSession, report: Report, body: ResolvedBody, sink_rows: dict[int, dict[str, int]]
+    ) -> SinkWriter:
+        """Return the sink of a run. sink_rows: receives the rows of each of several sinks"""
+        query = body.query if body.batch_part is None else None
+        context = replace(self._sink_context(job, session, report), query=query)
+        return _writer(context, BranchRun(body.branches, sink_rows))
 
     def _sink_context(self, job: Job, session: SparkSession, report: Report) -> SinkContext:
         run = RunId(job.id, job.run)
@@ -422,6 +429,10 @@ class SparkEngine:
             old_versions_seconds=self._settings.old_versions_seconds,
             notice=lambda message: report(SinkNotice(run, message)),
         )
+
+
+def _writer(context: SinkContext, branches: BranchRun | None = None) -> SinkWriter:
+    return with_late_rows(context, with_dead_letters(context, choose_sink(context, branches)))
 
 
 def _create_run(context: RunContext) -> Run:

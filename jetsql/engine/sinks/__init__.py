@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -39,6 +39,8 @@ class SinkContext:
     """Adds a message to the job's history."""
     number: int = 0
     """The number of the sink in the job, from 0."""
+    query: Any = None
+    """The streaming query whose batches the sink gets unchanged, a LogicalPlan of Spark, or None."""
 
     def check_leader(self) -> None:
         """Check, right before rows become visible, that this engine still leads. Raises StatementError JOB_IN_USE."""

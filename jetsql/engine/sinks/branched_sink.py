@@ -29,7 +29,7 @@ _COMPLETE: Final = "_SUCCESS"
 def branch_contexts(context: SinkContext) -> tuple[SinkContext, ...]:
     """Return the context of each sink of a job, as if it were the only one."""
     return tuple(
-        replace(context, job=context.job.with_plan(plan), number=number)
+        replace(context, job=context.job.with_plan(plan), number=number, query=None)
         for number, plan in enumerate(context.job.plan.branches)
     )
 

@@ -13,16 +13,18 @@ from typing import Any, Final, TypeVar
 from pyspark.sql import DataFrame
 
 from jetsql.engine.checkpoints.job_lease import JobLease
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.sinks import SinkContext, consume_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
-from jetsql.engine.sinks.lake.merge import DELETED, Merge, count_unique, mark_deletions
+from jetsql.engine.sinks.lake.merge import DELETED, Merge, count_unique, has_distinct_keys, mark_deletions
 from jetsql.engine.sinks.lake.table_commits import open_commits
 from jetsql.engine.sinks.partition_overwrite import overwrite_confs, with_confs
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job import Guarantee, quoted_name
+from jetsql.jobs.model.table_names import join_table, split_table
 
 DELETE_WHEN: Final = "delete.when"
 """The table property with a condition: rows of SINK INTO that meet it delete their key."""
@@ -60,10 +62,14 @@ class LakeSink:
         self._commits = open_commits(self._sink.kind, self._sink.table, context.writer_id, is_noted)
         self._batch_files = BatchFiles(context.single_file_bytes, plan.analysis.stateful)
         self._types: dict[str, str] = {}
+        self._has_distinct_keys = False
 
     def recover(self) -> None:
         table = self._context.catalog.require_sink_table(self._sink)
         self._types = _types(table)
+        context, plan = self._context, self._context.job.plan
+        if plan.upsert and not plan.retracts and context.query is not None:
+            self._has_distinct_keys = has_distinct_keys(context.query, context.spark, self._sink)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         table = self._context.catalog.require_sink_table(self._sink)
@@ -75,7 +81,8 @@ class LakeSink:
         failpoint("lake-batch-checked", self._context.job.name)
         count = self._merge(rows, batch, table) if self._context.job.plan.upsert else self._insert(rows, batch)
         failpoint("lake-committed", self._context.job.name)
-        self._context.catalog.refresh(self._sink.table, self._sink.location)
+        for name in _names(self._sink.table):
+            self._context.catalog.refresh(name, self._sink.location)
         return count
 
     def has_batch(self, batch: int) -> bool:
@@ -150,10 +157,10 @@ class LakeSink:
         # MERGE reads the changes more than once. Their computation may not be repeated: it commits state.
         stored = changes.persist()
         try:
-            count = count_unique(stored, self._sink, batch)
+            count = None if self._has_distinct_keys else count_unique(stored, self._sink, batch)
             stored.createOrReplaceTempView(view)
             self._commit(batch, lambda: self._commits.run(session, merge.statement(view), batch))
-            return count
+            return int(java(session).stream.Batches.countStored(stored._jdf)) if count is None else count
         finally:
             session.catalog.dropTempView(view)
             stored.unpersist()
@@ -202,6 +209,12 @@ class LakeSink:
             hint=hint,
             where=self._sink.table,
         )
+
+
+def _names(table: str) -> tuple[str, ...]:
+    """Return the names by which sessions read a table. A branch of Iceberg, `t.branch_x`, is read by the name `t`."""
+    parts = split_table(table)
+    return (table, join_table(parts[:-1])) if parts[-1].lower().startswith("branch_") else (table,)
 
 
 def _types(table: TableFacts) -> dict[str, str]:

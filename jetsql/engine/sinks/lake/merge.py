@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from jetsql.engine.jvm.java_classes import java
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Sink, SinkKind, quoted_name
 from jetsql.jobs.model.table_names import quoted_table
@@ -56,6 +58,12 @@ class Merge:
 def mark_deletions(rows: DataFrame, condition: str) -> DataFrame:
     """Return the rows with the column `DELETED`. condition: an expression over the rows"""
     return rows.withColumn(DELETED, sf.coalesce(sf.expr(condition).cast("boolean"), sf.lit(False)))
+
+
+def has_distinct_keys(query: Any, session: SparkSession, sink: Sink) -> bool:
+    """Return whether each batch of a query has at most one row for each key of a sink. query: a LogicalPlan"""
+    keys = java(session).rewrites.DistinctKeys
+    return bool(sink.key_columns) and bool(keys.areProven(query, json.dumps(sink.key_columns)))
 
 
 def count_unique(rows: DataFrame, sink: Sink, batch: int) -> int:

@@ -5,14 +5,19 @@ import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.rewrites.changes.ChangedResults;
 import dev.jetsql.versions.SparkCalls;
+import dev.jetsql.versions.SparkVersion;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.plans.InnerLike;
+import org.apache.spark.sql.catalyst.plans.LeftSemi$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsWithState;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.SparkPlan;
@@ -85,10 +90,13 @@ public final class StreamingCheck {
   /**
    * Returns whether the query is one aggregate in complete mode over joins that Spark runs in
    * append mode, or a union of aggregates. Other operators of streams above an aggregate would get
-   * its whole result with each batch. In update mode, only changes go on to the operators above.
+   * its whole result with each batch. In update mode, only changes go on to the operators above;
+   * Spark 4.1 refuses the joins that newer versions run with the same operators.
    */
   private boolean runsUnchecked(OutputMode mode) {
-    if (mode.equals(OutputMode.Update())) return ChangedResults.isUsed(query);
+    if (mode.equals(OutputMode.Update()))
+      return ChangedResults.isUsed(query)
+          || (!SparkVersion.isAtLeast(4, 2) && isUpdateOverJoins(query));
     if (!mode.equals(OutputMode.Complete())) return false;
     if (query instanceof Union)
       return Plans.list(query.children()).stream().allMatch(StreamingCheck::isAggregate);
@@ -100,12 +108,42 @@ public final class StreamingCheck {
     var aggregate = onlyAggregate(plan);
     if (aggregate == null || Plans.sparkReason(aggregate.child(), OutputMode.Append()) != null)
       return false;
-    var rows = new LocalRelation(aggregate.child().output(), Sequences.of(), true, Option.empty());
+    var rows = rowsOf(aggregate.child());
     var above =
         plan.transformDown(
             PartialFunctions.<LogicalPlan, LogicalPlan>of(
                 node -> node == aggregate, node -> aggregate.withNewChildren(Sequences.of(rows))));
     return Plans.sparkReason(above, OutputMode.Complete()) == null;
+  }
+
+  /** Returns whether a plan runs in update mode above joins that return each row once. */
+  private static boolean isUpdateOverJoins(LogicalPlan plan) {
+    var above =
+        plan.transformDown(
+            PartialFunctions.<LogicalPlan, LogicalPlan>of(
+                StreamingCheck::joinsFinalRows, StreamingCheck::rowsOf));
+    return Plans.sparkReason(above, OutputMode.Update()) == null;
+  }
+
+  /** Returns whether a node joins streams without rows that a later batch could change. */
+  private static boolean joinsFinalRows(LogicalPlan node) {
+    return joinsStreams(node)
+        && !node.exists(StreamingCheck::changesRows)
+        && Plans.sparkReason(node, OutputMode.Append()) == null;
+  }
+
+  private static boolean changesRows(LogicalPlan node) {
+    if (node instanceof Join join && joinsStreams(node))
+      return !(join.joinType() instanceof InnerLike || join.joinType() == LeftSemi$.MODULE$);
+    return node.isStreaming()
+        && (node instanceof Aggregate
+            || node instanceof FlatMapGroupsWithState
+            || node instanceof TransformWithState);
+  }
+
+  /** Returns a stream with the columns of a plan and no operators. */
+  private static LogicalPlan rowsOf(LogicalPlan plan) {
+    return new LocalRelation(plan.output(), Sequences.of(), true, Option.empty());
   }
 
   /**

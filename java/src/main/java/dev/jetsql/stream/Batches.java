@@ -12,6 +12,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.Dependency;
 import org.apache.spark.rdd.ParallelCollectionRDD;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.CommandResult;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.DataFrameWriter;
@@ -21,6 +22,7 @@ import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.FileScanRDD;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -103,6 +105,20 @@ public final class Batches {
     return rows.queryExecution().logical() instanceof LogicalRDD batch
         ? batch.rdd().getNumPartitions()
         : 0;
+  }
+
+  /**
+   * Returns the number of rows of a batch that is stored in the cache, with no further job of Spark
+   * if all of them have been read.
+   */
+  public static long countStored(Dataset<Row> rows) {
+    var plan =
+        Dataset.ofRows(rows.sparkSession(), rows.queryExecution().logical())
+            .queryExecution()
+            .withCachedData();
+    if (!(plan instanceof InMemoryRelation stored)
+        || !stored.cacheBuilder().isCachedColumnBuffersLoaded()) return rows.count();
+    return stored.computeStats().rowCount().get().toLong();
   }
 
   /**
