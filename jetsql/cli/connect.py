@@ -68,23 +68,27 @@ def remote_url(flags: Flags) -> str | None:
 
     Raises click.UsageError for an invalid address and for flags about a local engine.
     """
+    from jetsql.client.engine_address import split_engines
+
     url = flags.url
     if url is None and flags.home is None:
         url = os.environ.get("JETSQL_URL") or None
     if url is None:
         return None
     safe_url = redact_url(url)
-    if not url.startswith(("http://", "https://")):
-        raise click.UsageError(f"The engine's URL {safe_url!r} begins with neither http:// nor https://.")
-    if problem := _address_error(url):
-        raise click.UsageError(f"The engine's URL {safe_url!r} is not valid: {problem}. Write http://HOST:PORT.")
+    engines = split_engines(url)
+    for engine in engines:
+        if not engine.startswith(("http://", "https://")):
+            raise click.UsageError(f"The engine's URL {safe_url!r} begins with neither http:// nor https://.")
+        if problem := _address_error(engine):
+            raise click.UsageError(f"The engine's URL {safe_url!r} is not valid: {problem}. Write http://HOST:PORT.")
     local_flags = {"--home": flags.home, "--master": flags.master, "--conf": flags.conf}
     for name, value in local_flags.items():
         if value:
             raise click.UsageError(
                 f"{name} applies only to an engine on this machine, not to the engine at {safe_url}."
             )
-    return url
+    return ",".join(engines)
 
 
 def _address_error(url: str) -> str:

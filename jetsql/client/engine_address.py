@@ -87,6 +87,13 @@ def _parse_url(url: str, token: str | None, schema: str | None, start: bool) -> 
     return EngineAddress(urls, secret or os.environ.get("JETSQL_TOKEN", ""), schema=schema)
 
 
+def split_engines(url: str) -> list[str]:
+    """Return the URL of each engine. url: http://HOST:PORT,HOST:PORT or http://HOST:PORT,http://HOST:PORT"""
+    first, *further = url.split(",")
+    scheme = first.partition("://")[0]
+    return [first, *(each if "://" in each else f"{scheme}://{each}" for each in further)]
+
+
 def _split_hosts(url: str) -> tuple[str, list[str]]:
     """Return a URL with its first host only, and the further hosts, each with its port."""
     scheme, separator, rest = url.partition("://")

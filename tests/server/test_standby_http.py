@@ -1,0 +1,112 @@
+"""The HTTP endpoint of a standby, and clients that follow the leader."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+
+import pytest
+
+from jetsql.client.engine_address import parse_address
+from jetsql.client.http_client import HttpClient
+from jetsql.embedded.http_serving import Server
+from jetsql.errors import EngineError
+from jetsql.server.auth import Access
+from jetsql.server.login_limits import http_config
+from jetsql.server.standby_app import StandbyServer
+from jetsql.settings.engine_settings import EndpointSettings
+from tests.support.http_server import TOKEN, RunningServer, run_server
+from tests.support.server_engine import ServedEngine
+
+
+@contextmanager
+def run_standby(leader: Callable[[], str], stop: Callable[[], None] = lambda: None) -> Iterator[str]:
+    """Yield the URL of a standby. leader: returns the URL of the leader."""
+    access = Access(TOKEN)
+    app = StandbyServer(lambda: {"role": "standby", "leader": leader()}, access, stop).app
+    server = Server(http_config(app, access, EndpointSettings(), 100))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+@pytest.fixture
+def server() -> Iterator[RunningServer]:
+    with run_server(ServedEngine()) as running:
+        yield running
+
+
+def get(url: str, path: str, token: str = "", method: str = "GET") -> tuple[int, dict[str, object]]:
+    connection = HTTPConnection(urlsplit(url).netloc)
+    connection.request(method, path, headers={"Authorization": f"Bearer {token}"} if token else {})
+    response = connection.getresponse()
+    content = response.read()
+    connection.close()
+    return response.status, json.loads(content) if content else {}
+
+
+def test_a_standby_says_what_it_is_and_where_the_leader_is() -> None:
+    stopped: list[bool] = []
+    with run_standby(lambda: "http://leader:1", lambda: stopped.append(True)) as url:
+        assert get(url, "/healthz") == (200, {"status": "up", "role": "standby"})
+        assert get(url, "/readyz") == (503, {"status": "standby"})
+        assert get(url, "/v1/engine", TOKEN)[1]["leader"] == "http://leader:1"
+        status, body = get(url, "/v1/sql", TOKEN, "POST")
+        assert (status, body["leader"]) == (503, "http://leader:1") and "JETSQL.NOT_LEADER" in str(body["error"])
+        for path in ("/v1/engine", "/v1/sql", "/metrics", "/nowhere"):
+            assert get(url, path)[0] == 401, path
+        assert get(url, "/v1/engine/stop", "wrong", "POST")[0] == 401 and not stopped
+        assert get(url, "/v1/engine/stop", TOKEN, "POST")[0] == 202 and stopped
+
+
+def test_a_client_follows_the_leader(server: RunningServer, free_port: int) -> None:
+    leaders = ["", server.url]
+    with run_standby(lambda: leaders.pop(0) if len(leaders) > 1 else leaders[0]) as standby:
+        client = HttpClient(f"http://127.0.0.1:{free_port},{standby}", TOKEN)
+        assert client.request("POST", "/v1/sessions", {})["schema"]
+        assert client.url == server.url
+        client.close()
+
+
+def test_one_address_that_does_not_answer_is_told_immediately(free_port: int) -> None:
+    started = time.monotonic()
+    with pytest.raises(EngineError, match="No engine answers"):
+        HttpClient(f"http://127.0.0.1:{free_port}", TOKEN).request("GET", "/v1/engine")
+    assert time.monotonic() < started + 10.0
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("jetsql://:t@a:1,b:2/s", "http://a:1,http://b:2"),
+        ("jetsql://:t@a:1/s?host=b:2&host=[::1]:3", "http://a:1,http://b:2,http://[::1]:3"),
+        ("jetsql://:t@a:1,b:2/s?tls=true", "https://a:1,https://b:2"),
+        ("http://:t@a:1,b:2/prefix", "http://a:1/prefix,http://b:2/prefix"),
+        ("http://a", "http://a"),
+    ],
+)
+def test_addresses_of_several_engines(url: str, expected: str) -> None:
+    assert parse_address(None, url, None, None, False).url == expected
+
+
+@pytest.mark.parametrize("url", ["jetsql://:t@a:1,b:x/s", "jetsql://:t@a:1,,b:2", "jetsql://:t@a:1?host=u@b:1"])
+def test_addresses_that_cannot_be_read(url: str) -> None:
+    with pytest.raises(ValueError, match="Write"):
+        parse_address(None, url, None, None, False)
