@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import until
 from tests.support.kafka import Kafka
 from tests.support.postgres import PASSWORD, USER, Postgres
-from tests.support.service_engine import ServiceEngine
+from tests.support.service_engine import ServiceEngine, share_token
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 Pair = tuple[ServiceEngine, ServiceEngine]
@@ -45,13 +45,6 @@ def pair(postgres: Postgres, tmp_path: Path) -> Iterator[Pair]:
         engine.signal(signal.SIGCONT)
         engine("stop")
     postgres("DROP SCHEMA IF EXISTS pair CASCADE")
-
-
-def share_token(first: ServiceEngine, second: ServiceEngine) -> None:
-    second.home.mkdir(mode=0o700)
-    token = second.home / "engine.token"
-    token.write_text((first.home / "engine.token").read_text())
-    token.chmod(0o600)
 
 
 def copy_files(engine: ServiceEngine, source: Path) -> None:
