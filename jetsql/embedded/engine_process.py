@@ -28,7 +28,7 @@ from jetsql.embedded.endpoints import Addresses
 from jetsql.embedded.http_serving import Server
 from jetsql.embedded.process_log import logging_to
 from jetsql.embedded.standby import Standby
-from jetsql.engine.session.startup import Session
+from jetsql.engine.session.startup import Session, wait_for_end
 from jetsql.errors import EngineError
 from jetsql.home.discovery import EngineNote, remove_note, write_note
 from jetsql.home.home_lock import make_home, not_usable
@@ -101,6 +101,7 @@ class _Service:
         self._stop = stop
         self._listening = listening
         self._token = embedded_engine.home_token(settings.home)
+        self._engine: EmbeddedEngine | None = None
 
     def run(self) -> None:
         try:
@@ -140,6 +141,7 @@ class _Service:
                 raise EngineError("ENGINE_NOT_STARTED", "The engine was stopped while it waited for the leader.")
 
     def wait_until_leading(self, lease: Lease, spark: Session, home: Path) -> bool:
+        self._watch_spark(lambda: wait_for_end(spark))
         return Standby(self._settings.endpoints, self._token, self._listening, self._stop, self._on_standby).wait(
             lease, spark, home
         )
@@ -151,16 +153,32 @@ class _Service:
 
     def on_lost(self, engine: EmbeddedEngine) -> None:
         _LOG.error("Another engine leads. This one ends its Spark, and starts again as a standby.")
+        self._engine = engine
         engine.kill_spark()
         remove_note(self._settings.home)
         self._hooks.restart()
 
+    def _watch_spark(self, wait: Callable[[], int]) -> None:
+        """End this process when Spark's process ends. wait: blocks until then, and returns its exit code."""
+        threading.Thread(target=self._end_with_spark, args=(wait,), name="spark-watch", daemon=True).start()
+
+    def _end_with_spark(self, wait: Callable[[], int]) -> None:
+        code = wait()
+        if self._stop.is_set() if self._engine is None else self._engine.is_closing:
+            return
+        _LOG.error(
+            "Spark's process ended with exit code %d, and the engine ends with it; the next start recovers", code
+        )
+        remove_note(self._settings.home)
+        os._exit(SPARK_ENDED)
+
     def _lead(self, engine: EmbeddedEngine) -> None:
+        self._engine = engine
         try:
             self._hooks.prepare(engine)
             if self._stop.is_set():
                 return
-            threading.Thread(target=_end_with_spark, args=(engine,), name="spark-watch", daemon=True).start()
+            self._watch_spark(engine.wait_for_spark)
             with engine.open_endpoints(self._settings.endpoints, self._token) as addresses:
                 note = self._write_note(addresses, Role.LEADER)
                 asyncio.run(_serve_http(engine, self._settings, note, self._listening, self._stop, self._hooks.ready))
@@ -233,12 +251,3 @@ def _note_stopping(home: Path, note: EngineNote) -> None:
     except OSError:  # a full disk must not prevent the stop
         _LOG.exception("The note in %s could not be written", home)
         remove_note(home)
-
-
-def _end_with_spark(engine: EmbeddedEngine) -> None:
-    code = engine.wait_for_spark()
-    if engine.is_closing:
-        return
-    _LOG.error("Spark's process ended with exit code %d, and the engine ends with it; the next start recovers", code)
-    remove_note(engine.home)
-    os._exit(SPARK_ENDED)

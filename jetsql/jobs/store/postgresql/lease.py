@@ -172,6 +172,8 @@ class Lease:
         connection, self._lock = self._lock, None
         if connection is None:
             return
+        if self.leadership.number:
+            self.leadership.lose("another engine")  # a run that has not ended must not commit any more
         with suppress(self._server.driver.Error):
             freed = f"UPDATE lease SET engine = '' WHERE number = {self.leadership.number}"
             if self.leadership.number and connection.execute(freed).rowcount:
