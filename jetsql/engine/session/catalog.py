@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,15 +96,15 @@ class Catalog:
             facts = self._java.sql.CatalogTables.facts(self._spark._jsparkSession, json.dumps(parts))
         return None if facts is None else TableFacts.from_json(json.loads(facts))
 
-    def require_sink_table(self, sink: Sink, locations: Iterable[str] = ()) -> TableFacts:
+    def require_sink_table(self, sink: Sink, folders: str = "") -> TableFacts:
         """Return the sink's table. Raises StatementError SINK_CHANGED when it was dropped or replaced.
 
-        locations: other locations that the table may have.
+        folders: the beginning of other locations that the table may have; empty for none.
         """
         table = self.table(sink.table)
         if table is None:
             raise _missing(sink)
-        if not _is_same(table, sink, locations):
+        if not _is_same(table, sink, folders):
             raise StatementError(
                 "SINK_CHANGED",
                 f"The table {sink.table} was replaced after the job was created. Nothing was written.",
@@ -145,10 +144,11 @@ class Catalog:
         self._java.sql.Tables.changed(self._spark._jsparkSession, name.lower(), location)
 
 
-def _is_same(table: TableFacts, sink: Sink, locations: Iterable[str]) -> bool:
+def _is_same(table: TableFacts, sink: Sink, folders: str) -> bool:
     if sink.identity or table.identity:
         return table.identity == sink.identity
-    return table.created == sink.created and table.location in {sink.location, *locations}
+    is_at_folder = table.location == sink.location or (folders != "" and table.location.startswith(folders))
+    return table.created == sink.created and is_at_folder
 
 
 def _missing(sink: Sink) -> StatementError:

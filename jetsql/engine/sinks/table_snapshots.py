@@ -78,10 +78,7 @@ class TableSnapshots:
 
         There may be hundreds of snapshots, so they are not listed. Raises StatementError SINK_CHANGED.
         """
-        catalog = self._context.catalog
-        table = catalog.table(self._sink.table)
-        has_snapshot = table is not None and table.location.startswith(f"{self._folder}/{self._context.job.id}-")
-        return catalog.require_sink_table(self._sink, [table.location] if table is not None and has_snapshot else [])
+        return self._context.catalog.require_sink_table(self._sink, f"{self._folder}/{self._context.job.id}-")
 
     def _snapshot_name(self, batch: int) -> str:
         # Without a guarantee, each run counts its batches from 0 again, so the run is part of the name.

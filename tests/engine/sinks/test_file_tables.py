@@ -132,6 +132,18 @@ def test_a_cached_table_and_a_view_follow_too(source: Sql) -> None:
     source("UNCACHE TABLE sink")
 
 
+def test_a_cached_table_and_its_statistics_follow_an_overwrite(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source("INSERT INTO sink VALUES (-1)")
+    source("CACHE TABLE sink")
+    source("ANALYZE TABLE sink COMPUTE STATISTICS")
+    source(f"CREATE JOB j {FAST} AS INSERT OVERWRITE sink SELECT max(id) FROM STREAM src GROUP BY id")
+    assert source.value("SELECT count(*) FROM sink WHERE id > 0") == 3
+    source("UNCACHE TABLE sink")
+    rows = {name: value for name, value, *_ in source("DESCRIBE EXTENDED sink")}
+    assert "1 rows" not in rows.get("Statistics", "")
+
+
 @pytest.mark.slow
 def test_a_view_follows_from_another_schema_too(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")

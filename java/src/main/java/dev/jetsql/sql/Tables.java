@@ -113,11 +113,24 @@ public final class Tables {
         Option.empty());
   }
 
-  /** Sets the folder of a table. Its files are not moved. */
+  /**
+   * Sets the folder of a table. Its files are not moved.
+   *
+   * <p>Spark's ALTER TABLE does the same with twice as many requests to the metastore, and analyses
+   * a query of the table. Each batch of an INSERT OVERWRITE would wait for it.
+   */
   public static void move(SparkSession session, String schema, String name, String location) {
-    var table = CATALOG + "." + quoted(schema) + "." + quoted(name);
-    var folder = location.replace("\\", "\\\\").replace("'", "\\'");
-    session.sql("ALTER TABLE " + table + " SET LOCATION '" + folder + "'");
+    var catalog = session.sharedState().externalCatalog();
+    var table = catalog.getTable(schema, name);
+    var uri = Option.apply(new Path(location).toUri());
+    var storage = CaseClasses.copy(table.storage(), java.util.Map.of("locationUri", uri));
+    catalog.alterTable(CaseClasses.copy(table, java.util.Map.of("storage", storage)));
+    if (table.stats().isDefined()) catalog.alterTableStats(schema, name, Option.empty());
+    var identifier = new TableIdentifier(name, Option.apply(schema));
+    session.sessionState().catalog().invalidateCachedTable(identifier);
+    // The rows of CACHE TABLE are found by the name: those of the old folder must not be read.
+    if (!session.sharedState().cacheManager().isEmpty())
+      session.catalog().refreshTable(CATALOG + "." + quoted(schema) + "." + quoted(name));
   }
 
   /** Drops a table, if it exists, without its job. */
