@@ -152,6 +152,8 @@ class _Service:
         self._hooks.ready(note)
 
     def on_lost(self, engine: EmbeddedEngine) -> None:
+        if self._stop.is_set():
+            return  # the engine is closing, and the new leader has its jobs
         _LOG.error("Another engine leads. This one ends its Spark, and starts again as a standby.")
         self._engine = engine
         engine.kill_spark()

@@ -47,7 +47,8 @@ class Standby:
 
     def wait(self, lease: Lease, spark: Session, home: Path) -> bool:
         """Return True when this engine has the lease; False when it was stopped before."""
-        with self._serving(lambda: _about(lease, spark, home)):
+        facts = _facts(spark, home)
+        with self._serving(lambda: {**facts, "leader": lease.leader.address if lease.leader is not None else ""}):
             self._on_wait()
             leads = lease.wait(self._stop)
         _LOG.info("This engine leads now" if leads else "The standby ends")
@@ -70,12 +71,11 @@ class Standby:
             thread.join()
 
 
-def _about(lease: Lease, spark: Session, home: Path) -> dict[str, Any]:
-    leader = lease.leader
+def _facts(spark: Session, home: Path) -> dict[str, Any]:
+    """Return what does not change while an engine waits."""
     return {
         "version": VERSION,
         "role": "standby",
-        "leader": leader.address if leader is not None else "",
         "spark": spark.version,
         "master": spark.sparkContext.master,
         "home": str(home),

@@ -64,7 +64,7 @@ _LOCKED: Final = (
     " AND objid = (hashtext(%(schema)s)::bigint & 4294967295)::oid"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
-_OBSERVE: Final = f"""SELECT l.number, l.engine, l.holder, coalesce(e.beat, 0), coalesce(e.address, ''), l.storage,
+_OBSERVE: Final = f"""SELECT l.number, l.engine, l.holder, coalesce(e.beat, 0), coalesce(e.address, ''),
     EXISTS (SELECT FROM pg_locks WHERE {_LOCKED}),
     extract(epoch FROM now() - pg_postmaster_start_time())
 FROM lease l LEFT JOIN engines e ON e.id = l.engine"""
@@ -87,7 +87,6 @@ class Observation:
     holder: str  # the leader as a phrase
     beat: int
     address: str  # of the leader's HTTP endpoint, if it has one
-    storage: str
     is_locked: bool
     server_seconds: float  # since PostgreSQL was started
 
@@ -130,7 +129,6 @@ class Lease:
         """Create it without connecting. holder: this engine as a phrase, for the messages of others."""
         self._server = server
         self._times = times
-        self._lease_seconds = times.lease_seconds
         self._holder = holder
         self._record = EngineRecord(new_engine_id(), "", Role.STANDBY, 0.0, VERSION)
         self._lock: psycopg.Connection[Any] | None = None
@@ -219,7 +217,7 @@ class Lease:
         with engine.begin() as connection:
             number = int(connection.execute(taken.returning(LEASE.c.number)).scalar_one())
             connection.execute(ENGINES.delete().where(sa.or_(age > _FORGOTTEN_SECONDS, ENGINES.c.role == Role.LEADER)))
-        self.leadership.begin(number, started + self._lease_seconds)
+        self.leadership.begin(number, started + self._times.lease_seconds)
 
     def beat(self) -> None:
         """Send a heartbeat as the leader, on the connection with the lock, which is renewed if it was lost.
@@ -236,7 +234,7 @@ class Lease:
             holder = "another engine" if row is None else f"the engine of {row[0]}"
             self.leadership.lose(holder)
             raise self.in_use(f"was taken over by {holder}")
-        self.leadership.extend(started + self._lease_seconds)
+        self.leadership.extend(started + self._times.lease_seconds)
 
     def check(self, connection: sa.Connection) -> None:
         """Check that this engine leads, until the end of the transaction. Raises EngineError STORE_IN_USE."""
@@ -269,9 +267,9 @@ class Lease:
     def wait(self, stop: Event) -> bool:
         """Wait as a standby until this engine has the lock. Return False when `stop` was set before.
 
-        Raises psycopg.Error for an error that is not an outage.
+        Raises EngineError STORE_NOT_USABLE for an error that is not an outage.
         """
-        watch = Watch(self._lease_seconds)
+        watch = Watch(self._times.lease_seconds)
         is_out = False
         while not stop.is_set():
             try:
@@ -284,7 +282,7 @@ class Lease:
                         return True
             except self._server.driver.Error as error:
                 if not self._server.is_outage(error):
-                    raise
+                    raise self._server.explain(error) from error
                 if not is_out:
                     _LOG.warning("The store %s is out of reach; trying again", self._server.url)
                 is_out = True
@@ -297,44 +295,26 @@ class Lease:
         poll = self._times.heartbeat_seconds / _POLLS
         polls = 0
         while not stop.is_set():
-            seen = self.observe(connection)
-            if seen is not None:
-                self.leader = seen if seen.engine else None
-                if watch.is_free(seen, time.monotonic()) and self._take(seen):
-                    connection.execute("DELETE FROM engines WHERE id = %s", (self._record.id,))
-                    return True
-                if polls % _POLLS == 0:
-                    self._send(connection, replace(self._record, role=Role.STANDBY))
-            elif not self._is_locked(connection) and self._take_new():
+            seen = self._observe(connection)
+            self.leader = seen if seen.engine else None
+            if watch.is_free(seen, time.monotonic()) and self._take(seen):
+                connection.execute("DELETE FROM engines WHERE id = %s", (self._record.id,))
                 return True
+            if polls % _POLLS == 0:
+                self._send(connection, self._record)
             polls += 1
             for _ in connection.notifies(timeout=poll, stop_after=1):
                 pass
         connection.execute("DELETE FROM engines WHERE id = %s", (self._record.id,))
         return False
 
-    def observe(self, connection: psycopg.Connection[Any]) -> Observation | None:
-        """Return the lease as it is now; None while the store does not exist."""
-        try:
-            row = connection.execute(_OBSERVE, self._key).fetchone()
-        except self._server.driver.errors.UndefinedTable:
-            return None
+    def _observe(self, connection: psycopg.Connection[Any]) -> Observation:
+        """Return the lease as it is now."""
+        row = connection.execute(_OBSERVE, self._key).fetchone()
         if row is None:
-            return None
-        number, engine, holder, beat, address, storage, is_locked, seconds = row
-        return Observation(number, engine, holder, beat, address, storage, is_locked, float(seconds))
-
-    def _is_locked(self, connection: psycopg.Connection[Any]) -> bool:
-        row = connection.execute(f"SELECT EXISTS (SELECT FROM pg_locks WHERE {_LOCKED})", self._key).fetchone()
-        return row is not None and bool(row[0])
-
-    def _take_new(self) -> bool:
-        """Take the lock of a store whose first engine ended before it had created the store."""
-        try:
-            self.lock()
-        except EngineError:
-            return False
-        return True
+            raise self._server.not_usable("its table lease is empty", "Restore the schema from a backup (pg_restore).")
+        number, engine, holder, beat, address, is_locked, seconds = row
+        return Observation(number, engine, holder, beat, address, is_locked, float(seconds))
 
     def _take(self, seen: Observation) -> bool:
         """Take the lease that was seen, and return whether this engine was the first to do so.
@@ -362,7 +342,7 @@ class Lease:
         change = "UPDATE lease SET number = number + 1, engine = %s, holder = %s, change = '' WHERE number = %s"
         taken = connection.execute(change, (self._record.id, self._holder, seen.number)).rowcount
         if taken:
-            _LOG.warning("No heartbeat of the engine of %s for %g s", seen.holder, self._lease_seconds)
+            _LOG.warning("No heartbeat of the engine of %s for %g s", seen.holder, self._times.lease_seconds)
         return bool(taken)
 
 

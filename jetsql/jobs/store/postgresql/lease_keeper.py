@@ -27,8 +27,13 @@ class LeaseKeeper:
         self._errors = errors
         self._ended = Event()
         self._thread: Thread | None = None
-        self.on_lost: Callable[[], None] = _no_action
-        """Called once, on the thread, when another engine leads."""
+        self._on_lost: Callable[[], None] = _no_action
+        self._watched = Event()
+
+    def watch(self, on_lost: Callable[[], None]) -> None:
+        """Set the function that is called once, on the thread, when another engine leads, or has led since `start`."""
+        self._on_lost = on_lost
+        self._watched.set()
 
     def start(self) -> None:
         """Send heartbeats from now on."""
@@ -39,6 +44,7 @@ class LeaseKeeper:
     def stop(self) -> None:
         """Send no more heartbeats."""
         self._ended.set()
+        self._watched.set()
         if self._thread is not None:
             self._thread.join()
 
@@ -52,7 +58,8 @@ class LeaseKeeper:
                 is_out = False
             except EngineError as error:
                 _LOG.error("This engine does not lead any more: %s", error.message)
-                self.on_lost()
+                self._watched.wait()
+                self._on_lost()
                 return
             except self._errors as error:
                 if not is_out:

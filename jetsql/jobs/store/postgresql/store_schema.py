@@ -118,7 +118,7 @@ class StoreSchema(StoreDatabase):
         self._lease.announce(address)
 
     def watch(self, on_lost: Callable[[], None]) -> None:
-        self.keeper.on_lost = on_lost
+        self.keeper.watch(on_lost)
 
     def publish(self, engine: sa.Engine, storage: Storage) -> None:
         self.write(engine, [LEASE.update().values(storage=format_storage(storage))])

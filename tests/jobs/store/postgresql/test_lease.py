@@ -27,7 +27,7 @@ TIMES = LeaseTimes(heartbeat_seconds=0.1, lease_seconds=0.6)
 
 
 def seen(beat: int = 1, engine: str = "a", is_locked: bool = True, server_seconds: float = 100.0) -> Observation:
-    return Observation(1, engine, "process 1", beat, "", "", is_locked, server_seconds)
+    return Observation(1, engine, "process 1", beat, "", is_locked, server_seconds)
 
 
 def test_a_standby_waits_for_heartbeats_on_its_own_clock() -> None:
@@ -147,6 +147,17 @@ def test_a_leader_without_heartbeats_is_replaced_and_learns_it(schema: SchemaPla
             database.keeper.start()
             until(lost.is_set)
             assert database.leadership.is_lost
+
+
+@pytest.mark.spark
+def test_a_leader_that_is_replaced_while_it_starts_learns_it_afterwards(schema: SchemaPlace, leader: Store) -> None:
+    database = leader.database
+    assert isinstance(database, StoreSchema)
+    schema.execute("UPDATE lease SET number = number + 1")
+    until(lambda: database.leadership.is_lost)
+    lost = Event()
+    database.watch(lost.set)
+    until(lost.is_set)
 
 
 @pytest.mark.spark
