@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _RATE: Final = 1_000
 _BEFORE_SECONDS: Final = 12
-_START_SECONDS: Final = 60.0
+_START_SECONDS: Final = 120.0
 _OPTIONS: Final = "'processingGuarantee' = 'exactlyOnce', 'snapshotIntervalMillis' = '1000'"
 
 
@@ -116,12 +116,12 @@ def _restart(engine: ServiceEngine) -> None:
 
 
 def _roles(first: ServiceEngine, second: ServiceEngine) -> tuple[ServiceEngine, ServiceEngine]:
-    """Return the leader and the standby."""
+    """Return the leader and the standby, when the standby is warm."""
     until = time.monotonic() + _START_SECONDS
-    while {first.role, second.role} != {"leader", "standby"}:
+    while {first.role, second.role} != {"leader", "standby"} or not (first.is_warm or second.is_warm):
         if time.monotonic() > until:
             raise click.ClickException(f"The engines have the roles {first.role} and {second.role}.")
-        time.sleep(0.1)
+        time.sleep(0.5)
     return (first, second) if first.role == "leader" else (second, first)
 
 

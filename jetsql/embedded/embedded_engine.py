@@ -7,7 +7,9 @@ with the same `execute`, which JetSQL's interfaces call directly and Spark's par
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
+import socket
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +29,7 @@ from jetsql.engine.jvm.class_archive import archive_later
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import without_secrets
 from jetsql.engine.jvm.launch import SparkStart
+from jetsql.engine.runs.rehearsal import Rehearsal
 from jetsql.engine.runs.spark_engine import EngineSettings, SparkEngine
 from jetsql.engine.session import extension, relation_views, streaming_selects
 from jetsql.engine.session import spark_statements as statements
@@ -94,8 +97,8 @@ class Service(Protocol):
     def open_unless_led(self, home: Path, database: StoreDatabase) -> Store | None:
         """Return the open store; None if another engine leads, after the home has become one of the store's homes."""
 
-    def wait_until_leading(self, lease: Lease, spark: Session, home: Path) -> bool:
-        """Wait as a standby. Return whether this engine has the lease now; False if it was stopped."""
+    def wait_until_leading(self, lease: Lease, spark: Session, home: Path, rehearsal: Rehearsal) -> bool:
+        """Wait as a standby, which rehearses. Return whether this engine has the lease now; False if it was stopped."""
 
     def on_lost(self, engine: EmbeddedEngine) -> None:
         """Handle the loss of the leadership, on a thread."""
@@ -465,7 +468,8 @@ def _engine(
             undo.callback(spark.stop)
         if store is None:
             assert service is not None and database.lease is not None, "only these wait as standbys"
-            if not service.wait_until_leading(database.lease, spark, home):
+            rehearsal = Rehearsal(spark, _rehearsal_folder(storage, home), database.read_jobs)
+            if not service.wait_until_leading(database.lease, spark, home, rehearsal):
                 return None
             store = open_database(home, database)
             undo.callback(store.close)
@@ -475,6 +479,12 @@ def _engine(
         _open_engine = EmbeddedEngine(spark, store, settings, storage, lock, owns_spark, on_lost)
         undo.pop_all()
     return _open_engine
+
+
+def _rehearsal_folder(storage: Storage, home: Path) -> str:
+    """Return the folder for the rehearsal of a standby in the storage that all engines of a store share."""
+    engine = f"{socket.gethostname()}{home}"
+    return f"{storage.root}/rehearsals/{hashlib.sha256(engine.encode()).hexdigest()[:16]}"
 
 
 def _close_later(engine: EmbeddedEngine) -> None:

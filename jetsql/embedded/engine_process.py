@@ -28,6 +28,7 @@ from jetsql.embedded.endpoints import Addresses
 from jetsql.embedded.http_serving import Server
 from jetsql.embedded.process_log import logging_to
 from jetsql.embedded.standby import Standby
+from jetsql.engine.runs.rehearsal import Rehearsal
 from jetsql.engine.session.startup import Session, wait_for_end
 from jetsql.errors import EngineError
 from jetsql.home.discovery import EngineNote, remove_note, write_note
@@ -140,11 +141,10 @@ class _Service:
             if self._stop.wait(_JOIN_SECONDS):
                 raise EngineError("ENGINE_NOT_STARTED", "The engine was stopped while it waited for the leader.")
 
-    def wait_until_leading(self, lease: Lease, spark: Session, home: Path) -> bool:
+    def wait_until_leading(self, lease: Lease, spark: Session, home: Path, rehearsal: Rehearsal) -> bool:
         self._watch_spark(lambda: wait_for_end(spark))
-        return Standby(self._settings.endpoints, self._token, self._listening, self._stop, self._on_standby).wait(
-            lease, spark, home
-        )
+        standby = Standby(self._settings.endpoints, self._token, self._listening, self._stop, self._on_standby)
+        return standby.wait(lease, spark, home, rehearsal)
 
     def _on_standby(self) -> None:
         note = self._write_note(Addresses(), Role.STANDBY)

@@ -1,4 +1,4 @@
-"""A standby: an engine with a warm Spark that waits until it leads.
+"""A standby: an engine with a warm Spark that waits until it leads, see `engine.runs.rehearsal`.
 
 Its HTTP server listens on the socket of the later engine, so a client can connect at any time. It ends when the engine
 leads, and the engine's own server takes over the socket.
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from jetsql.embedded.http_serving import Server
+from jetsql.engine.runs.rehearsal import Rehearsal
 from jetsql.engine.session.startup import Session
 from jetsql.jobs.store.postgresql.lease import Lease
 from jetsql.server.auth import Access
@@ -45,10 +46,15 @@ class Standby:
         self._stop = stop
         self._on_wait = on_wait
 
-    def wait(self, lease: Lease, spark: Session, home: Path) -> bool:
+    def wait(self, lease: Lease, spark: Session, home: Path, rehearsal: Rehearsal) -> bool:
         """Return True when this engine has the lease; False when it was stopped before."""
         facts = _facts(spark, home)
-        with self._serving(lambda: {**facts, "leader": lease.leader.address if lease.leader is not None else ""}):
+
+        def about() -> dict[str, Any]:
+            leader = lease.leader.address if lease.leader is not None else ""
+            return {**facts, "leader": leader, "warm": rehearsal.is_warm}
+
+        with self._serving(about), rehearsal.running():
             self._on_wait()
             leads = lease.wait(self._stop)
         _LOG.info("This engine leads now" if leads else "The standby ends")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import psutil
 
@@ -65,6 +66,16 @@ class ServiceEngine:
         """Return the role in the note; None without an engine."""
         note = read_note(self.home)
         return None if note is None else note.role
+
+    @property
+    def is_warm(self) -> bool:
+        """Return whether the engine is a standby that has rehearsed."""
+        note = read_note(self.home)
+        if note is None:
+            return False
+        request = Request(f"{note.url}/v1/engine", headers={"Authorization": f"Bearer {note.token}"})
+        with urlopen(request, timeout=10) as response:
+            return bool(json.load(response).get("warm"))
 
     @property
     def log(self) -> str:

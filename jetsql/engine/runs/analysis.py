@@ -28,7 +28,7 @@ from jetsql.engine.runs.body_checks import (
     check_temporary,
     unsupported_sink,
 )
-from jetsql.engine.session.catalog import TableFacts
+from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.engine.session.spark_statements import build_error_report
 from jetsql.engine.sinks.preflight import check_jdbc_table
@@ -39,12 +39,14 @@ from jetsql.jobs.model.job import (
     CapturedSession,
     Operator,
     OutputMode,
+    Plan,
     Replay,
     Rewrite,
     Sink,
     SinkKind,
     Source,
 )
+from jetsql.jobs.planning.output_mode import modes_of
 from jetsql.language.body.change_clauses import clause_texts
 from jetsql.language.body.several_inserts import SOURCE_NAME, branch_text, source_text
 from jetsql.language.statement import Body
@@ -123,6 +125,21 @@ def resolve_body(
         static_locations=statics,
         branches=tuple(plans.branchParts()),
     )
+
+
+def resolve_with_plan(body: Body, spark: SparkSession, plan: Plan) -> ResolvedBody:
+    """Analyze the body of a job as its plan says. Raises as `resolve_body`."""
+    modes = modes_of(body.verb, plan.output_mode)
+    columns = _known_columns(spark, plan.analysis.sink)
+    return resolve_body(body, spark, plan.analysis.session, modes, plan.state_ttl_millis, columns)
+
+
+def _known_columns(spark: SparkSession, sink: Sink) -> tuple[str, ...]:
+    """Return the columns of a sink that the job knows, if columns were added to the table; otherwise none."""
+    table = Catalog(spark).table(sink.table) if sink.kind.is_lake else None
+    if table is None or not set(sink.columns) < set(table.columns):
+        return ()
+    return sink.columns
 
 
 def _analyze(

@@ -24,7 +24,7 @@ from jetsql.engine.jdbc.jdbc_dialects import LEDGER_FORMAT
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.spark_version import fixed_partitions
-from jetsql.engine.runs.analysis import ResolvedBody, resolve_body
+from jetsql.engine.runs.analysis import ResolvedBody, resolve_body, resolve_with_plan
 from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
 from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
 from jetsql.engine.runs.spark_runs import BatchRun, PendingBatchRun, Run, RunContext, StreamingRun, pending_batch_failed
@@ -65,14 +65,13 @@ from jetsql.jobs.model.job import (
     OutputMode,
     Plan,
     RunId,
-    Sink,
     SinkKind,
     Status,
     Trigger,
     Version,
 )
 from jetsql.jobs.model.leadership import Leadership
-from jetsql.jobs.planning.output_mode import MODES, modes_of
+from jetsql.jobs.planning.output_mode import MODES
 from jetsql.jobs.planning.progress_tracking import is_topic_to_topic
 from jetsql.language.statement import Body, CreateFunction, TableIdentifier
 from jetsql.version import VERSION
@@ -143,7 +142,7 @@ class SparkEngine:
 
     def analyse_again(self, job: Job) -> Analysis:
         session = self._sessions.open_for_plan(job.plan, job.version.session_defaults)
-        return _resolve(job.body, session, job.plan).analysis
+        return resolve_with_plan(job.body, session, job.plan).analysis
 
     def qualify(self, table: TableIdentifier, session: UserSession) -> str:
         return qualify(table, _spark(session))
@@ -188,7 +187,7 @@ class SparkEngine:
         # For an unreachable broker, Spark's connector would wait for minutes.
         check_sources(self._spark, self._catalog, plan)
         session = self._sessions.open_for_plan(plan, {} if job is None else job.version.session_defaults)
-        query = _resolve(body, session, plan).query
+        query = resolve_with_plan(body, session, plan).query
         check_real_time_query(session, query, self._count_held_cores(excluded_job=job))
 
     def _count_held_cores(self, excluded_job: Job | None = None) -> int:
@@ -199,7 +198,7 @@ class SparkEngine:
 
     def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
         spark = _spark(session)
-        query = _resolve(body, spark, plan).query
+        query = resolve_with_plan(body, spark, plan).query
         dataset = java(spark).sql.Sessions.dataset(spark._jsparkSession, query)
         jvm: Any = self._spark.sparkContext._jvm
         mode = jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted" if formatted else "simple")
@@ -239,7 +238,7 @@ class SparkEngine:
         for sink in job.plan.analysis.sinks:
             self._catalog.check_sink_exists(sink)
         self._create_side_tables(job.plan)  # a user may have dropped them while the job was suspended
-        resolved = _resolve(job.body, session, job.plan)
+        resolved = resolve_with_plan(job.body, session, job.plan)
         check_same_query(job, resolved, accepts_functions)
         lease = JobLease(self._checkpoints, job)
         checkpoint = self._checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
@@ -445,21 +444,6 @@ def _spark(session: UserSession) -> SparkSession:
     """Return the Spark session of a statement's handle."""
     assert isinstance(session, SparkSession)
     return session
-
-
-def _resolve(body: Body, session: SparkSession, plan: Plan) -> ResolvedBody:
-    """Analyze the body of a job with a plan."""
-    modes = modes_of(body.verb, plan.output_mode)
-    columns = _written_columns(session, plan.analysis.sink)
-    return resolve_body(body, session, plan.analysis.session, modes, plan.state_ttl_millis, columns)
-
-
-def _written_columns(session: SparkSession, sink: Sink) -> tuple[str, ...]:
-    """Return the columns of a sink that the job knows, if columns were added to the table; otherwise none."""
-    table = Catalog(session).table(sink.table) if sink.kind.is_lake else None
-    if table is None or not set(sink.columns) < set(table.columns):
-        return ()
-    return sink.columns
 
 
 def _no_report(event: object) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
@@ -207,6 +207,15 @@ class StoreDatabase(ABC):
         except self.errors as error:
             raise self.translate_error(error) from error
 
+    def read_jobs(self) -> tuple[Job, ...]:
+        """Return the live jobs that can be read, of a store that another engine has open. Raises as `contents`."""
+        try:
+            with self.reading() as connection:
+                records = [str(row[0]) for row in connection.execute("SELECT record FROM jobs WHERE live ORDER BY id")]
+        except self.errors as error:
+            raise self.translate_error(error) from error
+        return tuple(_readable(records))
+
     def _version(self, connection: Reading, *, thorough: bool) -> int | None:
         """Return the version after a check of the database; None for an empty database."""
         self._check_integrity(connection, thorough=thorough)
@@ -261,6 +270,12 @@ class StoreDatabase(ABC):
     def damaged_record_error(self, subject: str, error: MalformedRecord) -> EngineError:
         """Return the error for a malformed record. subject: the object of the record, such as `job ID`."""
         return self.damaged_error(f"the record of {subject} is not readable ({error})")
+
+
+def _readable(records: Iterable[str]) -> Iterator[Job]:
+    for record in records:
+        with suppress(MalformedRecord):  # of another version of JetSQL
+            yield decode(Job, record)
 
 
 def _contents(connection: Reading, version: int) -> StoreContents:

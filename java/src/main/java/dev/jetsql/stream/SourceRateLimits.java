@@ -1,18 +1,9 @@
 package dev.jetsql.stream;
 
-import static scala.jdk.javaapi.CollectionConverters.asJava;
-import static scala.jdk.javaapi.CollectionConverters.asScala;
-
 import dev.jetsql.common.JobContext;
-import dev.jetsql.versions.CaseClasses;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
-import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
-import org.apache.spark.sql.util.CaseInsensitiveStringMap;
-import scala.PartialFunction;
-import scala.collection.immutable.Map$;
 
 /**
  * Limits of the data that a streaming select reads per batch, for sources that support a limit and
@@ -27,28 +18,8 @@ final class SourceRateLimits {
 
   /** Returns the plan with limits on its file and Kafka sources. */
   static LogicalPlan apply(LogicalPlan plan) {
-    return plan.transformDown(PartialFunction.fromFunction(SourceRateLimits::limited));
-  }
-
-  private static LogicalPlan limited(LogicalPlan node) {
-    if (node instanceof StreamingRelation files) return limitedFiles(files);
-    if (node instanceof StreamingRelationV2 topic && topic.sourceName().equalsIgnoreCase("kafka")) {
-      return limitedTopic(topic);
-    }
-    return node;
-  }
-
-  private static LogicalPlan limitedTopic(StreamingRelationV2 topic) {
-    var options =
-        new CaseInsensitiveStringMap(kafkaOptions(topic.extraOptions().asCaseSensitiveMap()));
-    return CaseClasses.copy(topic, Map.of("extraOptions", options));
-  }
-
-  private static LogicalPlan limitedFiles(StreamingRelation relation) {
-    var source = relation.dataSource();
-    var options = Map$.MODULE$.from(asScala(fileOptions(asJava(source.options()))));
-    var limited = CaseClasses.copy(source, Map.of("options", options));
-    return CaseClasses.copy(relation, Map.of("dataSource", limited));
+    return SourceOptions.change(
+        plan, SourceRateLimits::kafkaOptions, SourceRateLimits::fileOptions);
   }
 
   /** Returns the options of a Kafka source, with a limit if they have none. */

@@ -1,0 +1,247 @@
+"""The rehearsal of a standby: it runs queries without keeping their results, so that its first batches are fast.
+
+A new JVM loads its classes and interprets its code during the first batches, which then take seconds. So a standby
+first runs a small query with state, and then the query of each job over the newest rows of its sources. It reads what
+the job reads. It writes only to a temporary folder, and nothing that other programs can see.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from math import inf
+from threading import Event, Thread
+from time import monotonic
+from typing import Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
+from jetsql.engine.jvm.filesystem import FileSystem
+from jetsql.engine.jvm.java_classes import enable, java
+from jetsql.engine.runs.analysis import ResolvedBody, resolve_with_plan
+from jetsql.engine.runs.start_checks import check_sink, check_sources
+from jetsql.engine.session.catalog import Catalog
+from jetsql.engine.session.job_sessions import JobSessions
+from jetsql.engine.session.startup import is_stopped
+from jetsql.engine.sinks import SinkContext, SinkWriter, consume_rows, encode_rows
+from jetsql.engine.sinks.file_sizing import BatchFiles
+from jetsql.engine.sinks.sink_choice import choose_sink
+from jetsql.errors import JetSQLError
+from jetsql.jobs.model.job import Job, OutputMode, Plan, SinkKind, Trigger
+from jetsql.jobs.model.leadership import Leadership
+
+_LOG: Final = logging.getLogger(__name__)
+_MOST_SECONDS: Final = 30.0
+_BATCHES: Final = 20
+_MOST_JOBS: Final = 20
+_LIST_SECONDS: Final = 5.0
+_CHECK_SECONDS: Final = 0.5
+_IDLE: Final = "Waiting for data to arrive"  # of Spark's MicroBatchExecution
+_SMALL_ROWS: Final = 50
+_SMALL_FILE_BYTES: Final = 256 * 1024
+_FAILURES: Final = (JetSQLError, PySparkException, Py4JError, OSError)
+
+
+@dataclass(frozen=True)
+class _Due:
+    """The time of the next rehearsal of a job, which is repeated until there are rows."""
+
+    time: float = 0.0
+    """A time of the monotonic clock."""
+    pause: float = 30.0
+    """The seconds until the rehearsal after the next one without rows."""
+
+    def after(self, has_rows: bool) -> _Due:
+        return _Due(inf) if has_rows else _Due(monotonic() + self.pause, 2 * self.pause)
+
+
+class Rehearsal:
+    """The rehearsal of one standby, on a thread of its own."""
+
+    def __init__(self, spark: SparkSession, shared_folder: str, jobs: Callable[[], Sequence[Job]]) -> None:
+        """Create it. shared_folder: a folder for files, if executors on other machines need them.
+
+        jobs: returns the live jobs of the leader; raises EngineError.
+        """
+        self._spark = spark
+        self._shared_folder = shared_folder
+        self._jobs = jobs
+        self._stop = Event()
+        self._due: dict[tuple[str, int], _Due] = {}
+        self._is_warm = Event()
+
+    @property
+    def is_warm(self) -> bool:
+        """Return whether the queries of the jobs that were live at first have run."""
+        return self._is_warm.is_set()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Rehearse within the block, also jobs that are created meanwhile. Its end does not wait for the thread."""
+        Thread(target=self._run, name="rehearsal", daemon=True).start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+
+    def _run(self) -> None:
+        try:
+            enable(self._spark)
+            with self._folder() as folder:
+                self._run_in(folder)
+        except _FAILURES as error:
+            if not self._stop.is_set():
+                _LOG.warning("The rehearsal failed: %s", error)
+
+    def _run_in(self, folder: str) -> None:
+        files = FileSystem(self._spark)
+        checkpoints = Checkpoints(files.qualify(folder), files, Leadership())
+        sessions = JobSessions(self._spark, checkpoints.root)
+        self._rehearse("a small query", partial(_small_query, sessions, self._spark), f"{folder}/small")
+        while not self._stop.is_set():
+            for job in self._due_jobs():
+                query = JobQuery(job, sessions.open_for_job(job), checkpoints)
+                has_rows = self._rehearse(f"job {job.name}", query.prepare, f"{folder}/{job.id}")
+                self._due[_version(job)] = self._due[_version(job)].after(has_rows)
+            self._is_warm.set()
+            self._stop.wait(_LIST_SECONDS)
+
+    def _due_jobs(self) -> list[Job]:
+        """Return the jobs that were not rehearsed yet with rows; only the first ones of many, to limit the time."""
+        jobs = [job for job in self._jobs() if _can_rehearse(job)][:_MOST_JOBS]
+        self._due = {_version(job): self._due.get(_version(job), _Due()) for job in jobs}
+        return [job for job in jobs if self._due[_version(job)].time <= monotonic()]
+
+    @contextmanager
+    def _folder(self) -> Iterator[str]:
+        """Return the folder of checkpoints, which executors on other machines reach if there are any."""
+        context, files = self._spark.sparkContext, FileSystem(self._spark)
+        local = context.getConf().get("spark.local.dir", tempfile.gettempdir()) or tempfile.gettempdir()
+        folder = f"{local}/rehearsal" if str(context.master).startswith("local") else self._shared_folder
+        files.delete(folder)
+        try:
+            yield folder
+        finally:
+            if not is_stopped(self._spark):
+                files.delete(folder)
+
+    def _rehearse(self, name: str, prepare: Callable[[], DataStreamWriter | None], checkpoint: str) -> bool:
+        """Run some batches of a query, and return whether it has read rows. An error only means that it stays slow."""
+        if self._stop.is_set():
+            return False
+        began = monotonic()
+        try:
+            writer = prepare()
+            if writer is None or self._stop.is_set():
+                return writer is None
+            query = writer.option("checkpointLocation", checkpoint).start()
+            batches = self._wait(query)
+            query.stop()
+        except _FAILURES as error:
+            _LOG.info("The rehearsal of %s failed: %s", name, error)
+            return False
+        _LOG.info("Rehearsed %s: %d batches in %.1f s", name, batches, monotonic() - began)
+        return batches > 0
+
+    def _wait(self, query: StreamingQuery) -> int:
+        """Wait until a query has run enough batches or all rows, or for too long, and return the number of batches."""
+        until = monotonic() + _MOST_SECONDS
+        batches = 0
+        while batches < _BATCHES and monotonic() < until and query.isActive and not self._stop.wait(_CHECK_SECONDS):
+            is_idle = query.status["message"] == _IDLE
+            progress = query.lastProgress
+            batches = 0 if progress is None else int(progress["batchId"]) + 1
+            if is_idle:
+                break
+        return batches
+
+
+def _small_query(sessions: JobSessions, spark: SparkSession) -> DataStreamWriter:
+    """Return a query that counts rows by groups, in as many batches as the time allows."""
+    session = spark.newSession()
+    for key, value in sessions.defaults().items():
+        session.conf.set(key, value)
+    rows = session.readStream.format("rate-micro-batch").option("rowsPerBatch", _SMALL_ROWS).load()
+    counts = rows.groupBy((sf.col("value") % 7).alias("key")).agg(sf.count("*"), sf.max("timestamp"))
+    return counts.writeStream.outputMode("update").foreachBatch(lambda batch, number: consume_rows(batch))
+
+
+class JobQuery:
+    """The query of a job over the newest rows of its sources."""
+
+    def __init__(self, job: Job, session: SparkSession, checkpoints: Checkpoints) -> None:
+        """Create it. session: the session of a run of the job; checkpoints: the temporary ones."""
+        self._job = job
+        self._session = session
+        self._catalog = Catalog(session)
+        self._checkpoints = checkpoints
+
+    def prepare(self) -> DataStreamWriter | None:
+        """Return the query, not started; None for sources without newest rows.
+
+        Raises StatementError when an external system is not reachable, and as `resolve_body`.
+        """
+        job, session = self._job, self._session
+        check_sources(session, self._catalog, job.plan)
+        for branch in job.plan.branches:
+            check_sink(session, self._catalog, branch)
+        resolved = resolve_with_plan(job.body, session, job.plan)
+        query = java(session).stream.NewestRows.of(resolved.query)
+        if query is None:
+            return None
+        if resolved.unchecked_by_spark:
+            session.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
+        rows = DataFrame(java(session).sql.Sessions.dataset(session._jsparkSession, query), session)
+        writer = choose_sink(self._sink_context()) if _has_one_sink(job.plan) else None
+        if writer is not None and resolved.batch_part is None:
+            rows = encode_rows(rows, writer)
+        mode = (job.plan.output_mode or OutputMode.APPEND).value
+        write = partial(self._write, resolved, None if resolved.batch_part is None else writer)
+        return rows.writeStream.outputMode(mode).foreachBatch(write)
+
+    def _write(self, resolved: ResolvedBody, writer: SinkWriter | None, rows: DataFrame, batch: int) -> None:
+        """Write a batch to the temporary folder, or to nothing. writer: encodes the rows of the batch, if given"""
+        if resolved.batch_part is not None:
+            rows = DataFrame(resolved.batch_part.apply(rows._jdf), rows.sparkSession)
+        if writer is not None:
+            rows = encode_rows(rows, writer)
+        sink = self._job.plan.analysis.sink
+        table = self._catalog.table(sink.table) if sink.kind is SinkKind.FILES else None
+        if table is None or not _has_one_sink(self._job.plan):
+            consume_rows(rows)
+        else:
+            files = BatchFiles(_SMALL_FILE_BYTES, self._job.plan.analysis.stateful)
+            files.write(rows, table, f"{self._checkpoints.root}/{self._job.id}-rows")
+
+    def _sink_context(self) -> SinkContext:
+        return SinkContext(
+            job=self._job,
+            spark=self._session,
+            catalog=self._catalog,
+            checkpoints=self._checkpoints,
+            single_file_bytes=_SMALL_FILE_BYTES,
+            old_versions_seconds=0.0,
+            notice=lambda message: None,
+        )
+
+
+def _version(job: Job) -> tuple[str, int]:
+    return job.id, job.version.checkpoint
+
+
+def _can_rehearse(job: Job) -> bool:
+    return job.plan.analysis.streaming and job.plan.trigger is not Trigger.REAL_TIME
+
+
+def _has_one_sink(plan: Plan) -> bool:
+    return not plan.analysis.more_sinks
