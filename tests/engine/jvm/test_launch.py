@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyspark import SparkContext
 
 from jetsql.engine.jvm import launch
-from jetsql.engine.jvm.launch import SparkStart, launch_jvm, properties, socket_folder
+from jetsql.engine.jvm.launch import SparkStart, java_options, launch_jvm, properties, socket_folder
 from jetsql.errors import EngineError
 from jetsql.home.private_files import is_open_to_others
 
@@ -111,3 +111,42 @@ def test_java_reads_what_was_written(confs: dict[str, str]) -> None:
 def unescaped(text: str) -> str:
     units = text.encode("ascii").decode("unicode_escape")
     return units.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
+
+
+@pytest.fixture
+def unset(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    """Remove the options of Java that the tests set."""
+    for name in ("JAVA_TOOL_OPTIONS", "PYSPARK_SUBMIT_ARGS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("memory", "conf", "chosen"),
+    [
+        (None, {}, True),
+        ("2g", {}, True),
+        ("2048m", {}, True),
+        ("3g", {}, False),
+        ("1g", {"spark.driver.memory": "8G"}, False),
+        ("1g", {"spark.driver.extraJavaOptions": "-Dx=1 -XX:+UseG1GC"}, False),
+        ("1g", {"spark.driver.extraJavaOptions": "-Dx=1"}, True),
+    ],
+)
+def test_a_small_heap_has_the_collector_that_needs_less_time(
+    tmp_path: Path, unset: pytest.MonkeyPatch, memory: str | None, conf: dict[str, str], chosen: bool
+) -> None:
+    start = SparkStart(tmp_path, "warehouse", "local[1]", memory, conf)
+    assert ("-XX:+UseParallelGC" in java_options(start).split()) == chosen
+
+
+@pytest.mark.parametrize("variable", ["JAVA_TOOL_OPTIONS", "PYSPARK_SUBMIT_ARGS"])
+def test_a_collector_of_the_environment_is_kept(tmp_path: Path, unset: pytest.MonkeyPatch, variable: str) -> None:
+    unset.setenv(variable, "-XX:+UseSerialGC")
+    assert "-XX:+UseParallelGC" not in java_options(SparkStart(tmp_path, "warehouse", "local[1]"))
+
+
+def test_a_collector_of_sparks_defaults_is_kept(tmp_path: Path, unset: pytest.MonkeyPatch) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.driver.defaultJavaOptions -XX:+UseZGC\n")
+    assert "-XX:+UseParallelGC" not in java_options(SparkStart(tmp_path, "warehouse", "local[1]"))

@@ -30,9 +30,9 @@ public final class Tables {
   public static String facts(SparkSession session, String schema, String name)
       throws NoSuchDatabaseException, NoSuchTableException {
     try {
-      // One request to the metastore, without checks that schema and table exist: each batch calls
-      // this twice.
-      var table = session.sharedState().externalCatalog().getTable(schema, name);
+      // At most one request to the metastore, without checks that schema and table exist: each
+      // batch calls this twice.
+      var table = KnownTables.get(session, schema, name);
       return Json.write(CatalogTables.withFormat(session, facts(table)));
     } catch (Exception e) { // a Scala method declares no checked exception
       if (e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException) return null;
