@@ -11,10 +11,13 @@ from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.runs.analysis import ResolvedBody
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.kafka_topics import check_topic
+from jetsql.engine.sinks import SinkContext, is_ahead
+from jetsql.engine.sinks.branched_sink import branch_contexts
 from jetsql.engine.sinks.kafka.messages import TopicTable
 from jetsql.engine.sinks.kafka.transactional_topics import check_transactions
 from jetsql.engine.sinks.lake.lake_checks import check_lake_table
 from jetsql.engine.sinks.preflight import check_jdbc_sink
+from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Guarantee, Job, Plan, SinkKind
 from jetsql.jobs.planning.compatibility import describe_replacements
@@ -58,6 +61,25 @@ def check_same_query(job: Job, resolved: ResolvedBody, accepts_functions: bool) 
             hint=f"{undo}{'accept' if undo else 'Accept'} it with CREATE OR REPLACE JOB, which checks whether the state"
             " can be kept.",
         )
+
+
+def check_not_ahead(context: SinkContext, batch: int) -> None:
+    """Raise StatementError SINK_CHANGED if a sink of a job has a batch that the checkpoint has not planned.
+
+    context: that of the job. batch: the next one of the checkpoint.
+    """
+    if context.job.plan.guarantee is not Guarantee.EXACTLY_ONCE:
+        return
+    for branch in branch_contexts(context):
+        if is_ahead(choose_sink(branch), batch):
+            table = branch.job.plan.analysis.sink.table
+            raise StatementError(
+                "SINK_CHANGED",
+                f"The job was restored from a backup with the batches before {batch}, and {table} has later ones."
+                " Nothing was written.",
+                hint=f"Restore {table} from the same time and RESUME JOB, or run DROP JOB and CREATE JOB.",
+                where=table,
+            )
 
 
 def check_formats(job: Job, versions: Mapping[str, str]) -> None:
