@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from jetsql.backup.backup_manifest import read_manifest
+from tests.conftest import until
+from tests.support.kafka import Kafka
+from tests.support.postgres import DRIVER_PACKAGE, PASSWORD, USER, Postgres
 from tests.support.service_engine import ServiceEngine
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -124,3 +127,69 @@ def test_a_home_is_backed_up_while_its_jobs_run(engine: ServiceEngine, tmp_path:
         check_tables(engine, feed.count)
         assert [row[0] for row in engine.rows("SHOW SNAPSHOTS")] == ["early"]
         engine("stop")
+
+
+def test_a_restored_job_doubles_and_drops_nothing_in_a_sink_that_is_ahead(
+    engine: ServiceEngine, postgres: Postgres, kafka: Kafka, tmp_path: Path
+) -> None:
+    """The sinks have one batch more than the backup: the restored jobs plan another batch with its number.
+
+    The store is on PostgreSQL, and is copied to another schema after the restore.
+    """
+    stores = [f"postgresql://{USER}@127.0.0.1:{postgres.port}/postgres?schema={name}" for name in ("before", "after")]
+    engine.set("JETSQL_STORE", stores[0])
+    engine.set("JETSQL_STORE_PASSWORD", "secret:env:STORE_PASSWORD")
+    engine.set("JETSQL_CONF", f"spark.sql.shuffle.partitions=2 spark.jars.packages={DRIVER_PACKAGE}")
+    feed = Feed(tmp_path / "src")
+    feed.add()
+    postgres("CREATE TABLE delivered (id BIGINT)")
+    kafka.topic("sent", 1)
+    options = f"url '{postgres.url}', dbtable 'delivered', user '{USER}', password '{PASSWORD}'"
+    tables = {
+        "src": f"(id BIGINT) USING json LOCATION '{tmp_path / 'src'}'",
+        "elsewhere": f"(id BIGINT) USING json LOCATION '{tmp_path / 'elsewhere'}'",
+        "delivered": f"USING jdbc OPTIONS ({options}, driver 'org.postgresql.Driver')",
+        "sent": f"(value STRING) {kafka.options('sent', **{'value.format': 'raw'})}",
+    }
+    engine("start")
+    for table, definition in tables.items():
+        engine("-e", f"CREATE TABLE {table} {definition}")
+    columns = {"elsewhere": "id", "delivered": "id", "sent": "CAST(id AS STRING)"}
+
+    def contents() -> list[list[int]]:
+        for table in columns:
+            engine("-e", f"WAIT FOR JOB to_{table} UNTIL IDLE TIMEOUT 120")
+        read = [
+            [int(str(row[0])) for row in engine.rows(f"SELECT id FROM {name}")] for name in tables if name != "sent"
+        ]
+        return [sorted(ids) for ids in (*read, [int(message.value or b"") for message in kafka.read("sent")])]
+
+    for table, column in columns.items():
+        engine("-e", f"CREATE JOB to_{table} OPTIONS ({FAST}) AS INSERT INTO {table} SELECT {column} FROM STREAM src")
+    assert contents() == [[0]] * 4
+    printed = engine("backup", str(tmp_path / "backup"))
+    assert "not in the backup: spark_catalog.default.elsewhere." in printed
+    feed.add()
+    assert contents() == [[0, 1]] * 4
+    engine("stop")
+    feed.add()  # the next batch has two rows
+    shutil.rmtree(engine.home)
+    assert "The store was in postgresql://" in engine("restore", str(tmp_path / "backup"))
+    assert "jetsql store copy --to" in engine("start", code=3)
+    engine("store", "copy", "--to", stores[1])
+    engine.set("JETSQL_STORE", stores[1])
+    engine("start")
+    until(lambda: {row[2] for row in engine.rows("SHOW JOBS")} == {"SUSPENDED"})
+    for table in columns:
+        facts = dict((str(name), str(value)) for name, value in engine.rows(f"DESCRIBE JOB to_{table}"))
+        assert "SINK_CHANGED" in str(facts), facts
+        assert "was restored from a backup with the batches before 1" in str(facts), facts
+    assert [int(message.value or b"") for message in kafka.read("sent")] == [0, 1]
+    for table in ("elsewhere", "delivered"):
+        assert engine.rows(f"SELECT id FROM {table} ORDER BY id") == [[0], [1]]
+    # The table elsewhere is restored as well: its job continues.
+    for file in (tmp_path / "elsewhere").glob("part-*-000000001-*"):
+        file.unlink()
+    engine("resume", "to_elsewhere")
+    engine("-e", "WAIT FOR JOB to_elsewhere UNTIL IDLE TIMEOUT 120")
+    assert engine.rows("SELECT id FROM elsewhere ORDER BY id") == [[0], [1], [2]]
