@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Final, Protocol
 from uuid import uuid4
 
@@ -107,6 +108,24 @@ def back_up_running(source: CopiedHome, engine: CopiedEngine, target: Path) -> B
         _copy_tree(root, "warehouse", tables, backup, lambda name: _STAGING not in f"/{name}")
         jobs = (_saved(job, images[job.id].committed, images[job.id].planned) for job in contents.jobs)
         return backup.finish(_manifest(source, root, created, contents, tuple(jobs)))
+
+
+class OnlineBackups:
+    """The backups of a running engine, one at a time."""
+
+    def __init__(self, source: CopiedHome, engine: CopiedEngine) -> None:
+        self._source = source
+        self._engine = engine
+        self._lock = Lock()
+
+    def write(self, target: Path) -> BackupManifest:
+        """Write a backup. Raises EngineError BACKUP_FAILED, also while another one is written."""
+        if not self._lock.acquire(blocking=False):
+            raise EngineError("BACKUP_FAILED", "The engine is writing another backup.", hint="Try again after it.")
+        try:
+            return back_up_running(self._source, self._engine, target)
+        finally:
+            self._lock.release()
 
 
 def back_up_stopped(source: CopiedHome, target: Path) -> BackupManifest:

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jetsql.backup.backup_manifest import BackupManifest
-from jetsql.backup.make_backup import CopiedHome, back_up_running
+from jetsql.backup.make_backup import CopiedHome, OnlineBackups
 from jetsql.embedded.endpoints import Addresses, open_endpoints
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm import java_classes
@@ -137,11 +137,7 @@ class EmbeddedEngine:
         metrics = Metrics()
         self._metrics_store = store.database.metrics_store(metrics)
         spark_engine = SparkEngine(spark, engine_settings)
-        self._copied_engine = spark_engine
-        self._copied_home = CopiedHome(
-            settings.home, storage, store.database, settings.catalog_database, show(settings.spark_conf)
-        )
-        self._backups = Lock()
+        self._backups = OnlineBackups(_copied_home(settings, storage, store), spark_engine)
         self._manager = Manager(self._store, spark_engine, settings.jobs, metrics=metrics)
         self._closed = False
         java_classes.enable(spark)
@@ -203,12 +199,7 @@ class EmbeddedEngine:
 
     def back_up(self, folder: Path) -> BackupManifest:
         """Write a backup while the jobs run. folder: new or empty. Raises EngineError BACKUP_FAILED."""
-        if not self._backups.acquire(blocking=False):
-            raise EngineError("BACKUP_FAILED", "The engine is writing another backup.", hint="Try again after it.")
-        try:
-            return back_up_running(self._copied_home, self._copied_engine, folder)
-        finally:
-            self._backups.release()
+        return self._backups.write(folder)
 
     def error(self, error: BaseException, text: str) -> ErrorReport:
         """Return the parts of an error that `run` raised for the text."""
@@ -494,6 +485,11 @@ def _engine(
         _open_engine = EmbeddedEngine(spark, store, settings, storage, lock, owns_spark, on_lost)
         undo.pop_all()
     return _open_engine
+
+
+def _copied_home(settings: Settings, storage: Storage, store: Store) -> CopiedHome:
+    catalog, confs = settings.catalog_database, show(settings.spark_conf)
+    return CopiedHome(settings.home, storage, store.database, catalog, confs)
 
 
 def _close_later(engine: EmbeddedEngine) -> None:
