@@ -243,6 +243,21 @@ def test_a_signal_stops_it_gracefully(jetsql: Bench, number: signal.Signals) -> 
     assert read_note(jetsql.home) is None
 
 
+@pytest.mark.parametrize("name", ["notify", "@jetsql-test-{pid}"])
+def test_systemd_is_told_when_it_answers_and_when_it_stops(jetsql: Bench, tmp_path: Path, name: str) -> None:
+    """A name that begins with @ has no file."""
+    address = name.format(pid=os.getpid()) if name.startswith("@") else str(tmp_path / name)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(address.replace("@", "\0"))
+        manager.settimeout(60)
+        served = jetsql.background("serve", NOTIFY_SOCKET=address)
+        assert manager.recv(1000).decode().splitlines()[0] == "READY=1"
+        assert status(jetsql) == "up"
+        served.send_signal(signal.SIGTERM)
+        assert manager.recv(1000).decode().splitlines()[0] == "STOPPING=1"
+        assert served.wait(timeout=60) == ExitCode.SUCCESS
+
+
 def test_a_signal_while_it_starts_ends_it_before_it_answers(jetsql: Bench, tmp_path: Path) -> None:
     go = tmp_path / "go"
     served = jetsql.background("serve", JETSQL_TEST_SLOW_START=str(go))
