@@ -278,10 +278,9 @@ class SparkEngine:
     def _check_restored(self, job: Job, progress: Progress) -> None:
         """Raise StatementError SINK_CHANGED if the sink of a restored job has a batch that its checkpoint lacks."""
         note = self._checkpoints.restored_note(job.id)
-        if progress.has_pending_batch or not self._files.exists(note):
-            return
-        check_not_ahead(self._sink_context(job, self._spark, _no_report), progress.next_batch)
-        self._files.delete(note)
+        if self._files.exists(note):
+            check_not_ahead(self._sink_context(job, self._spark, _no_report), progress)
+            self._files.delete(note)
 
     def _begin(self, run: Run, job: Job) -> None:
         with self._lock:
