@@ -8,6 +8,7 @@ engine continues as after a crash. Without an engine, all files are copied as th
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -32,6 +33,7 @@ from jetsql.jobs.store.store_copy import back_up_store
 from jetsql.jobs.store.store_file import METRICS, StoreFile
 from jetsql.version import VERSION
 
+_LOG: Final = logging.getLogger(__name__)
 METASTORE: Final = "metastore"
 PAUSE_SECONDS: Final = 60.0
 """The time within which the running batches of all jobs have to end, so that the backup can begin."""
@@ -97,6 +99,7 @@ def back_up_running(source: CopiedHome, engine: CopiedEngine, target: Path) -> B
             engine.back_up_catalog(source.home / METASTORE, backup.path / HOME)
             tables = list_tree(root / "warehouse")
             _copy_tree(root, "warehouse", tables, backup, lambda name: _STAGING in f"/{name}")
+        _LOG.info("Backup %s: no sink wrote for %.1f s; the files are copied now", target, time.time() - created)
         for name in list_tree(backup.path / HOME / METASTORE)[1]:
             backup.add(f"{HOME}/{METASTORE}/{name}")
         for job in contents.jobs:
@@ -107,7 +110,9 @@ def back_up_running(source: CopiedHome, engine: CopiedEngine, target: Path) -> B
             _copy_tree(root, folder, list_tree(root / folder), backup)
         _copy_tree(root, "warehouse", tables, backup, lambda name: _STAGING not in f"/{name}")
         jobs = (_saved(job, images[job.id].committed, images[job.id].planned) for job in contents.jobs)
-        return backup.finish(_manifest(source, root, created, contents, tuple(jobs)))
+        manifest = backup.finish(_manifest(source, root, created, contents, tuple(jobs)))
+    _LOG.info("Backup %s is complete: %d files, %d bytes", target, len(manifest.files), manifest.size)
+    return manifest
 
 
 class OnlineBackups:
