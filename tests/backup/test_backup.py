@@ -23,8 +23,11 @@ from jetsql.backup.make_backup import CopiedHome, back_up_stopped
 from jetsql.backup.restore import restore
 from jetsql.cli import cli
 from jetsql.cli.flags import ExitCode
+from jetsql.client.find_engine import RunningEngine
+from jetsql.client.http_client import HttpClient
 from jetsql.errors import EngineError
 from jetsql.failpoints import VARIABLE
+from jetsql.home.discovery import EngineNote
 from jetsql.home.home_lock import HomeLock
 from jetsql.home.restore_note import NOTE, check_restored
 from jetsql.home.storage import Storage, join_storage, storage_of
@@ -316,3 +319,13 @@ def test_of_the_versions_of_an_overwritten_table_the_newest_are_kept(tmp_path: P
     assert sorted(files) == [*(f".t.versions/{name}/part" for name in names[2:]), "t/A/part", "t/_delta_log/0.json"]
     assert files.index("t/A/part") > files.index("t/_delta_log/0.json")
     assert ".t.versions" in folders
+
+
+def test_a_standby_writes_no_backup(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    leader = "http://engine-1.example.com:8630"
+    note = EngineNote(1, "http://127.0.0.1:1", "token", "0", 0.0)
+    standby = RunningEngine(note, {"role": "standby", "leader": leader}, client=HttpClient(note.url, note.token))
+    monkeypatch.setattr("jetsql.client.find_engine.find_engine", lambda home, keep_connection: standby)
+    refused = run("backup", str(tmp_path / "backup"), "--home", str(home))
+    assert refused.exit_code == ExitCode.NO_ENGINE
+    assert "NOT_LEADER" in refused.output and leader in refused.output
