@@ -252,7 +252,7 @@ def _manifest(
         id=uuid4().hex,
         created=created,
         jetsql=VERSION,
-        home=str(source.home.resolve()),
+        home=str(source.home),
         storage=source.storage.root,
         storage_id=source.storage.id,
         store=source.database.location,

@@ -49,7 +49,7 @@ def restore(backup: Path, home: Path) -> BackupManifest:
 
 
 def _check_place(manifest: BackupManifest, home: Path) -> None:
-    if str(home.expanduser().resolve()) != manifest.home:
+    if str(home.expanduser().absolute()) != manifest.home:
         raise EngineError(
             "HOME_NOT_USABLE",
             f"The backup is of the home {manifest.home}, and its catalogue and checkpoints have this path, so it cannot"
