@@ -1,6 +1,6 @@
 # Every target sets up what it needs in a private virtual environment (.venv); nothing else on the machine changes,
-# except that a JDK, and for `make test`, `make test-all` and `make faults` PostgreSQL, are installed with apt where they
-# are missing (tools/prepare says so before it does).
+# except that a JDK, for `make test`, `make test-all` and `make faults` PostgreSQL, and for tests systemd's programs, are
+# installed with apt where they are missing (tools/prepare says so before it does).
 
 PYTHON := .venv/bin/python
 # Python keeps its byte code, also where the environment says otherwise. Without it, each process of the tests compiles all
@@ -56,7 +56,7 @@ demo-lakehouse:
 	@$(PYTHON) -m examples.lakehouse.demo
 
 test:
-	@tools/prepare java postgresql sparks
+	@tools/prepare java postgresql systemd sparks
 	@-$(PYTHON) -m tools.class_archive
 	@$(PYTHON) -m pytest $(FAST); fast=$$?; $(PYTHON) -m pytest $(SPARK); spark=$$?; \
 		$(PYTHON) -m tools.sparks --stories && exit $$((fast + spark))
@@ -70,7 +70,7 @@ test-all: test
 	@$(MAKE) --no-print-directory faults
 
 test-fast:
-	@tools/prepare java
+	@tools/prepare java systemd
 	@$(PYTHON) -m pytest $(FAST)
 
 test-clients:

@@ -428,6 +428,17 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "`jetsql store copy` does not write to a store that has other contents.",
         "Choose another place for the copy, or move that store away.",
     ),
+    "BACKUP_FAILED": Condition(
+        "58030",
+        "`jetsql backup` could not write the backup. Nothing is left of it, and the engine and its jobs continue.",
+        "Remove the cause that the message names, and run the command again.",
+    ),
+    "BACKUP_NOT_USABLE": Condition(
+        "58030",
+        "The folder given to `jetsql restore` is no complete backup, or one of its files is missing or was changed. "
+        "Nothing was restored.",
+        "Use another backup.",
+    ),
     "ENGINE_NOT_STARTED": Condition(
         "58000",
         "The engine could not start: no Java, an invalid master, a port in use, a missing secret.",

@@ -6,8 +6,8 @@ stops there, and the process is killed when all points are reached. So one crash
 and Spark is not started for each. With `JETSQL_FAILPOINT_ACTION=pause`, the process and Spark's are stopped by SIGSTOP
 instead, and continue at their points when they get SIGCONT.
 
-A fail point that is not armed costs one comparison. `benchmarks.faults` covers every point in the
-table but those of Delta and Iceberg, which `tests/stories/test_lakehouse_crashes.py` covers.
+A fail point that is not armed costs one comparison. `benchmarks.faults` covers every point in the table but those of
+Delta and Iceberg, which `tests/stories/test_lakehouse_crashes.py` covers, and those of backups (`tests/backup`).
 """
 
 from __future__ import annotations
@@ -62,6 +62,10 @@ POINTS: Final[dict[str, str]] = {
     "lake-committed": "Delta and Iceberg: the batch and its note are committed",
     "result-stored": "Kafka with deletions: the batch's result is stored in the job's folder, nothing is written",
     "late-rows-written": "late rows: those of the batch are in their table, its rows in the sink",
+    "backup-half-copied": "backup: some files are copied, there is no manifest",
+    "backup-written": "backup: it is complete, and does not have its name",
+    "restore-half-copied": "restore: half of the files are copied",
+    "restore-copied": "restore: all files are copied, the home is not usable yet",
     "sink-written": "the batch is in the sink and not in Spark's commit log",
     "storing-completed": "a job that completes: everything is committed, its end is not stored",
     "stored-completed": "a job that completes: its end is stored, its files are not deleted",

@@ -20,6 +20,7 @@ from jetsql.check.places import Places
 from jetsql.check.staged_rows import check_manifests, check_staging, check_table
 from jetsql.errors import EngineError
 from jetsql.home.home_lock import original_place, owner
+from jetsql.home.restore_note import check_restored
 from jetsql.home.storage import storage_of
 from jetsql.home.store_note import STORE
 from jetsql.jobs.lifecycle.step_context import can_run_again
@@ -72,6 +73,7 @@ def _report(home: Path, store: StoreSettings) -> HomeReport:
 
 def _examine(home: Path, store: StoreSettings, running: bool) -> HomeReport:
     try:
+        check_restored(home)
         storage = storage_of(home)
         database = find_database(home, store.store, store.store_password)
     except EngineError as error:

@@ -22,6 +22,8 @@ from threading import Lock, Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from jetsql.backup.backup_manifest import BackupManifest
+from jetsql.backup.make_backup import CopiedHome, OnlineBackups
 from jetsql.embedded.endpoints import Addresses, open_endpoints
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm import java_classes
@@ -51,6 +53,7 @@ from jetsql.errors import EngineError, ErrorReport, StatementError, check_text
 from jetsql.failpoints import check_armed
 from jetsql.home.discovery import token
 from jetsql.home.home_lock import HomeLock, check_location, make_home, not_usable
+from jetsql.home.restore_note import check_restored
 from jetsql.home.storage import Storage, choose_storage, claim_storage, storage_of, warn_if_open
 from jetsql.installation import check_versions
 from jetsql.jobs.functions.function_statements import drop_function
@@ -59,6 +62,7 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.engine_record import Role
+from jetsql.jobs.model.redaction import show
 from jetsql.jobs.statements import dispatch, system_tables
 from jetsql.jobs.statements.lookup import find_job_of_argument
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
@@ -136,6 +140,7 @@ class EmbeddedEngine:
         metrics = Metrics()
         self._metrics_store = store.database.metrics_store(metrics)
         spark_engine = SparkEngine(spark, engine_settings)
+        self._backups = OnlineBackups(_copied_home(settings, storage, store), spark_engine)
         self._manager = Manager(self._store, spark_engine, settings.jobs, metrics=metrics)
         self._closed = False
         java_classes.enable(spark)
@@ -194,6 +199,10 @@ class EmbeddedEngine:
             "role": Role.LEADER.value,
             "jobs": dict(statuses),
         }
+
+    def back_up(self, folder: Path) -> BackupManifest:
+        """Write a backup while the jobs run. folder: new or empty. Raises EngineError BACKUP_FAILED."""
+        return self._backups.write(folder)
 
     def error(self, error: BaseException, text: str) -> ErrorReport:
         """Return the parts of an error that `run` raised for the text."""
@@ -450,6 +459,7 @@ def _engine(
     with ExitStack() as undo:
         lock = HomeLock(home, service is not None)
         undo.callback(lock.release)
+        check_restored(home)
         if owns_spark:
             check_location(home)
         storage = choose_storage(home, settings.storage)
@@ -485,6 +495,11 @@ def _rehearsal_folder(storage: Storage, home: Path) -> str:
     """Return the folder for the rehearsal of a standby in the storage that all engines of a store share."""
     engine = f"{socket.gethostname()}{home}"
     return f"{storage.root}/rehearsals/{hashlib.sha256(engine.encode()).hexdigest()[:16]}"
+
+
+def _copied_home(settings: Settings, storage: Storage, store: Store) -> CopiedHome:
+    catalog, confs = settings.catalog_database, show(settings.spark_conf)
+    return CopiedHome(settings.home, storage, store.database, catalog, confs)
 
 
 def _close_later(engine: EmbeddedEngine) -> None:

@@ -27,6 +27,7 @@ from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.embedded.endpoints import Addresses
 from jetsql.embedded.http_serving import Server
 from jetsql.embedded.process_log import logging_to
+from jetsql.embedded.service_manager import READY, STOPPING, notify_manager
 from jetsql.embedded.standby import Standby
 from jetsql.engine.runs.rehearsal import Rehearsal
 from jetsql.engine.session.startup import Session, wait_for_end
@@ -149,6 +150,7 @@ class _Service:
     def _on_standby(self) -> None:
         note = self._write_note(Addresses(), Role.STANDBY)
         _LOG.info("The engine waits as a standby at %s", note.url)
+        notify_manager(READY, f"A standby at {note.url}")
         self._hooks.ready(note)
 
     def on_lost(self, engine: EmbeddedEngine) -> None:
@@ -235,13 +237,15 @@ async def _serve_http(
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopped = asyncio.create_task(asyncio.to_thread(stop.wait))
     _LOG.info("The engine is ready at %s", note.url)
+    notify_manager(READY, f"Leads its jobs at {note.url}")
     ready(note)
     await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
     running, sessions = len(http_server.running), len(http_server.sessions)
     _LOG.info("Stopping: %d statements and %d sessions of clients are open", running, sessions)
     stop.set()
+    notify_manager(STOPPING, "Stops its jobs between two batches")
     _note_stopping(settings.home, note)
-    http_server.running.cancel_all()
+    http_server.cancel_running()
     server.should_exit = True
     await serving
     await asyncio.to_thread(http_server.close)

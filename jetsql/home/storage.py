@@ -129,14 +129,14 @@ def claim_storage(storage: Storage, home: Path, files: Files) -> Storage:
 
 def warn_if_open(home: Path, storage: Storage) -> None:
     """Log a warning for folders that other users can read: they contain the rows of tables and the state of jobs."""
-    for folder in {home, _local(storage.root) or home}:
+    for folder in {home, local_folder(storage.root) or home}:
         if folder.exists() and is_open_to_others(folder):
             _LOG.warning("Other users of this machine can read %s. Run: chmod 700 %s", folder, folder)
 
 
 def _make_private(root: str) -> None:
     """Create the storage's folder if it is local. Raises EngineError HOME_NOT_USABLE."""
-    folder = _local(root)
+    folder = local_folder(root)
     if folder is not None:
         try:
             private_folder(folder)
@@ -144,7 +144,7 @@ def _make_private(root: str) -> None:
             raise not_usable(folder, error) from error
 
 
-def _local(root: str) -> Path | None:
+def local_folder(root: str) -> Path | None:
     """Return the path of a storage on this machine, or None."""
     path = root.removeprefix("file:")
     return Path(f"/{path.lstrip('/')}") if path.startswith("/") else None

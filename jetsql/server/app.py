@@ -11,6 +11,7 @@
     GET    /v1/metrics                  return the current metrics of the jobs, as one JSON object
     GET    /v1/engine                   describe the engine
     POST   /v1/engine/stop              stop the engine gracefully
+    POST   /v1/backup                   write a backup into a folder of the engine's machine
     GET    /metrics                     return the metrics of engine and jobs in Prometheus's format
     GET    /openapi.json                describe this API for programs
     GET    /healthz[?nonce=...]         return whether the engine is up, and its role, without a token. The response to
@@ -31,6 +32,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from starlette.applications import Starlette
@@ -39,6 +41,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from jetsql.backup.backup_manifest import BackupManifest, summary
+from jetsql.cancellation import Cancellation, cancellable
 from jetsql.errors import JetSQLError, StatementError, check_text
 from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.server import wire
@@ -84,6 +88,9 @@ class ServedEngine(SessionFactory, ErrorReporter, Protocol):
     def about(self) -> Mapping[str, Any]:
         """Return version, master, home and numbers of jobs, as JSON values."""
 
+    def back_up(self, folder: Path) -> BackupManifest:
+        """Write a backup. folder: new or empty. Raises EngineError BACKUP_FAILED."""
+
 
 class HttpServer:
     """The ASGI application with its sessions, running statements and threads."""
@@ -109,15 +116,21 @@ class HttpServer:
         self.running = RunningStatements(engine, self.sessions)
         self._threads = ThreadPoolExecutor(_STATEMENT_THREADS, thread_name_prefix="statement")
         self._short = ThreadPoolExecutor(_SHORT_THREADS, thread_name_prefix="http")
+        self._stopping = Cancellation()
         app = Starlette(
             routes=self._routes(), exception_handlers={JetSQLError: _error_response, HTTPException: _http_error}
         )
         app.router.redirect_slashes = False
         self.app = access.guard(app)
 
+    def cancel_running(self) -> None:
+        """Cancel the running statements, and a backup, because the engine stops."""
+        self._stopping.cancel("The engine is stopping.")
+        self.running.cancel_all()
+
     def close(self) -> None:
         """Cancel the running statements, and wait for the threads."""
-        self.running.cancel_all()
+        self.cancel_running()
         self.sessions.stop()
         self._threads.shutdown()
         self._short.shutdown()
@@ -133,6 +146,7 @@ class HttpServer:
             Route("/v1/metrics", self._job_metrics, methods=["GET"]),
             Route("/v1/engine", self._about, methods=["GET"]),
             Route("/v1/engine/stop", self._stop, methods=["POST"]),
+            Route("/v1/backup", self._back_up, methods=["POST"]),
             Route("/metrics", self._metrics, methods=["GET"]),
             Route("/openapi.json", _description, methods=["GET"]),
             Route("/healthz", self._health, methods=["GET"]),
@@ -181,6 +195,16 @@ class HttpServer:
     async def _stop(self, http: Request) -> Response:
         self._request_stop()
         return Response(status_code=202)
+
+    async def _back_up(self, http: Request) -> Response:
+        folder = _folder(await _body(http))
+
+        def write() -> BackupManifest:
+            with cancellable(self._stopping):
+                return self._engine.back_up(folder)
+
+        manifest = await asyncio.get_running_loop().run_in_executor(self._threads, write)
+        return JSONResponse(summary(manifest))
 
     async def _health(self, http: Request) -> Response:
         closed = await self._on_thread(lambda: self._engine.closed)
@@ -266,6 +290,14 @@ def _statement(message: Mapping[str, Any], arrow: bool) -> StatementRequest:
         arrow=arrow,
         live=message.get("live") or False,
     )
+
+
+def _folder(message: Mapping[str, Any]) -> Path:
+    """Return the folder of a request for a backup. Raises StatementError REQUEST_NOT_READABLE."""
+    folder = message.get("folder")
+    if len(message) != 1 or not isinstance(folder, str) or not Path(folder).is_absolute() or "\0" in folder:
+        raise StatementError("REQUEST_NOT_READABLE", "The only field is 'folder', an absolute path.")
+    return Path(folder)
 
 
 def _statement_id(requested: str | None, session: str | None) -> str:

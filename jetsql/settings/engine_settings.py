@@ -99,6 +99,11 @@ class Settings:
         given = {**s3_confs(self.s3), **metastore_confs(self.store), **self.spark_conf}
         return catalog_confs(self.catalogs, self.formats, given, self.master)
 
+    @property
+    def catalog_database(self) -> str | None:
+        """Return the database of the catalogue; None for Derby in the home."""
+        return self.store.catalog or self.spark_conf.get("spark.hadoop.javax.jdo.option.ConnectionURL")
+
     def connectors(self, storage: str) -> tuple[str, ...]:
         """Return the connectors that are loaded at the start. storage: the home's storage, a path or URI."""
         needs_s3 = self.s3.s3 or storage.startswith(SCHEME)

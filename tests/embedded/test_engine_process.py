@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from jetsql.backup.backup_manifest import read_manifest
 from jetsql.cli.flags import ExitCode
 from jetsql.home.discovery import EngineNote, read_note, write_note
 from tests.conftest import until
@@ -243,6 +245,21 @@ def test_a_signal_stops_it_gracefully(jetsql: Bench, number: signal.Signals) -> 
     assert read_note(jetsql.home) is None
 
 
+@pytest.mark.parametrize("name", ["notify", "@jetsql-test-{pid}"])
+def test_systemd_is_told_when_it_answers_and_when_it_stops(jetsql: Bench, tmp_path: Path, name: str) -> None:
+    """A name that begins with @ has no file."""
+    address = name.format(pid=os.getpid()) if name.startswith("@") else str(tmp_path / name)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(address.replace("@", "\0"))
+        manager.settimeout(60)
+        served = jetsql.background("serve", NOTIFY_SOCKET=address)
+        assert manager.recv(1000).decode().splitlines()[0] == "READY=1"
+        assert status(jetsql) == "up"
+        served.send_signal(signal.SIGTERM)
+        assert manager.recv(1000).decode().splitlines()[0] == "STOPPING=1"
+        assert served.wait(timeout=60) == ExitCode.SUCCESS
+
+
 def test_a_signal_while_it_starts_ends_it_before_it_answers(jetsql: Bench, tmp_path: Path) -> None:
     go = tmp_path / "go"
     served = jetsql.background("serve", JETSQL_TEST_SLOW_START=str(go))
@@ -283,6 +300,26 @@ def test_a_stop_ends_what_clients_have_running(jetsql: Bench) -> None:
 
 
 @pytest.mark.slow
+def test_a_running_engine_writes_the_backup(jetsql: Bench, tmp_path: Path) -> None:
+    target = tmp_path / "backup"
+    jetsql("start")
+    jetsql.submit("orders")
+    written = jetsql("backup", str(target))
+    assert (written.returncode, written.stdout.splitlines()[0]) == (ExitCode.SUCCESS, f"written: {target}"), (
+        written.stderr
+    )
+    assert [job.name for job in read_manifest(target).jobs] == ["orders"]
+    refused = jetsql("backup", str(target))
+    assert refused.returncode == ExitCode.NO_ENGINE and "exists and is not empty" in refused.stderr
+    assert "HOME_IN_USE" not in refused.stderr  # the engine wrote it, and not the command
+    restored = jetsql("restore", str(target))
+    assert restored.returncode == ExitCode.NO_ENGINE and "HOME_IN_USE" in restored.stderr
+    jetsql("stop")
+    shutil.rmtree(jetsql.home)
+    assert jetsql("restore", str(target)).returncode == ExitCode.SUCCESS
+    assert jetsql.row("list-jobs")["name"] == "orders"
+
+
 def test_init_runs_before_clients_can_come_and_again_at_each_start(jetsql: Bench, tmp_path: Path) -> None:
     file = tmp_path / "init.sql"
     file.write_text("CREATE JOB IF NOT EXISTS orders AS INSERT INTO out SELECT * FROM STREAM src;")

@@ -36,16 +36,15 @@ class Cli:
             text=True,
             timeout=240,
             check=False,
-            env={
-                **os.environ,
-                "JETSQL_CONFIG": os.devnull,
-                "JETSQL_HOME": str(self.home),
-                "JETSQL_MASTER": "local[2]",
-                "JETSQL_DRIVER_MEMORY": "1g",
-            },
+            env=self.environ,
         )
         assert ended.returncode == code, ended.stderr
         return ended.stdout
+
+    @property
+    def environ(self) -> dict[str, str]:
+        settings = {"CONFIG": os.devnull, "HOME": str(self.home), "MASTER": "local[2]", "DRIVER_MEMORY": "1g"}
+        return {**os.environ, **{f"JETSQL_{name}": value for name, value in settings.items()}}
 
     def rows(self, *arguments: str) -> list[dict[str, object]]:
         return [json.loads(line) for line in self("--format", "json", *arguments).splitlines()]
@@ -152,3 +151,40 @@ def test_an_engine_that_runs_out_of_memory_ends_and_is_started_again(jetsql: Cli
     until(lambda: not first.is_running() or first.status() == psutil.STATUS_ZOMBIE)
     assert "survives" in {job["name"] for job in jetsql.rows("list-jobs")}
     assert "OutOfMemoryError" in (jetsql.home / "engine.log").read_text()
+
+
+@pytest.mark.slow
+def test_sigterm_ends_statements_and_stops_jobs_between_two_batches(tmp_path: Path) -> None:
+    jetsql = Cli(tmp_path / "home")
+    environ = jetsql.environ
+    served = subprocess.Popen(
+        [sys.executable, "-m", "jetsql", "serve"], cwd=ROOT, env=environ, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        jetsql("status", "--wait", "120")
+        jetsql(
+            "-e", "CREATE TABLE ticks USING rate OPTIONS (rowsPerSecond 50); CREATE TABLE seen (n BIGINT) USING json"
+        )
+        jetsql(
+            *("submit", "-n", "see", "-o", "snapshotIntervalMillis=20", "-"),
+            input="INSERT INTO seen SELECT value FROM STREAM ticks",
+        )
+        jetsql("-e", "WAIT FOR JOB see UNTIL BATCH 3")
+        waits = [sys.executable, "-m", "jetsql", "-e", "WAIT FOR JOB see UNTIL BATCH 1000000"]
+        waiting = subprocess.Popen(waits, cwd=ROOT, env=environ, stderr=subprocess.PIPE, text=True)
+        until(lambda: jetsql.rows("status")[0]["statements"] == 1)
+        served.send_signal(signal.SIGTERM)
+        _, printed = served.communicate(timeout=120)
+        assert (served.returncode, printed.splitlines()[-1]) == (0, "stopped")
+        _, error = waiting.communicate(timeout=60)
+        assert waiting.returncode == 1 and "STATEMENT_CANCELLED" in error
+        checked = jetsql("check")
+        assert "not committed" not in checked and "No problems found: checked 1 job" in checked
+        before = {row["event"] for row in jetsql.rows("-e", "SHOW JOB HISTORY see")}
+        assert "engine stopped" in before and "stopped" not in before  # it was not stopped by force
+        jetsql("-e", "SUSPEND JOB see")
+        [row] = jetsql.rows("-e", "SELECT count(*) AS all, count(DISTINCT n) AS once, max(n) + 1 AS next FROM seen")
+        assert row["all"] == row["once"] == row["next"]
+    finally:
+        served.kill()
+        jetsql("stop")

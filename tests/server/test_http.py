@@ -9,6 +9,7 @@ import socket
 import threading
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
@@ -549,3 +550,22 @@ def test_an_engine_that_ends_in_the_middle_of_the_rows(engine: ServedEngine) -> 
             for _ in rows:
                 pass
         remote.close()
+
+
+def test_a_backup_is_written_by_the_engine(server: RunningServer) -> None:
+    written = request(server, "POST", "/v1/backup", '{"folder": "/backup/monday"}')
+    assert written.status == 200
+    message = json.loads(written.content)
+    assert (message["home"], message["snapshots"], message["jobs"][0]["committed"]) == ("/backup/monday", ["s"], 6)
+    failed = request(server, "POST", "/v1/backup", '{"folder": "/backup/full"}')
+    assert (failed.status, failed.error["condition"]) == (500, "JETSQL.BACKUP_FAILED")
+    for body in ("{}", '{"folder": "a"}', '{"folder": 1}', '{"folder": "/a\\u0000"}', '{"folder": "/a", "b": 1}'):
+        assert request(server, "POST", "/v1/backup", body).status == 400
+
+
+def test_a_stop_ends_a_backup(engine: ServedEngine, server: RunningServer) -> None:
+    with ThreadPoolExecutor() as threads:
+        written = threads.submit(request, server, "POST", "/v1/backup", '{"folder": "/backup/slow"}')
+        assert engine.waiting.wait(60)
+        server.http_server.cancel_running()
+        assert written.result().error["message"] == "The engine is stopping."

@@ -14,10 +14,15 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
+from jetsql.backup.backup_manifest import BackupManifest
+from jetsql.backup.make_backup import CopiedHome, OnlineBackups
 from jetsql.embedded.endpoints import Addresses
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.home.home_lock import HomeLock, make_home
+from jetsql.home.storage import storage_of
+from jetsql.jobs.lifecycle.engine_api import CheckpointImage
 from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.statements.dispatch import execute
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
@@ -50,6 +55,23 @@ class ManagedSession:
 
     def _rows(self, count: int) -> Iterator[tuple[int]]:
         return ((number,) for number in range(count))
+
+
+class StillEngine:
+    """An engine without sinks and checkpoints, for a backup."""
+
+    def copying_files(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def closed_sinks(self, seconds: float) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def pinned_image(self, job: Job) -> AbstractContextManager[CheckpointImage]:
+        return nullcontext(CheckpointImage((), None, None))
+
+    def back_up_catalog(self, metastore: Path, folder: Path) -> None:
+        (folder / "metastore").mkdir()
+        (folder / "metastore" / "service.properties").touch()
 
 
 class Managed:
@@ -88,6 +110,10 @@ class Managed:
         statuses = Counter(view.job.status.value for view in self.manager.registry.live())
         facts = {"version": VERSION, "spark": "none", "master": "local[2]"}
         return {**facts, "home": str(self.home), "pid": os.getpid(), "jobs": dict(statuses)}
+
+    def back_up(self, folder: Path) -> BackupManifest:
+        source = CopiedHome(self.home, storage_of(self.home), self._store.database)
+        return OnlineBackups(source, StillEngine()).write(folder)
 
     def without_secrets(self, text: str) -> str:
         return text

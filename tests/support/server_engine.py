@@ -7,12 +7,14 @@ import json
 import threading
 from collections.abc import Generator, Iterator
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pyarrow
 
+from jetsql.backup.backup_manifest import BackupManifest, SavedJob
 from jetsql.cancellation import current
-from jetsql.errors import ErrorReport, JetSQLError
+from jetsql.errors import EngineError, ErrorReport, JetSQLError
 from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.live_rows import Live, LiveBatch, LiveMode
 from jetsql.resultset import Column
@@ -136,6 +138,19 @@ class ServedEngine:
 
     def about(self) -> dict[str, Any]:
         return {"version": "0", "home": self.home}
+
+    def back_up(self, folder: Path) -> BackupManifest:
+        """Return a manifest; for a folder named `full`, fail, and for `slow`, wait until the engine stops."""
+        if folder.name == "full":
+            raise EngineError("BACKUP_FAILED", f"The disk of {folder} is full.")
+        if folder.name == "slow":
+            woken = threading.Event()
+            with current().on_cancel(woken.set):
+                self.waiting.set()
+                assert woken.wait(60)
+            current().check()
+        job = SavedJob("0001-0000-0000-0001", "j", "RUNNING", 6, 7)
+        return BackupManifest("id", 1.5, "0", str(folder), "file:/home", "", jobs=(job,), snapshots=("s",))
 
     def without_secrets(self, text: str) -> str:
         return text

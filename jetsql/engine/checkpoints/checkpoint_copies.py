@@ -35,7 +35,7 @@ _ENTRY = re.compile(r"(?P<log>offsets|commits|sources/(?P<source>\d+))/(?P<numbe
 _STATE = re.compile(r"state/.*/(?P<version>\d+)(_[^/]*)?\.(changelog|zip|delta|snapshot)(\.crc)?")
 _OPERATOR = re.compile(r"state/\d+/_metadata/v2/\d+")
 _SCHEMA_FOLDER = re.compile(r'"[^"]*(?=/state/\d+/_stateSchema/)')
-_METADATA = "metadata"
+METADATA = "metadata"
 _MAX_BATCHES_AHEAD = 50
 
 
@@ -75,11 +75,17 @@ class CheckpointPins:
             self._changed.wait_for(lambda: job not in self._pinned)
 
 
-def select_files_as_of(names: Iterable[str], batch: int, offsets: OffsetLogEntry) -> list[str]:
-    """Return the files of a checkpoint as of a committed batch: state files last, without the metadata file."""
-    candidates = (name for name in names if name != _METADATA and not _is_temporary(name))
+def select_files_as_of(
+    names: Iterable[str], batch: int, offsets: OffsetLogEntry, planned: int | None = None
+) -> list[str]:
+    """Return the files of a checkpoint as of a committed batch: state files last, without the metadata file.
+
+    planned: the newest batch to keep in the offset log, by default the committed one. offsets: the entry of that batch.
+    """
+    newest = batch if planned is None else planned
+    candidates = (name for name in names if name != METADATA and not _is_temporary(name))
     return sorted(
-        (name for name in candidates if _belongs_to_batch(name, batch, offsets)),
+        (name for name in candidates if _belongs_to_batch(name, batch, newest, offsets)),
         key=lambda name: (name.startswith("state/"), name),
     )
 
@@ -88,10 +94,10 @@ def _is_temporary(name: str) -> bool:
     return any(part.startswith(".") for part in name.split("/")) or name.endswith(".tmp")
 
 
-def _belongs_to_batch(name: str, batch: int, offsets: OffsetLogEntry) -> bool:
+def _belongs_to_batch(name: str, batch: int, planned: int, offsets: OffsetLogEntry) -> bool:
     entry, state = _ENTRY.fullmatch(name), _STATE.fullmatch(name)
     if entry is not None and entry["source"] is None:
-        return int(entry["number"]) <= batch
+        return int(entry["number"]) <= (planned if entry["log"] == "offsets" else batch)
     if entry is not None:
         return _source_entry_belongs(int(entry["source"]), int(entry["number"]), offsets)
     # A batch reads the state version with its own number and writes the next version.
@@ -116,7 +122,7 @@ def copy_checkpoint(files: FileSystem, source: str, target: str, batch: int, job
     size = files.copy(source, target, names_to_copy[:half])
     failpoint("state-half-copied", job)
     size += files.copy(source, target, names_to_copy[half:])
-    files.write(f"{target}/{_METADATA}", json.dumps({"id": str(uuid4())}))
+    files.write(f"{target}/{METADATA}", json.dumps({"id": str(uuid4())}))
     failpoint("state-copied", job)
     return size
 
@@ -127,8 +133,8 @@ def move_checkpoint(files: FileSystem, source: str, target: str) -> None:
         files.rename(source, target)
         return
     files.delete(target)
-    files.copy(source, target, [name for name in files.list_tree(source) if name != _METADATA])
-    files.copy(source, target, [_METADATA])
+    files.copy(source, target, [name for name in files.list_tree(source) if name != METADATA])
+    files.copy(source, target, [METADATA])
     files.delete(source)
 
 
@@ -144,7 +150,7 @@ def correct_schema_paths(files: FileSystem, checkpoint: str) -> None:
 
 def is_complete(files: FileSystem, target: str) -> bool:
     """Return whether a copy has all of its files."""
-    return files.exists(f"{target}/{_METADATA}")
+    return files.exists(f"{target}/{METADATA}")
 
 
 @contextmanager

@@ -7,6 +7,7 @@
 <root>/<job id>/parts/        the parts into which each batch for a Kafka topic is split
 <root>/<job id>/results/      of a job that deletes rows of a topic or a lake table: the newest results of its query
 <root>/<job id>/rows/         of a job with several sinks: the rows of a batch until they are in all sinks
+<root>/<job id>/restored      of a job that was restored from a backup, until its first start
 
 The further sinks of a job have folders with their numbers: manifests-1, parts-1.
 """
@@ -19,7 +20,7 @@ from typing import Final
 
 from jetsql.engine.checkpoints.checkpoint_reader import Progress, read_progress
 from jetsql.engine.jvm.filesystem import FileSystem
-from jetsql.jobs.model.job import Job, checkpoint_name
+from jetsql.jobs.model.job import RESTORED, Job, checkpoint_name
 from jetsql.jobs.model.leadership import Leadership
 
 _CHECKPOINT_NAME: Final = re.compile(r"spark(-\d+)?(\.begin|\.draft)?")
@@ -54,6 +55,10 @@ class Checkpoints:
 
     def rows_folder(self, job_id: str) -> str:
         return f"{self.job_folder(job_id)}/rows"
+
+    def restored_note(self, job_id: str) -> str:
+        """Return the file of a job that was restored from a backup and did not start since."""
+        return f"{self.job_folder(job_id)}/{RESTORED}"
 
     def read_progress(self, job: Job) -> Progress:
         return read_progress(self.files, self.spark_checkpoint(job.id, job.version.checkpoint))

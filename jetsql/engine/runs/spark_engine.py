@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pyspark
@@ -14,10 +16,12 @@ from pyspark.sql import SparkSession
 from jetsql.engine.checkpoints.checkpoint_check import check_checkpoint
 from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins, correct_schema_paths
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
-from jetsql.engine.checkpoints.checkpoint_reader import fill_offset_gap
+from jetsql.engine.checkpoints.checkpoint_images import list_image
+from jetsql.engine.checkpoints.checkpoint_reader import Progress, fill_offset_gap
 from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.checkpoints.state_copies import StateCopies, cancel_when
 from jetsql.engine.checkpoints.state_locations import StateLocations
+from jetsql.engine.checkpoints.write_gate import WriteGate
 from jetsql.engine.errors import run_failures
 from jetsql.engine.functions.python_functions import PythonFunctions
 from jetsql.engine.jdbc.jdbc_dialects import LEDGER_FORMAT
@@ -28,8 +32,15 @@ from jetsql.engine.runs.analysis import ResolvedBody, resolve_body, resolve_with
 from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
 from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
 from jetsql.engine.runs.spark_runs import BatchRun, PendingBatchRun, Run, RunContext, StreamingRun, pending_batch_failed
-from jetsql.engine.runs.start_checks import check_formats, check_same_query, check_sink, check_sources
+from jetsql.engine.runs.start_checks import (
+    check_formats,
+    check_not_ahead,
+    check_same_query,
+    check_sink,
+    check_sources,
+)
 from jetsql.engine.session.catalog import Catalog
+from jetsql.engine.session.derby_backup import back_up_derby
 from jetsql.engine.session.executors import list_members, watch_members
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.session.job_tables import create_table, is_empty, qualify, time_columns
@@ -43,6 +54,7 @@ from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import (
+    CheckpointImage,
     CopiedState,
     EngineEvent,
     JobTable,
@@ -104,6 +116,7 @@ class SparkEngine:
         self._checkpoints = Checkpoints(self._files.qualify(settings.checkpoint_root), self._files, settings.leadership)
         self._sessions = JobSessions(spark, self._checkpoints.root)
         self._pins = CheckpointPins()
+        self._gate = WriteGate()
         self._state_copies = StateCopies(self._checkpoints, self._pins, self._files.qualify(settings.snapshot_root))
         self._state_locations = StateLocations(self._checkpoints)
         self._runs: dict[RunId, Run] = {}
@@ -254,8 +267,19 @@ class SparkEngine:
         progress = check_checkpoint(self._files, checkpoint, job)
         sink_rows: dict[int, dict[str, int]] = {}
         writer = self._run_writer(job, session, report, resolved, sink_rows)
-        writer.recover()
-        return RunContext(job, session, resolved, writer, checkpoint, report, self._pins, lease, progress, sink_rows)
+        with self._gate.writing(job.name):
+            writer.recover()
+        self._check_restored(job, progress)
+        return RunContext(
+            job, session, resolved, writer, checkpoint, report, self._pins, self._gate, lease, progress, sink_rows
+        )
+
+    def _check_restored(self, job: Job, progress: Progress) -> None:
+        """Raise StatementError SINK_CHANGED if the sink of a restored job has a batch that its checkpoint lacks."""
+        note = self._checkpoints.restored_note(job.id)
+        if self._files.exists(note):
+            check_not_ahead(self._sink_context(job, self._spark, _no_report), progress)
+            self._files.delete(note)
 
     def _begin(self, run: Run, job: Job) -> None:
         with self._lock:
@@ -324,8 +348,9 @@ class SparkEngine:
         failpoint("pending-finished", job.name)
 
     def discard_version(self, job: Job, version: Version) -> None:
-        self._state_copies.discard_checkpoint(job.id, version.checkpoint)
-        self._discard_staged_rows(job, version)
+        with self._gate.writing(job.name):
+            self._state_copies.discard_checkpoint(job.id, version.checkpoint)
+            self._discard_staged_rows(job, version)
 
     def _discard_staged_rows(self, job: Job, version: Version) -> None:
         """Delete the rows that a version of the job has staged in a table that the job no longer writes."""
@@ -359,15 +384,40 @@ class SparkEngine:
             running.watch_idle()
 
     def recover_sink(self, job: Job) -> None:
-        self._writer(job, self._spark, _no_report).recover()
+        with self._gate.writing(job.name):
+            self._writer(job, self._spark, _no_report).recover()
 
     def discard_files(self, job: Job) -> None:
-        self._pins.wait_until_unpinned(job.id)
-        self._writer(job, self._spark, _no_report).discard()
-        if job.rollback_version is not None:
-            self._discard_staged_rows(job, job.rollback_version)
-        failpoint("staging-discarded", job.name)
-        self._checkpoints.discard(job)
+        with self._gate.writing(job.name):
+            self._pins.wait_until_unpinned(job.id)
+            self._writer(job, self._spark, _no_report).discard()
+            if job.rollback_version is not None:
+                self._discard_staged_rows(job, job.rollback_version)
+            failpoint("staging-discarded", job.name)
+            self._checkpoints.discard(job)
+
+    @contextmanager
+    def copying_files(self) -> Iterator[None]:
+        """Keep the replaced snapshots of tables inside the context, for a backup."""
+        with self._gate.copying():
+            yield
+
+    @contextmanager
+    def closed_sinks(self, seconds: float) -> Iterator[None]:
+        """Let no sink write inside the context. Raises StatementError BACKUP_FAILED, see `WriteGate.closed`."""
+        with self._gate.closed(seconds):
+            yield
+
+    @contextmanager
+    def pinned_image(self, job: Job) -> Iterator[CheckpointImage]:
+        """Return the files of the job's checkpoints, which stay inside the context."""
+        committed = self._checkpoints.read_progress(job).committed
+        with self._pins.pin(job.id, -1 if committed is None else committed):
+            yield list_image(self._checkpoints, job)
+
+    def back_up_catalog(self, metastore: Path, folder: Path) -> None:
+        """Copy the catalogue on Derby into a folder, while it is used. Raises StatementError BACKUP_FAILED."""
+        back_up_derby(self._spark, metastore, folder)
 
     def cause_of(self, error: Exception) -> Cause:
         return run_failures.cause_of(error)
@@ -427,6 +477,7 @@ class SparkEngine:
             single_file_bytes=self._settings.single_file_bytes,
             old_versions_seconds=self._settings.old_versions_seconds,
             notice=lambda message: report(SinkNotice(run, message)),
+            keeps_replaced=lambda: self._gate.is_copying,
         )
 
 

@@ -26,6 +26,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins
 from jetsql.engine.checkpoints.checkpoint_reader import Progress
 from jetsql.engine.checkpoints.job_lease import JobLease
+from jetsql.engine.checkpoints.write_gate import WriteGate
 from jetsql.engine.errors.remedies import GONE_HINT, RunPaths
 from jetsql.engine.errors.run_failures import cause_of, cause_of_throwable
 from jetsql.engine.errors.table_source_errors import explain_removed_file
@@ -76,6 +77,8 @@ class RunContext:
     """The listener of the run's events."""
     pins: CheckpointPins
     """The batches of checkpoints that are being copied."""
+    gate: WriteGate
+    """The gate through which the sink writes."""
     lease: JobLease
     """The lease that the run checks before each batch."""
     progress: Progress
@@ -273,7 +276,7 @@ class StreamingRun:
             self._context.lease.check(self._stopping)
             self._check_files(batch)
             self._watch_sources()
-            with self._context.batch_rows(rows) as complete:
+            with self._context.gate.writing(self._context.job.name), self._context.batch_rows(rows) as complete:
                 self._written[batch] = writer.write(complete, batch)
             failpoint("sink-written", self._context.job.name)
         except BaseException as error:
@@ -348,7 +351,8 @@ class BatchRun:
         began = datetime.now()
         try:
             context.lease.check()
-            count = self._writer.write(context.rows(), 0)
+            with context.gate.writing(context.job.name):
+                count = self._writer.write(context.rows(), 0)
             self._writer.close()
             failpoint("sink-written", context.job.name)
         except Exception as error:  # any error ends the job and is reported as its failure

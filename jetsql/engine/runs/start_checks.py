@@ -7,14 +7,18 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
+from jetsql.engine.checkpoints.checkpoint_reader import Progress
 from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.runs.analysis import ResolvedBody
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.kafka_topics import check_topic
+from jetsql.engine.sinks import ComparedWriter, SinkContext, is_ahead
+from jetsql.engine.sinks.branched_sink import branch_contexts
 from jetsql.engine.sinks.kafka.messages import TopicTable
 from jetsql.engine.sinks.kafka.transactional_topics import check_transactions
 from jetsql.engine.sinks.lake.lake_checks import check_lake_table
 from jetsql.engine.sinks.preflight import check_jdbc_sink
+from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Guarantee, Job, Plan, SinkKind
 from jetsql.jobs.planning.compatibility import describe_replacements
@@ -58,6 +62,28 @@ def check_same_query(job: Job, resolved: ResolvedBody, accepts_functions: bool) 
             hint=f"{undo}{'accept' if undo else 'Accept'} it with CREATE OR REPLACE JOB, which checks whether the state"
             " can be kept.",
         )
+
+
+def check_not_ahead(context: SinkContext, progress: Progress) -> None:
+    """Raise StatementError SINK_CHANGED if a sink of a restored job has a batch that the checkpoint lacks.
+
+    context: that of the job. progress: of its checkpoint.
+    """
+    if context.job.plan.guarantee is not Guarantee.EXACTLY_ONCE:
+        return
+    for branch in branch_contexts(context):
+        writer, batch = choose_sink(branch), progress.next_batch
+        if progress.has_pending_batch and (writer.has_batch(batch) or not isinstance(writer, ComparedWriter)):
+            batch += 1  # the sink may have the planned batch, with the same rows
+        if is_ahead(writer, batch):
+            table = branch.job.plan.analysis.sink.table
+            raise StatementError(
+                "SINK_CHANGED",
+                f"The job was restored from a backup with the batches before {batch}, and {table} has later ones."
+                " Nothing was written.",
+                hint=f"Restore {table} from the same time and RESUME JOB, or run DROP JOB and CREATE JOB.",
+                where=table,
+            )
 
 
 def check_formats(job: Job, versions: Mapping[str, str]) -> None:

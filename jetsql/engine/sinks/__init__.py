@@ -37,6 +37,8 @@ class SinkContext:
     """The time for which replaced snapshots of a table are kept."""
     notice: Callable[[str], None]
     """Adds a message to the job's history."""
+    keeps_replaced: Callable[[], bool] = lambda: False
+    """Returns whether replaced snapshots of a table stay for now, because a backup copies files."""
     number: int = 0
     """The number of the sink in the job, from 0."""
     query: Any = None
@@ -92,6 +94,19 @@ class EncodingWriter(BatchWriter, Protocol):
 
     def encode_rows(self, rows: DataFrame) -> DataFrame:
         """Return a query's rows in the format of `write`."""
+
+
+@runtime_checkable
+class ComparedWriter(BatchWriter, Protocol):
+    """A sink that knows without a record of the batch whether it is ahead of a checkpoint."""
+
+    def is_ahead(self, batch: int) -> bool:
+        """Return whether the sink has a batch or later ones, of which the job's folder has no record."""
+
+
+def is_ahead(writer: SinkWriter, batch: int) -> bool:
+    """Return whether the sink has a batch that the job's checkpoint has not planned, which then is an older copy."""
+    return writer.is_ahead(batch) if isinstance(writer, ComparedWriter) else writer.has_batch(batch)
 
 
 def encode_rows(rows: DataFrame, writer: SinkWriter) -> DataFrame:

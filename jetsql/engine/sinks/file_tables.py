@@ -100,6 +100,12 @@ class StagedFiles:
     def has_batch(self, batch: int) -> bool:
         return self._manifests.read(batch) is not None
 
+    def is_ahead(self, batch: int) -> bool:
+        names = (path.rpartition("/")[2] for path in self._files.list_files(self._sink.location))
+        prefix = f"part-{self._job}-"
+        numbers = (name.removeprefix(prefix).partition("-")[0] for name in names if name.startswith(prefix))
+        return any(number.isdecimal() and int(number) >= batch for number in numbers)
+
     def discard(self) -> None:
         if self._context.catalog.table(self._sink.table) is not None:
             self._files.delete(self._staging_root)

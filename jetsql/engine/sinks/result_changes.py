@@ -24,7 +24,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
-from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows, encode_rows
+from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows, encode_rows, is_ahead
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job import Guarantee
 
@@ -58,6 +58,9 @@ class ResultChanges:
 
     def has_batch(self, batch: int) -> bool:
         return self._writer.has_batch(batch)
+
+    def is_ahead(self, batch: int) -> bool:
+        return is_ahead(self._writer, batch)
 
     def discard(self) -> None:
         self._writer.discard()

@@ -92,6 +92,8 @@ class TableSnapshots:
         A snapshot was replaced when the next one was written. Object stores return the present for the time of a
         folder; there the time counts from when this run first found the snapshot replaced.
         """
+        if self._context.keeps_replaced():
+            return
         replaced = self._replaced(current, with_original=current.startswith(f"{self._folder}/"))
         for path, successor in pairwise([*replaced, current]):
             if path not in self._replaced_at:

@@ -99,6 +99,15 @@ class CopiedState:
     size_bytes: int
 
 
+@dataclass(frozen=True)
+class CheckpointImage:
+    """The files of a job's checkpoints at one moment."""
+
+    names: tuple[str, ...]  # relative to the job's folder, the state's last
+    committed: int | None  # the newest committed batch; None before the first
+    planned: int | None  # the newest planned batch; None before the first
+
+
 EngineEvent = (
     BatchCommitted | RunIdle | RunProgressed | RunBlocked | RunCompleted | RunFailed | SinkNotice | RestartRequested
 )

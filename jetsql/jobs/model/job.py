@@ -435,6 +435,10 @@ def checkpoint_name(number: int) -> str:
     return f"spark-{number}" if number else "spark"
 
 
+RESTORED: Final = "restored"
+"""The name of a file in the folder of a job that was restored from a backup and did not start since."""
+
+
 def quoted_name(name: str) -> str:
     """Return a name in back quotes, as statements accept it."""
     return f"`{name.replace('`', '``')}`"

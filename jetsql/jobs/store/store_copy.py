@@ -1,4 +1,4 @@
-"""Copy the store of a home to another database: from its file to a schema of PostgreSQL, or back.
+"""Copy the store of a home to another database: from its file to a schema of PostgreSQL, or back; or to a backup.
 
 The copy is one transaction on the target, which must be empty. Before and after the commit, the rows of both stores are
 compared. Only then the home notes where its store is. The source is not changed. After a crash, the target is empty or
@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from jetsql.errors import EngineError
 from jetsql.home.home_lock import HomeLock
+from jetsql.home.restore_note import check_restored
 from jetsql.home.store_note import STORE, StoreNote, move_store, read_store_note, store_note_of
 from jetsql.home.store_url import StoreUrl
 from jetsql.jobs.store.database import VERSION, StoreDatabase
@@ -54,11 +55,23 @@ def copy_store(home: Path, store: str | None, password: str | None, target: Stor
         raise EngineError("HOME_NOT_USABLE", f"There is no home {home}.", hint="Check --home and JETSQL_HOME.")
     lock = HomeLock(home)
     try:
+        check_restored(home)
         note = read_store_note(home)
         source = find_database(home, store if note is not None and note.store else None, password)
         return _copy(home, source, target)
     finally:
         lock.release()
+
+
+def back_up_store(source: StoreDatabase, file: Path) -> None:
+    """Write the rows of a store as of one moment to a new store in a file, and the metrics to the file next to it.
+
+    The source may be open. Raises EngineError as `copy_store`.
+    """
+    _check_version(source)
+    rows, target = _read(source), StoreFile(file)
+    with _translated(target), target.copying() as write:
+        _write(write, rows)
 
 
 def _find_target(home: Path, url: StoreUrl | None) -> StoreDatabase:
@@ -107,6 +120,14 @@ def _locked(database: StoreDatabase) -> Iterator[None]:
 
 
 def _read_source(source: StoreDatabase) -> dict[str, Rows]:
+    _check_version(source)
+    with _translated(source):
+        source.exclude()
+    return _read(source)
+
+
+def _check_version(source: StoreDatabase) -> None:
+    """Raise EngineError STORE_NOT_USABLE for a store that does not exist or has an older version."""
     with _translated(source):
         version = source.inspect()
     if version is None:
@@ -114,9 +135,6 @@ def _read_source(source: StoreDatabase) -> dict[str, Rows]:
     if version < VERSION:
         hint = "Start and stop the engine first, which migrates the store."
         raise _refusal(f"The store {source.name} has version {version}, not {VERSION}", hint)
-    with _translated(source):
-        source.exclude()
-    return _read(source)
 
 
 def _is_complete(target: StoreDatabase, rows: Mapping[str, Rows]) -> bool:

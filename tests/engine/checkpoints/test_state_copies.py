@@ -32,6 +32,15 @@ def test_what_came_later_is_left_out() -> None:
     }
 
 
+def test_a_backup_has_the_plan_of_the_next_batch() -> None:
+    """The offsets and the files that the next batch reads, and the state before it."""
+    left_out = set(NAMES) - set(select_files_as_of(NAMES, 5, OffsetLogEntry.parse(LOG), 6))
+    assert left_out == {
+        *("metadata", "offsets/.6.crc", "commits/6", "commits/.7.5d1c.tmp", "sources/0/8", "sources/0/9.compact"),
+        *("state/0/0/7_b.zip", "state/0/0/left-keyToNumValues/7_f.changelog"),
+    }
+
+
 def test_the_state_comes_last() -> None:
     """A death in the middle of the copy leaves no state that logs do not belong to."""
     ordered = [name.startswith("state/") for name in select_files_as_of(NAMES, 6, OffsetLogEntry.parse(LOG))]

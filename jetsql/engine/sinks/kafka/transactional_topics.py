@@ -212,6 +212,14 @@ class KafkaTransactions:
         newest = self._topic.newest_batches(manifest.part_names)
         return any(number >= batch for number in newest.values())
 
+    def is_ahead(self, batch: int) -> bool:
+        """Ask the broker for the newest batches of the parts of the newest batch in the checkpoint."""
+        number = self._manifests.find_newest()
+        manifest = None if number is None else self._manifests.read(number)
+        if manifest is None:
+            return False
+        return any(newest >= batch for newest in self._topic.newest_batches(manifest.part_names).values())
+
     def discard(self) -> None:
         if self._context.catalog.table(self._sink.table) is None:
             self._context.notice(

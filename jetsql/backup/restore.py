@@ -1,0 +1,154 @@
+"""Restore a home from a backup, whole or not at all: until the end, a note in the home keeps engines from starting.
+
+The digests of all files are compared before anything is written, and again while the files are copied. After a crash,
+the same command starts from the beginning. A failure deletes what was written.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+from jetsql.backup.backup_manifest import HOME, STORAGE, BackupManifest, SavedFile, not_usable, read_manifest
+from jetsql.backup.file_copies import copy_file, read_file
+from jetsql.errors import EngineError
+from jetsql.failpoints import failpoint
+from jetsql.home import home_lock
+from jetsql.home.home_lock import HomeLock, make_home
+from jetsql.home.log_reader import LOG
+from jetsql.home.private_files import write_private
+from jetsql.home.restore_note import NOTE, has_restore_note, remove_restore_note, write_restore_note
+from jetsql.home.storage import Storage, join_storage, local_folder
+from jetsql.home.store_note import STORE
+from jetsql.jobs.model.job import RESTORED
+from jetsql.jobs.store.store_file import StoreFile
+
+_STORAGE_FOLDERS: Final = ("checkpoints", "snapshots", "warehouse")
+_ALLOWED: Final = ("engine.lock", "engine.owner", "engine.token", "start.lock", NOTE)
+"""The files that an empty home may have, next to the log: a token that clients know, and locks."""
+
+
+def restore(backup: Path, home: Path) -> BackupManifest:
+    """Restore a home, which must be empty, from a backup.
+
+    Raises EngineError BACKUP_NOT_USABLE; HOME_NOT_USABLE for a home that is not empty or that the backup is not of;
+    HOME_IN_USE; and STORE_TOO_NEW, STORE_DAMAGED for the store in the backup.
+    """
+    manifest = read_manifest(backup)
+    _check_place(manifest, home)
+    _check_files(manifest, backup)
+    StoreFile(backup / HOME / STORE).inspect()
+    home = make_home(home)
+    lock = HomeLock(home)
+    try:
+        return _restore(manifest, backup, home)
+    finally:
+        lock.release()
+
+
+def _check_place(manifest: BackupManifest, home: Path) -> None:
+    if str(home.expanduser().absolute()) != manifest.home:
+        raise EngineError(
+            "HOME_NOT_USABLE",
+            f"The backup is of the home {manifest.home}, and its catalogue and checkpoints have this path, so it cannot"
+            f" be restored to {home}.",
+            hint=f"Restore it with --home {manifest.home}, on this machine or on another one.",
+        )
+    if local_folder(manifest.storage) is None:
+        raise not_usable(Path(manifest.home), f"its storage is {manifest.storage}", "Restore it by hand.")
+
+
+def _check_files(manifest: BackupManifest, backup: Path) -> None:
+    """Compare all files with their digests. Raises EngineError BACKUP_NOT_USABLE."""
+    for name, saved in manifest.files.items():
+        path = backup / name
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise not_usable(backup, f"its manifest has the path {name}", "Use another backup.")
+        try:
+            found = read_file(path)
+        except FileNotFoundError as error:
+            raise _damaged(backup, path, "is missing") from error
+        except OSError as error:
+            raise _damaged(backup, path, f"cannot be read ({error.strerror})") from error
+        _compare(backup, path, saved, found)
+
+
+def _compare(backup: Path, path: Path, saved: SavedFile, found: SavedFile) -> None:
+    if (saved.size, saved.sha256) != (found.size, found.sha256):
+        raise _damaged(backup, path, "was changed after the backup was written")
+
+
+def _damaged(backup: Path, path: Path, reason: str) -> EngineError:
+    return not_usable(backup, f"{path} {reason}", "Use another backup. Nothing was restored.")
+
+
+def _restore(manifest: BackupManifest, backup: Path, home: Path) -> BackupManifest:
+    root = local_folder(manifest.storage)
+    assert root is not None, "it was checked before"
+    if not has_restore_note(home):
+        _check_empty(home, root)
+    try:
+        write_restore_note(home, backup)
+        _clear(home, root)
+        _copy(manifest, backup, home, root)
+    except BaseException as error:
+        _clear(home, root)
+        remove_restore_note(home)
+        if isinstance(error, OSError):
+            raise home_lock.not_usable(home, error) from error
+        raise
+    os.sync()
+    failpoint("restore-copied")
+    remove_restore_note(home)
+    return manifest
+
+
+def _check_empty(home: Path, root: Path) -> None:
+    found = [path for path in home.iterdir() if not _is_allowed(path)]
+    found += [path for name in _STORAGE_FOLDERS if (path := root / name).exists()]
+    if found:
+        raise EngineError(
+            "HOME_NOT_USABLE",
+            f"Cannot restore to the home {home}: it is not empty, {found[0]} exists. Nothing was changed.",
+            hint="Move it away, and run the command again.",
+        )
+
+
+def _is_allowed(path: Path) -> bool:
+    return path.name in _ALLOWED or path.name.startswith(LOG)
+
+
+def _clear(home: Path, root: Path) -> None:
+    """Delete what an earlier attempt has restored."""
+    for path in [*home.iterdir(), *(root / name for name in _STORAGE_FOLDERS)]:
+        if _is_allowed(path):
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _copy(manifest: BackupManifest, backup: Path, home: Path, root: Path) -> None:
+    places = {HOME: home, STORAGE: root}
+
+    def place(name: str) -> Path:
+        first, _, rest = name.partition("/")
+        return places[first] / rest
+
+    for folder in manifest.folders:
+        place(folder).mkdir(parents=True, exist_ok=True, mode=0o700)
+    for count, (name, saved) in enumerate(manifest.files.items()):
+        copied = copy_file(backup / name, place(name))
+        _compare(backup, backup / name, saved, copied)
+        os.utime(place(name), ns=(saved.modified, saved.modified))
+        if count == len(manifest.files) // 2:
+            failpoint("restore-half-copied")
+    for job in manifest.jobs:
+        note = root / "checkpoints" / job.id / RESTORED
+        note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_private(note, f"{manifest.id}\n")
+    if manifest.storage_id:
+        join_storage(home, Storage(manifest.storage, manifest.storage_id))
