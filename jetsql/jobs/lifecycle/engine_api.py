@@ -84,6 +84,22 @@ class SinkNotice:
 
 
 @dataclass(frozen=True)
+class ResourceNotice:
+    """The run uses much of a resource that is scarce; a notice for the job's history, and the run continues."""
+
+    run: RunId
+    message: str
+
+
+@dataclass(frozen=True)
+class EngineEndangered:
+    """The run uses so much of a resource that the engine is in danger: it has to end immediately."""
+
+    run: RunId
+    cause: Cause
+
+
+@dataclass(frozen=True)
 class RestartRequested:
     """The run ended because a table that it reads was replaced; the immediate restart does not count as an attempt."""
 
@@ -99,8 +115,26 @@ class CopiedState:
     size_bytes: int
 
 
+@dataclass(frozen=True)
+class CrashReport:
+    """What is known about a crash of the engine's Spark."""
+
+    busy_jobs: tuple[str, ...]  # the ids of the jobs with a running batch
+    culprit: str | None  # the id of the job that ended Spark; None if it is unknown
+    reason: str  # why Spark ended, and why the culprit is one, a sentence
+
+
 EngineEvent = (
-    BatchCommitted | RunIdle | RunProgressed | RunBlocked | RunCompleted | RunFailed | SinkNotice | RestartRequested
+    BatchCommitted
+    | RunIdle
+    | RunProgressed
+    | RunBlocked
+    | RunCompleted
+    | RunFailed
+    | SinkNotice
+    | ResourceNotice
+    | EngineEndangered
+    | RestartRequested
 )
 Report = Callable[[EngineEvent], None]
 MembersListener = Callable[[frozenset[str], int], None]

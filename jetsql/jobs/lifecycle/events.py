@@ -168,6 +168,14 @@ class EngineStarted:
 
 
 @dataclass(frozen=True)
+class EngineCrashed:
+    """The engine's Spark has ended by itself while a batch of the job was running; the engine ends, too."""
+
+    message: str
+    is_culprit: bool  # the job has ended it
+
+
+@dataclass(frozen=True)
 class EngineStopping:
     """The engine is going to end; jobs continue with its next start."""
 
@@ -212,7 +220,9 @@ RunEvent = (
     | UpdateFailed
     | TrialProbed
 )
-Event = UserEvent | RunEvent | EngineStarted | EngineStopping | MembersChanged | MembersSettled | Superseded
+Event = (
+    UserEvent | RunEvent | EngineStarted | EngineCrashed | EngineStopping | MembersChanged | MembersSettled | Superseded
+)
 
 
 @dataclass(frozen=True)
@@ -227,6 +237,7 @@ class StopRun:
     """Stop `job.run`, gracefully if possible."""
 
     job: Job
+    immediately: bool = False  # the running batch is not waited for
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,248 @@
+package dev.jetsql.watchdog;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.jetsql.common.Json;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.classic.SparkSession;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Watches the heap, the open files and the disks of Spark's process, and reports to the engine when
+ * one of them is scarce, with what each job uses of it. The engine decides what follows.
+ *
+ * <p>Collections of the heap wake its thread; the other resources are polled. Nothing is reported
+ * while all is well. A report is a JSON object: resource, place, level, used and limit (of which
+ * `used` is the free space of a disk), grown (what `amounts` have to explain), and amounts by owner.
+ */
+public final class ResourceWatchdog {
+  private static final Logger LOG = LoggerFactory.getLogger(ResourceWatchdog.class);
+  private static final long POLL_MILLIS = 1000;
+  private static final long SCARCE_POLL_MILLIS = 250;
+  private static final long SECOND_NANOS = 1000L * 1000 * 1000;
+
+  /** After a danger, the suspended job needs some time to end. */
+  private static final long DANGER_NANOS = 10 * SECOND_NANOS;
+
+  private static final long WARNING_NANOS = 60 * SECOND_NANOS;
+
+  /** If Spark ends with a full heap, the newest report shows whose it was. */
+  private static final long HEAP_WARNING_NANOS = SECOND_NANOS;
+
+  private static final long COLLECTION_MILLIS = 5000;
+  private static ResourceWatchdog instance;
+
+  private final Consumer<String> engine;
+  private final JsonNode settings;
+  private final TaskUsage tasks;
+  private final HeapUsage heap;
+  private final List<DiskUsage> disks;
+  private final SparkContext context;
+  private final Map<String, List<String>> folders = new ConcurrentHashMap<>();
+  private final Map<String, Report> reports = new HashMap<>();
+  private final Object changed = new Object();
+  private boolean isWoken;
+  private boolean isClosed;
+
+  /** The newest report about a resource at a place. */
+  private record Report(Level level, long nanos) {}
+
+  private ResourceWatchdog(SparkSession session, String settings, Consumer<String> engine)
+      throws IOException {
+    this.context = session.sparkContext();
+    this.engine = engine;
+    this.settings = Json.read(settings);
+    this.tasks = new TaskUsage(context);
+    this.disks = distinctDisks(Json.texts(this.settings.get("folders")));
+    this.heap = new HeapUsage(percent("heap_warning_percent"), this::wake);
+  }
+
+  /** Starts a watchdog for the session's Spark. It replaces an earlier one. */
+  public static synchronized void start(
+      SparkSession session, String settings, Consumer<String> engine) throws IOException {
+    stop();
+    instance = new ResourceWatchdog(session, settings, engine);
+    instance.context.addSparkListener(instance.tasks);
+    var thread = new Thread(null, instance::run, "resource-watchdog", 0, false);
+    thread.setDaemon(true);
+    thread.setPriority(Thread.MAX_PRIORITY);
+    thread.start();
+  }
+
+  /** Stops the watchdog. */
+  public static synchronized void stop() {
+    if (instance == null) return;
+    synchronized (instance.changed) {
+      instance.isClosed = true;
+      instance.changed.notifyAll();
+    }
+    instance.tasks.close();
+    instance.heap.close();
+    instance = null;
+  }
+
+  /** Counts open files below these folders, which end with a slash, as those of a job. */
+  public static synchronized void watchJob(String job, String folders) {
+    if (instance != null) instance.folders.put(job, Json.readTexts(folders));
+  }
+
+  private static List<DiskUsage> distinctDisks(List<String> folders) throws IOException {
+    List<DiskUsage> disks = new ArrayList<>();
+    for (String folder : folders) {
+      Path path = Path.of(folder);
+      boolean isNew = true;
+      for (DiskUsage disk : disks) isNew = isNew && !disk.has(path);
+      if (isNew) disks.add(new DiskUsage(path));
+    }
+    return disks;
+  }
+
+  private void wake() {
+    synchronized (changed) {
+      isWoken = true;
+      changed.notifyAll();
+    }
+  }
+
+  private void run() {
+    long pause = POLL_MILLIS;
+    while (waitFor(pause) && !context.isStopped()) {
+      try {
+        pause = check() ? SCARCE_POLL_MILLIS : POLL_MILLIS;
+      } catch (IOException | RuntimeException e) {
+        LOG.warn("The resources of the engine could not be checked", e);
+      }
+    }
+  }
+
+  /** Waits, and returns whether the watchdog continues. */
+  private boolean waitFor(long millis) {
+    synchronized (changed) {
+      try {
+        if (!isWoken && !isClosed) changed.wait(millis);
+      } catch (InterruptedException e) {
+        return false;
+      }
+      isWoken = false;
+      return !isClosed;
+    }
+  }
+
+  /** Checks all resources, and returns whether the heap is scarce. */
+  private boolean check() throws IOException {
+    long now = System.nanoTime();
+    Map<String, Long> allocated = tasks.pollAllocated();
+    Level ofHeap = checkHeap(now, allocated);
+    checkFiles(now);
+    for (DiskUsage disk : disks) checkDisk(now, disk);
+    return ofHeap != Level.NORMAL;
+  }
+
+  private Level checkHeap(long now, Map<String, Long> allocated) {
+    long used = heap.used();
+    long limit = heap.limit();
+    Level level =
+        Level.ofUse(
+            used, percent("heap_warning_percent") * limit, percent("heap_danger_percent") * limit);
+    if (isDue("memory", "", level, now, HEAP_WARNING_NANOS)) {
+      report("memory", "", level, used, limit, used, allocated);
+      // Until the next collection, the usage remains what it was before a job was suspended.
+      if (level == Level.DANGER) collectLater();
+    }
+    return level;
+  }
+
+  private void collectLater() {
+    var thread =
+        new Thread(
+            () -> {
+              try {
+                Thread.sleep(COLLECTION_MILLIS);
+              } catch (InterruptedException e) {
+                return;
+              }
+              System.gc();
+            },
+            "resource-watchdog-collection");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private void checkFiles(long now) throws IOException {
+    long count = OpenFiles.count();
+    long limit = OpenFiles.limit();
+    Level level =
+        Level.ofUse(
+            count,
+            percent("open_files_warning_percent") * limit,
+            percent("open_files_danger_percent") * limit);
+    if (limit == 0 || !isDue("open files", "", level, now, WARNING_NANOS)) return;
+    Map<String, Long> amounts = Map.of();
+    if (level != Level.NORMAL) {
+      List<String> temporary = Json.texts(settings.get("temporary"));
+      amounts =
+          OpenFiles.byOwner(
+              folders, temporary, tasks.countRunning(), StateStores.countByOwner(folders));
+    }
+    report("open files", "", level, count, limit, count, amounts);
+  }
+
+  private void checkDisk(long now, DiskUsage disk) throws IOException {
+    Map<String, Long> written = tasks.written();
+    long free = disk.poll(now, written);
+    Level level =
+        Level.ofRest(
+            free,
+            settings.get("disk_warning_bytes").asLong(),
+            settings.get("disk_danger_bytes").asLong());
+    String place = disk.folder().toString();
+    if (!isDue("disk", place, level, now, WARNING_NANOS)) return;
+    report("disk", place, level, free, disk.total(), disk.fallen(free), disk.writtenLately(written));
+  }
+
+  /** Returns whether a level has to be reported, and remembers that it was. */
+  private boolean isDue(
+      String resource, String place, Level level, long now, long warningNanos) {
+    String key = resource + " " + place;
+    Report last = reports.get(key);
+    if (last == null && level == Level.NORMAL) return false;
+    if (last != null && level == Level.NORMAL && last.level == Level.NORMAL) return false;
+    if (last != null && last.level == level) {
+      if (now - last.nanos < (level == Level.DANGER ? DANGER_NANOS : warningNanos)) return false;
+    }
+    reports.put(key, new Report(level, now));
+    return true;
+  }
+
+  private void report(
+      String resource,
+      String place,
+      Level level,
+      long used,
+      long limit,
+      long grown,
+      Map<String, Long> amounts) {
+    Map<String, Object> report = new LinkedHashMap<>();
+    report.put("resource", resource);
+    report.put("place", place);
+    report.put("level", level.name().toLowerCase(java.util.Locale.ROOT));
+    report.put("used", used);
+    report.put("limit", limit);
+    report.put("grown", grown);
+    report.put("amounts", amounts);
+    engine.accept(Json.write(report));
+  }
+
+  private double percent(String name) {
+    return settings.get(name).asDouble() / 100;
+  }
+}
