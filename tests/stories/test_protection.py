@@ -21,6 +21,13 @@ HOG = """
 """
 
 
+# One allocation is larger than the heap: no watchdog can come first.
+BOMB = """
+    CREATE JOB bomb OPTIONS ('snapshotIntervalMillis' = '500') AS INSERT INTO sizes
+    SELECT length(repeat('x', CAST(1900000000 + id AS INT))) FROM STREAM later
+"""
+
+
 class Story:
     """An engine with a good job, which copies the numbers of files, and a source for bad jobs."""
 
@@ -81,3 +88,31 @@ def test_a_job_that_eats_the_heap_is_suspended_and_the_engine_lives(story: Story
     assert "engine in danger" in story.history("hog")
     assert story.history("copy").count("continued") == 0
     assert process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+def test_a_job_that_ends_the_engine_twice_stays_suspended(story: Story) -> None:
+    engine = story.engine
+    engine("start")
+    story.begin()
+    story.add(1)
+    until(lambda: story.copied == [1])
+    later = story.source.parent / "later"
+    later.mkdir()
+    engine("-e", f"CREATE TABLE later (id BIGINT) USING json LOCATION '{later}'; {BOMB}")
+    (later / "1.json").write_text('{"id": 1}')
+    ends = 0
+    while ends < 2:
+        until(lambda: engine.role is None)
+        ends += 1
+        assert engine.log.count("Terminating due to java.lang.OutOfMemoryError") == ends
+        engine("start")
+    assert story.job("bomb")["status"] == "SUSPENDED"
+    assert story.job("bomb")["last_error_condition"] == "JETSQL.CRASH_LOOP"
+    assert story.history("bomb").count("engine crashed") == 2
+    story.add(2)
+    until(lambda: story.copied == [1, 2])
+    engine("-e", "ALTER JOB bomb OPTIONS ('restartAttempts' = '1')")
+    engine.kill()
+    engine("start")
+    assert story.job("bomb")["status"] == "SUSPENDED"
+    assert story.copied == [1, 2]

@@ -104,7 +104,7 @@ class Activity(StrEnum):
 
     IDLE = "idle"
     BATCH = "batch"
-    FIRST_BATCH = "first batch"  # since the run began, it has neither committed anything nor been idle
+    FIRST_BATCH = "first batch"  # a batch, or its planning, and nothing is committed since the run began
 
 
 def judge_crash(reason: str, busy: Mapping[str, Activity], memory: ResourceReport | None) -> CrashReport:
@@ -116,11 +116,15 @@ def judge_crash(reason: str, busy: Mapping[str, Activity], memory: ResourceRepor
     jobs = tuple(sorted(busy))
     if memory is not None:
         culprit = find_culprit(memory)
-        proof = describe_share(memory, culprit) if culprit is not None else "No job stands out."
-        return CrashReport(jobs, culprit, f"{reason} {memory.state}. {proof}")
-    if len(busy) == 1 and Activity.FIRST_BATCH in busy.values():
-        return CrashReport(jobs, jobs[0], f"{reason} Only the first batch of this job's run was running.")
-    return CrashReport(jobs, None, reason)
+        if culprit is None:
+            return CrashReport(jobs, (), f"{reason} {memory.state}. No job stands out.")
+        return CrashReport(jobs, (culprit,), f"{reason} {memory.state}. {describe_share(memory, culprit)}")
+    suspects = tuple(job_id for job_id in jobs if busy[job_id] is Activity.FIRST_BATCH)
+    if len(suspects) == 1:
+        reason = f"{reason} Only this job had begun a batch and not committed any since its start."
+    elif suspects:
+        reason = f"{reason} It is not clear which job was the reason."
+    return CrashReport(jobs, suspects, reason)
 
 
 def danger_cause(report: ResourceReport, job_id: str) -> Cause:

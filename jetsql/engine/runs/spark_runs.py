@@ -143,7 +143,8 @@ class StreamingRun:
         self._lag_tracker = LagTracker()
         self._has_progress = True
         self._watches_sources = False
-        self._is_proven = False
+        self._has_committed = False
+        self._was_idle = False
         self._is_writing = False
 
     def start(self) -> None:
@@ -205,9 +206,9 @@ class StreamingRun:
 
     @property
     def activity(self) -> Activity:
-        if not self._is_proven:
-            return Activity.FIRST_BATCH
-        return Activity.BATCH if self._is_writing else Activity.IDLE
+        if self._has_committed:
+            return Activity.BATCH if self._is_writing else Activity.IDLE
+        return Activity.FIRST_BATCH if self._is_writing or not self._was_idle else Activity.IDLE
 
     def is_stalled(self) -> bool:
         """Return whether the run is starting or has an active trigger, without progress since the last call."""
@@ -217,8 +218,9 @@ class StreamingRun:
 
     def accept(self, kind: str, detail: str) -> None:
         """Handle an event of Spark's listener; called from Java (java.util.function.BiConsumer)."""
-        if kind in ("progress", "idle"):
-            self._has_progress = self._is_proven = True
+        self._has_progress = self._has_progress or kind in ("progress", "idle")
+        self._has_committed = self._has_committed or kind == "progress"
+        self._was_idle = self._was_idle or kind == "idle"
         if kind == "progress":
             self._progress = json.loads(detail)
             batch = self._progress["batchId"]

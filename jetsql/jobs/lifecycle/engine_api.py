@@ -120,7 +120,7 @@ class CrashReport:
     """What is known about a crash of the engine's Spark."""
 
     busy_jobs: tuple[str, ...]  # the ids of the jobs with a running batch
-    culprit: str | None  # the id of the job that ended Spark; None if it is unknown
+    suspects: tuple[str, ...]  # the ids of the jobs that can have ended Spark; a single one is the culprit
     reason: str  # why Spark ended, and why the culprit is one, a sentence
 
 

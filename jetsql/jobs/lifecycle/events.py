@@ -172,7 +172,8 @@ class EngineCrashed:
     """The engine's Spark has ended by itself while a batch of the job was running; the engine ends, too."""
 
     message: str
-    is_culprit: bool  # the job has ended it
+    is_culprit: bool = False  # the job has ended it
+    start_delay: float = 0.0  # seconds that the next engine waits before it starts the job
 
 
 @dataclass(frozen=True)

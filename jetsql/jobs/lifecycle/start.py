@@ -14,10 +14,12 @@ from jetsql.jobs.lifecycle.events import (
     Event,
     Outcome,
     RecoverSink,
+    ScheduleRetry,
     Step,
     Superseded,
 )
 from jetsql.jobs.lifecycle.step_context import (
+    CRASHES_MOST,
     StepContext,
     can_run_again,
     cleanup_actions,
@@ -95,7 +97,9 @@ def retry(job: Job, event: Event, context: StepContext) -> Step:
     if job.waiting_for_members:
         return keep(job, event, context)
     message = f"Restart {job.attempts} of {job.plan.restart_attempts} after the error."
-    if job.cause is not None and job.cause.external_outage:
+    if job.cause is None:
+        message = "The other jobs have started."
+    elif job.cause.external_outage:
         message = "Trying again."
     return start(job, "retry", message, context)
 
@@ -109,7 +113,14 @@ def continue_run(job: Job, event: Event, context: StepContext) -> Step:
     """Start a live job after the engine has started."""
     before: tuple[Action, ...] = (RecoverSink(job),) if job.run else ()
     message = "The engine has started; the job continues."
-    return start(replace(job, attempts=0), "continued", message, context, before)
+    continued = replace(job, attempts=0, start_delay=0.0)
+    if not job.start_delay or job.crashes >= CRASHES_MOST:
+        return start(continued, "continued", message, context, before)
+    at = context.now + job.start_delay
+    waiting = replace(continued, status=Status.NOT_RUNNING)
+    message = f"The job starts {job.start_delay:g} s after the others, since it may have ended the engine."
+    actions = (*before, ScheduleRetry(job.run_id, at))
+    return Step(waiting, Outcome.CHANGED, actions, history_event="continued", history_message=message)
 
 
 def started(job: Job, event: Event, context: StepContext) -> Step:

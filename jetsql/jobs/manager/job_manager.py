@@ -64,6 +64,7 @@ if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
 
 _LOG: Final = logging.getLogger(__name__)
 _CRASH_SECONDS: Final = 5.0
+_SUSPECT_SECONDS: Final = 10.0  # the time in which a suspect is the only one that begins its first batch
 
 
 class Manager:
@@ -206,9 +207,12 @@ class Manager:
                 self.workers.dispatch([StopRun(view.job)])
 
     def _record_crash(self, crash: CrashReport) -> None:
-        for job_id in {*crash.busy_jobs, *((crash.culprit,) if crash.culprit is not None else ())}:
-            is_culprit = job_id == crash.culprit
-            self._apply_or_log(job_id, EngineCrashed(crash.reason, is_culprit))
+        is_clear = len(crash.suspects) == 1
+        for number, job_id in enumerate(crash.suspects, 1):
+            self._apply_or_log(job_id, EngineCrashed(crash.reason, is_clear, number * _SUSPECT_SECONDS))
+        for job_id in crash.busy_jobs:
+            if job_id not in crash.suspects:
+                self._apply_or_log(job_id, EngineCrashed(crash.reason))
 
     def _apply_or_log(self, job_id: str, event: Event) -> bool:
         """Apply an event and return whether it was stored; an error of one job must not affect the others."""

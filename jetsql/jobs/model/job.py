@@ -401,6 +401,9 @@ class Job:
     waiting_for_members: bool = False  # it is NOT_RUNNING because members are missing
     crashes: int = 0  # how often it has ended the engine's Spark in a row, since it last ran well or was resumed
     crash_reason: str = ""  # of the newest of these crashes, a sentence
+    start_delay: float = (
+        0.0  # seconds that the next engine waits before it starts the job, which may have ended this one
+    )
     stable_after: float | None = None  # progress after this time, in seconds since the epoch, ends the row of crashes
 
     @property

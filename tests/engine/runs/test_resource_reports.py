@@ -73,24 +73,26 @@ def test_the_cause_names_state_share_and_remedy() -> None:
 def test_of_a_crash_the_newest_report_tells_the_culprit() -> None:
     busy = {"a": Activity.BATCH, "b": Activity.FIRST_BATCH}
     crash = judge_crash("The heap was full.", busy, replace(MEMORY, amounts={"a": 800}))
-    assert (crash.culprit, crash.busy_jobs) == ("a", ("a", "b"))
+    assert (crash.suspects, crash.busy_jobs) == (("a",), ("a", "b"))
     assert crash.reason.startswith("The heap was full. 90 % of the heap")
     statement = judge_crash("The heap was full.", {"b": Activity.FIRST_BATCH}, replace(MEMORY, amounts={"": 800}))
-    assert statement.culprit is None
+    assert statement.suspects == ()
 
 
 @pytest.mark.parametrize(
-    ("busy", "culprit"),
+    ("busy", "suspects"),
     [
-        ({"a": Activity.FIRST_BATCH}, "a"),
-        ({"a": Activity.BATCH}, None),  # it has committed since its start
-        ({"a": Activity.FIRST_BATCH, "b": Activity.BATCH}, None),
-        ({"a": Activity.FIRST_BATCH, "b": Activity.FIRST_BATCH}, None),
-        ({}, None),
+        ({"a": Activity.FIRST_BATCH}, ("a",)),
+        ({"a": Activity.BATCH}, ()),  # it has committed since its start
+        ({"b": Activity.FIRST_BATCH, "a": Activity.BATCH}, ("b",)),
+        ({"b": Activity.FIRST_BATCH, "a": Activity.FIRST_BATCH}, ("a", "b")),
+        ({}, ()),
     ],
 )
-def test_without_a_report_only_a_lone_first_batch_is_to_blame(busy: dict[str, Activity], culprit: str | None) -> None:
-    assert judge_crash("Spark's process crashed.", busy, None).culprit == culprit
+def test_without_a_report_those_are_suspects_that_have_committed_nothing(
+    busy: dict[str, Activity], suspects: tuple[str, ...]
+) -> None:
+    assert judge_crash("Spark's process crashed.", busy, None).suspects == suspects
 
 
 @pytest.mark.parametrize(

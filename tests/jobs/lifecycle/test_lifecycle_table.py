@@ -672,6 +672,16 @@ def test_a_crash_that_is_not_the_fault_of_the_job_is_not_counted() -> None:
     assert crashed(crashed(job(), bystander), bystander).status is Status.STARTING
 
 
+def test_a_suspect_starts_after_the_others() -> None:
+    suspect = after(EngineCrashed("The heap was full.", False, 20.0), job()).job
+    waiting = after(EngineStarted(), suspect)
+    assert (waiting.job.status, waiting.job.crashes, waiting.job.start_delay) == (Status.NOT_RUNNING, 0, 0.0)
+    assert kinds(waiting) == ["RecoverSink", "ScheduleRetry"] and ScheduleRetry(RUN, 1020.0) in waiting.actions
+    started = after(RetryDue(RUN), waiting.job)
+    assert (started.job.status, started.history_message) == (Status.STARTING, "The other jobs have started.")
+    assert after(Resume(), waiting.job).job.status is Status.STARTING
+
+
 def test_crashes_are_forgotten_when_the_job_runs_well_for_minutes() -> None:
     once = crashed(job())
     run = RunId("1", once.run)
