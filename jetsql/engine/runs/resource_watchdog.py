@@ -77,8 +77,8 @@ class ResourceWatchdog:
             if run.job in self._runs and self._runs[run.job].id == run:
                 del self._runs[run.job]
 
-    def handle(self, report: ResourceReport) -> None:
-        """Warn of the job that stands out, or have it suspended."""
+    def handle(self, report: ResourceReport) -> bool:
+        """Warn of the job that stands out, or have it suspended. Return whether it is suspended."""
         if report.resource is Resource.MEMORY:
             self._memory = report if report.level is not Level.NORMAL else None
         culprit = find_culprit(report)
@@ -90,14 +90,16 @@ class ResourceWatchdog:
             cause = danger_cause(report, run.id.job)
             _LOG.error("Job %s is suspended: %s", run.name, cause.message)
             run.report(EngineEndangered(run.id, cause))
+            return True
         elif not self._is_news(report, culprit):
-            return
+            return False
         elif run is not None:
             message = f"{report.state}. {describe_share(report, run.id.job)}"
             _LOG.warning("Job %s: %s", run.name, message)
             run.report(ResourceNotice(run.id, message))
         elif culprit is None:
             _LOG.warning("%s. No job stands out, so none is suspended. Used: %s", report.state, self._describe(report))
+        return False
 
     def _is_news(self, report: ResourceReport, culprit: str | None) -> bool:
         """Return whether the same was not told lately, and remember it: a use around a threshold must not flood."""
@@ -121,16 +123,16 @@ class ResourceWatchdog:
 
 
 class _Listener:
-    """The watchdog in a form that Java can call (java.util.function.Consumer)."""
+    """The watchdog in a form that Java can call (java.util.function.Predicate)."""
 
     def __init__(self, watchdog: ResourceWatchdog) -> None:
         self._watchdog = watchdog
 
-    def accept(self, report: str) -> None:
-        self._watchdog.handle(parse_report(report))
+    def test(self, report: str) -> bool:
+        return self._watchdog.handle(parse_report(report))
 
     class Java:
-        implements = ("java.util.function.Consumer",)
+        implements = ("java.util.function.Predicate",)
 
 
 def _local_path(location: str) -> str:

@@ -10,7 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.classic.SparkSession;
 import org.slf4j.Logger;
@@ -22,7 +22,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Collections of the heap wake its thread; the other resources are polled. Nothing is reported
  * while all is well. A report is a JSON object: resource, place, level, used and limit (of which
- * `used` is the free space of a disk), grown (what `amounts` have to explain), and amounts by owner.
+ * `used` is the free space of a disk), grown (what `amounts` have to explain), and amounts by
+ * owner. The engine answers whether it suspends a job.
  */
 public final class ResourceWatchdog {
   private static final Logger LOG = LoggerFactory.getLogger(ResourceWatchdog.class);
@@ -30,18 +31,20 @@ public final class ResourceWatchdog {
   private static final long SCARCE_POLL_MILLIS = 250;
   private static final long SECOND_NANOS = 1000L * 1000 * 1000;
 
-  /** After a danger, the suspended job needs some time to end. */
-  private static final long DANGER_NANOS = 10 * SECOND_NANOS;
+  /** A job that is being suspended needs some time to end. */
+  private static final long SUSPEND_NANOS = 10 * SECOND_NANOS;
 
+  private static final long DANGER_NANOS = 2 * SECOND_NANOS;
   private static final long WARNING_NANOS = 60 * SECOND_NANOS;
 
   /** If Spark ends with a full heap, the newest report shows whose it was. */
   private static final long HEAP_WARNING_NANOS = SECOND_NANOS;
 
-  private static final long COLLECTION_MILLIS = 5000;
+  private static final long COLLECTION_MILLIS = 3000;
+  private static final long COLLECTION_PAUSE_NANOS = 30 * SECOND_NANOS;
   private static ResourceWatchdog instance;
 
-  private final Consumer<String> engine;
+  private final Predicate<String> engine;
   private final JsonNode settings;
   private final TaskUsage tasks;
   private final HeapUsage heap;
@@ -50,13 +53,15 @@ public final class ResourceWatchdog {
   private final Map<String, List<String>> folders = new ConcurrentHashMap<>();
   private final Map<String, Report> reports = new HashMap<>();
   private final Object changed = new Object();
+  private long judgedUse = -1;
+  private long collectedAt;
   private boolean isWoken;
   private boolean isClosed;
 
-  /** The newest report about a resource at a place. */
-  private record Report(Level level, long nanos) {}
+  /** The newest report about a resource at a place, and when the next one of this level is due. */
+  private record Report(Level level, long nextNanos) {}
 
-  private ResourceWatchdog(SparkSession session, String settings, Consumer<String> engine)
+  private ResourceWatchdog(SparkSession session, String settings, Predicate<String> engine)
       throws IOException {
     this.context = session.sparkContext();
     this.engine = engine;
@@ -68,7 +73,7 @@ public final class ResourceWatchdog {
 
   /** Starts a watchdog for the session's Spark. It replaces an earlier one. */
   public static synchronized void start(
-      SparkSession session, String settings, Consumer<String> engine) throws IOException {
+      SparkSession session, String settings, Predicate<String> engine) throws IOException {
     stop();
     instance = new ResourceWatchdog(session, settings, engine);
     instance.context.addSparkListener(instance.tasks);
@@ -153,15 +158,20 @@ public final class ResourceWatchdog {
     Level level =
         Level.ofUse(
             used, percent("heap_warning_percent") * limit, percent("heap_danger_percent") * limit);
-    if (isDue("memory", "", level, now, HEAP_WARNING_NANOS)) {
-      report("memory", "", level, used, limit, used, allocated);
-      // Until the next collection, the usage remains what it was before a job was suspended.
-      if (level == Level.DANGER) collectLater();
+    // A danger is judged once after each collection: the usage remains the same until the next one.
+    if (level == Level.DANGER && used == judgedUse) {
+      collectLater(now);
+    } else if (isDue("memory", "", level, now)) {
+      report("memory", "", level, now, used, limit, used, allocated);
+      judgedUse = level == Level.DANGER ? used : -1;
     }
     return level;
   }
 
-  private void collectLater() {
+  /** Collects the heap after some seconds, to find out whether it is still in danger. */
+  private void collectLater(long now) {
+    if (now - collectedAt < COLLECTION_PAUSE_NANOS) return;
+    collectedAt = now;
     var thread =
         new Thread(
             () -> {
@@ -185,7 +195,7 @@ public final class ResourceWatchdog {
             count,
             percent("open_files_warning_percent") * limit,
             percent("open_files_danger_percent") * limit);
-    if (limit == 0 || !isDue("open files", "", level, now, WARNING_NANOS)) return;
+    if (limit == 0 || !isDue("open files", "", level, now)) return;
     Map<String, Long> amounts = Map.of();
     if (level != Level.NORMAL) {
       List<String> temporary = Json.texts(settings.get("temporary"));
@@ -193,7 +203,7 @@ public final class ResourceWatchdog {
           OpenFiles.byOwner(
               folders, temporary, tasks.countRunning(), StateStores.countByOwner(folders));
     }
-    report("open files", "", level, count, limit, count, amounts);
+    report("open files", "", level, now, count, limit, count, amounts);
   }
 
   private void checkDisk(long now, DiskUsage disk) throws IOException {
@@ -205,28 +215,23 @@ public final class ResourceWatchdog {
             settings.get("disk_warning_bytes").asLong(),
             settings.get("disk_danger_bytes").asLong());
     String place = disk.folder().toString();
-    if (!isDue("disk", place, level, now, WARNING_NANOS)) return;
-    report("disk", place, level, free, disk.total(), disk.fallen(free), disk.writtenLately(written));
+    if (!isDue("disk", place, level, now)) return;
+    long grown = disk.fallen(free);
+    report("disk", place, level, now, free, disk.total(), grown, disk.writtenLately(written));
   }
 
-  /** Returns whether a level has to be reported, and remembers that it was. */
-  private boolean isDue(
-      String resource, String place, Level level, long now, long warningNanos) {
-    String key = resource + " " + place;
-    Report last = reports.get(key);
-    if (last == null && level == Level.NORMAL) return false;
-    if (last != null && level == Level.NORMAL && last.level == Level.NORMAL) return false;
-    if (last != null && last.level == level) {
-      if (now - last.nanos < (level == Level.DANGER ? DANGER_NANOS : warningNanos)) return false;
-    }
-    reports.put(key, new Report(level, now));
-    return true;
+  /** Returns whether a level has to be reported. */
+  private boolean isDue(String resource, String place, Level level, long now) {
+    Report last = reports.get(resource + place);
+    if (last == null || last.level != level) return last != null || level != Level.NORMAL;
+    return level != Level.NORMAL && now >= last.nextNanos;
   }
 
   private void report(
       String resource,
       String place,
       Level level,
+      long now,
       long used,
       long limit,
       long grown,
@@ -239,7 +244,15 @@ public final class ResourceWatchdog {
     report.put("limit", limit);
     report.put("grown", grown);
     report.put("amounts", amounts);
-    engine.accept(Json.write(report));
+    boolean suspends = engine.test(Json.write(report));
+    reports.put(resource + place, new Report(level, now + pause(resource, level, suspends)));
+  }
+
+  /** Returns after how many nanoseconds the same level is reported again. */
+  private static long pause(String resource, Level level, boolean suspends) {
+    if (suspends) return SUSPEND_NANOS;
+    if (level == Level.DANGER) return DANGER_NANOS;
+    return resource.equals("memory") ? HEAP_WARNING_NANOS : WARNING_NANOS;
   }
 
   private double percent(String name) {
