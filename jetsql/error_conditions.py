@@ -293,12 +293,12 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "53000",
         "The job used so much memory, so many open files or so much disk that the engine, and with it all other jobs, "
         "was in danger. It was suspended, and keeps its state.",
-        "Limit what the job does at once, or give the engine more. Then `RESUME JOB`.",
+        "Limit the rows of a batch, or give the engine more. Then `RESUME JOB`.",
     ),
     "CRASH_LOOP": Condition(
         "58000",
         "The engine has ended twice in a row because of the job, so the job was not started again.",
-        "Limit what the job does at once, or give the engine more memory. Then `RESUME JOB`.",
+        "Limit the rows of a batch, or give the engine more memory. Then `RESUME JOB`.",
     ),
     "MEMBER_LOST": Condition(
         "58000",

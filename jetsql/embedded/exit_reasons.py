@@ -1,7 +1,7 @@
-"""Why Spark's process has ended, by its exit code, if it has ended by itself.
+"""Explain the end of Spark's process by its exit code.
 
-A process that a user or an update has killed has not crashed. Only the kernel tells a kill by itself, when the machine
-or the container has no memory left, from that of a user: it counts its own.
+A process that a user or an update has killed has not crashed. The kernel kills processes when the machine or
+the container has no memory left. It counts these, which distinguishes them from those that a user kills.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ExitReasons:
         return None
 
     def _read_kills(self) -> int:
-        """Return how many processes the kernel has killed for lack of memory; 0 if it does not tell."""
+        """Return how many processes the kernel has killed for lack of memory; 0 if it does not count them."""
         try:
             lines = self._counts.read_text(encoding="ascii").splitlines()
         except OSError:

@@ -11,7 +11,7 @@ from jetsql.settings.setting_values import parse_byte_count, parse_percent
 
 @dataclass(frozen=True)
 class WatchdogSettings:
-    """From which use of a resource a job is warned of, and from which it is suspended."""
+    """The thresholds at which the engine warns of a job, and at which it suspends the job."""
 
     heap_warning_percent: float = 75.0  # of the old generation, after a collection
     heap_danger_percent: float = 88.0

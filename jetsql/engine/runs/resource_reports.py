@@ -35,8 +35,8 @@ class Resource(StrEnum):
     DISK = "disk"
 
 
-class Level(StrEnum):
-    """How scarce a resource is."""
+class Scarcity(StrEnum):
+    """The levels of scarcity of a resource."""
 
     NORMAL = "normal"
     WARNING = "warning"
@@ -49,7 +49,7 @@ class ResourceReport:
 
     resource: Resource
     place: str  # a folder of the disk; empty for other resources
-    level: Level
+    level: Scarcity
     used: int  # bytes or files; of a disk the bytes that are free
     limit: int  # the size of the whole
     grown: int  # what the amounts have to explain
@@ -71,13 +71,13 @@ class ResourceReport:
 def parse_report(text: str) -> ResourceReport:
     """Return the report of a JSON text of `ResourceWatchdog.java`."""
     values = json.loads(text)
-    return ResourceReport(**{**values, "resource": Resource(values["resource"]), "level": Level(values["level"])})
+    return ResourceReport(**{**values, "resource": Resource(values["resource"]), "level": Scarcity(values["level"])})
 
 
 def find_culprit(report: ResourceReport) -> str | None:
-    """Return the id of the job that stands out, or None.
+    """Return the id of the job that clearly uses most, or None.
 
-    A job stands out when it uses at least half of what is used at all, and enough to explain the scarcity.
+    That job uses at least half of what is used at all, and enough to explain the scarcity.
     """
     if not report.amounts:
         return None
@@ -100,7 +100,7 @@ def describe_share(report: ResourceReport, job_id: str) -> str:
 
 
 class Activity(StrEnum):
-    """What a run does, as far as this process knows it without Spark."""
+    """The activity of a run, as far as this process knows it without Spark."""
 
     IDLE = "idle"
     BATCH = "batch"
@@ -117,7 +117,7 @@ def judge_crash(reason: str, busy: Mapping[str, Activity], memory: ResourceRepor
     if memory is not None:
         culprit = find_culprit(memory)
         if culprit is None:
-            return CrashReport(jobs, (), f"{reason} {memory.state}. No job stands out.")
+            return CrashReport(jobs, (), f"{reason} {memory.state}. No job clearly uses most.")
         return CrashReport(jobs, (culprit,), f"{reason} {memory.state}. {describe_share(memory, culprit)}")
     suspects = tuple(job_id for job_id in jobs if busy[job_id] is Activity.FIRST_BATCH)
     if len(suspects) == 1:

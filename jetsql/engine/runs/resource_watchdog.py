@@ -19,9 +19,9 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.resource_reports import (
-    Level,
     Resource,
     ResourceReport,
+    Scarcity,
     danger_cause,
     describe_share,
     find_culprit,
@@ -32,7 +32,7 @@ from jetsql.jobs.model.job import Job, RunId
 from jetsql.settings.watchdog_settings import WatchdogSettings
 
 _LOG: Final = logging.getLogger(__name__)
-_TOLD_SECONDS: Final = 600.0
+_REPORTED_SECONDS: Final = 600.0
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ResourceWatchdog:
         self._spark = spark
         self._lock = threading.Lock()
         self._runs: dict[str, _WatchedRun] = {}  # by job id
-        self._told: dict[tuple[Resource, str, Level, str | None], float] = {}  # when it was told, by what
+        self._reported: dict[tuple[Resource, str, Scarcity, str | None], float] = {}  # when it was reported
         self._memory: ResourceReport | None = None
 
     def start(self, settings: WatchdogSettings, folders: Sequence[str]) -> None:
@@ -78,15 +78,15 @@ class ResourceWatchdog:
                 del self._runs[run.job]
 
     def handle(self, report: ResourceReport) -> bool:
-        """Warn of the job that stands out, or have it suspended. Return whether it is suspended."""
+        """Warn of the job that uses most, or have it suspended. Return whether it is suspended."""
         if report.resource is Resource.MEMORY:
-            self._memory = report if report.level is not Level.NORMAL else None
+            self._memory = report if report.level is not Scarcity.NORMAL else None
         culprit = find_culprit(report)
         with self._lock:
             run = self._runs.get(culprit or "")
-        if report.level is Level.NORMAL:
+        if report.level is Scarcity.NORMAL:
             _LOG.info("The engine has enough again: %s", report.state)
-        elif run is not None and report.level is Level.DANGER:
+        elif run is not None and report.level is Scarcity.DANGER:
             cause = danger_cause(report, run.id.job)
             _LOG.error("Job %s is suspended: %s", run.name, cause.message)
             run.report(EngineEndangered(run.id, cause))
@@ -98,15 +98,19 @@ class ResourceWatchdog:
             _LOG.warning("Job %s: %s", run.name, message)
             run.report(ResourceNotice(run.id, message))
         elif culprit is None:
-            _LOG.warning("%s. No job stands out, so none is suspended. Used: %s", report.state, self._describe(report))
+            _LOG.warning(
+                "%s. No job clearly uses most, so none is suspended. Used: %s", report.state, self._describe(report)
+            )
         return False
 
     def _is_news(self, report: ResourceReport, culprit: str | None) -> bool:
-        """Return whether the same was not told lately, and remember it: a use around a threshold must not flood."""
+        """Return whether the same was not reported lately, and remember it: a use around a threshold must not flood."""
         key, now = (report.resource, report.place, report.level, culprit), monotonic()
-        is_news = now - self._told.get(key, -_TOLD_SECONDS) >= _TOLD_SECONDS
+        is_news = now - self._reported.get(key, -_REPORTED_SECONDS) >= _REPORTED_SECONDS
         if is_news:
-            self._told = {each: told for each, told in self._told.items() if now - told < _TOLD_SECONDS} | {key: now}
+            self._reported = {each: at for each, at in self._reported.items() if now - at < _REPORTED_SECONDS} | {
+                key: now
+            }
         return is_news
 
     def _describe(self, report: ResourceReport) -> str:

@@ -117,7 +117,7 @@ class CopiedState:
 
 @dataclass(frozen=True)
 class CrashReport:
-    """What is known about a crash of the engine's Spark."""
+    """The known facts about a crash of the engine's Spark."""
 
     busy_jobs: tuple[str, ...]  # the ids of the jobs with a running batch
     suspects: tuple[str, ...]  # the ids of the jobs that can have ended Spark; a single one is the culprit

@@ -132,7 +132,7 @@ def _suspend_crash_loop(job: Job, before: tuple[Action, ...]) -> Step:
         "JETSQL.CRASH_LOOP",
         SQLSTATES["CRASH_LOOP"],
         retryable=False,
-        hint="Limit what the job does at once, or give the engine more memory (driver_memory). Then RESUME JOB.",
+        hint="Limit the rows of a batch, or give the engine more memory (driver_memory). Then RESUME JOB.",
     )
     suspended = replace(job, status=Status.SUSPENDED, stop_goal=None, stop_cause=None, attempts=0, cause=cause)
     message = f"{describe_cause(cause)} It keeps its state."

@@ -9,9 +9,9 @@ import pytest
 
 from jetsql.engine.runs.resource_reports import (
     Activity,
-    Level,
     Resource,
     ResourceReport,
+    Scarcity,
     danger_cause,
     describe_bytes,
     find_culprit,
@@ -19,7 +19,7 @@ from jetsql.engine.runs.resource_reports import (
     parse_report,
 )
 
-MEMORY = ResourceReport(Resource.MEMORY, "", Level.DANGER, 900, 1000, 900, {})
+MEMORY = ResourceReport(Resource.MEMORY, "", Scarcity.DANGER, 900, 1000, 900, {})
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_the_culprit_uses_most_and_enough(amounts: dict[str, int], culprit: str 
 
 
 def test_a_disk_that_another_program_fills_has_no_culprit() -> None:
-    disk = ResourceReport(Resource.DISK, "/home", Level.DANGER, 100, 10_000, 8_000, {"a": 300})
+    disk = ResourceReport(Resource.DISK, "/home", Scarcity.DANGER, 100, 10_000, 8_000, {"a": 300})
     assert find_culprit(disk) is None
     assert find_culprit(replace(disk, amounts={"a": 3_000})) == "a"
 
@@ -63,9 +63,9 @@ def test_the_cause_names_state_share_and_remedy() -> None:
     )
     assert (cause.condition, cause.sqlstate) == ("JETSQL.ENGINE_ENDANGERED", "53000")
     assert "driver_memory" in cause.hint and cause.hint.endswith("RESUME JOB.")
-    files = ResourceReport(Resource.OPEN_FILES, "", Level.DANGER, 950, 1024, 950, {"a": 700})
+    files = ResourceReport(Resource.OPEN_FILES, "", Scarcity.DANGER, 950, 1024, 950, {"a": 700})
     assert "950 of 1024 files" in danger_cause(files, "a").message and "700 files" in danger_cause(files, "a").message
-    disk = ResourceReport(Resource.DISK, "/data", Level.DANGER, 5_000_000, 10**9, 10**8, {"a": 10**8})
+    disk = ResourceReport(Resource.DISK, "/data", Scarcity.DANGER, 5_000_000, 10**9, 10**8, {"a": 10**8})
     assert "5.0 MB are free on the disk of /data" in danger_cause(disk, "a").message
     assert danger_cause(disk, "a").where == "/data"
 

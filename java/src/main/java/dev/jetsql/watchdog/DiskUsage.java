@@ -58,7 +58,7 @@ final class DiskUsage {
 
   /** Returns by how many bytes the free space has fallen in the last minutes. */
   long fallen(long free) {
-    return samples.stream().mapToLong(Sample::free).max().orElse(free) - free;
+    return Math.max(0, samples.stream().mapToLong(Sample::free).max().orElse(free) - free);
   }
 
   /** Returns what each owner has written in the last minutes. */

@@ -5,8 +5,11 @@ import static scala.jdk.javaapi.CollectionConverters.asJava;
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -15,6 +18,8 @@ import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorMetricsUpdate;
 import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerStageCompleted;
+import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
 
@@ -35,15 +40,21 @@ final class TaskUsage extends SparkListener {
 
   private static final Pattern TASK_THREAD = Pattern.compile("in stage (\\d+)\\.\\d+ \\(TID (\\d+)\\)");
   private static final int STAGES_MOST = 10000;
-  private static final Pattern WRITTEN =
-      Pattern.compile(
-          "internal\\.metrics\\.(diskBytesSpilled|shuffle\\.write\\.bytesWritten|output\\.bytesWritten)");
+  private static final List<String> WRITTEN =
+      List.of(
+          "internal.metrics.diskBytesSpilled",
+          "internal.metrics.shuffle.write.bytesWritten",
+          "internal.metrics.output.bytesWritten");
 
   private final SparkContext context;
   private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
   private final Map<Integer, String> ownersOfStages = new ConcurrentHashMap<>();
   private final Map<String, Long> writtenByEnded = new ConcurrentHashMap<>();
   private final Map<Long, Running> running = new ConcurrentHashMap<>();
+
+  /** The accumulators of what the tasks of a stage write. Heartbeats have no names of metrics. */
+  private final Map<Integer, Set<Long>> accumulators = new ConcurrentHashMap<>();
+
   private Map<Long, Sample> samples = new HashMap<>();
 
   /** What a running task has written, as its last heartbeat reported. */
@@ -129,6 +140,23 @@ final class TaskUsage extends SparkListener {
   }
 
   @Override
+  public void onStageSubmitted(SparkListenerStageSubmitted event) {
+    TaskMetrics metrics = event.stageInfo().taskMetrics();
+    if (metrics == null) return;
+    Set<Long> ids = new HashSet<>();
+    for (String name : WRITTEN) {
+      var accumulator = metrics.nameToAccums().get(name);
+      if (accumulator.isDefined()) ids.add(accumulator.get().id());
+    }
+    accumulators.put(event.stageInfo().stageId(), ids);
+  }
+
+  @Override
+  public void onStageCompleted(SparkListenerStageCompleted event) {
+    accumulators.remove(event.stageInfo().stageId());
+  }
+
+  @Override
   public void onTaskStart(SparkListenerTaskStart event) {
     running.put(event.taskInfo().taskId(), new Running(ownerOfStage(event.stageId()), 0));
   }
@@ -149,11 +177,11 @@ final class TaskUsage extends SparkListener {
   public void onExecutorMetricsUpdate(SparkListenerExecutorMetricsUpdate event) {
     for (var task : asJava(event.accumUpdates())) {
       long bytes = 0;
+      Set<Long> written = accumulators.getOrDefault(task._2(), Set.of());
       for (var update : asJava(task._4())) {
-        if (update.name().isDefined()
+        if (written.contains(update.id())
             && update.update().isDefined()
-            && update.update().get() instanceof Long value
-            && WRITTEN.matcher(update.name().get()).matches()) bytes += value;
+            && update.update().get() instanceof Long value) bytes += value;
       }
       String owner = ownerOfStage((Integer) task._2());
       Running now = new Running(owner, bytes);
