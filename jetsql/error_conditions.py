@@ -293,12 +293,12 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "53000",
         "The job used so much memory, so many open files or so much disk that the engine, and with it all other jobs, "
         "was in danger. It was suspended, and keeps its state.",
-        "Limit the rows of a batch, or give the engine more. Then `RESUME JOB`.",
+        "Give the engine more of what the message names, since the next start repeats the batch. Then `RESUME JOB`.",
     ),
     "CRASH_LOOP": Condition(
         "58000",
         "The engine has ended twice in a row because of the job, so the job was not started again.",
-        "Limit the rows of a batch, or give the engine more memory. Then `RESUME JOB`.",
+        "Give the engine more memory, since the next start repeats the batch. Then `RESUME JOB`.",
     ),
     "MEMBER_LOST": Condition(
         "58000",

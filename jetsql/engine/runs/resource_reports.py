@@ -140,11 +140,9 @@ def danger_cause(report: ResourceReport, job_id: str) -> Cause:
 
 
 _HINTS: Final = {
-    Resource.MEMORY: "Give the engine more memory (driver_memory), or limit the rows of a batch (maxFilesPerTrigger,"
-    " maxOffsetsPerTrigger) or what the query collects.",
-    Resource.OPEN_FILES: "Raise the limit of open files (ulimit -n), or give the job fewer partitions"
-    " ('spark.sql.shuffle.partitions').",
-    Resource.DISK: "Free disk space, or limit the rows of a batch (maxFilesPerTrigger, maxOffsetsPerTrigger).",
+    Resource.MEMORY: "Give the engine more memory (driver_memory), since the next start repeats the batch.",
+    Resource.OPEN_FILES: "Raise the limit of open files (ulimit -n).",
+    Resource.DISK: "Free disk space.",
 }
 
 

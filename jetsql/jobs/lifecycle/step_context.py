@@ -132,7 +132,7 @@ def _suspend_crash_loop(job: Job, before: tuple[Action, ...]) -> Step:
         "JETSQL.CRASH_LOOP",
         SQLSTATES["CRASH_LOOP"],
         retryable=False,
-        hint="Limit the rows of a batch, or give the engine more memory (driver_memory). Then RESUME JOB.",
+        hint="Give the engine more memory (driver_memory), since the next start repeats the batch. Then RESUME JOB.",
     )
     suspended = replace(job, status=Status.SUSPENDED, stop_goal=None, stop_cause=None, attempts=0, cause=cause)
     message = f"{describe_cause(cause)} It keeps its state."

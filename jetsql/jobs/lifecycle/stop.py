@@ -82,12 +82,17 @@ def stop_immediately(job: Job, event: EngineEndangered, context: StepContext) ->
 
 
 def suspend_endangering(job: Job, event: EngineEndangered, context: StepContext) -> Step:
-    """Suspend a job whose run endangers the engine while it is being stopped, instead of starting it again."""
-    if _goal(job) not in (StopGoal.SUSPEND, StopGoal.RESTART) or _is_endangering(job):
+    """Suspend a job whose run endangers the engine while it is being stopped, instead of starting it again.
+
+    The run may be that of a pending batch, which an update finishes first.
+    """
+    goal = _goal(job)
+    if goal not in (StopGoal.SUSPEND, StopGoal.RESTART, StopGoal.UPDATE) or _is_endangering(job):
         return keep(job, event, context)
+    actions = (AbandonUpdate(job),) if goal is StopGoal.UPDATE else ()
     other = replace(job, stop_goal=StopGoal.SUSPEND, stop_cause=event.cause)
     message = as_sentence(event.cause.message)
-    return Step(other, Outcome.CHANGED, history_event="engine in danger", history_message=message)
+    return Step(other, Outcome.CHANGED, actions, history_event="engine in danger", history_message=message)
 
 
 def _is_endangering(job: Job) -> bool:

@@ -189,7 +189,7 @@ CELLS = {
     RestartRequested: ". S S . . . . . ~ ~ ~ ~",
     SinkNotice: ". . . . . . . . . . . .",
     ResourceNotice: "~ . . . . . . . ~ ~ ~ ~",
-    EngineEndangered: ". X X X X . . . ~ ~ ~ ~",
+    EngineEndangered: ". X X X X . . X ~ ~ ~ ~",
     FilesDiscarded: "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ F C",
     CleanupFailed: ". . . . . . . . . . . .",
     RetryDue: "S ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~",
@@ -629,7 +629,9 @@ def test_a_restart_in_progress_that_endangers_the_engine_ends_suspended() -> Non
     changed = after(EngineEndangered(RUN, ENDANGERS), job(Status.COMPLETING, StopGoal.RESTART))
     assert after(Stopped(RUN, True), changed.job).job.status is Status.SUSPENDED
     updating = after(EngineEndangered(RUN, ENDANGERS), job(Status.COMPLETING, StopGoal.UPDATE))
-    assert updating.job.stop_goal is StopGoal.UPDATE, "the user replaces the statement"
+    assert kinds(updating) == ["AbandonUpdate"]
+    done = after(UpdateFailed(RUN, HURT), updating.job)
+    assert (done.job.status, done.job.cause, done.job.pending_version) == (Status.SUSPENDED, ENDANGERS, None)
 
 
 CRASH = EngineCrashed("The heap was full.", True)

@@ -65,7 +65,8 @@ final class DiskUsage {
   Map<String, Long> writtenLately(Map<String, Long> written) {
     Map<String, Long> lately = new HashMap<>(written);
     Sample oldest = samples.peekFirst();
-    if (oldest != null) oldest.written.forEach((owner, bytes) -> lately.merge(owner, -bytes, Long::sum));
+    if (oldest != null)
+      oldest.written.forEach((owner, bytes) -> lately.merge(owner, -bytes, Long::sum));
     return lately;
   }
 }

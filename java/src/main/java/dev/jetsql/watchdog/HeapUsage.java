@@ -14,8 +14,13 @@ import javax.management.NotificationListener;
  * contains garbage.
  */
 final class HeapUsage {
+  private static final String G1_FULL = "G1 Old Generation";
+
   private final MemoryPoolMXBean pool;
   private final NotificationListener listener;
+  private long newestUse;
+  private long fullCollections;
+  private boolean isExact;
 
   /**
    * Calls the listener when a collection has left more than a share of the pool.
@@ -47,7 +52,30 @@ final class HeapUsage {
   /** Returns the bytes that the newest collection has left in the pool. */
   long used() {
     MemoryUsage usage = pool == null ? null : pool.getCollectionUsage();
-    return usage == null ? 0 : usage.getUsed();
+    long used = usage == null ? 0 : usage.getUsed();
+    if (used != newestUse) {
+      long full = countFullCollections();
+      isExact = full < 0 || full > fullCollections;
+      fullCollections = full;
+      newestUse = used;
+    }
+    return used;
+  }
+
+  /** Returns the number of G1's full collections; -1 for another collector. */
+  private static long countFullCollections() {
+    return ManagementFactory.getGarbageCollectorMXBeans().stream()
+        .filter(collector -> collector.getName().equals(G1_FULL))
+        .mapToLong(collector -> collector.getCollectionCount())
+        .findFirst()
+        .orElse(-1);
+  }
+
+  /** Returns `used` without garbage. Most collections of G1 leave garbage in the old generation. */
+  long usedExactly() {
+    used();
+    if (!isExact) System.gc();
+    return used();
   }
 
   /** Returns the size that the pool can have, in bytes. */

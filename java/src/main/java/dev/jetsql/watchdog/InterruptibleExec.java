@@ -19,7 +19,7 @@ import scala.runtime.AbstractFunction1;
 
 /**
  * Passes the rows of its child on, and ends a task that Spark has cancelled. Spark's operators do
- * not look for that between two rows, only its sources do.
+ * not check that for each row.
  */
 public final class InterruptibleExec extends SparkPlan implements UnaryExecNode {
   private static final long serialVersionUID = 1L;

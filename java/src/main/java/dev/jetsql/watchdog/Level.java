@@ -6,9 +6,10 @@ enum Level {
   WARNING,
   DANGER;
 
-  /** Returns the level of something that is used up. */
-  static Level ofUse(double used, double warning, double danger) {
-    return used >= danger ? DANGER : used >= warning ? WARNING : NORMAL;
+  /** Returns the level of something that is used up. The thresholds are percent of the limit. */
+  static Level ofUse(long used, long limit, double warning, double danger) {
+    double percent = 100.0 * used / limit;
+    return percent >= danger ? DANGER : percent >= warning ? WARNING : NORMAL;
   }
 
   /** Returns the level of something of which little is left. */

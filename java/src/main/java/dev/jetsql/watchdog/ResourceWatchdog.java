@@ -9,7 +9,10 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.classic.SparkSession;
@@ -52,11 +55,10 @@ public final class ResourceWatchdog {
   private final SparkContext context;
   private final Map<String, List<String>> folders = new ConcurrentHashMap<>();
   private final Map<String, Report> reports = new HashMap<>();
-  private final Object changed = new Object();
+  private final BlockingQueue<Boolean> wakeups = new ArrayBlockingQueue<>(1);
   private long judgedUse = -1;
   private long collectedAt;
-  private boolean isWoken;
-  private boolean isClosed;
+  private volatile boolean isClosed;
 
   /** The newest report about a resource at a place, and when the next one of this level is due. */
   private record Report(Level level, long nextNanos) {}
@@ -68,7 +70,7 @@ public final class ResourceWatchdog {
     this.settings = Json.read(settings);
     this.tasks = new TaskUsage(context);
     this.disks = distinctDisks(Json.texts(this.settings.get("folders")));
-    this.heap = new HeapUsage(percent("heap_warning_percent"), this::wake);
+    this.heap = new HeapUsage(percent("heap_warning_percent") / 100, this::wake);
   }
 
   /** Starts a watchdog for the session's Spark. It replaces an earlier one. */
@@ -79,17 +81,14 @@ public final class ResourceWatchdog {
     instance.context.addSparkListener(instance.tasks);
     var thread = new Thread(null, instance::run, "resource-watchdog", 0, false);
     thread.setDaemon(true);
-    thread.setPriority(Thread.MAX_PRIORITY);
     thread.start();
   }
 
   /** Stops the watchdog. */
   public static synchronized void stop() {
     if (instance == null) return;
-    synchronized (instance.changed) {
-      instance.isClosed = true;
-      instance.changed.notifyAll();
-    }
+    instance.isClosed = true;
+    instance.wake();
     instance.tasks.close();
     instance.heap.close();
     instance = null;
@@ -112,10 +111,7 @@ public final class ResourceWatchdog {
   }
 
   private void wake() {
-    synchronized (changed) {
-      isWoken = true;
-      changed.notifyAll();
-    }
+    wakeups.offer(true);
   }
 
   private void run() {
@@ -131,14 +127,11 @@ public final class ResourceWatchdog {
 
   /** Waits, and returns whether the watchdog continues. */
   private boolean waitFor(long millis) {
-    synchronized (changed) {
-      try {
-        if (!isWoken && !isClosed) changed.wait(millis);
-      } catch (InterruptedException e) {
-        return false;
-      }
-      isWoken = false;
+    try {
+      wakeups.poll(millis, TimeUnit.MILLISECONDS);
       return !isClosed;
+    } catch (InterruptedException e) {
+      return false;
     }
   }
 
@@ -155,9 +148,11 @@ public final class ResourceWatchdog {
   private Level checkHeap(long now, Map<String, Long> allocated) {
     long used = heap.used();
     long limit = heap.limit();
-    Level level =
-        Level.ofUse(
-            used, percent("heap_warning_percent") * limit, percent("heap_danger_percent") * limit);
+    Level level = levelOfHeap(used, limit);
+    if (level == Level.DANGER) {
+      used = heap.usedExactly();
+      level = levelOfHeap(used, limit);
+    }
     // A danger is judged once after each collection: the usage remains the same until the next one.
     if (level == Level.DANGER && used == judgedUse) {
       collectLater(now);
@@ -166,6 +161,11 @@ public final class ResourceWatchdog {
       judgedUse = level == Level.DANGER ? used : -1;
     }
     return level;
+  }
+
+  private Level levelOfHeap(long used, long limit) {
+    return Level.ofUse(
+        used, limit, percent("heap_warning_percent"), percent("heap_danger_percent"));
   }
 
   /** Collects the heap after some seconds, to find out whether it is still in danger. */
@@ -193,8 +193,9 @@ public final class ResourceWatchdog {
     Level level =
         Level.ofUse(
             count,
-            percent("open_files_warning_percent") * limit,
-            percent("open_files_danger_percent") * limit);
+            limit,
+            percent("open_files_warning_percent"),
+            percent("open_files_danger_percent"));
     if (limit == 0 || !isDue("open files", "", level, now)) return;
     Map<String, Long> amounts = Map.of();
     if (level != Level.NORMAL) {
@@ -256,6 +257,6 @@ public final class ResourceWatchdog {
   }
 
   private double percent(String name) {
-    return settings.get(name).asDouble() / 100;
+    return settings.get(name).asDouble();
   }
 }

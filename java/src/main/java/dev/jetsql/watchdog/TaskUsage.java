@@ -38,7 +38,8 @@ final class TaskUsage extends SparkListener {
   /** The property in which each run of a job has the job's id, see `spark_runs.py`. */
   private static final String POOL = "spark.scheduler.pool";
 
-  private static final Pattern TASK_THREAD = Pattern.compile("in stage (\\d+)\\.\\d+ \\(TID (\\d+)\\)");
+  private static final Pattern TASK_THREAD =
+      Pattern.compile("in stage (\\d+)\\.\\d+ \\(TID (\\d+)\\)");
   private static final int STAGES_MOST = 10000;
   private static final List<String> WRITTEN =
       List.of(
@@ -92,7 +93,8 @@ final class TaskUsage extends SparkListener {
       long number = runs ? Long.parseLong(task.group(2)) : -1;
       long base = before == null ? 0 : before.task == number ? before.base : before.allocated;
       now.put(id, new Sample(number, base, bytes));
-      if (runs) allocated.merge(ownerOfStage(Integer.parseInt(task.group(1))), bytes - base, Long::sum);
+      if (runs)
+        allocated.merge(ownerOfStage(Integer.parseInt(task.group(1))), bytes - base, Long::sum);
     }
     samples = now;
     return allocated;

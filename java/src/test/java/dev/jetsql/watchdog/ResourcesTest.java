@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,9 +19,9 @@ class ResourcesTest {
 
   @Test
   void levelsRiseWithTheUse() {
-    assertEquals(Level.NORMAL, Level.ofUse(69, 70, 90));
-    assertEquals(Level.WARNING, Level.ofUse(70, 70, 90));
-    assertEquals(Level.DANGER, Level.ofUse(90, 70, 90));
+    assertEquals(Level.NORMAL, Level.ofUse(138, 200, 70, 90));
+    assertEquals(Level.WARNING, Level.ofUse(140, 200, 70, 90));
+    assertEquals(Level.DANGER, Level.ofUse(180, 200, 70, 90));
     assertEquals(Level.NORMAL, Level.ofRest(100, 100, 10));
     assertEquals(Level.WARNING, Level.ofRest(99, 100, 10));
     assertEquals(Level.DANGER, Level.ofRest(9, 100, 10));
@@ -32,13 +34,17 @@ class ResourcesTest {
     Map<String, List<String>> folders =
         Map.of("a", List.of(real + "/a/"), "b", List.of(real + "/b/"));
     Files.createDirectory(real.resolve("a"));
-    try (var first = Files.newOutputStream(real.resolve("a/1"));
-        var second = Files.newOutputStream(real.resolve("a/2"));
-        var other = Files.newOutputStream(real.resolve("c"))) {
+    List<OutputStream> open = new ArrayList<>();
+    try {
+      for (String name : List.of("a/1", "a/2", "c")) {
+        open.add(Files.newOutputStream(real.resolve(name)));
+      }
       var counts =
           OpenFiles.byOwner(folders, List.of(real + "/c"), Map.of("b", 1L), Map.of("a", 1L));
       assertEquals(Map.of("a", 2L, "b", 1L), counts);
       assertTrue(OpenFiles.count() >= 3 && OpenFiles.limit() >= OpenFiles.count());
+    } finally {
+      for (OutputStream file : open) file.close();
     }
   }
 
@@ -57,11 +63,9 @@ class ResourcesTest {
     assertTrue(disk.has(folder));
     disk.poll(0, Map.of("a", 100L));
     disk.poll(300 * SECOND, Map.of("a", 500L));
-    assertEquals(
-        Map.of("a", 900L, "b", 7L), disk.writtenLately(Map.of("a", 1000L, "b", 7L)));
+    assertEquals(Map.of("a", 900L, "b", 7L), disk.writtenLately(Map.of("a", 1000L, "b", 7L)));
     long free = disk.poll(700 * SECOND, Map.of("a", 1000L, "b", 7L));
-    assertEquals(
-        Map.of("a", 500L, "b", 7L), disk.writtenLately(Map.of("a", 1000L, "b", 7L)));
+    assertEquals(Map.of("a", 500L, "b", 7L), disk.writtenLately(Map.of("a", 1000L, "b", 7L)));
     assertTrue(disk.fallen(free - 10) >= 10);
     assertTrue(disk.total() >= free);
   }
