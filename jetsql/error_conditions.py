@@ -289,6 +289,17 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "A folder or file system that the job needs cannot be read or written.",
         "Restore the access that the message names, then `RESUME JOB`.",
     ),
+    "ENGINE_ENDANGERED": Condition(
+        "53000",
+        "The job used so much memory, so many open files or so much disk that the engine, and with it all other jobs, "
+        "was in danger. It was suspended, and keeps its state.",
+        "Give the engine more of what the message names, since the next start repeats the batch. Then `RESUME JOB`.",
+    ),
+    "CRASH_LOOP": Condition(
+        "58000",
+        "The engine has ended twice in a row because of the job, so the job was not started again.",
+        "Give the engine more memory, since the next start repeats the batch. Then `RESUME JOB`.",
+    ),
     "MEMBER_LOST": Condition(
         "58000",
         "An executor was lost, and `autoScaling` is false.",

@@ -136,12 +136,15 @@ class EmbeddedEngine:
             settings.single_file_bytes,
             settings.old_versions_seconds,
             leadership=store.database.leadership,
+            watchdog=settings.watchdog,
+            home=str(settings.home),
         )
         metrics = Metrics()
         self._metrics_store = store.database.metrics_store(metrics)
         spark_engine = SparkEngine(spark, engine_settings)
         self._backups = OnlineBackups(_copied_home(settings, storage, store), spark_engine)
         self._manager = Manager(self._store, spark_engine, settings.jobs, metrics=metrics)
+        self._spark_engine = spark_engine
         self._closed = False
         java_classes.enable(spark)
         if not owns_spark:
@@ -262,6 +265,10 @@ class EmbeddedEngine:
     def wait_for_spark(self) -> int:
         """Block until Spark's process has ended, and return its exit code."""
         return wait_for_end(self.spark)
+
+    def record_crash(self, reason: str) -> None:
+        """Store which job has ended Spark, before this process ends as well. reason: why Spark ended, a sentence."""
+        self._manager.record_crash(self._spark_engine.describe_crash(reason))
 
     @property
     def is_closing(self) -> bool:

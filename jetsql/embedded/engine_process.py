@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from jetsql.embedded import embedded_engine, endpoints
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.embedded.endpoints import Addresses
+from jetsql.embedded.exit_reasons import ExitReasons
 from jetsql.embedded.http_serving import Server
 from jetsql.embedded.process_log import logging_to
 from jetsql.embedded.service_manager import READY, STOPPING, notify_manager
@@ -104,6 +105,7 @@ class _Service:
         self._listening = listening
         self._token = embedded_engine.home_token(settings.home)
         self._engine: EmbeddedEngine | None = None
+        self._exit_reasons = ExitReasons()
 
     def run(self) -> None:
         try:
@@ -173,8 +175,18 @@ class _Service:
         _LOG.error(
             "Spark's process ended with exit code %d, and the engine ends with it; the next start recovers", code
         )
+        reason = self._exit_reasons.describe(code)
+        if reason is not None and self._engine is not None:
+            self._record_crash(self._engine, reason)
         remove_note(self._settings.home)
         os._exit(SPARK_ENDED)
+
+    @staticmethod
+    def _record_crash(engine: EmbeddedEngine, reason: str) -> None:
+        try:
+            engine.record_crash(reason)
+        except Exception:  # the store may be out of reach, and the process has to end
+            _LOG.exception("The crash could not be stored")
 
     def _lead(self, engine: EmbeddedEngine) -> None:
         self._engine = engine

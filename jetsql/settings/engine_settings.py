@@ -34,6 +34,7 @@ from jetsql.settings.given_settings import (
 from jetsql.settings.s3_settings import S3, SCHEME, S3Settings, s3_confs
 from jetsql.settings.settings_table import READERS, setting_names
 from jetsql.settings.store_settings import StoreSettings, metastore_confs
+from jetsql.settings.watchdog_settings import WatchdogSettings
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ class Settings:
     s3: S3Settings = field(default_factory=S3Settings)
     store: StoreSettings = field(default_factory=StoreSettings)
     jobs: JobSettings = field(default_factory=JobSettings)
+    watchdog: WatchdogSettings = field(default_factory=WatchdogSettings)
     endpoints: EndpointSettings = field(default_factory=EndpointSettings)
 
     @property
@@ -135,11 +137,21 @@ def load(
     )
     s3 = S3Settings(**{name: values.pop(name) for name in setting_names(S3Settings) if name in values})
     store = StoreSettings(**{name: values.pop(name) for name in setting_names(StoreSettings) if name in values})
+    watchdog = WatchdogSettings(
+        **{name: values.pop(name) for name in setting_names(WatchdogSettings) if name in values}
+    )
     values.setdefault("home", default_home())
     values.setdefault("class_archives", default_class_archives())
     catalogs = read_catalogs(file.get(CATALOGS, {}), str(config_file(environ)))
     return Settings(
-        **values, spark_conf=spark_conf, catalogs=catalogs, s3=s3, store=store, jobs=jobs, endpoints=endpoints
+        **values,
+        spark_conf=spark_conf,
+        catalogs=catalogs,
+        s3=s3,
+        store=store,
+        jobs=jobs,
+        watchdog=watchdog,
+        endpoints=endpoints,
     )
 
 

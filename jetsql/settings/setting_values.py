@@ -116,6 +116,13 @@ def _number(value: object, unit: str) -> float:
     return number
 
 
+def parse_percent(value: object) -> float:
+    number = _number(value, "percent")
+    if not 0 < number <= 100:
+        raise ValueError("a number of percent, more than 0 and at most 100")
+    return number
+
+
 def parse_count(value: object) -> int:
     if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,18}", str(value)):
         raise ValueError("a whole number, 0 or more")

@@ -27,6 +27,7 @@ from jetsql.settings.setting_values import (
     parse_storage,
 )
 from jetsql.settings.store_settings import STORE_DESCRIPTIONS, STORE_READERS
+from jetsql.settings.watchdog_settings import WATCHDOG_DESCRIPTIONS, WATCHDOG_READERS
 
 RENAMED: Final = {"look_seconds": "streaming_select_seconds"}
 """Old names of settings, from release 0.1, that are still accepted."""
@@ -56,6 +57,7 @@ READERS: Mapping[str, Callable[[object], object]] = {
     **dict.fromkeys(setting_names(JobSettings), parse_seconds),
     "ended_jobs_days": parse_days,
     "ended_jobs_most": parse_count,
+    **WATCHDOG_READERS,
     "http_host": parse_address,
     "http_port": parse_port,
     "http_hosts": parse_addresses,
@@ -99,6 +101,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "close_wait_seconds": "How long the engine waits at its end for runs that do not stop even by force.",
     "ended_jobs_days": "Jobs that have ended are deleted after this many days.",
     "ended_jobs_most": "When more jobs than this have ended, the oldest of them are deleted.",
+    **WATCHDOG_DESCRIPTIONS,
     "http_host": "The address that the HTTP endpoint listens on.",
     "http_port": "The port of the HTTP endpoint; 0 takes any free port.",
     "http_hosts": "Further names that clients may use for the HTTP endpoint, such as that of this machine.",

@@ -34,6 +34,7 @@ PACKAGES = (
     "lookup",
     "stream",
     "rows",
+    "watchdog",
     "functions",
     "sql",
 )

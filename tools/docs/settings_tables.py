@@ -12,6 +12,7 @@ from jetsql.settings.engine_settings import EndpointSettings, Settings
 from jetsql.settings.s3_settings import S3Settings
 from jetsql.settings.settings_table import DESCRIPTIONS, READERS
 from jetsql.settings.store_settings import StoreSettings
+from jetsql.settings.watchdog_settings import WatchdogSettings
 from jetsql.shell.session.command_table import COMMANDS
 from jetsql.shell.settings.settings_file import DESCRIPTIONS as SHELL_DESCRIPTIONS
 from jetsql.shell.settings.settings_file import format_value
@@ -61,7 +62,7 @@ def settings() -> str:
 
 
 def _settings_defaults() -> dict[str, str]:
-    kinds = (Settings(Path()), JobSettings(), EndpointSettings(), S3Settings(), StoreSettings())
+    kinds = (Settings(Path()), JobSettings(), EndpointSettings(), S3Settings(), StoreSettings(), WatchdogSettings())
     values = {each.name: getattr(kind, each.name) for kind in kinds for each in fields(kind)}
     return {name: _DEFAULTS.get(name) or _default(values[name]) for name in READERS}
 

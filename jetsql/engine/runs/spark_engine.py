@@ -31,6 +31,8 @@ from jetsql.engine.jvm.spark_version import fixed_partitions
 from jetsql.engine.runs.analysis import ResolvedBody, resolve_body, resolve_with_plan
 from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
 from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
+from jetsql.engine.runs.resource_reports import Activity, judge_crash
+from jetsql.engine.runs.resource_watchdog import ResourceWatchdog
 from jetsql.engine.runs.spark_runs import BatchRun, PendingBatchRun, Run, RunContext, StreamingRun, pending_batch_failed
 from jetsql.engine.runs.start_checks import (
     check_formats,
@@ -56,6 +58,7 @@ from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import (
     CheckpointImage,
     CopiedState,
+    CrashReport,
     EngineEvent,
     JobTable,
     MembersListener,
@@ -86,6 +89,7 @@ from jetsql.jobs.model.leadership import Leadership
 from jetsql.jobs.planning.output_mode import MODES
 from jetsql.jobs.planning.progress_tracking import is_topic_to_topic
 from jetsql.language.statement import Body, CreateFunction, TableIdentifier
+from jetsql.settings.watchdog_settings import WatchdogSettings
 from jetsql.version import VERSION
 
 
@@ -103,6 +107,9 @@ class EngineSettings:
     """The time that a snapshot or an update waits for a pending batch."""
     leadership: Leadership = field(default_factory=Leadership)
     """The right of this engine to write."""
+    watchdog: WatchdogSettings = field(default_factory=WatchdogSettings)
+    home: str = ""
+    """The home folder, whose disk is watched."""
 
 
 class SparkEngine:
@@ -121,7 +128,9 @@ class SparkEngine:
         self._state_locations = StateLocations(self._checkpoints)
         self._runs: dict[RunId, Run] = {}
         self._lock = threading.Lock()
-        self._watchdog = KafkaWatchdog(spark, self._catalog)
+        self._kafka_watchdog = KafkaWatchdog(spark, self._catalog)
+        self._resource_watchdog = ResourceWatchdog(spark)
+        self._resource_watchdog.start(settings.watchdog, (settings.home, self._checkpoints.root))
         self._functions = PythonFunctions(spark)
 
     @property
@@ -234,13 +243,13 @@ class SparkEngine:
         context = self._open_run(job, session, self._forget_when_ended(report))
         run = _create_run(context)
         if isinstance(run, StreamingRun):
-            self._watchdog.watch(run, job, context.report)
+            self._kafka_watchdog.watch(run, job, context.report)
         try:
             if job.plan.trigger is Trigger.REAL_TIME:
                 check_real_time_query(session, context.body.query, self._count_held_cores())
-            self._begin(run, job)
+            self._begin(run, job, context.report)
         except BaseException:
-            self._watchdog.unwatch(RunId(job.id, job.run))
+            self._kafka_watchdog.unwatch(RunId(job.id, job.run))
             raise
 
     def _open_run(self, job: Job, session: SparkSession, report: Report, accepts_functions: bool = False) -> RunContext:
@@ -281,7 +290,8 @@ class SparkEngine:
             check_not_ahead(self._sink_context(job, self._spark, _no_report), progress)
             self._files.delete(note)
 
-    def _begin(self, run: Run, job: Job) -> None:
+    def _begin(self, run: Run, job: Job, report: Report) -> None:
+        self._resource_watchdog.watch(job, report, self._checkpoints.job_folder(job.id))
         with self._lock:
             self._runs[RunId(job.id, job.run)] = run
         failpoint("run-starting", job.name)
@@ -336,7 +346,7 @@ class SparkEngine:
                 self._forget_when_ended(pending_run.report),
                 accepts_functions=job.pending_version is not None,
             )
-            self._begin(StreamingRun(context, once=True), job)
+            self._begin(StreamingRun(context, once=True), job, context.report)
         except StatementError as error:
             raise pending_batch_failed(join_sentences(as_sentence(error.message), error.hint)) from error
         if cancelled is not None:
@@ -440,8 +450,16 @@ class SparkEngine:
     def session_defaults(self) -> dict[str, str]:
         return self._sessions.defaults()
 
+    def describe_crash(self, reason: str) -> CrashReport:
+        """Return what is known about the end of Spark's process, without Spark. reason: why it ended, a sentence."""
+        with self._lock:
+            runs = dict(self._runs)
+        busy = {run.job: each.activity for run, each in runs.items() if each.activity is not Activity.IDLE}
+        return judge_crash(reason, busy, self._resource_watchdog.newest_memory_report)
+
     def _forget(self, run: RunId) -> Run | None:
-        self._watchdog.unwatch(run)
+        self._kafka_watchdog.unwatch(run)
+        self._resource_watchdog.unwatch(run)
         with self._lock:
             return self._runs.pop(run, None)
 

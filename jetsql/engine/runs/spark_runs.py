@@ -34,7 +34,8 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import ResolvedBody
 from jetsql.engine.runs.lag import LagTracker
 from jetsql.engine.runs.progress import batch_committed, measure_batch, measure_batch_job, parse_timestamp
-from jetsql.engine.session.startup import is_stopped
+from jetsql.engine.runs.resource_reports import Activity
+from jetsql.engine.session.startup import is_lost, is_stopped
 from jetsql.engine.sinks import BatchWriter, SinkWriter, StreamWriter, consume_rows, encode_rows
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -57,6 +58,10 @@ class Run(Protocol):
 
     def watch_idle(self) -> None:
         """Report the next idle trigger."""
+
+    @property
+    def activity(self) -> Activity:
+        """Return what the run does now, without Spark."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,9 @@ class StreamingRun:
         self._lag_tracker = LagTracker()
         self._has_progress = True
         self._watches_sources = False
+        self._has_committed = False
+        self._was_idle = False
+        self._is_writing = False
 
     def start(self) -> None:
         context = self._context
@@ -199,6 +207,12 @@ class StreamingRun:
         if listener is not None:
             listener.watchIdle()
 
+    @property
+    def activity(self) -> Activity:
+        if self._has_committed:
+            return Activity.BATCH if self._is_writing else Activity.IDLE
+        return Activity.FIRST_BATCH if self._is_writing or not self._was_idle else Activity.IDLE
+
     def is_stalled(self) -> bool:
         """Return whether the run is starting or has an active trigger, without progress since the last call."""
         had_progress, self._has_progress = self._has_progress, False
@@ -208,6 +222,8 @@ class StreamingRun:
     def accept(self, kind: str, detail: str) -> None:
         """Handle an event of Spark's listener; called from Java (java.util.function.BiConsumer)."""
         self._has_progress = self._has_progress or kind in ("progress", "idle")
+        self._has_committed = self._has_committed or kind == "progress"
+        self._was_idle = self._was_idle or kind == "idle"
         if kind == "progress":
             self._progress = json.loads(detail)
             batch = self._progress["batchId"]
@@ -272,6 +288,7 @@ class StreamingRun:
 
     def _write(self, writer: BatchWriter, rows: DataFrame, batch: int) -> None:
         self._context.pins.wait_for_copies(self._context.job.id, batch, self._stopping)
+        self._is_writing = True
         try:
             self._context.lease.check(self._stopping)
             self._check_files(batch)
@@ -283,6 +300,7 @@ class StreamingRun:
             # If it passed through Java, the error would lose its condition, and Spark would search its whole text.
             self._failure = (error, batch)
             raise RuntimeError(f"Batch {batch} was not written.") from None
+        self._is_writing = False
 
     def _check_files(self, batch: int) -> None:
         """Raise StatementError SOURCE_CHANGED when files of the batch were deleted after it was planned.
@@ -343,6 +361,10 @@ class BatchRun:
     def watch_idle(self) -> None:
         """Do nothing: a batch job is never idle."""
 
+    @property
+    def activity(self) -> Activity:
+        return Activity.FIRST_BATCH
+
     def _execute(self) -> None:
         context = self._context
         sc = context.session.sparkContext
@@ -356,7 +378,8 @@ class BatchRun:
             self._writer.close()
             failpoint("sink-written", context.job.name)
         except Exception as error:  # any error ends the job and is reported as its failure
-            if not self._stopping:
+            # Without Spark's process, the engine ends, and its next start continues the job.
+            if not self._stopping and not is_lost(error):
                 context.report(_end_event(context, cause_of(error, 0, context.paths)))
             return
         context.report(

@@ -84,6 +84,22 @@ class SinkNotice:
 
 
 @dataclass(frozen=True)
+class ResourceNotice:
+    """The run uses much of a resource that is scarce; a notice for the job's history, and the run continues."""
+
+    run: RunId
+    message: str
+
+
+@dataclass(frozen=True)
+class EngineEndangered:
+    """The run uses so much of a resource that the engine is in danger: it has to end immediately."""
+
+    run: RunId
+    cause: Cause
+
+
+@dataclass(frozen=True)
 class RestartRequested:
     """The run ended because a table that it reads was replaced; the immediate restart does not count as an attempt."""
 
@@ -108,8 +124,26 @@ class CheckpointImage:
     planned: int | None  # the newest planned batch; None before the first
 
 
+@dataclass(frozen=True)
+class CrashReport:
+    """The known facts about a crash of the engine's Spark."""
+
+    busy_jobs: tuple[str, ...]  # the ids of the jobs with a running batch
+    suspects: tuple[str, ...]  # the ids of the jobs that can have ended Spark; a single one is the culprit
+    reason: str  # why Spark ended, and why the culprit is one, a sentence
+
+
 EngineEvent = (
-    BatchCommitted | RunIdle | RunProgressed | RunBlocked | RunCompleted | RunFailed | SinkNotice | RestartRequested
+    BatchCommitted
+    | RunIdle
+    | RunProgressed
+    | RunBlocked
+    | RunCompleted
+    | RunFailed
+    | SinkNotice
+    | ResourceNotice
+    | EngineEndangered
+    | RestartRequested
 )
 Report = Callable[[EngineEvent], None]
 MembersListener = Callable[[frozenset[str], int], None]

@@ -168,6 +168,15 @@ class EngineStarted:
 
 
 @dataclass(frozen=True)
+class EngineCrashed:
+    """The engine's Spark has ended by itself while a batch of the job was running; the engine ends, too."""
+
+    message: str
+    is_culprit: bool = False  # the job has ended it
+    start_delay: float = 0.0  # seconds that the next engine waits before it starts the job
+
+
+@dataclass(frozen=True)
 class EngineStopping:
     """The engine is going to end; jobs continue with its next start."""
 
@@ -212,7 +221,9 @@ RunEvent = (
     | UpdateFailed
     | TrialProbed
 )
-Event = UserEvent | RunEvent | EngineStarted | EngineStopping | MembersChanged | MembersSettled | Superseded
+Event = (
+    UserEvent | RunEvent | EngineStarted | EngineCrashed | EngineStopping | MembersChanged | MembersSettled | Superseded
+)
 
 
 @dataclass(frozen=True)
@@ -227,6 +238,7 @@ class StopRun:
     """Stop `job.run`, gracefully if possible."""
 
     job: Job
+    immediately: bool = False  # the running batch is not waited for
 
 
 @dataclass(frozen=True)

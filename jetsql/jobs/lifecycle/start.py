@@ -14,10 +14,12 @@ from jetsql.jobs.lifecycle.events import (
     Event,
     Outcome,
     RecoverSink,
+    ScheduleRetry,
     Step,
     Superseded,
 )
 from jetsql.jobs.lifecycle.step_context import (
+    CRASHES_MOST,
     StepContext,
     can_run_again,
     cleanup_actions,
@@ -26,6 +28,7 @@ from jetsql.jobs.lifecycle.step_context import (
     restart_note,
     start,
     unchanged,
+    without_crashes,
 )
 from jetsql.jobs.lifecycle.steps import keep, refuse_ended
 from jetsql.jobs.lifecycle.update import (
@@ -57,7 +60,7 @@ def describe_beginning(job: Job) -> str:
 def resume(job: Job, event: Event, context: StepContext) -> Step:
     """Start a suspended job."""
     message = join_sentences("Resumed by user.", restart_note(job))
-    return start(replace(job, cause=None, attempts=0), "resumed", message, context)
+    return start(replace(without_crashes(job), cause=None, attempts=0), "resumed", message, context)
 
 
 def start_now(job: Job, event: Event, context: StepContext) -> Step:
@@ -66,14 +69,14 @@ def start_now(job: Job, event: Event, context: StepContext) -> Step:
     if missing_members:
         return unchanged(job, f"cannot start yet. {missing_members}")
     message = "Started immediately by user, without waiting for the next retry."
-    return start(replace(job, attempts=0), "started by user", message, context)
+    return start(replace(without_crashes(job), attempts=0), "started by user", message, context)
 
 
 def run_again(job: Job, event: Event, context: StepContext) -> Step:
     """Start a COMPLETED job again, to process new rows."""
     if not can_run_again(job):
         return refuse_ended(job, event, context)
-    return start(replace(job, cause=None, attempts=0), "run again", _AGAIN, context)
+    return start(replace(without_crashes(job), cause=None, attempts=0), "run again", _AGAIN, context)
 
 
 def alter(job: Job, event: AlterOptions, context: StepContext) -> Step:
@@ -83,7 +86,9 @@ def alter(job: Job, event: AlterOptions, context: StepContext) -> Step:
     changed = replace(job.with_plan(event.plan), quorum=scaling.initial_quorum(event.plan, len(context.members)))
     message = f"Options changed by user: {', '.join(event.changed_options)}."
     if event.resume:
-        return start(replace(changed, cause=None, attempts=0), "options changed, resumed", message, context)
+        return start(
+            replace(without_crashes(changed), cause=None, attempts=0), "options changed, resumed", message, context
+        )
     return Step(changed, Outcome.CHANGED, history_event="options changed", history_message=message)
 
 
@@ -92,7 +97,9 @@ def retry(job: Job, event: Event, context: StepContext) -> Step:
     if job.waiting_for_members:
         return keep(job, event, context)
     message = f"Restart {job.attempts} of {job.plan.restart_attempts} after the error."
-    if job.cause is not None and job.cause.external_outage:
+    if job.cause is None:
+        message = "The other jobs have started."
+    elif job.cause.external_outage:
         message = "Trying again."
     return start(job, "retry", message, context)
 
@@ -106,7 +113,14 @@ def continue_run(job: Job, event: Event, context: StepContext) -> Step:
     """Start a live job after the engine has started."""
     before: tuple[Action, ...] = (RecoverSink(job),) if job.run else ()
     message = "The engine has started; the job continues."
-    return start(replace(job, attempts=0), "continued", message, context, before)
+    continued = replace(job, attempts=0, start_delay=0.0)
+    if not job.start_delay or job.crashes >= CRASHES_MOST:
+        return start(continued, "continued", message, context, before)
+    at = context.now + job.start_delay
+    waiting = replace(continued, status=Status.NOT_RUNNING)
+    message = f"The job starts {job.start_delay:g} s after the others, since it may have ended the engine."
+    actions = (*before, ScheduleRetry(job.run_id, at))
+    return Step(waiting, Outcome.CHANGED, actions, history_event="continued", history_message=message)
 
 
 def started(job: Job, event: Event, context: StepContext) -> Step:
@@ -120,8 +134,8 @@ def batch_committed(job: Job, event: BatchCommitted, context: StepContext) -> St
     message = f"Batch {event.batch} is committed."
     after = replace(job, batch=event.batch, attempts=0, cause=_cause_after_progress(job))
     if job.rollback_version is None:
-        return _progress(after, job, message)
-    step = _progress(commit_version(after), job, message)
+        return _progress(after, job, message, context)
+    step = _progress(commit_version(after), job, message, context)
     history_event, result = "update committed", "The update is complete; the old version's checkpoint is deleted."
     if is_rescale_on_trial(job):
         history_event, result = "state rescaled", "The repartitioned state is kept; the old copy is deleted."
@@ -136,14 +150,15 @@ def batch_committed(job: Job, event: BatchCommitted, context: StepContext) -> St
 
 def run_idle(job: Job, event: RunIdle, context: StepContext) -> Step:
     """Record a trigger without rows."""
-    return _progress(job, job, "No rows are available yet.")
+    return _progress(job, job, "No rows are available yet.", context)
 
 
 def run_progressed(job: Job, event: RunProgressed, context: StepContext) -> Step:
     """Record rows written in an uncommitted batch. They end an error but do not reset the restart attempts, because a
     later row of the batch can fail again."""
     cause = _cause_after_progress(job) if event.rows else job.cause
-    return _progress(replace(job, cause=cause), job, "All tasks are running; rows are written as they arrive.")
+    message = "All tasks are running; rows are written as they arrive."
+    return _progress(replace(job, cause=cause), job, message, context)
 
 
 def _cause_after_progress(job: Job) -> Cause | None:
@@ -151,8 +166,8 @@ def _cause_after_progress(job: Job) -> Cause | None:
     return None if job.status in (Status.STARTING, Status.RUNNING, Status.COMPLETING) else job.cause
 
 
-def _progress(job: Job, before: Job, message: str) -> Step:
-    """Write a history row only for the first progress, for the end of an error and for a new status."""
+def _progress(job: Job, before: Job, message: str, context: StepContext) -> Step:
+    """Write a history row only for the first progress, for the end of an error or of crashes, and for a new status."""
     running = Status.RUNNING if job.status is Status.STARTING else job.status
     after = replace(job, status=running, version=replace(job.version, first_trigger_done=True))
     if not before.version.first_trigger_done:
@@ -161,6 +176,9 @@ def _progress(job: Job, before: Job, message: str) -> Step:
         return Step(after, Outcome.CHANGED, history_event="recovered", history_message=message)
     if running is not before.status:
         return Step(after, Outcome.CHANGED, history_event="running", history_message=message)
+    if after.stable_after is not None and context.now >= after.stable_after:
+        message = f"{message} The job runs well, so earlier crashes of the engine are not counted any more."
+        return Step(without_crashes(after), Outcome.CHANGED, history_event="stable", history_message=message)
     return Step(after, Outcome.UNCHANGED)
 
 

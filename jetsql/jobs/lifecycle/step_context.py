@@ -6,10 +6,16 @@ Replies to statements have no subject ("is already suspended"): the caller adds 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
+from jetsql.errors import SQLSTATES
 from jetsql.jobs.lifecycle import scaling
 from jetsql.jobs.lifecycle.events import Action, DiscardFiles, Outcome, RecoverSink, StartRun, Step
 from jetsql.jobs.model.job import Cause, Guarantee, Job, Status, Trigger
+
+CRASHES_MOST: Final = 2
+"""A job that has ended the engine's Spark so often in a row is not started again."""
+_STABLE_SECONDS: Final = 300.0
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,8 @@ def start(job: Job, history_event: str, message: str, context: StepContext, befo
 
     before: actions to carry out before the start.
     """
+    if job.crashes >= CRASHES_MOST:
+        return _suspend_crash_loop(job, before)
     quorum = job.quorum or scaling.initial_quorum(job.plan, len(context.members))
     ready = replace(
         job, stop_goal=None, stop_cause=None, end_time=None, run_ended=False, quorum=quorum, waiting_for_members=False
@@ -104,9 +112,36 @@ def start(job: Job, history_event: str, message: str, context: StepContext, befo
         waiting_message = join_sentences(message, missing_members)
         return Step(waiting, Outcome.CHANGED, before, history_event=history_event, history_message=waiting_message)
     members = tuple(sorted(context.members))
-    next_job = replace(ready, status=Status.STARTING, run=job.run + 1, has_files=True, members=members)
+    stable_after = context.now + _STABLE_SECONDS if job.crashes else None
+    next_job = replace(
+        ready,
+        status=Status.STARTING,
+        run=job.run + 1,
+        has_files=True,
+        members=members,
+        stable_after=stable_after,
+    )
     actions = (*before, StartRun(next_job))
     return Step(next_job, Outcome.CHANGED, actions, history_event=history_event, history_message=message)
+
+
+def _suspend_crash_loop(job: Job, before: tuple[Action, ...]) -> Step:
+    """Leave a job suspended that has ended the engine's Spark too often."""
+    cause = Cause(
+        f"The job was not started, because it has ended the engine {job.crashes} times in a row. {job.crash_reason}",
+        "JETSQL.CRASH_LOOP",
+        SQLSTATES["CRASH_LOOP"],
+        retryable=False,
+        hint="Give the engine more memory (driver_memory), since the next start repeats the batch. Then RESUME JOB.",
+    )
+    suspended = replace(job, status=Status.SUSPENDED, stop_goal=None, stop_cause=None, attempts=0, cause=cause)
+    message = f"{describe_cause(cause)} It keeps its state."
+    return Step(suspended, Outcome.CHANGED, before, history_event="crash loop", history_message=message)
+
+
+def without_crashes(job: Job) -> Job:
+    """Return the job with its crashes forgotten, since a user starts it or it has run well."""
+    return replace(job, crashes=0, crash_reason="", stable_after=None)
 
 
 def fail(job: Job, context: StepContext, message: str, history_event: str = "failed") -> Step:

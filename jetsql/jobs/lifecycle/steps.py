@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jetsql.jobs.lifecycle.engine_api import SinkNotice
+from jetsql.jobs.lifecycle.engine_api import ResourceNotice, SinkNotice
 from jetsql.jobs.lifecycle.events import CleanupFailed, Event, Outcome, Step
 from jetsql.jobs.lifecycle.step_context import (
     StepContext,
@@ -71,6 +71,11 @@ def refuse_alter(job: Job, event: Event, context: StepContext) -> Step:
 def record_sink_notice(job: Job, event: SinkNotice, context: StepContext) -> Step:
     """Write a notice about the sink to the history."""
     return note(job, "sink notice", event.message)
+
+
+def record_resource_notice(job: Job, event: ResourceNotice, context: StepContext) -> Step:
+    """Write a warning about a scarce resource to the history."""
+    return note(job, "resource warning", event.message)
 
 
 def record_cleanup_failure(job: Job, event: CleanupFailed, context: StepContext) -> Step:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from jetsql.jobs.lifecycle import scaling
-from jetsql.jobs.lifecycle.engine_api import RestartRequested, RunCompleted
+from jetsql.jobs.lifecycle.engine_api import EngineEndangered, RestartRequested, RunCompleted
 from jetsql.jobs.lifecycle.events import (
     AbandonUpdate,
     Action,
@@ -71,6 +71,33 @@ def stop(job: Job, goal: StopGoal, history_event: str, cause: Cause | None = Non
     message = join_sentences(as_sentence(cause.message), how) if cause is not None else how
     actions = (StopRun(stopping),)
     return Step(stopping, Outcome.CHANGED, actions, history_event=history_event, history_message=message)
+
+
+def stop_immediately(job: Job, event: EngineEndangered, context: StepContext) -> Step:
+    """Stop a run that endangers the engine, without waiting for its batch, to suspend the job."""
+    stopping = replace(job, status=Status.COMPLETING, stop_goal=StopGoal.SUSPEND, stop_cause=event.cause)
+    message = join_sentences(as_sentence(event.cause.message), "The run is stopped.")
+    actions = (StopRun(stopping, immediately=True),)
+    return Step(stopping, Outcome.CHANGED, actions, history_event="engine in danger", history_message=message)
+
+
+def suspend_endangering(job: Job, event: EngineEndangered, context: StepContext) -> Step:
+    """Suspend a job whose run endangers the engine while it is being stopped, instead of starting it again.
+
+    The run may be that of a pending batch, which an update finishes first.
+    """
+    goal = _goal(job)
+    if goal not in (StopGoal.SUSPEND, StopGoal.RESTART, StopGoal.UPDATE) or _is_endangering(job):
+        return keep(job, event, context)
+    actions = (AbandonUpdate(job),) if goal is StopGoal.UPDATE else ()
+    other = replace(job, stop_goal=StopGoal.SUSPEND, stop_cause=event.cause)
+    message = as_sentence(event.cause.message)
+    return Step(other, Outcome.CHANGED, actions, history_event="engine in danger", history_message=message)
+
+
+def _is_endangering(job: Job) -> bool:
+    """Return whether the run is stopped because it endangers the engine."""
+    return job.stop_cause is not None and job.stop_cause.condition == "JETSQL.ENGINE_ENDANGERED"
 
 
 def restart_rescaled(job: Job, history_event: str, context: StepContext, cause: Cause | None = None) -> Step:
@@ -271,7 +298,8 @@ def _stop_message(job: Job, graceful: bool) -> str:
         return "The running batch was finished first."
     if _goal(job) in (StopGoal.CANCEL, StopGoal.FAIL):
         return "Stopped by force after the deadline."
-    return "Stopped by force after the deadline; the next start repeats a batch that was not committed."
+    how = "Stopped immediately" if _is_endangering(job) else "Stopped by force after the deadline"
+    return f"{how}; the next start repeats a batch that was not committed."
 
 
 def stop_failed(job: Job, event: StopFailed, context: StepContext) -> Step:

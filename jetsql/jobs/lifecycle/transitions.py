@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
 
-from jetsql.jobs.lifecycle import cluster_steps, failure, snapshot_steps, start, steps, stop, update
+from jetsql.jobs.lifecycle import cluster_steps, crashes, failure, snapshot_steps, start, steps, stop, update
 from jetsql.jobs.lifecycle.engine_api import (
     BatchCommitted,
+    EngineEndangered,
+    ResourceNotice,
     RestartRequested,
     RunBlocked,
     RunCompleted,
@@ -27,6 +29,7 @@ from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     Cancel,
     CleanupFailed,
+    EngineCrashed,
     EngineStarted,
     EngineStopping,
     Event,
@@ -255,6 +258,18 @@ TABLE: Final[Mapping[type, Row]] = {
         completing=stop.restart_while_stopping,
     ),
     SinkNotice: _same(steps.record_sink_notice),
+    ResourceNotice: _run_row(
+        not_running=steps.stale,
+        starting=steps.record_resource_notice,
+        running=steps.record_resource_notice,
+        completing=steps.record_resource_notice,
+    ),
+    EngineEndangered: _run_row(
+        not_running=steps.keep,
+        starting=stop.stop_immediately,
+        running=stop.stop_immediately,
+        completing=stop.suspend_endangering,
+    ),
     FilesDiscarded: _row(
         not_running=steps.stale,
         starting=steps.stale,
@@ -306,6 +321,16 @@ TABLE: Final[Mapping[type, Row]] = {
         exporting=snapshot_steps.abandon_snapshot,
         failed=start.clean_up,
         completed=start.clean_up,
+    ),
+    EngineCrashed: _row(
+        not_running=steps.keep,
+        starting=crashes.engine_crashed,
+        running=crashes.engine_crashed,
+        completing=crashes.engine_crashed,
+        suspended=steps.keep,
+        exporting=crashes.engine_crashed,
+        failed=steps.keep,
+        completed=steps.keep,
     ),
     EngineStopping: _row(
         not_running=steps.keep,

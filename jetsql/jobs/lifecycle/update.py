@@ -38,6 +38,7 @@ from jetsql.jobs.lifecycle.step_context import (
     refuse,
     refuse_stale_plan,
     start,
+    without_crashes,
 )
 from jetsql.jobs.model.job import Cause, Job, Status, StopGoal, Version
 from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS
@@ -167,7 +168,9 @@ def start_trial(job: Job, context: StepContext) -> Step:
     if is_rescaling(job):
         message = f"The state is repartitioned into {new.session_defaults[SHUFFLE_PARTITIONS]} partitions."
         return start(replace(trial, attempts=job.attempts), "restarted", message, context, actions)
-    return start(trial, "updated", "The new version starts with a copy of the state.", context, actions)
+    return start(
+        without_crashes(trial), "updated", "The new version starts with a copy of the state.", context, actions
+    )
 
 
 def keep_old_version(job: Job, event: UpdateFailed, context: StepContext) -> Step:

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Final
 from jetsql import cancellation
 from jetsql.errors import EngineError, StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted, Engine, RunIdle, RunProgressed
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted, CrashReport, Engine, RunIdle, RunProgressed
 from jetsql.jobs.lifecycle.events import (
     CleanupFailed,
+    EngineCrashed,
     EngineStarted,
     EngineStopping,
     Event,
@@ -62,6 +63,8 @@ if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
     from jetsql.jobs.store.job_store import Store
 
 _LOG: Final = logging.getLogger(__name__)
+_CRASH_SECONDS: Final = 5.0
+_SUSPECT_SECONDS: Final = 10.0  # the time in which a suspect is the only one that begins its first batch
 
 
 class Manager:
@@ -101,6 +104,7 @@ class Manager:
         )
         self.functions = FunctionRegistry(store, engine, self._writer.submit)
         self._open = False
+        self._has_crashed = False
 
     def start(self) -> None:
         """Continue the jobs of the store: start live jobs and finish interrupted stops."""
@@ -141,6 +145,11 @@ class Manager:
                 break
         self.registry.close()
         self._writer.close()
+
+    def record_crash(self, crash: CrashReport) -> None:
+        """Store a crash of the engine's Spark. No event of a run is applied any more: the next engine continues."""
+        self._has_crashed = True
+        self._writer.submit(lambda: self._record_crash(crash)).result(_CRASH_SECONDS)
 
     def submit(self, job: Job) -> JobView:
         """Store a new job and start it.
@@ -196,6 +205,14 @@ class Manager:
         for view in self.registry.live():
             if not self._apply_or_log(view.job.id, EngineStopping()):
                 self.workers.dispatch([StopRun(view.job)])
+
+    def _record_crash(self, crash: CrashReport) -> None:
+        is_clear = len(crash.suspects) == 1
+        for number, job_id in enumerate(crash.suspects, 1):
+            self._apply_or_log(job_id, EngineCrashed(crash.reason, is_clear, number * _SUSPECT_SECONDS))
+        for job_id in crash.busy_jobs:
+            if job_id not in crash.suspects:
+                self._apply_or_log(job_id, EngineCrashed(crash.reason))
 
     def _apply_or_log(self, job_id: str, event: Event) -> bool:
         """Apply an event and return whether it was stored; an error of one job must not affect the others."""
@@ -337,6 +354,8 @@ class Manager:
         self._writer.submit(lambda: self._membership.update(members, cores)).add_done_callback(_log_error)
 
     def _on_event(self, event: RunEvent) -> None:
+        if self._has_crashed:
+            return
         self._apply_with_retry(event.run.job, event)
 
     def _apply_with_retry(self, job_id: str, event: Event) -> None:

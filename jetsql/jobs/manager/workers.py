@@ -79,8 +79,9 @@ class Workers:
         match action:
             case StartRun(job):
                 return lambda: self._start(job)
-            case StopRun(job):
-                return lambda: self._stop(job)
+            case StopRun(job, immediately):
+                deadline = 0.0 if immediately else self._stop_deadline
+                return lambda: self._stop(job, deadline)
             case RecoverSink(job):
                 return lambda: self._recover(job)
             case DiscardFiles(job):
@@ -169,9 +170,9 @@ class Workers:
     def _engine_report(self, event: EngineEvent) -> None:
         self._report(event)
 
-    def _stop(self, job: Job) -> None:
+    def _stop(self, job: Job, deadline: float) -> None:
         try:
-            graceful = self._engine.stop(job.run_id, self._stop_deadline)
+            graceful = self._engine.stop(job.run_id, deadline)
         except Exception as error:
             self._report(StopFailed(job.run_id, self.cause_of(error)))
         else:

@@ -399,6 +399,12 @@ class Job:
     members: tuple[str, ...] = ()  # the members that were there when its newest run began
     quorum: int = 0  # how many members it needs; 0 when it has no quorum, or it is not computed yet
     waiting_for_members: bool = False  # it is NOT_RUNNING because members are missing
+    crashes: int = 0  # how often it has ended the engine's Spark in a row, since it last ran well or was resumed
+    crash_reason: str = ""  # of the newest of these crashes, a sentence
+    start_delay: float = (
+        0.0  # seconds that the next engine waits before it starts the job, which may have ended this one
+    )
+    stable_after: float | None = None  # progress after this time, in seconds since the epoch, ends the row of crashes
 
     @property
     def plan(self) -> Plan:

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
+from jetsql.engine.runs.resource_watchdog import ResourceWatchdog
 from jetsql.engine.runs.spark_engine import SparkEngine
 from jetsql.jobs.model.job import RunId
 
@@ -28,7 +29,8 @@ def test_a_run_that_could_not_be_stopped_is_there_for_the_next_try() -> None:
     engine = SparkEngine.__new__(SparkEngine)
     run, stubborn = RunId("j", 1), Stubborn()
     engine._runs, engine._lock = {run: stubborn}, threading.Lock()  # type: ignore[dict-item]
-    engine._watchdog = KafkaWatchdog(None, None)  # type: ignore[arg-type]
+    engine._kafka_watchdog = KafkaWatchdog(None, None)  # type: ignore[arg-type]
+    engine._resource_watchdog = ResourceWatchdog(None)  # type: ignore[arg-type]
     with pytest.raises(TimeoutError):
         engine.stop(run, 0.0)
     assert engine.stop(run, 0.0) is True and stubborn.stops == 2

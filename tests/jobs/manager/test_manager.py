@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -11,6 +12,7 @@ from threading import Barrier, Thread
 import pytest
 
 from jetsql.errors import EngineError, StatementError
+from jetsql.jobs.lifecycle.engine_api import CrashReport
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Cause, Job, Snapshot, Status, StopGoal
 from jetsql.jobs.statements.dispatch import execute
@@ -568,3 +570,23 @@ def test_secrets_do_not_get_into_the_history(w: World) -> None:
     )
     shown = repr((w.sql("SHOW JOB HISTORY j"), w.sql("DESCRIBE JOB EXTENDED j"), w.sql("SHOW CREATE JOB j")))
     assert "geheim" not in shown and "pw" not in shown and "***" in shown
+
+
+def test_a_job_that_ends_the_engine_twice_stays_suspended(tmp_path: Path) -> None:
+    """The next engine can be a standby: all that counts is in the store."""
+    lost, began = Cause("the connection is lost"), time.time()
+    with world(tmp_path) as jobs:
+        hog, other = jobs.make("hog"), jobs.make("other")
+    for crash in (1, 2, 3):
+        # The second engine starts the suspect after the other job.
+        with world(tmp_path, clock=lambda: began + 1000 * (time.time() - began)) as jobs:
+            jobs.wait_status(other, Status.RUNNING)
+            jobs.wait_status(hog, Status.SUSPENDED if crash == 3 else Status.RUNNING)
+            if crash == 3:
+                break
+            jobs.manager.record_crash(CrashReport((hog, other), (hog,), "The heap was full."))
+            for job_id in (hog, other):
+                jobs.engine.fail(job_id, lost)
+                assert jobs.manager.view_after_pending_events(jobs.job(job_id)).job.status is Status.RUNNING
+            if crash == 2:
+                assert any("starts 10 s after the others" in row.message for row in jobs.store.history(hog))

@@ -10,12 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted, RestartRequested, RunCompleted, RunFailed, RunIdle
+from jetsql.jobs.lifecycle.engine_api import (
+    BatchCommitted,
+    EngineEndangered,
+    RestartRequested,
+    RunCompleted,
+    RunFailed,
+    RunIdle,
+)
 from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     Cancel,
     DiscardFiles,
     DiscardVersion,
+    EngineCrashed,
     EngineStarted,
     EngineStopping,
     Event,
@@ -50,7 +58,7 @@ from jetsql.jobs.lifecycle.events import (
     UpdatePrepared,
     WriteSnapshot,
 )
-from jetsql.jobs.lifecycle.step_context import StepContext
+from jetsql.jobs.lifecycle.step_context import CRASHES_MOST, StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.job import CANCELLED, Cause, Job, RunId, Snapshot, SnapshotRequest, Status, Version
 from jetsql.jobs.planning.options import parse_options
@@ -92,9 +100,12 @@ MOVES: Final = (
     *(f"user: {what}" for what in ("look", "replace", "alter", "alter, resume")),
     *(f"user: {what}" for what in ("suspend", "resume", "restart", "drop")),
     *(f"snapshot: {what}" for what in ("create s", "create t", "drop job with s")),
-    *(f"run: {what}" for what in ("plan", "put", "batch", "idle", "fail", "hopeless", "replaced", "complete")),
+    *(
+        f"run: {what}"
+        for what in ("plan", "put", "batch", "idle", "fail", "hopeless", "replaced", "complete", "endangers")
+    ),
     *(f"action: {how}" for how in ("works", "forced", "fails")),
-    *(f"engine: {how}" for how in ("killed", "closed", "closed, late")),
+    *(f"engine: {how}" for how in ("killed", "crashed", "crashed by it", "closed", "closed, late")),
     *(f"members: {what}" for what in ("one joins", "one leaves", "all leave", "settled")),
     *("copy: ", "told late: ", "delay is over: ", "newer job: "),
 )
@@ -425,6 +436,8 @@ class Life:
                 self.put(checkpoint)
             case "batch":
                 self.mail.append(self.commit(checkpoint, run))
+            case "endangers":
+                self.mail.append(EngineEndangered(run, HOPELESS))
             case "idle" if not checkpoint.planned:
                 self.mail.append(RunIdle(run, self.now))
             case _ if what in endings:
@@ -436,7 +449,9 @@ class Life:
     # --- the engine --------------------------------------------------------------------------------------------------
 
     def end_engine(self, how: str) -> None:
-        if how != "killed":
+        if how.startswith("crashed"):
+            self.take(EngineCrashed("the heap was full", "by it" in how))
+        elif how != "killed":
             self.close(late=how != "closed")
         self.come_back()
 
@@ -499,6 +514,7 @@ class Life:
     def what_is_under_way_belongs_to_a_status(self) -> None:
         job = self.job
         assert (job.stop_goal is not None) == (job.status is Status.COMPLETING)
+        assert job.crashes < CRASHES_MOST or job.status not in (Status.STARTING, Status.RUNNING)
         assert job.stop_cause is None or job.status is Status.COMPLETING
         assert (job.end_time is not None) == job.status.is_final
         assert job.pending_version is None or job.status is Status.COMPLETING

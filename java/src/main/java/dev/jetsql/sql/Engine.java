@@ -9,6 +9,7 @@ import dev.jetsql.common.Sequences;
 import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTopicChecks;
 import dev.jetsql.stream.ClusterExecutors;
+import dev.jetsql.watchdog.ResourceWatchdog;
 import java.util.List;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -86,6 +87,7 @@ public final class Engine {
     PythonFunctions.connect(null);
     JobState.connect(null);
     ClusterExecutors.unwatch();
+    ResourceWatchdog.stop();
   }
 
   /** Returns whether an engine is open. */

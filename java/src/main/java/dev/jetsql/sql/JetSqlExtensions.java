@@ -13,6 +13,7 @@ import dev.jetsql.rewrites.StreamingSubqueries;
 import dev.jetsql.stream.LeakedJobCleanup;
 import dev.jetsql.stream.ThriftStreamingSelects;
 import dev.jetsql.versions.SparkVersion;
+import dev.jetsql.watchdog.InterruptibleTasks;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.analysis.ResolveEventTimeWatermark$;
 import org.apache.spark.sql.classic.SparkSession;
@@ -49,6 +50,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectPlanNormalizationRule(session -> new CurrentTables((SparkSession) session));
     extensions.injectPreCBORule(session -> new StaticSides((SparkSession) session));
     extensions.injectPlannerStrategy(session -> new LookupStrategy());
+    extensions.injectColumnar(session -> new InterruptibleTasks());
     // In Spark 4.1, the analyzer of sessions with a Hive metastore lacks the rule for WATERMARK.
     if (!SparkVersion.isAtLeast(4, 2)) {
       extensions.injectResolutionRule(session -> ResolveEventTimeWatermark$.MODULE$);
