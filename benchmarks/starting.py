@@ -86,18 +86,18 @@ def start_jetsql(watch: Watch, home: Path, master: str, memory: str) -> None:
     def imports() -> Any:
         from pyspark import core
 
-        from jetsql.embedded import embedded_engine as embedded
+        from jetsql.embedded import embedded_engine, open_engine
         from jetsql.engine.session import startup
 
-        return core.context, startup, embedded
+        return core.context, startup, embedded_engine, open_engine
 
-    context, startup, embedded = watch.time("imports", imports)
+    context, startup, embedded, opening = watch.time("imports", imports)
     watch.on(context, "launch_gateway", "JVM")
     watch.on(startup, "load_classes", "JetSQL's classes")
-    watch.on(embedded, "start_spark", "session")
-    watch.on(embedded, "Store", "store")
+    watch.on(opening, "start_spark", "session")
+    watch.on(opening, "open_database", "store")
     watch.on(embedded.Manager, "start", "manager")
-    engine = watch.time("open", lambda: embedded.open(home=home, master=master, conf={"spark.driver.memory": memory}))
+    engine = watch.time("open", lambda: opening.open(home=home, master=master, conf={"spark.driver.memory": memory}))
     watch.time("first SHOW JOBS", lambda: list(engine.run("SHOW JOBS").rows))
     watch.time(f"first {FIRST_STATEMENT}", lambda: list(engine.run(FIRST_STATEMENT).rows))
     watch.total("total")

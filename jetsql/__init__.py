@@ -24,7 +24,8 @@ from jetsql.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from jetsql.client.dbapi import connect
-    from jetsql.embedded.embedded_engine import EmbeddedEngine, enable, open
+    from jetsql.embedded.embedded_engine import EmbeddedEngine
+    from jetsql.embedded.open_engine import enable, open
 
 __all__ = ["EmbeddedEngine", "EngineError", "JetSQLError", "StatementError", "__version__", "connect", "enable", "open"]
 
@@ -35,9 +36,9 @@ def __getattr__(name: str) -> Any:
 
         if not has_engine():
             raise engine_missing("run an engine in this process")
-        from jetsql.embedded import embedded_engine
+        from jetsql.embedded import open_engine
 
-        return getattr(embedded_engine, name)
+        return getattr(open_engine, name)
     if name == "connect":
         from jetsql.client.dbapi import connect
 

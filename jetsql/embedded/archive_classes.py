@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from filelock import FileLock, Timeout
 
-from jetsql.embedded import embedded_engine
+from jetsql.embedded import open_engine
 from jetsql.engine.jvm.class_archive import MAKER, ClassArchive, find_archive
 from jetsql.errors import EngineError
 from jetsql.home.private_files import private_folder
@@ -95,9 +95,9 @@ def load_classes(folder: str, archive: str) -> None:
     conf |= {"spark.driver.memory": _MEMORY, "spark.sql.shuffle.partitions": "2"}
     flags = {"class_archives": NONE}  # Java cannot write an archive while it uses one
     settings = load(home=f"{folder}/home", master="local[2]", conf=conf, flags=flags)
-    with embedded_engine.open(settings=settings) as engine:
+    with open_engine.open(settings=settings) as engine:
         gateway: Any = engine.spark.sparkContext._gateway
-        with engine.open_endpoints(EndpointSettings(), embedded_engine.home_token(settings.home)):
+        with engine.open_endpoints(EndpointSettings(), open_engine.home_token(settings.home)):
             for text in _statements():
                 list(engine.run(text).rows)
     gateway.shutdown()

@@ -1,63 +1,45 @@
 """An engine in this process: a Spark session, a store and a manager on one home folder.
 
-`open` also starts the Spark session; `enable` adds the statements to an existing session. Both return the same object
-with the same `execute`, which JetSQL's interfaces call directly and Spark's parser hook calls too.
+`open_engine` opens it. JetSQL's interfaces call `execute` directly, and Spark's parser hook calls it, too.
 """
 
 from __future__ import annotations
 
 import atexit
-import hashlib
 import os
-import socket
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import tzinfo
 from functools import cached_property, lru_cache
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from jetsql.backup.backup_manifest import BackupManifest
 from jetsql.backup.make_backup import CopiedHome, OnlineBackups
 from jetsql.embedded.endpoints import Addresses, open_endpoints
-from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm import java_classes
 from jetsql.engine.jvm.class_archive import archive_later
-from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import without_secrets
-from jetsql.engine.jvm.launch import SparkStart
-from jetsql.engine.runs.rehearsal import Rehearsal
 from jetsql.engine.runs.spark_engine import EngineSettings, SparkEngine
 from jetsql.engine.session import extension, relation_views, streaming_selects
 from jetsql.engine.session import spark_statements as statements
 from jetsql.engine.session.spark_hints import hints_for
 from jetsql.engine.session.startup import (
     Session,
-    has_active_session,
     is_lost,
-    is_same_spark,
     is_stopped,
     kill_process,
-    list_session_problems,
     load_kafka_connector,
     redact_table_options,
-    start_spark,
     wait_for_end,
 )
 from jetsql.errors import EngineError, ErrorReport, StatementError, check_text
-from jetsql.failpoints import check_armed
-from jetsql.home.discovery import token
-from jetsql.home.home_lock import HomeLock, check_location, make_home, not_usable
-from jetsql.home.restore_note import check_restored
-from jetsql.home.storage import Storage, choose_storage, claim_storage, storage_of, warn_if_open
-from jetsql.installation import check_versions
+from jetsql.home.home_lock import HomeLock
+from jetsql.home.storage import Storage
 from jetsql.jobs.functions.function_statements import drop_function
-from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.manager.table_users import refuse_change
@@ -66,46 +48,24 @@ from jetsql.jobs.model.redaction import show
 from jetsql.jobs.statements import dispatch, system_tables
 from jetsql.jobs.statements.lookup import find_job_of_argument
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
-from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
-from jetsql.jobs.store.store_choice import open_database, prepare_database
 from jetsql.language import parse
 from jetsql.language.statement import Statement
 from jetsql.resultset import Column, Table
 from jetsql.server.prometheus import PrometheusResponse, prometheus_response
 from jetsql.server.statement_result import StatementResult, from_table
-from jetsql.settings.engine_settings import EndpointSettings, Settings, load
+from jetsql.settings.engine_settings import EndpointSettings, Settings
 from jetsql.version import VERSION
 
 if TYPE_CHECKING:
-    from jetsql.jobs.store.postgresql.lease import Lease
-
-Starter = Callable[[Settings, Storage], Session]
-_open_engine: EmbeddedEngine | None = None
+    pass
 
 
 @lru_cache(maxsize=16)
 def _parsed(text: str) -> Statement | None:
     """Return the statement of a text. Spark passes each text twice, for its plan and for its execution."""
     return parse(text)
-
-
-class Service(Protocol):
-    """The process of an engine with endpoints for other processes."""
-
-    @property
-    def address(self) -> str:
-        """Return the URL of its HTTP endpoint for clients on other machines."""
-
-    def open_unless_led(self, home: Path, database: StoreDatabase) -> Store | None:
-        """Return the open store; None if another engine leads, after the home has become one of the store's homes."""
-
-    def wait_until_leading(self, lease: Lease, spark: Session, home: Path, rehearsal: Rehearsal) -> bool:
-        """Wait as a standby, which rehearses. Return whether this engine has the lease now; False if it was stopped."""
-
-    def on_lost(self, engine: EmbeddedEngine) -> None:
-        """Handle the loss of the leadership, on a thread."""
 
 
 class EmbeddedEngine:
@@ -234,7 +194,6 @@ class EmbeddedEngine:
 
     def close(self) -> None:
         """Stop the live jobs at a batch boundary and release the home folder; further calls have no effect."""
-        global _open_engine
         if self._closed:
             return
         self._closed = True
@@ -254,8 +213,6 @@ class EmbeddedEngine:
             self._metrics_store.close()
             self._store.close()
             self._lock.release()
-            if _open_engine is self:
-                _open_engine = None
 
     def kill_spark(self) -> None:
         """Kill Spark's process, so that nothing of its jobs continues. The engine is not usable afterwards."""
@@ -380,158 +337,6 @@ def describe(text: str) -> tuple[Column, ...] | None:
     return None if statement is None else dispatch.columns(statement)
 
 
-def open(
-    home: str | os.PathLike[str] | None = None,
-    master: str | None = None,
-    conf: Mapping[str, str] | None = None,
-    settings: Settings | None = None,
-) -> EmbeddedEngine:
-    """Start Spark and an engine on a home folder.
-
-    home, master, conf: see `jetsql.settings.load`; settings: replaces these three.
-    Raises EngineError HOME_IN_USE, HOME_NOT_USABLE, ENGINE_NOT_STARTED, STORE_DAMAGED, STORE_TOO_NEW, STORE_NOT_USABLE,
-    STORE_IN_USE, and ENGINE_NOT_INSTALLED for the modules of two versions.
-    """
-    settings = settings or load(home=home, master=master, conf=conf)
-    if has_active_session():
-        raise EngineError(
-            "ENGINE_NOT_STARTED", "This process already has a Spark session.", hint="Use jetsql.enable(spark) with it."
-        )
-
-    engine = _engine(settings, _start_spark, owns_spark=True)
-    assert engine is not None, "only a service waits as a standby"
-    return engine
-
-
-def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> EmbeddedEngine:
-    """Add the statements of JetSQL to an existing session, so that `spark.sql("CREATE JOB ...")` works.
-
-    Sessions created from it later (`spark.newSession()`) have the statements too. A warning lists settings that cannot
-    be changed in a running session. Further calls with the same session have no effect. Raises EngineError as `open`.
-    """
-    settings = load(home=home)
-    current = _open_engine
-    if current is not None and current.home == make_home(settings.home) and is_same_spark(current.spark, spark):
-        java_classes.enable(spark)
-        redact_table_options(spark)
-        return current
-    if current is not None and is_stopped(current.spark):
-        current.close()
-    elif current is not None:
-        raise EngineError(
-            "ENGINE_NOT_STARTED",
-            f"This process already has an engine on {current.home}.",
-            hint="Close that engine first, or use its home.",
-        )
-    engine = _engine(settings, lambda settings, storage: spark, owns_spark=False)
-    assert engine is not None, "only a service waits as a standby"
-    for problem in list_session_problems(spark):
-        warnings.warn(problem, stacklevel=2)
-    return engine
-
-
-def open_service(settings: Settings, service: Service) -> EmbeddedEngine | None:
-    """Open an engine as `open`, for other processes. While another engine leads, wait as a standby.
-
-    Returns None if the standby was stopped.
-    """
-    return _engine(settings, _start_spark, owns_spark=True, service=service)
-
-
-def _start_spark(settings: Settings, storage: Storage) -> Session:
-    return start_spark(
-        SparkStart(
-            settings.home,
-            storage.warehouse,
-            settings.master,
-            settings.driver_memory,
-            settings.start_conf,
-            settings.cluster_secret_file,
-            home_token(settings.home),
-            settings.connectors(storage.root),
-            settings.class_archives,
-        )
-    )
-
-
-def _engine(
-    settings: Settings, start: Starter, owns_spark: bool, service: Service | None = None
-) -> EmbeddedEngine | None:
-    """Return the engine; None for one that was stopped while it waited as a standby."""
-    global _open_engine
-    check_armed()
-    check_versions()
-    home = make_home(settings.home)
-    settings = replace(settings, home=home)
-    with ExitStack() as undo:
-        lock = HomeLock(home, service is not None)
-        undo.callback(lock.release)
-        check_restored(home)
-        if owns_spark:
-            check_location(home)
-        storage = choose_storage(home, settings.storage)
-        given = settings.store
-        database = prepare_database(home, given.store, given.store_password, given.times)
-        if service is not None:
-            database.announce(service.address)
-        # Before Spark's start, so that an unreadable home is refused immediately and unchanged.
-        store = open_database(home, database) if service is None else service.open_unless_led(home, database)
-        if store is None:
-            storage = storage_of(home)
-        else:
-            undo.callback(store.close)
-        spark = start(settings, storage)
-        if owns_spark:
-            undo.callback(spark.stop)
-        if store is None:
-            assert service is not None and database.lease is not None, "only these wait as standbys"
-            rehearsal = Rehearsal(spark, _rehearsal_folder(storage, home), database.read_jobs)
-            if not service.wait_until_leading(database.lease, spark, home, rehearsal):
-                return None
-            store = open_database(home, database)
-            undo.callback(store.close)
-        store.publish(_claim(storage, home, spark))
-        warn_if_open(home, storage)
-        on_lost = service.on_lost if service is not None else _close_later
-        _open_engine = EmbeddedEngine(spark, store, settings, storage, lock, owns_spark, on_lost)
-        undo.pop_all()
-    return _open_engine
-
-
-def _rehearsal_folder(storage: Storage, home: Path) -> str:
-    """Return the folder for the rehearsal of a standby in the storage that all engines of a store share."""
-    engine = f"{socket.gethostname()}{home}"
-    return f"{storage.root}/rehearsals/{hashlib.sha256(engine.encode()).hexdigest()[:16]}"
-
-
 def _copied_home(settings: Settings, storage: Storage, store: Store) -> CopiedHome:
     catalog, confs = settings.catalog_database, show(settings.spark_conf)
     return CopiedHome(settings.home, storage, store.database, catalog, confs)
-
-
-def _close_later(engine: EmbeddedEngine) -> None:
-    """Close an engine inside another program, which cannot become a standby."""
-    Thread(target=engine.close, name="close-engine", daemon=True).start()
-
-
-def home_token(home: Path) -> str:
-    """Return the token of a home; generate it at the first call. Raises EngineError HOME_NOT_USABLE."""
-    try:
-        return token(home)
-    except OSError as error:
-        raise not_usable(home, error) from error
-
-
-def _claim(storage: Storage, home: Path, spark: Session) -> Storage:
-    """Claim the storage for the home, and return it. Raises EngineError HOME_NOT_USABLE."""
-    try:
-        return claim_storage(storage, home, FileSystem(spark))
-    except EngineError:
-        raise
-    except Exception as error:  # errors of Py4J, Hadoop and the system have no more specific common class
-        raise EngineError(
-            "HOME_NOT_USABLE",
-            as_sentence(f"Cannot use the storage {storage.root}: {cause_of(error).message}"),
-            hint=f"Check that it is reachable and writable. If this was the first start of {home}, delete that folder,"
-            " which has no data yet, before you use another storage.",
-        ) from error

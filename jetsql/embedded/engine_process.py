@@ -22,11 +22,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from jetsql.embedded import embedded_engine, endpoints
+from jetsql.embedded import endpoints, open_engine
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.embedded.endpoints import Addresses
 from jetsql.embedded.exit_reasons import ExitReasons
-from jetsql.embedded.http_serving import Server
+from jetsql.embedded.http_serving import create_server
 from jetsql.embedded.process_log import logging_to
 from jetsql.embedded.service_manager import READY, STOPPING, notify_manager
 from jetsql.embedded.standby import Standby
@@ -42,7 +42,6 @@ from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 from jetsql.jobs.store.store_choice import open_database
 from jetsql.server.app import HttpServer
 from jetsql.server.auth import Access
-from jetsql.server.login_limits import http_config, raise_file_limit
 from jetsql.settings.engine_settings import EndpointSettings, Settings
 from jetsql.version import VERSION
 
@@ -103,7 +102,7 @@ class _Service:
         self._hooks = hooks
         self._stop = stop
         self._listening = listening
-        self._token = embedded_engine.home_token(settings.home)
+        self._token = open_engine.home_token(settings.home)
         self._engine: EmbeddedEngine | None = None
         self._exit_reasons = ExitReasons()
 
@@ -119,7 +118,7 @@ class _Service:
         """Return the engine when it leads; None if it was stopped before."""
         while not self._stop.is_set():
             try:
-                return embedded_engine.open_service(self._settings, self)
+                return open_engine.open_service(self._settings, self)
             except EngineError as error:
                 if not self._hooks.rejoins or error.condition != "JETSQL.STORE_NOT_USABLE":
                     raise
@@ -245,7 +244,7 @@ async def _serve_http(
     http = settings.endpoints
     access = Access(note.token, (*http.http_hosts, http.http_host))
     http_server = HttpServer(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
-    server = Server(http_config(http_server.app, access, http, raise_file_limit()))
+    server = create_server(http_server.app, access, http)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopped = asyncio.create_task(asyncio.to_thread(stop.wait))
     _LOG.info("The engine is ready at %s", note.url)

@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from starlette.types import ASGIApp
+
+from jetsql.server.auth import Access
+from jetsql.server.login_limits import http_config, raise_file_limit
+from jetsql.settings.engine_settings import EndpointSettings
 
 
 class Server(uvicorn.Server):
@@ -14,3 +19,8 @@ class Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+
+def create_server(app: ASGIApp, access: Access, settings: EndpointSettings) -> Server:
+    """Return a server of an application with the limits of the settings."""
+    return Server(http_config(app, access, settings, raise_file_limit()))

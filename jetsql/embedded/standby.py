@@ -15,12 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from jetsql.embedded.http_serving import Server
+from jetsql.embedded.http_serving import create_server
 from jetsql.engine.runs.rehearsal import Rehearsal
 from jetsql.engine.session.startup import Session
 from jetsql.jobs.store.postgresql.lease import Lease
 from jetsql.server.auth import Access
-from jetsql.server.login_limits import http_config, raise_file_limit
 from jetsql.server.standby_app import StandbyServer
 from jetsql.settings.engine_settings import EndpointSettings
 from jetsql.version import VERSION
@@ -65,7 +64,7 @@ class Standby:
         endpoints = self._endpoints
         access = Access(self._token, (*endpoints.http_hosts, endpoints.http_host))
         app = StandbyServer(about, access, self._stop.set).app
-        server = Server(http_config(app, access, endpoints, raise_file_limit()))
+        server = create_server(app, access, endpoints)
         # The server closes its socket at its end; the engine needs another one for the same port.
         sockets = [self._listening.dup()]
         thread = threading.Thread(target=server.run, args=(sockets,), name="standby-http", daemon=True)

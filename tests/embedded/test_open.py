@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import jetsql
-from jetsql.embedded import embedded_engine
+from jetsql.embedded import open_engine
 from jetsql.engine.jvm.launch import SparkStart
 from jetsql.errors import EngineError
 from jetsql.home.discovery import token
@@ -22,8 +22,8 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[SparkStart]:
         starts.append(start)
         raise EngineError("ENGINE_NOT_STARTED", "no Spark here")
 
-    monkeypatch.setattr(embedded_engine, "start_spark", fail)
-    monkeypatch.setattr(embedded_engine, "has_active_session", lambda: False)
+    monkeypatch.setattr(open_engine, "start_spark", fail)
+    monkeypatch.setattr(open_engine, "has_active_session", lambda: False)
     return starts
 
 
@@ -42,7 +42,7 @@ def test_settings_replace_the_other_arguments(tmp_path: Path, starts: list[Spark
     loaded = load(home=tmp_path / "a", master="local[3]", conf={"spark.x": "1"})
     settings = replace(loaded, driver_memory="3g", cluster_secret_file=tmp_path / "secret")
     with pytest.raises(EngineError, match="no Spark here"):
-        embedded_engine.open(home=tmp_path / "b", master="local[4]", conf={"spark.x": "2"}, settings=settings)
+        open_engine.open(home=tmp_path / "b", master="local[4]", conf={"spark.x": "2"}, settings=settings)
     [start] = starts
     assert (start.home, start.master, start.conf["spark.x"]) == (tmp_path / "a", "local[3]", "1")
     assert (start.driver_memory, start.cluster_secret) == ("3g", tmp_path / "secret")

@@ -140,5 +140,5 @@ class Managed:
 
 
 def open_managed(settings: Settings, service: object = None) -> Managed:
-    """Open an engine instead of `embedded_engine.open_service`."""
+    """Open an engine instead of `open_engine.open_service`."""
     return Managed(settings.home, service is not None, settings.jobs)

@@ -24,7 +24,7 @@ def await_file(variable: str) -> None:
         time.sleep(0.01)
 
 
-def open_engine(settings: Any, service: Any) -> Any:
+def open_without_spark(settings: Any, service: Any) -> Any:
     from tests.support.managed_engine import open_managed
 
     if "JETSQL_TEST_BREAKS" in os.environ:
@@ -40,7 +40,7 @@ def open_engine(settings: Any, service: Any) -> Any:
 if __name__ == "__main__":
     find_engine.PROGRAM = (sys.executable, __file__)
     if "serve" in sys.argv:
-        from jetsql.embedded import embedded_engine
+        from jetsql.embedded import open_engine
 
-        embedded_engine.open_service = open_engine
+        open_engine.open_service = open_without_spark
     sys.exit(cli.main())
