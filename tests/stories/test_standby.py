@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 import psutil
 import pytest
@@ -25,6 +27,13 @@ PAUSED_AT = {
     "sent": "kafka-marked",
 }
 """By the table of a sink, the point in its second batch at which the leader is paused."""
+KILLED_AT = (
+    {"staged": "manifest-written", "moved": "files-moved", "replaced": "table-moved", "delivered": "jdbc-committed"},
+    {"staged": "staged", "replaced": "result-staged", "delivered": "jdbc-staged", "sent": "kafka-sent"},
+    {"staged": "file-moved", "delivered": "jdbc-prepared", "sent": "kafka-committed"},
+    {"staged": "sink-written", "sent": "kafka-opened"},
+)
+"""The points in the second batches of the sinks' jobs at which the leader is killed."""
 
 
 @pytest.fixture
@@ -43,7 +52,8 @@ def pair(postgres: Postgres, tmp_path: Path) -> Iterator[Pair]:
     yield first, second
     for engine in (first, second):
         engine.signal(signal.SIGCONT)
-        engine("stop")
+        if engine.processes():
+            engine("stop")
     postgres("DROP SCHEMA IF EXISTS pair CASCADE")
 
 
@@ -125,44 +135,83 @@ def test_a_leader_that_was_paused_in_a_commit_changes_nothing(
     until(lambda: first.role == "leader")
     second("start")
     source = tmp_path / "src"
+    sinks = create_sinks(first, postgres, kafka, source, PAUSED_AT)
+    add(source, 1)
+    until(lambda: all(sinks.contents(first, table) == [1] for table in PAUSED_AT))
+    add(source, 2)
+    until(lambda: first.processes()[0].status() == psutil.STATUS_STOPPED)
+    until(lambda: second.role == "leader")
+    until(lambda: all(sinks.contents(second, table) == expected(table, 1, 2) for table in PAUSED_AT))
+    first.signal(signal.SIGCONT)
+    until(lambda: first.role == "standby")
+    assert all(sinks.contents(second, table) == expected(table, 1, 2) for table in PAUSED_AT)
+    add(source, 3)
+    until(lambda: all(sinks.contents(second, table) == expected(table, 1, 2, 3) for table in PAUSED_AT))
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("points", KILLED_AT, ids=lambda points: "-".join(points.values()))
+def test_a_standby_continues_a_batch_of_a_leader_that_was_killed_in_its_commit(
+    pair: Pair, postgres: Postgres, kafka: Kafka, tmp_path: Path, points: dict[str, str]
+) -> None:
+    first, second = pair
+    first("stop")
+    until(lambda: second.role == "leader")
+    first.set("JETSQL_FAILPOINT", ",".join(f"{point}:to_{table}@2" for table, point in points.items()))
+    first("start")
+    second("stop")
+    until(lambda: first.role == "leader")
+    second("start")
+    source = tmp_path / "src"
+    sinks = create_sinks(first, postgres, kafka, source, points)
+    add(source, 1)
+    until(lambda: all(sinks.contents(first, table) == [1] for table in points))
+    add(source, 2)
+    until(lambda: not first.processes())
+    until(lambda: second.role == "leader")
+    add(source, 3)
+    until(lambda: all(sinks.contents(second, table) == expected(table, 1, 2, 3) for table in points))
+
+
+@dataclass(frozen=True)
+class Sinks:
+    """Tables of all kinds that jobs write."""
+
+    kafka: Kafka
+    topic: str
+
+    def contents(self, engine: ServiceEngine, table: str) -> list[int]:
+        """Return the ids in a table, as a reader of committed rows sees them."""
+        if table == "sent":
+            return sorted(int(message.value or b"") for message in self.kafka.read(self.topic))
+        return sorted(int(str(row[0])) for row in engine.rows(f"SELECT id FROM {table}"))
+
+
+def create_sinks(
+    engine: ServiceEngine, postgres: Postgres, kafka: Kafka, source: Path, written: Iterable[str]
+) -> Sinks:
+    """Create the tables, and a job for each of the written ones that copies the ids of JSON files in a new folder."""
     source.mkdir()
-    postgres("CREATE TABLE delivered (id BIGINT)")
-    kafka.topic("sent", 1)
+    postgres("DROP TABLE IF EXISTS delivered; CREATE TABLE delivered (id BIGINT)")
     driver = "org.postgresql.Driver"
     options = f"url 'jdbc:postgresql://127.0.0.1:{postgres.port}/postgres', dbtable 'delivered', user '{USER}'"
+    topic = kafka.topic(f"sent-{uuid4()}", 1)
     tables = {
         "src": f"(id BIGINT) USING json LOCATION '{source}'",
         "staged": "(id BIGINT) USING parquet",
         "moved": "(id BIGINT) USING parquet",
         "replaced": "(id BIGINT) USING parquet",
         "delivered": f"USING jdbc OPTIONS ({options}, password '{PASSWORD}', driver '{driver}')",
-        "sent": f"(value STRING) {kafka.options('sent', **RAW)}",
+        "sent": f"(value STRING) {kafka.options(topic, **RAW)}",
     }
     for table, definition in tables.items():
-        first("-e", f"CREATE TABLE {table} {definition}")
-    add(source, 1)
+        engine("-e", f"CREATE TABLE {table} {definition}")
     option = "OPTIONS ('processingGuarantee'='exactlyOnce', 'snapshotIntervalMillis'='500')"
-    for table in PAUSED_AT:
+    for table in written:
         verb, column = ("OVERWRITE", "max(id)") if table == "replaced" else ("INTO", "id")
         column = "CAST(id AS STRING)" if table == "sent" else column
-        first("-e", f"CREATE JOB to_{table} {option} AS INSERT {verb} {table} SELECT {column} FROM STREAM src")
-    until(lambda: all(contents(first, table, kafka) == [1] for table in PAUSED_AT))
-    add(source, 2)
-    until(lambda: first.processes()[0].status() == psutil.STATUS_STOPPED)
-    until(lambda: second.role == "leader")
-    until(lambda: all(contents(second, table, kafka) == expected(table, 1, 2) for table in PAUSED_AT))
-    first.signal(signal.SIGCONT)
-    until(lambda: first.role == "standby")
-    assert all(contents(second, table, kafka) == expected(table, 1, 2) for table in PAUSED_AT)
-    add(source, 3)
-    until(lambda: all(contents(second, table, kafka) == expected(table, 1, 2, 3) for table in PAUSED_AT))
-
-
-def contents(engine: ServiceEngine, table: str, kafka: Kafka) -> list[int]:
-    """Return the ids in a table, as a reader of committed rows sees them."""
-    if table == "sent":
-        return sorted(int(message.value or b"") for message in kafka.read("sent"))
-    return sorted(int(str(row[0])) for row in engine.rows(f"SELECT id FROM {table}"))
+        engine("-e", f"CREATE JOB to_{table} {option} AS INSERT {verb} {table} SELECT {column} FROM STREAM src")
+    return Sinks(kafka, topic)
 
 
 def expected(table: str, *ids: int) -> list[int]:

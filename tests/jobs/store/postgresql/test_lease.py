@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from threading import Event, Thread
+from threading import Barrier, Event, Thread
 
 import pytest
 
@@ -170,6 +171,36 @@ def test_of_many_standbys_one_leads(schema: SchemaPlace, leader: Store) -> None:
     assert [standby.leads for standby in standbys].count(True) == 1
     for standby in standbys:
         standby.close()
+
+
+def open_at_once(places: Sequence[SchemaPlace]) -> list[Store | EngineError]:
+    """Open a store by several engines at the same moment, and return their stores and errors."""
+    start = Barrier(len(places))
+
+    def open_store(place: SchemaPlace) -> Store | EngineError:
+        start.wait()
+        try:
+            return Store(engine_on(place))
+        except EngineError as error:
+            return error
+
+    with ThreadPoolExecutor(len(places)) as threads:
+        return list(threads.map(open_store, places))
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_of_two_engines_that_start_at_the_same_moment_one_leads(postgres: Postgres) -> None:
+    for _ in range(50):
+        schema = SchemaPlace(postgres)
+        for _ in ("a new store", "an existing store"):
+            opened = open_at_once([schema, schema])
+            [leader] = [each for each in opened if isinstance(each, Store)]
+            [refused] = [each for each in opened if isinstance(each, EngineError)]
+            assert refused.condition == "JETSQL.STORE_IN_USE"
+            assert len(leader.engines()) == 1
+            leader.close()
+        schema.drop()
 
 
 @pytest.mark.spark
