@@ -70,6 +70,7 @@ public final class ResourceWatchdog {
     this.settings = Json.read(settings);
     this.tasks = new TaskUsage(context);
     this.disks = distinctDisks(Json.texts(this.settings.get("folders")));
+    for (DiskUsage disk : disks) disk.poll(System.nanoTime(), Map.of());
     this.heap = new HeapUsage(percent("heap_warning_percent") / 100, this::wake);
   }
 
