@@ -40,9 +40,8 @@ _PROPERTIES: Final = "spark.properties"
 _TEMPORARY: Final = "tmp"
 _SOCKET_NAME: Final = len("/.00000000-0000-0000-0000-000000000000.sock")
 _MAX_SOCKET_PATH: Final = 103  # bytes on macOS; Linux has 4 more
-_DEFAULT_MEMORY: Final = "1g"
-_MEMORY: Final = re.compile(r"(\d+)([kmgt])b?")
-_UNITS: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_DEFAULT_MEMORY: Final = "1g"  # Spark's
+_MEMORY: Final = re.compile(r"(?P<number>\d+)(?P<unit>[kmgt]?)b?")
 _SMALL_HEAP: Final = 2 << 30
 _COLLECTOR: Final = re.compile(r"-XX:\+Use\w+GC\b")
 # The environment variables with options that Java and Spark's launcher add to their own.
@@ -89,6 +88,13 @@ class SparkStart:
     def temporary(self) -> Path:
         """The folder for shuffle files, blocks and other temporary files of the driver."""
         return self.home / _TEMPORARY
+
+    @property
+    def heap_bytes(self) -> int | None:
+        """The size of the driver's heap; None for a setting that Spark will refuse."""
+        memory = self.conf.get("spark.driver.memory", self.driver_memory or _DEFAULT_MEMORY)
+        size = _MEMORY.fullmatch(memory.strip().lower())
+        return None if size is None else int(size["number"]) * 1024 ** (1 + "kmgt".index(size["unit"] or "m"))
 
 
 def launch_jvm(start: SparkStart, confs: Mapping[str, str]) -> Any:
@@ -141,8 +147,7 @@ def _collector_options(start: SparkStart) -> tuple[str, ...]:
     The parallel collector needs less processor time than G1, above all in small batches. But it stops Java while it
     collects the whole heap, for a second or more when the heap is large.
     """
-    size = _MEMORY.fullmatch(start.conf.get("spark.driver.memory", start.driver_memory or _DEFAULT_MEMORY).lower())
-    is_small = size is not None and int(size[1]) * _UNITS[size[2]] <= _SMALL_HEAP
+    is_small = start.heap_bytes is not None and start.heap_bytes <= _SMALL_HEAP
     is_chosen = any(_COLLECTOR.search(text) for text in _given_java_options(start.conf))
     return ("-XX:+UseParallelGC",) if is_small and not is_chosen else ()
 

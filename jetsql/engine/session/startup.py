@@ -50,8 +50,6 @@ _CONF_REDACTION = "spark.redaction.regex"
 _SECRETS = f"(?i:url)|{SECRET_NAMES}"
 _CATALOG_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 _POSTGRESQL_DRIVER = "org.postgresql.Driver"
-_DEFAULT_MEMORY = "1g"  # Spark's
-_SIZE = re.compile(r"(?P<number>\d+)(?P<unit>[kmgt]?)b?")
 _HEAP_LIMITS = ("spark.driver.maxResultSize", "spark.sql.maxBroadcastTableSize")
 _JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Exception|Error): ")
 
@@ -190,25 +188,23 @@ def _confs(start: SparkStart) -> dict[str, str]:
         confs["spark.driver.memory"] = start.driver_memory
     given = {key: resolved(value, key) for key, value in start.conf.items()}
     confs |= driver_confs(start.master, given, start.cluster_secret) | given
-    confs = heap_limits(confs.get("spark.driver.memory", _DEFAULT_MEMORY)) | confs
+    confs = heap_limits(start.heap_bytes) | confs
     confs |= _redaction_confs(confs, start.conf) | ui_confs(confs)
     user_options = start.conf.get("spark.driver.extraJavaOptions", "")
     confs["spark.driver.extraJavaOptions"] = f"{java_options(start)} {user_options}".strip()
     return confs
 
 
-def heap_limits(memory: str) -> dict[str, str]:
+def heap_limits(heap_bytes: int | None) -> dict[str, str]:
     """Return Spark's limits for what a query may bring to the driver as a whole, for a heap of this size.
 
     By default, they are 1 GB for the results of tasks and 8 GB for a broadcast table, which also fill a large heap.
     Beyond the limit, the query or job fails with an error. The rows of clients are not limited: they are sent in parts.
-    memory: the size in Spark's notation.
+    heap_bytes: None for an invalid setting, which Spark reports.
     """
-    size = _SIZE.fullmatch(memory.strip().lower())
-    if size is None:
-        return {}  # Spark reports the invalid setting
-    kibibytes = int(size["number"]) * 1024 ** "kmgt".index(size["unit"] or "m")
-    return dict.fromkeys(_HEAP_LIMITS, f"{max(kibibytes // 4, 1)}k")
+    if heap_bytes is None:
+        return {}
+    return dict.fromkeys(_HEAP_LIMITS, f"{max(heap_bytes // 4096, 1)}k")
 
 
 def _redaction_confs(confs: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from jetsql.engine.jvm.launch import SparkStart
 from jetsql.engine.session.startup import heap_limits
+
+
+def heap_bytes(memory: str) -> int | None:
+    return SparkStart(Path("home"), "warehouse", "local[1]", memory).heap_bytes
 
 
 @pytest.mark.parametrize(
@@ -19,11 +26,11 @@ from jetsql.engine.session.startup import heap_limits
     ],
 )
 def test_a_quarter_of_the_heap(memory: str, limit: str) -> None:
-    assert heap_limits(memory) == {
+    assert heap_limits(heap_bytes(memory)) == {
         "spark.driver.maxResultSize": limit,
         "spark.sql.maxBroadcastTableSize": limit,
     }
 
 
 def test_an_invalid_size_is_left_to_spark() -> None:
-    assert heap_limits("much") == {}
+    assert heap_limits(heap_bytes("much")) == {}
