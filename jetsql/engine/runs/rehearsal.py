@@ -29,15 +29,16 @@ from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import enable, java
 from jetsql.engine.runs.analysis import ResolvedBody, resolve_with_plan
+from jetsql.engine.runs.spark_runs import batch_rows, query_rows
 from jetsql.engine.runs.start_checks import check_sink, check_sources
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.session.startup import is_stopped
-from jetsql.engine.sinks import SinkContext, SinkWriter, consume_rows, encode_rows
+from jetsql.engine.sinks import SinkContext, SinkWriter, consume_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
 from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.errors import JetSQLError
-from jetsql.jobs.model.job import Job, OutputMode, Plan, SinkKind, Trigger
+from jetsql.jobs.model.job import Job, OutputMode, SinkKind, Trigger
 from jetsql.jobs.model.leadership import Leadership
 
 _LOG: Final = logging.getLogger(__name__)
@@ -201,27 +202,22 @@ class JobQuery:
             return None
         if resolved.unchecked_by_spark:
             session.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
-        rows = DataFrame(java(session).sql.Sessions.dataset(session._jsparkSession, query), session)
-        writer = choose_sink(self._sink_context()) if _has_one_sink(job.plan) else None
-        if writer is not None and resolved.batch_part is None:
-            rows = encode_rows(rows, writer)
+        writer = choose_sink(self._sink_context())
+        rows = query_rows(session, query, resolved, writer)
         mode = (job.plan.output_mode or OutputMode.APPEND).value
-        write = partial(self._write, resolved, None if resolved.batch_part is None else writer)
-        return rows.writeStream.outputMode(mode).foreachBatch(write)
+        return rows.writeStream.outputMode(mode).foreachBatch(partial(self._write, resolved, writer))
 
-    def _write(self, resolved: ResolvedBody, writer: SinkWriter | None, rows: DataFrame, batch: int) -> None:
-        """Write a batch to the temporary folder, or to nothing. writer: encodes the rows of the batch, if given"""
-        if resolved.batch_part is not None:
-            rows = DataFrame(resolved.batch_part.apply(rows._jdf), rows.sparkSession)
-        if writer is not None:
-            rows = encode_rows(rows, writer)
-        sink = self._job.plan.analysis.sink
-        table = self._catalog.table(sink.table) if sink.kind is SinkKind.FILES else None
-        if table is None or not _has_one_sink(self._job.plan):
-            consume_rows(rows)
-        else:
-            files = BatchFiles(_SMALL_FILE_BYTES, self._job.plan.analysis.stateful)
-            files.write(rows, table, f"{self._checkpoints.root}/{self._job.id}-rows")
+    def _write(self, resolved: ResolvedBody, writer: SinkWriter, rows: DataFrame, batch: int) -> None:
+        """Write a batch to the temporary folder, or to nothing."""
+        analysis = self._job.plan.analysis
+        is_file_table = analysis.sink.kind is SinkKind.FILES and not analysis.more_sinks
+        table = self._catalog.table(analysis.sink.table) if is_file_table else None
+        with batch_rows(rows, resolved, writer) as complete:
+            if table is None:
+                consume_rows(complete)
+            else:
+                files = BatchFiles(_SMALL_FILE_BYTES, analysis.stateful)
+                files.write(complete, table, f"{self._checkpoints.root}/{self._job.id}-rows")
 
     def _sink_context(self) -> SinkContext:
         return SinkContext(
@@ -241,7 +237,3 @@ def _version(job: Job) -> tuple[str, int]:
 
 def _can_rehearse(job: Job) -> bool:
     return job.plan.analysis.streaming and job.plan.trigger is not Trigger.REAL_TIME
-
-
-def _has_one_sink(plan: Plan) -> bool:
-    return not plan.analysis.more_sinks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -406,17 +406,13 @@ class SparkEngine:
             failpoint("staging-discarded", job.name)
             self._checkpoints.discard(job)
 
-    @contextmanager
-    def copying_files(self) -> Iterator[None]:
+    def copying_files(self) -> AbstractContextManager[None]:
         """Keep the replaced snapshots of tables inside the context, for a backup."""
-        with self._gate.copying():
-            yield
+        return self._gate.copying()
 
-    @contextmanager
-    def closed_sinks(self, seconds: float) -> Iterator[None]:
-        """Let no sink write inside the context. Raises StatementError BACKUP_FAILED, see `WriteGate.closed`."""
-        with self._gate.closed(seconds):
-            yield
+    def closed_sinks(self, seconds: float) -> AbstractContextManager[None]:
+        """Let no sink write inside the context. Raises EngineError BACKUP_FAILED, see `WriteGate.closed`."""
+        return self._gate.closed(seconds)
 
     @contextmanager
     def pinned_image(self, job: Job) -> Iterator[CheckpointImage]:
@@ -426,7 +422,7 @@ class SparkEngine:
             yield list_image(self._checkpoints, job)
 
     def back_up_catalog(self, metastore: Path, folder: Path) -> None:
-        """Copy the catalogue on Derby into a folder, while it is used. Raises StatementError BACKUP_FAILED."""
+        """Copy the catalogue on Derby into a folder, while it is used. Raises EngineError BACKUP_FAILED."""
         back_up_derby(self._spark, metastore, folder)
 
     def cause_of(self, error: Exception) -> Cause:

@@ -104,27 +104,35 @@ class RunContext:
         return RunPaths(names, folder, self.checkpoint, str(temporary))
 
     def rows(self) -> DataFrame:
-        """Return the rows of the query, in the format of the sink unless `batch_rows` has to complete them."""
-        plan = java(self.session).sql.Sessions.dataset(self.session._jsparkSession, self.body.query)
-        rows = DataFrame(plan, self.session)
-        return rows if self.body.batch_part is not None else encode_rows(rows, self.writer)
+        """Return the rows of the query, see `query_rows`."""
+        return query_rows(self.session, self.body.query, self.body, self.writer)
 
-    @contextmanager
-    def batch_rows(self, rows: DataFrame) -> Iterator[DataFrame]:
-        """Return a batch's rows for the sink within the block. rows: those that `rows` returned for the batch"""
-        part = self.body.batch_part
-        if part is None:
-            yield rows
-            return
-        if not part.isReadOften():
-            yield encode_rows(DataFrame(part.apply(rows._jdf), rows.sparkSession), self.writer)
-            return
-        stored = rows.persist()
-        try:
-            consume_rows(stored)
-            yield encode_rows(DataFrame(part.apply(stored._jdf), rows.sparkSession), self.writer)
-        finally:
-            stored.unpersist()
+
+def query_rows(session: SparkSession, query: Any, body: ResolvedBody, writer: SinkWriter) -> DataFrame:
+    """Return the rows of a query, in the format of the sink unless `batch_rows` has to complete them.
+
+    query: that of the body, or one with other sources.
+    """
+    rows = DataFrame(java(session).sql.Sessions.dataset(session._jsparkSession, query), session)
+    return rows if body.batch_part is not None else encode_rows(rows, writer)
+
+
+@contextmanager
+def batch_rows(rows: DataFrame, body: ResolvedBody, writer: SinkWriter) -> Iterator[DataFrame]:
+    """Return a batch's rows for the sink within the block. rows: those that `query_rows` returned for the batch"""
+    part = body.batch_part
+    if part is None:
+        yield rows
+        return
+    if not part.isReadOften():
+        yield encode_rows(DataFrame(part.apply(rows._jdf), rows.sparkSession), writer)
+        return
+    stored = rows.persist()
+    try:
+        consume_rows(stored)
+        yield encode_rows(DataFrame(part.apply(stored._jdf), rows.sparkSession), writer)
+    finally:
+        stored.unpersist()
 
 
 class StreamingRun:
@@ -293,7 +301,8 @@ class StreamingRun:
             self._context.lease.check(self._stopping)
             self._check_files(batch)
             self._watch_sources()
-            with self._context.gate.writing(self._context.job.name), self._context.batch_rows(rows) as complete:
+            context = self._context
+            with context.gate.writing(context.job.name), batch_rows(rows, context.body, context.writer) as complete:
                 self._written[batch] = writer.write(complete, batch)
             failpoint("sink-written", self._context.job.name)
         except BaseException as error:
