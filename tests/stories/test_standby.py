@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -125,15 +125,8 @@ def test_a_leader_that_was_paused_in_a_commit_changes_nothing(
     pair: Pair, postgres: Postgres, kafka: Kafka, tmp_path: Path
 ) -> None:
     first, second = pair
-    first("stop")
-    until(lambda: second.role == "leader")
-    # The other engine leads with armed points, from its next start.
-    first.set("JETSQL_FAILPOINT", ",".join(f"{point}:to_{table}@2" for table, point in PAUSED_AT.items()))
     first.set("JETSQL_FAILPOINT_ACTION", "pause")
-    first("start")
-    second("stop")
-    until(lambda: first.role == "leader")
-    second("start")
+    arm_leader(pair, PAUSED_AT)
     source = tmp_path / "src"
     sinks = create_sinks(first, postgres, kafka, source, PAUSED_AT)
     add(source, 1)
@@ -155,13 +148,7 @@ def test_a_standby_continues_a_batch_of_a_leader_that_was_killed_in_its_commit(
     pair: Pair, postgres: Postgres, kafka: Kafka, tmp_path: Path, points: dict[str, str]
 ) -> None:
     first, second = pair
-    first("stop")
-    until(lambda: second.role == "leader")
-    first.set("JETSQL_FAILPOINT", ",".join(f"{point}:to_{table}@2" for table, point in points.items()))
-    first("start")
-    second("stop")
-    until(lambda: first.role == "leader")
-    second("start")
+    arm_leader(pair, points)
     source = tmp_path / "src"
     sinks = create_sinks(first, postgres, kafka, source, points)
     add(source, 1)
@@ -171,6 +158,21 @@ def test_a_standby_continues_a_batch_of_a_leader_that_was_killed_in_its_commit(
     until(lambda: second.role == "leader")
     add(source, 3)
     until(lambda: all(sinks.contents(second, table) == expected(table, 1, 2, 3) for table in points))
+
+
+def arm_leader(pair: Pair, points: Mapping[str, str]) -> None:
+    """Make the first engine lead with fail points armed, which it is from its next start.
+
+    points: by the table of a sink, the point in its second batch.
+    """
+    first, second = pair
+    first("stop")
+    until(lambda: second.role == "leader")
+    first.set("JETSQL_FAILPOINT", ",".join(f"{point}:to_{table}@2" for table, point in points.items()))
+    first("start")
+    second("stop")
+    until(lambda: first.role == "leader")
+    second("start")
 
 
 @dataclass(frozen=True)

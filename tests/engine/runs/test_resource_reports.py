@@ -1,4 +1,4 @@
-"""Whose fault it is that the engine is short of memory, files or disk, without Spark."""
+"""Find the job at fault when the engine is short of memory, files or disk, without Spark."""
 
 from __future__ import annotations
 
