@@ -88,9 +88,24 @@ def test_a_large_result_is_read_part_by_part(sql: Sql) -> None:
     assert sum(1 for _ in rows) == 99999
 
 
-def test_rows_leave_nothing_behind_in_spark(sql: Sql) -> None:
+@pytest.fixture
+def left(sql: Sql) -> Callable[[], set[str]]:
+    """Return what Spark keeps for statements of the test. Other tests in the same engine may have left something."""
+    before = kept_by_spark(sql)
+    return lambda: kept_by_spark(sql) - before
+
+
+def kept_by_spark(sql: Sql) -> set[str]:
+    """Return the ids of stored rows, of queries with jobs, and of running jobs."""
+    context: Any = sql.engine.spark.sparkContext
+    kept = {f"rows {number}" for number in context._jsc.getPersistentRDDs()}
+    kept |= {f"query {query}" for query in context._jsc.sc().dagScheduler().activeQueryToJobs()}
+    return kept | {f"job {number}" for number in context.statusTracker().getActiveJobsIds()}
+
+
+def test_rows_leave_nothing_behind_in_spark(sql: Sql, left: Callable[[], set[str]]) -> None:
     assert len(sql("SELECT id FROM range(0, 100000, 1, 4)")) == 100000
-    until(lambda: nothing_is_left(sql))
+    until(lambda: not left())
 
 
 ENDLESS = [
@@ -99,35 +114,39 @@ ENDLESS = [
 ]
 
 
-def test_rows_that_are_not_read_to_their_end_leave_nothing_behind_either(sql: Sql) -> None:
+def test_rows_that_are_not_read_to_their_end_leave_nothing_behind_either(
+    sql: Sql, left: Callable[[], set[str]]
+) -> None:
     rows = sql.engine.run("SELECT id FROM range(0, 1000000, 1, 4)").rows
     assert next(rows) == (0,)
     rows.close()  # type: ignore[attr-defined]
-    until(lambda: nothing_is_left(sql))
+    until(lambda: not left())
 
 
-def test_spark_begins_when_rows_are_read(sql: Sql) -> None:
+def test_spark_begins_when_rows_are_read(sql: Sql, left: Callable[[], set[str]]) -> None:
     unread = sql.engine.run(ENDLESS[0]).rows
-    assert is_idle(sql)
+    assert left() == set()
     del unread
 
 
-def test_a_statement_cancelled_before_its_rows_are_read_leaves_nothing_behind(sql: Sql) -> None:
+def test_a_statement_cancelled_before_its_rows_are_read_leaves_nothing_behind(
+    sql: Sql, left: Callable[[], set[str]]
+) -> None:
     token = Cancellation()
     with cancellable(token):
         rows = sql.engine.run(ENDLESS[0]).rows
         token.cancel()
         with pytest.raises(StatementError):
             next(rows)
-    assert is_idle(sql)
+    assert left() == set()
 
 
-def test_rows_that_spark_fetches_leave_nothing_behind_either(sql: Sql) -> None:
+def test_rows_that_spark_fetches_leave_nothing_behind_either(sql: Sql, left: Callable[[], set[str]]) -> None:
     assert len(list(sql.engine.spark.sql("SELECT id FROM range(0, 1000, 1, 4)").toLocalIterator())) == 1000
-    until(lambda: nothing_is_left(sql))
+    until(lambda: not left())
 
 
-def test_rows_come_up_to_an_error(sql: Sql) -> None:
+def test_rows_come_up_to_an_error(sql: Sql, left: Callable[[], set[str]]) -> None:
     text = "SELECT 1 / (id - 75000) FROM range(0, 100000, 1, 4)"
     rows = sql.engine.run(text).rows
     read: list[Any] = []
@@ -135,12 +154,14 @@ def test_rows_come_up_to_an_error(sql: Sql) -> None:
         read.extend(rows)
     assert sql.engine.error(error.value, text).condition == "DIVIDE_BY_ZERO"
     assert len(read) >= 50000
-    until(lambda: nothing_is_left(sql))
+    until(lambda: not left())
 
 
 @pytest.mark.parametrize("text", ENDLESS, ids=["rows", "aggregate"])
 @pytest.mark.parametrize("at_once", [True, False], ids=["at once", "when it runs"])
-def test_a_cancelled_statement_ends_what_spark_does_for_it(sql: Sql, text: str, at_once: bool) -> None:
+def test_a_cancelled_statement_ends_what_spark_does_for_it(
+    sql: Sql, left: Callable[[], set[str]], text: str, at_once: bool
+) -> None:
     token, errors = Cancellation(), []
 
     def read() -> None:
@@ -149,21 +170,11 @@ def test_a_cancelled_statement_ends_what_spark_does_for_it(sql: Sql, text: str, 
 
     thread = threading.Thread(target=read)
     thread.start()
-    tracker = sql.engine.spark.sparkContext.statusTracker()
-    until(lambda: at_once or tracker.getActiveJobsIds() != [])
+    until(lambda: at_once or left() != set())
     token.cancel()
     thread.join(60)
     assert errors == ["JETSQL.STATEMENT_CANCELLED"]
-    until(lambda: is_idle(sql))
-
-
-def nothing_is_left(sql: Sql) -> bool:
-    context: Any = sql.engine.spark.sparkContext._jsc.sc()
-    return bool(context.getPersistentRDDs().isEmpty() and context.dagScheduler().activeQueryToJobs().isEmpty())
-
-
-def is_idle(sql: Sql) -> bool:
-    return nothing_is_left(sql) and sql.engine.spark.sparkContext.statusTracker().getActiveJobsIds() == []
+    until(lambda: not left())
 
 
 @pytest.mark.parametrize(

@@ -139,9 +139,23 @@ def test_a_cached_table_and_its_statistics_follow_an_overwrite(source: Sql) -> N
     source("ANALYZE TABLE sink COMPUTE STATISTICS")
     source(f"CREATE JOB j {FAST} AS INSERT OVERWRITE sink SELECT max(id) FROM STREAM src GROUP BY id")
     assert source.value("SELECT count(*) FROM sink WHERE id > 0") == 3
+    assert source.engine.spark.catalog.isCached("sink")
     source("UNCACHE TABLE sink")
     rows = {name: value for name, value, *_ in source("DESCRIBE EXTENDED sink")}
     assert "1 rows" not in rows.get("Statistics", "")
+
+
+def test_spark_keeps_no_rows_of_replaced_files(source: Sql) -> None:
+    cache = source.engine.spark._jsparkSession.sharedState().cacheManager()
+    source("CREATE TABLE sink (id INT) USING parquet")
+    before = cache.numCachedEntries()
+    source("CACHE TABLE sink")
+    source("CACHE TABLE largest AS SELECT max(id) AS id FROM sink")
+    source(f"CREATE JOB j {FAST} AS INSERT OVERWRITE sink SELECT max(id) FROM STREAM src GROUP BY id")
+    assert source("SELECT * FROM largest") == [(3,)]
+    assert cache.numCachedEntries() == before + 1, "only those of CACHE TABLE sink"
+    source("UNCACHE TABLE sink")
+    assert cache.numCachedEntries() == before
 
 
 @pytest.mark.slow

@@ -120,6 +120,8 @@ public final class Tables {
    * a query of the table. Each batch of an INSERT OVERWRITE would wait for it.
    */
   public static void move(SparkSession session, String schema, String name, String location) {
+    var cache = session.sharedState().cacheManager();
+    var cached = cache.isEmpty() ? null : CachedTable.of(session, schema, name);
     var catalog = session.sharedState().externalCatalog();
     var table = catalog.getTable(schema, name);
     var uri = Option.apply(new Path(location).toUri());
@@ -128,9 +130,7 @@ public final class Tables {
     if (table.stats().isDefined()) catalog.alterTableStats(schema, name, Option.empty());
     var identifier = new TableIdentifier(name, Option.apply(schema));
     session.sessionState().catalog().invalidateCachedTable(identifier);
-    // The rows of CACHE TABLE are found by the name: those of the old folder must not be read.
-    if (!session.sharedState().cacheManager().isEmpty())
-      session.catalog().refreshTable(CATALOG + "." + quoted(schema) + "." + quoted(name));
+    if (cached != null) cached.replace();
   }
 
   /** Drops a table, if it exists, without its job. */

@@ -134,12 +134,17 @@ public final class StreamingCursor {
    */
   private synchronized void handOut(org.apache.spark.sql.Dataset<Row> rows, Long number)
       throws InterruptedException {
-    batch = select.rows((Dataset<Row>) rows);
-    handedOut = false;
-    batchProperties = (Properties) session.sparkContext().getLocalProperties().clone();
-    batchId = number;
-    notifyAll();
-    while (batch != null && !closed) wait();
+    var stored = select.store((Dataset<Row>) rows);
+    try {
+      batch = select.result(stored);
+      handedOut = false;
+      batchProperties = (Properties) session.sparkContext().getLocalProperties().clone();
+      batchId = number;
+      notifyAll();
+      while (batch != null && !closed) wait();
+    } finally {
+      select.release(stored);
+    }
   }
 
   /** Returns the next batch, or null after `wake`. Throws the error that ended the query. */

@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.streaming.OutputMode;
 
 /**
@@ -80,11 +81,24 @@ record StreamingSelectPlan(RewrittenQuery query, OutputMode mode, long limit) {
     return query.query();
   }
 
-  /** Returns the rows of a batch for the reader. rows: those of the plan */
-  Dataset<Row> rows(Dataset<Row> rows) {
+  /** Returns the rows of a batch so that `result` can read them. `release` has to follow. */
+  Dataset<Row> store(Dataset<Row> rows) {
+    return isReadOften() ? rows.localCheckpoint() : rows;
+  }
+
+  /** Returns the rows of a batch for the reader. stored: the rows that `store` returned */
+  Dataset<Row> result(Dataset<Row> stored) {
     var part = query.batchPart();
-    if (part == null) return rows;
-    return part.apply(part.isReadOften() ? rows.localCheckpoint() : rows);
+    return part == null ? stored : part.apply(stored);
+  }
+
+  /** Removes the stored rows of a batch from the executors. */
+  void release(Dataset<Row> stored) {
+    if (isReadOften()) ((LogicalRDD) stored.logicalPlan()).rdd().unpersist(false);
+  }
+
+  private boolean isReadOften() {
+    return query.batchPart() != null && query.batchPart().isReadOften();
   }
 
   /** Returns whether Spark's check of the plan has to be off. */
