@@ -27,20 +27,22 @@ from jetsql.jobs.lifecycle.engine_api import (
     SinkNotice,
     UserSession,
 )
-from jetsql.jobs.model.cluster_member import Member, MemberStatus
-from jetsql.jobs.model.function import Function, FunctionColumn
-from jetsql.jobs.model.job import (
+from jetsql.jobs.model.body_analysis import (
     Analysis,
     CapturedSession,
-    Cause,
-    Job,
     OutputMode,
-    Plan,
     Replay,
-    RunId,
     Sink,
     SinkKind,
     Source,
+)
+from jetsql.jobs.model.cluster_member import Member, MemberStatus
+from jetsql.jobs.model.function import Function, FunctionColumn
+from jetsql.jobs.model.job import (
+    Cause,
+    Job,
+    Plan,
+    RunId,
     Version,
 )
 from jetsql.jobs.store.metrics import BatchMetrics

@@ -27,16 +27,18 @@ from jetsql.jobs.lifecycle.events import (
 )
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
-from jetsql.jobs.model.job import (
+from jetsql.jobs.model.body_analysis import (
     Analysis,
     CapturedSession,
+    OutputMode,
+    Sink,
+    SinkKind,
+)
+from jetsql.jobs.model.job import (
     Cause,
     Guarantee,
     Job,
-    OutputMode,
     Plan,
-    Sink,
-    SinkKind,
     SnapshotRequest,
     Status,
     StopGoal,

@@ -16,12 +16,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.run_failures import strip_message
-from jetsql.engine.jdbc.jdbc_databases import Database, explain_read_error, find_jdbc_error
+from jetsql.engine.jdbc.jdbc_databases import Database
 from jetsql.engine.jdbc.jdbc_dialects import find_dialect
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.spark_version import lacking_clauses
+from jetsql.engine.runs.analysis_errors import explain_analysis_error
 from jetsql.engine.runs.body_checks import (
-    START_COLUMN,
     check_branches,
     check_changes,
     check_own_sink,
@@ -30,27 +30,25 @@ from jetsql.engine.runs.body_checks import (
 )
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
-from jetsql.engine.session.spark_statements import build_error_report
 from jetsql.engine.sinks.preflight import check_jdbc_table
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.function import UsedFunction
-from jetsql.jobs.model.job import (
+from jetsql.jobs.model.body_analysis import (
     Analysis,
     CapturedSession,
     Operator,
     OutputMode,
-    Plan,
     Replay,
     Rewrite,
     Sink,
     SinkKind,
     Source,
 )
+from jetsql.jobs.model.function import UsedFunction
+from jetsql.jobs.model.job import Plan
 from jetsql.jobs.planning.output_mode import modes_of
 from jetsql.language.body.change_clauses import clause_texts
 from jetsql.language.body.several_inserts import SOURCE_NAME, branch_text, source_text
 from jetsql.language.statement import Body
-from jetsql.language.tokens import Kind, tokens, unquote
 
 _FILE_FORMATS = frozenset({"parquet", "orc", "json", "csv", "avro", "text"})
 _STREAMABLE = _FILE_FORMATS | {"kafka"}
@@ -62,8 +60,6 @@ _SOURCE_FORMATS = {
 }
 _REPLAY = {"rate": Replay.BY_CLOCK, "socket": Replay.NO}
 _ENDLESS = frozenset({"rate", "rate-micro-batch"})
-_EXTRA_COLUMNS = "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS"
-_HISTORY_COLUMNS = (START_COLUMN, "__end_at")
 _CHANGE_FEED = frozenset({"readchangefeed", "readchangedata"})
 _RATE_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger", "maxoffsetspertrigger"})
 
@@ -167,34 +163,7 @@ def _analyze(
             insert.add(branch_text(body, branch), SOURCE_NAME, target.line(text), target.column(text))
         return classes.JobBody.of(insert, mode_names, ttl_millis)
     except (PySparkException, Py4JError) as error:
-        raise (
-            _explain_extra_columns(body, error)
-            or _explain_database_error(target, error)
-            or _explain_replacement(target, error)
-            or _explain_refusal(body, error)
-            or error
-        ) from None
-
-
-def _explain_replacement(target: Span, error: PySparkException | Py4JError) -> StatementError | None:
-    """Return the error of REPLACE WHERE for a table that cannot replace single rows, or None for another error."""
-    if "Cannot write into v1 table" not in str(error):
-        return None
-    hint = "Write a table USING delta or iceberg, or use INSERT OVERWRITE, which replaces the table or partitions."
-    return unsupported_sink(target, "REPLACE WHERE is not possible for this table.", hint)
-
-
-def _explain_refusal(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
-    """Return the error of a query that the Java module refuses, or None for another error."""
-    report = build_error_report(error, body.spark_text)
-    if report.condition != "JETSQL.UNSUPPORTED_QUERY":
-        return None
-    place = body.place
-    if report.line is not None and report.column is not None:
-        lines = body.spark_text.split("\n")[: report.line - 1]
-        start = sum(len(line) + 1 for line in lines) + report.column - 1
-        place = Span(start, start + 1)
-    return StatementError("UNSUPPORTED_QUERY", report.message, place=place, hint=report.hint)
+        raise explain_analysis_error(body, target, error) from None
 
 
 def _check_database(body: Body, target: Span, spark: SparkSession) -> None:
@@ -208,63 +177,6 @@ def _check_database(body: Body, target: Span, spark: SparkSession) -> None:
         check_jdbc_table(spark, table)
     except StatementError as error:
         raise error.at(target) from None
-
-
-def _explain_extra_columns(body: Body, error: PySparkException | Py4JError) -> StatementError | None:
-    """Return the error to raise for changes with columns that the table lacks, or None for another error.
-
-    Spark only counts the columns.
-    """
-    if body.changes is None or not isinstance(error, PySparkException):
-        return None
-    if error.getCondition() not in ("INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS", _EXTRA_COLUMNS):
-        return None
-    parameters = error.getMessageParameters() or {}
-    table = [name.lower() for name in _split_names(parameters.get("tableColumns", ""))]
-    extra = [name for name in _split_names(parameters.get("dataColumns", "")) if name.lower() not in table]
-    listed = ", ".join(extra) or parameters.get("extraColumns", "").replace("`", "")
-    missing = [name for name in listed.split(", ") if name.lower() in _HISTORY_COLUMNS]
-    if body.changes.keeps_history and missing:
-        names = " and ".join(missing)
-        return StatementError(
-            "UNSUPPORTED_QUERY",
-            f"SCD TYPE 2 is not possible: the table does not have {names}.",
-            place=body.target,
-            hint=f"Create the tables again with {names} of the type of SEQUENCE BY, and with __START_AT in the key.",
-        )
-    return StatementError(
-        "UNSUPPORTED_QUERY",
-        f"The changes have columns that the table does not have: {listed}.",
-        place=body.changes.columns or body.target,
-        hint=f"Write COLUMNS * EXCEPT ({listed}) after SEQUENCE BY." if extra else "Remove them from COLUMNS.",
-    )
-
-
-def _split_names(listed: str) -> list[str]:
-    """Return the names of a list in one of Spark's messages, in back quotes."""
-    return [unquote(token.text) for token in tokens(listed) if token.kind is Kind.QUOTED]
-
-
-def _explain_database_error(target: Span, error: PySparkException | Py4JError) -> StatementError | None:
-    """Return the error to raise for a database that the body reads or writes, or None for another error.
-
-    target: the place of the table that is written.
-    """
-    if isinstance(error, PySparkException) and error.getCondition() == "USER_SPECIFIED_AND_ACTUAL_SCHEMA_MISMATCH":
-        return StatementError(
-            "SINK_CHANGED",
-            f"The columns of a JDBC table differ from those in the catalogue. {_describe_columns(error)}",
-            place=target,
-            hint="Run DROP TABLE and CREATE TABLE to update the catalogue; the rows stay in the database.",
-        )
-    failure = find_jdbc_error(error)
-    return None if failure is None else explain_read_error(failure)
-
-
-def _describe_columns(error: PySparkException) -> str:
-    """Return the two lists of columns in Spark's message, without its advice, which does not apply here."""
-    text = strip_message(str(error), error.getCondition() or "").partition("schema: ")[2].partition(" If you're")[0]
-    return f"In the catalogue and in the database: {text.removeprefix('user-specified: ').replace('actual: ', '')}"
 
 
 def _analysis(

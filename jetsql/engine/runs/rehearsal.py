@@ -29,7 +29,7 @@ from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import enable, java
 from jetsql.engine.runs.analysis import ResolvedBody, resolve_with_plan
-from jetsql.engine.runs.spark_runs import batch_rows, query_rows
+from jetsql.engine.runs.run_context import batch_rows, query_rows
 from jetsql.engine.runs.start_checks import check_sink, check_sources
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.job_sessions import JobSessions
@@ -38,7 +38,14 @@ from jetsql.engine.sinks import SinkContext, SinkWriter, consume_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
 from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.errors import JetSQLError
-from jetsql.jobs.model.job import Job, OutputMode, SinkKind, Trigger
+from jetsql.jobs.model.body_analysis import (
+    OutputMode,
+    SinkKind,
+)
+from jetsql.jobs.model.job import (
+    Job,
+    Trigger,
+)
 from jetsql.jobs.model.leadership import Leadership
 
 _LOG: Final = logging.getLogger(__name__)

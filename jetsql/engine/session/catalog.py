@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm.java_classes import java
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import Sink
+from jetsql.jobs.model.body_analysis import Sink
 from jetsql.jobs.model.table_names import SESSION_CATALOG, split_table
 
 

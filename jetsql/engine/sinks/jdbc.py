@@ -25,7 +25,11 @@ from jetsql.engine.sinks import SinkContext, consume_rows
 from jetsql.engine.sinks.spark_sinks import UntrackedSink
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.model.job import Guarantee, Plan, Sink
+from jetsql.jobs.model.body_analysis import Sink
+from jetsql.jobs.model.job import (
+    Guarantee,
+    Plan,
+)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from jetsql.jobs.model.job import Sink
+from jetsql.jobs.model.body_analysis import Sink
 
 OVERWRITE_MODE: Final = "spark.sql.sources.partitionOverwriteMode"
 

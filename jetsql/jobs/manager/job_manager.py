@@ -9,24 +9,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
-from functools import reduce
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from jetsql import cancellation
 from jetsql.errors import EngineError, StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted, CrashReport, Engine, RunIdle, RunProgressed
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted, CrashReport, Engine
 from jetsql.jobs.lifecycle.events import (
-    CleanupFailed,
     EngineCrashed,
     EngineStarted,
     EngineStopping,
     Event,
-    FilesDiscarded,
     Outcome,
     RetryDue,
     RunEvent,
@@ -35,8 +31,6 @@ from jetsql.jobs.lifecycle.events import (
     SnapshotFinished,
     SnapshotWritten,
     Step,
-    StopFailed,
-    Stopped,
     StopRun,
     Submit,
     Superseded,
@@ -44,19 +38,22 @@ from jetsql.jobs.lifecycle.events import (
 )
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
-from jetsql.jobs.lifecycle.update import ROLLED_BACK
 from jetsql.jobs.manager.function_registry import FunctionRegistry
 from jetsql.jobs.manager.job_registry import JobRegistry, JobView, RunStats
 from jetsql.jobs.manager.membership import Membership
 from jetsql.jobs.manager.retention import Retention
 from jetsql.jobs.manager.serial_executor import SerialExecutor, closed_error
 from jetsql.jobs.manager.snapshot_users import SnapshotNames, check_unused
+from jetsql.jobs.manager.step_results import redact_step, updated_stats
 from jetsql.jobs.manager.workers import Workers
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.ids import IdMaker
-from jetsql.jobs.model.job import Cause, Job, Snapshot, Status
+from jetsql.jobs.model.job import (
+    Cause,
+    Job,
+    Snapshot,
+)
 from jetsql.jobs.model.job_settings import JobSettings
-from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
 
 if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
@@ -278,7 +275,7 @@ class Manager:
         if view.job.snapshot_request is not None and step.job.snapshot_request is None:
             self.snapshot_names.finish(view.job.snapshot_request, step.snapshot or step.history_message)
         self._record_metrics(step.job, event)
-        self._show(step, _updated_stats(view.stats, event, step))
+        self._show(step, updated_stats(view.stats, event, step))
         self._retention.on_step(view.job, step.job)
         return step
 
@@ -294,13 +291,7 @@ class Manager:
         cluster = self._membership
         fixed = self.engine.fixed_partitions
         context = StepContext(self.clock(), *delays, not self._open, cluster.members, cluster.cores, fixed)
-        step = apply_event(job, event, context)
-        options = _options_of_versions(job, step.job)
-        redacted = replace(step, history_message=_redact_text(step.history_message, options))
-        cause = step.job.cause
-        if cause is None or cause is job.cause:
-            return redacted
-        return replace(redacted, job=replace(step.job, cause=_redact_cause(cause, options)))
+        return redact_step(job, apply_event(job, event, context))
 
     def _stored(self, job_id: str) -> JobView:
         job = self.store.job(job_id)
@@ -386,51 +377,3 @@ def _log_error(done: Future[None]) -> None:
         _LOG.info("An event was ignored: the engine is closed")
     elif error is not None:
         _LOG.error("An event could not be applied", exc_info=error)
-
-
-def _options_of_versions(before: Job, after: Job) -> tuple[Mapping[str, str], ...]:
-    """Return the options of every version that a step can report on: the error of an abandoned version can contain the
-    secrets of that version."""
-    versions = (before, before.rollback_version, before.pending_version, after)
-    return tuple(version.plan.options for version in versions if version is not None)
-
-
-def _redact_text(text: str, options: Iterable[Mapping[str, str]]) -> str:
-    """Return the text without the secrets of any of the options."""
-    return reduce(redact, options, text)
-
-
-def _redact_cause(cause: Cause, options: Sequence[Mapping[str, str]]) -> Cause:
-    """Return the cause without the secrets of any of the options."""
-    message, where, hint = (_redact_text(text, options) for text in (cause.message, cause.where, cause.hint))
-    return replace(cause, message=message, where=where, hint=hint)
-
-
-def _updated_stats(stats: RunStats, event: Event, step: Step) -> RunStats:
-    """Return the facts about the job's runs after an event."""
-    if step.history_event and not isinstance(event, FilesDiscarded | CleanupFailed):
-        stats = replace(stats, last_message=step.history_message)
-    trigger_number = stats.trigger_count + 1
-    if isinstance(event, BatchCommitted):
-        return replace(
-            stats,
-            rows_per_second=event.rows_per_second,
-            batch_trigger=stats.batch_trigger if event.is_replay else event.trigger_time,
-            trigger_count=trigger_number,
-            batch_trigger_number=stats.batch_trigger_number if event.is_replay else trigger_number,
-        )
-    if isinstance(event, RunIdle):
-        return replace(
-            stats,
-            rows_per_second=event.rows_per_second,
-            idle_trigger=event.trigger_time,
-            trigger_count=trigger_number,
-            idle_trigger_number=trigger_number,
-        )
-    if isinstance(event, RunProgressed):
-        return replace(stats, rows_per_second=event.rows_per_second)
-    if isinstance(event, Stopped | StopFailed):
-        return replace(stats, stop_message=step.history_message)
-    if step.history_event in ROLLED_BACK:
-        return replace(stats, update_message=step.history_message)
-    return stats if step.job.status is Status.RUNNING else replace(stats, rows_per_second=None)

@@ -1,8 +1,8 @@
 """Data of jobs: plain frozen classes, without Spark, clock or store.
 
-An `Analysis` has the facts that the engine found in a statement's body. A `Plan` has the decisions about a job. A
-`Version` is a statement with its plan and checkpoint, and a `Job` runs one version after the other. Only the manager
-changes a `Job`. The store keeps these classes as JSON by the names of their fields, see `jobs.store.record_versions`.
+A `Plan` has the decisions about a job, which follow from the `Analysis` of its statement's body. A `Version` is a
+statement with its plan and checkpoint, and a `Job` runs one version after the other. Only the manager changes a `Job`.
+The store keeps these classes as JSON by the names of their fields, see `jobs.store.record_versions`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import Enum, StrEnum
 from typing import Final
 
 from jetsql.errors import SQLSTATES
-from jetsql.jobs.model.function import UsedFunction
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.language.statement import Body, TableKind
 
 
@@ -60,199 +60,6 @@ class Trigger(Enum):
     INTERVAL = "interval"
     AVAILABLE_NOW = "availableNow"
     REAL_TIME = "realTime"
-
-
-class OutputMode(Enum):
-    """Spark's output modes, by the spelling of the option `outputMode`."""
-
-    APPEND = "append"
-    UPDATE = "update"
-    COMPLETE = "complete"
-
-
-class Replay(Enum):
-    """The ability of a source to return the same rows again."""
-
-    YES = "yes"
-    BY_CLOCK = "by wall clock"
-    NO = "no"
-
-
-class SinkKind(Enum):
-    """The kinds of sinks; the engine has one writer for each."""
-
-    FILES = "files"
-    JDBC = "jdbc"
-    KAFKA = "kafka"
-    DELTA = "delta"
-    ICEBERG = "iceberg"
-
-    @property
-    def is_lake(self) -> bool:
-        """Return whether tables of this kind are changed by commits, of which readers see all or nothing."""
-        return self in (SinkKind.DELTA, SinkKind.ICEBERG)
-
-
-@dataclass(frozen=True)
-class Source:
-    """One streaming source of a body."""
-
-    name: str  # the table, or the format when there is no table
-    format: str
-    location: str
-    replay: Replay
-    rate_limited: bool = False  # a batch can leave available rows to the next one (`maxFilesPerTrigger`)
-    endless: bool = False  # there is always a next batch: the source is never idle
-    created: int = 0  # the catalogue's creation time of the table, milliseconds; 0 when there is none
-    has_dead_letters: bool = False  # messages that do not fit its columns go into a dead-letter table
-    identity: str = ""  # of a Delta or Iceberg table: what no other table has, also not one with its name
-    reads_changes: bool = False  # the change data feed of a Delta table, in which replaced rows are changes
-
-
-@dataclass(frozen=True)
-class Sink:
-    """The table that a job writes, as it was when the job was created."""
-
-    table: str  # qualified name
-    kind: SinkKind
-    provider: str
-    location: str
-    created: int  # the catalogue's creation time, milliseconds
-    columns: tuple[str, ...] = ()
-    partition_columns: tuple[str, ...] = ()
-    key_columns: tuple[str, ...] = ()  # from the table option `key.columns`
-    replaces_whole_table: bool = True  # INSERT OVERWRITE replaces the table, not only its partitions
-    replaces_partitions: bool = False  # INSERT OVERWRITE replaces those of the new rows
-    system: str = ""  # the external system of the table, without secrets; empty for file tables
-    transactional: bool = True  # a batch and its number can be written in one transaction
-    managed: bool = True  # DROP TABLE deletes its rows
-    has_batch_numbers: bool = False  # each message carries the number of its batch (`delivery.headers`)
-    identity: str = ""  # of a Delta or Iceberg table: what no other table has, also not one with its name
-
-    @property
-    def replaces_part(self) -> bool:
-        """Return whether the job's statement replaces some rows of a Delta or Iceberg table."""
-        return self.kind.is_lake and not self.replaces_whole_table
-
-
-@dataclass(frozen=True)
-class Operator:
-    """A stateful operator of a query."""
-
-    kind: str  # the class of the node in Spark's plan, such as Aggregate
-    meaning: str = ""  # its expressions down to the sources' columns, with their types
-
-    def __str__(self) -> str:
-        return f"{self.kind}; {self.meaning}" if self.meaning else self.kind
-
-
-@dataclass(frozen=True)
-class Rewrite:
-    """A use of a rule that replaces operators of a query that Spark cannot run over streams."""
-
-    rule: str
-    version: int
-    meaning: str = field(default="", compare=False)  # a phrase
-    caution: str = field(default="", compare=False)  # how the result can differ from a batch query's, a sentence
-
-    def __str__(self) -> str:
-        return f"{self.rule}, version {self.version}"
-
-
-@dataclass(frozen=True)
-class CapturedSession:
-    """The part of a user's session that a job keeps, as a view does. Every run gets a new session with exactly this."""
-
-    catalog: str
-    schema: str
-    confs: Mapping[str, str] = field(default_factory=dict)
-    """The runtime SQL settings that differ from the engine's; session time zone and ANSI mode always."""
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """The facts that the engine found in a body. Nothing is decided yet.
-
-    Fields that describe in words are not compared: releases word them differently.
-    """
-
-    streaming: bool
-    sources: tuple[Source, ...]
-    sink: Sink
-    session: CapturedSession
-    modes: Mapping[OutputMode, str | None] = field(default_factory=dict, compare=False)
-    """The reason why Spark cannot run the query in an output mode, or None when it can (streaming only)."""
-    has_aggregates: bool = False
-    stateful: bool = False  # the query keeps state between batches (aggregates, joins of streams, duplicates)
-    waits_for_watermark: bool = False  # rows are returned only after a watermark has passed them
-    operators: tuple[Operator, ...] = ()  # the stateful operators, in their order (streaming only)
-    rewrites: tuple[Rewrite, ...] = ()  # the rules that made operators of the query
-    batch_part: str = field(default="", compare=False)
-    """The part that runs as a batch query over the rows of each batch, a phrase; empty if all of it is streamed."""
-    kept_state: tuple[str, ...] = field(default=(), compare=False)
-    """The state that no watermark removes, as phrases."""
-    functions: tuple[UsedFunction, ...] = ()  # the functions in Python that it calls, by name
-    unstable_partitioning: str = field(default="", compare=False)
-    """The part of the query that can put rows into other partitions when a batch is repeated; empty for none."""
-    keeps_history: bool = False  # AUTO CDC with SCD TYPE 2: the state and the table keep all changes of each key
-    tables_read_once: tuple[str, ...] = ()  # of a batch job: the tables that it could read as streams, qualified
-    more_sinks: tuple[Sink, ...] = ()  # the sinks after the first, of a body with several INSERTs
-    late_rows_refusal: str = field(default="an earlier version of JetSQL has created it", compare=False)
-    """The reason why the query's late rows cannot be kept, a clause; empty if they can."""
-    idle_timeout_refusal: str = field(default="an earlier version of JetSQL has created it", compare=False)
-    """The reason why no idle source can hold back the query's watermark, a clause; empty if one can."""
-    marks_deleted: bool = False  # the query's last column marks rows that left the result of an aggregate
-    lookups: tuple[str, ...] = field(default=(), compare=False)
-    """The joins that read the rows of a JDBC table by the keys of each batch, as phrases."""
-    lacking_clauses: tuple[str, ...] = field(default=(), compare=False)
-    """The first words of clauses that the engine's Spark does not have, such as QUALIFY."""
-
-    @property
-    def sinks(self) -> tuple[Sink, ...]:
-        """Return all tables that the job writes, in the order of its body."""
-        return (self.sink, *self.more_sinks)
-
-    @property
-    def sink_names(self) -> str:
-        """Return the names of the sinks, separated by commas."""
-        return ", ".join(dict.fromkeys(sink.table for sink in self.sinks))
-
-    @property
-    def branches(self) -> tuple[Analysis, ...]:
-        """Return an analysis for each sink, as if it were the only one."""
-        if not self.more_sinks:
-            return (self,)
-        # A branch reads the rows that the query has returned, so it has no state.
-        return tuple(replace(self, sink=sink, more_sinks=(), stateful=False) for sink in self.sinks)
-
-    @property
-    def joins_streams(self) -> bool:
-        """Return whether the query joins streams, also by EXISTS or IN."""
-        return any(operator.kind == "Join" for operator in self.operators)
-
-    @property
-    def matches_streams(self) -> bool:
-        """Return whether the query has an ASOF JOIN of streams that is not rewritten."""
-        return any(operator.kind == "AsOfJoin" for operator in self.operators)
-
-    @property
-    def has_state_variables(self) -> bool:
-        """Return whether an operator keeps several variables, whose schemas Spark stores by their absolute paths."""
-        return any(operator.kind == "TransformWithState" for operator in self.operators)
-
-    @property
-    def operator_texts(self) -> tuple[str, ...]:
-        """Return the operators, and the rules that made them, as texts that can be shown."""
-        operators = (f"state {n}: {operator}" for n, operator in enumerate(self.operators))
-        return (*operators, *(f"rule {rewrite}" for rewrite in dict.fromkeys(self.rewrites)))
-
-    @property
-    def fingerprint(self) -> tuple[str, ...]:
-        """Return what must stay the same for the state to stay valid, as texts that can be shown."""
-        if not self.streaming:
-            return ()
-        read = (f"source {n}: {each.format} {each.name} {each.location}" for n, each in enumerate(self.sources))
-        return (*read, *self.operator_texts)
 
 
 @dataclass(frozen=True)

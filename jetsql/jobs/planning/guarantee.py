@@ -10,7 +10,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.job import Analysis, Guarantee, Replay, Sink, SinkKind, Source, Trigger
+from jetsql.jobs.model.body_analysis import (
+    Analysis,
+    Replay,
+    Sink,
+    SinkKind,
+    Source,
+)
+from jetsql.jobs.model.job import (
+    Guarantee,
+    Trigger,
+)
 from jetsql.jobs.planning.options import Options
 
 GUARANTEE_TEXTS: Final = {

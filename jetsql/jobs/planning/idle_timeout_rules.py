@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import Analysis, Trigger
+from jetsql.jobs.model.body_analysis import Analysis
+from jetsql.jobs.model.job import Trigger
 from jetsql.jobs.planning.options import Options
 
 

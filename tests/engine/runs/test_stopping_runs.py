@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from jetsql.engine.runs.kafka_watchdog import KafkaWatchdog
-from jetsql.engine.runs.resource_watchdog import ResourceWatchdog
-from jetsql.engine.runs.spark_engine import SparkEngine
+from jetsql.engine.runs.job_runs import JobRuns
+from jetsql.engine.watchdogs.kafka_watchdog import KafkaWatchdog
+from jetsql.engine.watchdogs.resource_watchdog import ResourceWatchdog
 from jetsql.jobs.model.job import RunId
 
 
@@ -26,12 +26,12 @@ class Stubborn:
 
 
 def test_a_run_that_could_not_be_stopped_is_there_for_the_next_try() -> None:
-    engine = SparkEngine.__new__(SparkEngine)
+    runs = JobRuns.__new__(JobRuns)
     run, stubborn = RunId("j", 1), Stubborn()
-    engine._runs, engine._lock = {run: stubborn}, threading.Lock()  # type: ignore[dict-item]
-    engine._kafka_watchdog = KafkaWatchdog(None, None)  # type: ignore[arg-type]
-    engine._resource_watchdog = ResourceWatchdog(None)  # type: ignore[arg-type]
+    runs._runs, runs._lock = {run: stubborn}, threading.Lock()  # type: ignore[dict-item, misc]
+    runs._kafka_watchdog = KafkaWatchdog(None, None)  # type: ignore[arg-type, misc]
+    runs._resource_watchdog = ResourceWatchdog(None)  # type: ignore[arg-type, misc]
     with pytest.raises(TimeoutError):
-        engine.stop(run, 0.0)
-    assert engine.stop(run, 0.0) is True and stubborn.stops == 2
-    assert engine.stop(run, 0.0) is True and stubborn.stops == 2
+        runs.stop(run, 0.0)
+    assert runs.stop(run, 0.0) is True and stubborn.stops == 2
+    assert runs.stop(run, 0.0) is True and stubborn.stops == 2

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from jetsql.engine.sinks.lake.merge import Merge
-from jetsql.jobs.model.job import Sink, SinkKind
+from jetsql.jobs.model.body_analysis import (
+    Sink,
+    SinkKind,
+)
 
 
 def _sink(kind: SinkKind, *keys: str) -> Sink:

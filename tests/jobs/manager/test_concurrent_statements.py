@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.job import Cause, Status
+from jetsql.jobs.model.job import (
+    Cause,
+    Status,
+)
 from tests.support.jobs_world import World, world
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"

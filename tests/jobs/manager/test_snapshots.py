@@ -13,7 +13,11 @@ import pytest
 from jetsql.errors import StatementError
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.manager.snapshot_users import PendingSnapshot, SnapshotNames, find_starting_job
-from jetsql.jobs.model.job import Cause, Operator, Status
+from jetsql.jobs.model.body_analysis import Operator
+from jetsql.jobs.model.job import (
+    Cause,
+    Status,
+)
 from tests.jobs.lifecycle.test_lifecycle_table import job
 from tests.support.golden_reports import raises
 from tests.support.in_memory_engine import InMemoryEngine, analysis

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from jetsql.jobs.manager.table_users import refuse_change
-from jetsql.jobs.model.job import Job, SinkKind
+from jetsql.jobs.model.body_analysis import SinkKind
+from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.serialization import decode, encode
 from tests.support.in_memory_engine import InMemoryEngine, analysis, sink
 from tests.support.jobs_world import World, world

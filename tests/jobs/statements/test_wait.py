@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from jetsql.jobs.manager.job_registry import JobView, RunStats
-from jetsql.jobs.model.job import Analysis, Trigger
+from jetsql.jobs.model.body_analysis import Analysis
+from jetsql.jobs.model.job import Trigger
 from jetsql.jobs.statements.wait import IdleGoal
 from tests.jobs.lifecycle.test_lifecycle_table import job
 from tests.support.in_memory_engine import analysis, source

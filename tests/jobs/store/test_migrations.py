@@ -20,7 +20,11 @@ from pathlib import Path
 import pytest
 
 from jetsql.errors import EngineError
-from jetsql.jobs.model.job import Operator, Status, Trigger
+from jetsql.jobs.model.body_analysis import Operator
+from jetsql.jobs.model.job import (
+    Status,
+    Trigger,
+)
 from jetsql.jobs.store.database import VERSION
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.migrations import STEPS

@@ -20,7 +20,8 @@ from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter, encode_rows
 from jetsql.engine.sinks.side_tables import SideTable, create_side_table
 from jetsql.failpoints import failpoint
-from jetsql.jobs.model.job import Plan, Source
+from jetsql.jobs.model.body_analysis import Source
+from jetsql.jobs.model.job import Plan
 
 _COLUMNS: Final = {
     "topic": "STRING",

@@ -15,7 +15,7 @@ from pyspark.sql import functions as sf
 
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.sinks.partition_overwrite import OVERWRITE_MODE, with_confs
-from jetsql.jobs.model.job import SinkKind
+from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.table_names import quoted_table, split_table
 
 _NONE: Final = -1

@@ -35,7 +35,7 @@ import org.apache.spark.scheduler.SparkListenerTaskStart;
 final class TaskUsage extends SparkListener {
   static final String NO_JOB = "";
 
-  /** The property in which each run of a job has the job's id, see `spark_runs.py`. */
+  /** The property in which each run of a job has the job's id, see `run_context.py`. */
   private static final String POOL = "spark.scheduler.pool";
 
   private static final Pattern TASK_THREAD =

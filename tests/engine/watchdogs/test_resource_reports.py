@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from jetsql.engine.runs.resource_reports import (
+from jetsql.engine.watchdogs.resource_reports import (
     Activity,
     Resource,
     ResourceReport,

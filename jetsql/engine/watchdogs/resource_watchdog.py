@@ -18,7 +18,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm.java_classes import java
-from jetsql.engine.runs.resource_reports import (
+from jetsql.engine.watchdogs.resource_reports import (
     Resource,
     ResourceReport,
     Scarcity,
@@ -28,7 +28,10 @@ from jetsql.engine.runs.resource_reports import (
     parse_report,
 )
 from jetsql.jobs.lifecycle.engine_api import EngineEndangered, Report, ResourceNotice
-from jetsql.jobs.model.job import Job, RunId
+from jetsql.jobs.model.job import (
+    Job,
+    RunId,
+)
 from jetsql.settings.watchdog_settings import WatchdogSettings
 
 _LOG: Final = logging.getLogger(__name__)

@@ -1,138 +1,40 @@
-"""Runs: executions of a job on Spark, as a streaming query or a batch insert, and the events that they report.
+"""Runs of streaming jobs: a streaming query, and the events that it reports.
 
-Spark's listener delivers the events of a streaming query, so nothing polls. A run reports its end once. A run that is
-being stopped does not report its end, because `stop` returns then.
+Spark's listener delivers the events of the query, so nothing polls. A run reports its end once. A run that is being
+stopped does not report its end, because `stop` returns then.
 """
 
 from __future__ import annotations
 
 import json
-import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
-from queue import Empty, SimpleQueue
-from typing import Any, Protocol
-from urllib.parse import unquote
+from typing import Any
 
-from pyspark import InheritableThread, SparkContext
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins
-from jetsql.engine.checkpoints.checkpoint_reader import Progress
-from jetsql.engine.checkpoints.job_lease import JobLease
-from jetsql.engine.checkpoints.write_gate import WriteGate
-from jetsql.engine.errors.remedies import GONE_HINT, RunPaths
+from jetsql.engine.errors.remedies import GONE_HINT
 from jetsql.engine.errors.run_failures import cause_of, cause_of_throwable
-from jetsql.engine.errors.table_source_errors import explain_removed_file
 from jetsql.engine.jvm.java_classes import java
-from jetsql.engine.runs.analysis import ResolvedBody
 from jetsql.engine.runs.lag import LagTracker
-from jetsql.engine.runs.progress import batch_committed, measure_batch, measure_batch_job, parse_timestamp
-from jetsql.engine.runs.resource_reports import Activity
-from jetsql.engine.session.startup import is_lost, is_stopped
-from jetsql.engine.sinks import BatchWriter, SinkWriter, StreamWriter, consume_rows, encode_rows
+from jetsql.engine.runs.progress import batch_committed, measure_batch, parse_timestamp
+from jetsql.engine.runs.run_context import RunContext, batch_rows, end_event, tag_thread
+from jetsql.engine.session.startup import is_stopped
+from jetsql.engine.sinks import BatchWriter, StreamWriter
+from jetsql.engine.watchdogs.resource_reports import Activity
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.lifecycle.engine_api import EngineEvent, Report, RestartRequested, RunCompleted, RunFailed, RunIdle
-from jetsql.jobs.lifecycle.step_context import describe_cause
-from jetsql.jobs.model.job import Cause, Job, OutputMode, RunId, Trigger
+from jetsql.jobs.lifecycle.engine_api import RunCompleted, RunFailed, RunIdle
+from jetsql.jobs.model.body_analysis import OutputMode
+from jetsql.jobs.model.job import (
+    Cause,
+    Trigger,
+)
 from jetsql.jobs.store.metrics import BatchMetrics
 
 _EVENTS_SECONDS = 5.0
-
-
-class Run(Protocol):
-    """A run that can be stopped."""
-
-    def start(self) -> None:
-        """Start the run and return when it runs. Raises the error that prevents the start."""
-
-    def stop(self, deadline_seconds: float) -> bool:
-        """Block until the run has ended. Return whether it ended at a batch boundary."""
-
-    def watch_idle(self) -> None:
-        """Report the next idle trigger."""
-
-    @property
-    def activity(self) -> Activity:
-        """Return what the run does now, without Spark."""
-
-
-@dataclass(frozen=True)
-class RunContext:
-    """The objects that a run needs."""
-
-    job: Job
-    """The job that is run."""
-    session: SparkSession
-    """The session of the run."""
-    body: ResolvedBody
-    """The resolved query."""
-    writer: SinkWriter
-    """The sink."""
-    checkpoint: str
-    """The folder of Spark's checkpoint, a URI."""
-    report: Report
-    """The listener of the run's events."""
-    pins: CheckpointPins
-    """The batches of checkpoints that are being copied."""
-    gate: WriteGate
-    """The gate through which the sink writes."""
-    lease: JobLease
-    """The lease that the run checks before each batch."""
-    progress: Progress
-    """The newest batches of the checkpoint before the run."""
-    sink_rows: dict[int, dict[str, int]]
-    """The rows that each of several sinks has written, by batch, until the batch is reported."""
-
-    @property
-    def id(self) -> RunId:
-        return RunId(self.job.id, self.job.run)
-
-    @property
-    def paths(self) -> RunPaths:
-        sinks = self.job.plan.analysis.sinks
-        temporary = self.session.sparkContext.getConf().get("spark.local.dir", tempfile.gettempdir())
-        names = ", ".join(dict.fromkeys(sink.system or sink.table for sink in sinks))
-        folder = sinks[0].location if len(sinks) == 1 else ""
-        return RunPaths(names, folder, self.checkpoint, str(temporary))
-
-    def rows(self) -> DataFrame:
-        """Return the rows of the query, see `query_rows`."""
-        return query_rows(self.session, self.body.query, self.body, self.writer)
-
-
-def query_rows(session: SparkSession, query: Any, body: ResolvedBody, writer: SinkWriter) -> DataFrame:
-    """Return the rows of a query, in the format of the sink unless `batch_rows` has to complete them.
-
-    query: that of the body, or one with other sources.
-    """
-    rows = DataFrame(java(session).sql.Sessions.dataset(session._jsparkSession, query), session)
-    return rows if body.batch_part is not None else encode_rows(rows, writer)
-
-
-@contextmanager
-def batch_rows(rows: DataFrame, body: ResolvedBody, writer: SinkWriter) -> Iterator[DataFrame]:
-    """Return a batch's rows for the sink within the block. rows: those that `query_rows` returned for the batch"""
-    part = body.batch_part
-    if part is None:
-        yield rows
-        return
-    if not part.isReadOften():
-        yield encode_rows(DataFrame(part.apply(rows._jdf), rows.sparkSession), writer)
-        return
-    stored = rows.persist()
-    try:
-        consume_rows(stored)
-        yield encode_rows(DataFrame(part.apply(stored._jdf), rows.sparkSession), writer)
-    finally:
-        stored.unpersist()
 
 
 class StreamingRun:
@@ -166,11 +68,11 @@ class StreamingRun:
         writer = writer.option("checkpointLocation", context.checkpoint)
         writer = writer.outputMode((context.job.plan.output_mode or OutputMode.APPEND).value)
         writer = writer.trigger(**self._trigger())
-        _tag_thread(sc, context.job)
+        tag_thread(sc, context.job)
         try:
             self._query = writer.start()
         finally:
-            _tag_thread(sc, None)
+            tag_thread(sc, None)
             self._started.set()
 
     def _stream(self, rows: DataFrame) -> DataStreamWriter:
@@ -280,7 +182,7 @@ class StreamingRun:
         """
         throwable = java(self._context.session).stream.Queries.failure(query._jsq)
         if throwable is not None and self._failure_reported.acquire(blocking=False):
-            self._context.report(_end_event(self._context, self._find_cause(throwable)))
+            self._context.report(end_event(self._context, self._find_cause(throwable)))
         return throwable is not None
 
     def _find_cause(self, throwable: object) -> Cause:
@@ -343,71 +245,6 @@ class StreamingRun:
         implements = ("java.util.function.BiConsumer",)
 
 
-class BatchRun:
-    """A batch job, whose whole query is batch 0, written through the same sinks."""
-
-    def __init__(self, context: RunContext) -> None:
-        assert not isinstance(context.writer, StreamWriter), "a batch job has no stream"
-        self._context = context
-        self._writer = context.writer
-        self._stopping = False
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        self._thread = InheritableThread(target=self._execute, session=self._context.session)
-        self._thread.daemon = True
-        self._thread.start()
-
-    def stop(self, deadline_seconds: float) -> bool:
-        self._stopping = True
-        java(self._context.session).stream.CancelledJobGroups.cancel(
-            self._context.session._jsparkSession, str(self._context.id)
-        )
-        if self._thread is not None:
-            self._thread.join()
-        return True
-
-    def watch_idle(self) -> None:
-        """Do nothing: a batch job is never idle."""
-
-    @property
-    def activity(self) -> Activity:
-        return Activity.FIRST_BATCH
-
-    def _execute(self) -> None:
-        context = self._context
-        sc = context.session.sparkContext
-        sc.setJobGroup(str(context.id), context.job.name, interruptOnCancel=True)
-        _tag_thread(sc, context.job)
-        began = datetime.now()
-        try:
-            context.lease.check()
-            with context.gate.writing(context.job.name):
-                count = self._writer.write(context.rows(), 0)
-            self._writer.close()
-            failpoint("sink-written", context.job.name)
-        except Exception as error:  # any error ends the job and is reported as its failure
-            # Without Spark's process, the engine ends, and its next start continues the job.
-            if not self._stopping and not is_lost(error):
-                context.report(_end_event(context, cause_of(error, 0, context.paths)))
-            return
-        context.report(
-            batch_committed(
-                context.id, measure_batch_job(context.id, began.timestamp(), datetime.now().timestamp(), count)
-            )
-        )
-        context.report(RunCompleted(context.id))
-
-
-def _tag_thread(context: SparkContext, job: Job | None) -> None:
-    """Assign the Spark jobs of this thread and its children to a job: its scheduler pool and its name in the log.
-
-    job: None removes the assignment.
-    """
-    context.setLocalProperty("spark.scheduler.pool", None if job is None else job.id)  # type: ignore[arg-type]
-    context.setLocalProperty("mdc.job", None if job is None else job.name)  # type: ignore[arg-type]
-
-
 def describe_kept_rows(progress: dict[str, Any]) -> str:
     """Return a message about rows of state that wait for the watermark at the end of a run; empty without any."""
     if not progress.get("eventTime", {}).get("watermark"):
@@ -416,67 +253,3 @@ def describe_kept_rows(progress: dict[str, Any]) -> str:
     if not kept:
         return ""
     return f"{kept} rows of state wait for the watermark ({progress['eventTime']['watermark']}) to pass them."
-
-
-def _end_event(context: RunContext, cause: Cause) -> RunFailed | RestartRequested:
-    """Return the event for the end of a run. When a side table was replaced, the run restarts with its new rows."""
-    is_gone = cause.condition == "FAILED_READ_FILE.FILE_NOT_EXIST"
-    missing = is_gone and any(_is_within(cause.where, location) for location in context.body.static_locations)
-    if missing or cause.condition == "JETSQL.SIDE_TABLE_REPLACED":
-        return RestartRequested(context.id, cause.message)
-    tables = (source.location for source in context.job.plan.analysis.sources if source.identity)
-    if is_gone and any(_is_within(cause.where, location) for location in tables):
-        return RunFailed(context.id, explain_removed_file(cause))
-    return RunFailed(context.id, cause)
-
-
-def _is_within(file: str, folder: str) -> bool:
-    """Return whether a file is in a folder. file: an encoded URL. folder: a plain Hadoop path."""
-    return _path(unquote(file)).startswith(f"{_path(folder)}/")
-
-
-def _path(url: str) -> str:
-    """Return the path of a URL with one slash or with three after its scheme."""
-    return url.partition(":")[2].strip("/")
-
-
-class PendingBatchRun:
-    """The listener of a run that only finishes a pending batch.
-
-    It forwards all events except the end of the run, which is no event of the job, because the job does not run.
-    """
-
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._end: SimpleQueue[RunCompleted | RunFailed | RestartRequested | None] = SimpleQueue()
-
-    def report(self, event: EngineEvent) -> None:
-        """Store the end of the run, and forward every other event."""
-        if isinstance(event, RunCompleted | RunFailed | RestartRequested):
-            self._end.put(event)
-        else:
-            self._report(event)
-
-    def cancel(self) -> None:
-        """End the wait with an error, because another statement has superseded the snapshot or update."""
-        self._end.put(None)
-
-    def wait(self, seconds: float) -> None:
-        """Wait until the batch is committed. Raises StatementError PENDING_BATCH_FAILED otherwise."""
-        try:
-            end = self._end.get(timeout=seconds)
-        except Empty:
-            raise pending_batch_failed(f"it has not ended within {seconds:g} s") from None
-        if end is None:
-            raise pending_batch_failed("another statement cancelled it")
-        if not isinstance(end, RunCompleted):
-            raise pending_batch_failed(describe_cause(end.cause) if isinstance(end, RunFailed) else end.message)
-
-
-def pending_batch_failed(reason: str) -> StatementError:
-    """Return the error to raise when a pending batch cannot be finished."""
-    return StatementError(
-        "PENDING_BATCH_FAILED",
-        f"The job's newest batch is planned but not committed, and JetSQL cannot finish it: {reason}",
-        hint="Correct the problem, RESUME JOB until the batch is committed, and try again.",
-    )

@@ -9,9 +9,9 @@ from unittest.mock import MagicMock
 import pytest
 
 from jetsql.embedded.embedded_engine import EmbeddedEngine
-from jetsql.engine.runs import resource_watchdog
-from jetsql.engine.runs.resource_reports import Resource, ResourceReport, Scarcity
-from jetsql.engine.runs.resource_watchdog import ResourceWatchdog
+from jetsql.engine.watchdogs import resource_watchdog
+from jetsql.engine.watchdogs.resource_reports import Resource, ResourceReport, Scarcity
+from jetsql.engine.watchdogs.resource_watchdog import ResourceWatchdog
 from jetsql.jobs.lifecycle.engine_api import EngineEndangered, EngineEvent, ResourceNotice
 from jetsql.settings.watchdog_settings import WatchdogSettings
 from tests.conftest import until

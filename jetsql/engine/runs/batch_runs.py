@@ -1,0 +1,119 @@
+"""Runs that end by themselves: batch jobs, and runs that only finish a pending batch."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime
+from queue import Empty, SimpleQueue
+
+from pyspark import InheritableThread
+
+from jetsql.engine.errors.run_failures import cause_of
+from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.runs.progress import batch_committed, measure_batch_job
+from jetsql.engine.runs.run_context import RunContext, end_event, tag_thread
+from jetsql.engine.session.startup import is_lost
+from jetsql.engine.sinks import StreamWriter
+from jetsql.engine.watchdogs.resource_reports import Activity
+from jetsql.errors import StatementError
+from jetsql.failpoints import failpoint
+from jetsql.jobs.lifecycle.engine_api import EngineEvent, Report, RestartRequested, RunCompleted, RunFailed
+from jetsql.jobs.lifecycle.step_context import describe_cause
+
+
+class BatchRun:
+    """A batch job, whose whole query is batch 0, written through the same sinks."""
+
+    def __init__(self, context: RunContext) -> None:
+        assert not isinstance(context.writer, StreamWriter), "a batch job has no stream"
+        self._context = context
+        self._writer = context.writer
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        self._thread = InheritableThread(target=self._execute, session=self._context.session)
+        self._thread.daemon = True
+        self._thread.start()
+
+    def stop(self, deadline_seconds: float) -> bool:
+        self._stopping = True
+        java(self._context.session).stream.CancelledJobGroups.cancel(
+            self._context.session._jsparkSession, str(self._context.id)
+        )
+        if self._thread is not None:
+            self._thread.join()
+        return True
+
+    def watch_idle(self) -> None:
+        """Do nothing: a batch job is never idle."""
+
+    @property
+    def activity(self) -> Activity:
+        return Activity.FIRST_BATCH
+
+    def _execute(self) -> None:
+        context = self._context
+        sc = context.session.sparkContext
+        sc.setJobGroup(str(context.id), context.job.name, interruptOnCancel=True)
+        tag_thread(sc, context.job)
+        began = datetime.now()
+        try:
+            context.lease.check()
+            with context.gate.writing(context.job.name):
+                count = self._writer.write(context.rows(), 0)
+            self._writer.close()
+            failpoint("sink-written", context.job.name)
+        except Exception as error:  # any error ends the job and is reported as its failure
+            # Without Spark's process, the engine ends, and its next start continues the job.
+            if not self._stopping and not is_lost(error):
+                context.report(end_event(context, cause_of(error, 0, context.paths)))
+            return
+        context.report(
+            batch_committed(
+                context.id, measure_batch_job(context.id, began.timestamp(), datetime.now().timestamp(), count)
+            )
+        )
+        context.report(RunCompleted(context.id))
+
+
+class PendingBatchRun:
+    """The listener of a run that only finishes a pending batch.
+
+    It forwards all events except the end of the run, which is no event of the job, because the job does not run.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._end: SimpleQueue[RunCompleted | RunFailed | RestartRequested | None] = SimpleQueue()
+
+    def report(self, event: EngineEvent) -> None:
+        """Store the end of the run, and forward every other event."""
+        if isinstance(event, RunCompleted | RunFailed | RestartRequested):
+            self._end.put(event)
+        else:
+            self._report(event)
+
+    def cancel(self) -> None:
+        """End the wait with an error, because another statement has superseded the snapshot or update."""
+        self._end.put(None)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the batch is committed. Raises StatementError PENDING_BATCH_FAILED otherwise."""
+        try:
+            end = self._end.get(timeout=seconds)
+        except Empty:
+            raise pending_batch_failed(f"it has not ended within {seconds:g} s") from None
+        if end is None:
+            raise pending_batch_failed("another statement cancelled it")
+        if not isinstance(end, RunCompleted):
+            raise pending_batch_failed(describe_cause(end.cause) if isinstance(end, RunFailed) else end.message)
+
+
+def pending_batch_failed(reason: str) -> StatementError:
+    """Return the error to raise when a pending batch cannot be finished."""
+    return StatementError(
+        "PENDING_BATCH_FAILED",
+        f"The job's newest batch is planned but not committed, and JetSQL cannot finish it: {reason}",
+        hint="Correct the problem, RESUME JOB until the batch is committed, and try again.",
+    )

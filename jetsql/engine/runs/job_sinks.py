@@ -1,0 +1,103 @@
+"""The sinks of jobs: for their runs, and for what happens to a sink without a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pyspark.sql import SparkSession
+
+from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
+from jetsql.engine.checkpoints.checkpoint_reader import Progress
+from jetsql.engine.checkpoints.write_gate import WriteGate
+from jetsql.engine.runs.analysis import ResolvedBody
+from jetsql.engine.runs.start_checks import check_not_ahead
+from jetsql.engine.session.catalog import Catalog
+from jetsql.engine.sinks import SinkContext, SinkWriter
+from jetsql.engine.sinks.branched_sink import BranchRun, branch_contexts
+from jetsql.engine.sinks.kafka.dead_letters import create_dead_letter_tables, with_dead_letters
+from jetsql.engine.sinks.late_rows import create_late_rows_table, with_late_rows
+from jetsql.engine.sinks.sink_choice import choose_sink
+from jetsql.jobs.lifecycle.engine_api import Report, SinkNotice
+from jetsql.jobs.model.body_analysis import SinkKind
+from jetsql.jobs.model.job import (
+    Job,
+    Plan,
+    RunId,
+    Version,
+)
+
+
+@dataclass(frozen=True)
+class JobSinks:
+    """Opens the sinks of jobs."""
+
+    spark: SparkSession
+    catalog: Catalog
+    checkpoints: Checkpoints
+    gate: WriteGate
+    """The gate through which all sinks write."""
+    single_file_bytes: int
+    old_versions_seconds: float
+
+    def writer_of_run(
+        self, job: Job, session: SparkSession, report: Report, body: ResolvedBody, sink_rows: dict[int, dict[str, int]]
+    ) -> SinkWriter:
+        """Return the sink of a run. sink_rows: receives the rows of each of several sinks"""
+        query = body.query if body.batch_part is None else None
+        context = replace(self._context(job, session, report), query=query)
+        return _writer(context, BranchRun(body.branches, sink_rows))
+
+    def create_side_tables(self, plan: Plan) -> None:
+        """Create the tables of dead letters and of late rows, if they are missing."""
+        create_dead_letter_tables(self.spark, self.catalog, plan)
+        create_late_rows_table(self.spark, self.catalog, plan)
+
+    def check_not_ahead(self, job: Job, progress: Progress) -> None:
+        """Raise StatementError SINK_CHANGED if the sink has a batch that the checkpoint lacks."""
+        check_not_ahead(self._context(job), progress)
+
+    def has_batch(self, job: Job, batch: int) -> bool:
+        return self._writer(job).has_batch(batch)
+
+    def recover(self, job: Job) -> None:
+        with self.gate.writing(job.name):
+            self._writer(job).recover()
+
+    def discard(self, job: Job) -> None:
+        """Delete what the job has staged. The caller holds the gate."""
+        self._writer(job).discard()
+
+    def discard_version(self, job: Job, version: Version) -> None:
+        """Delete the rows that a version of the job has staged in a table that the job no longer writes.
+
+        The caller holds the gate.
+        """
+        kept = dict(enumerate(sink.table for sink in job.plan.analysis.sinks))
+        # In a database and at a broker, all versions of the job share staging tables and batch numbers. The current run
+        # needs them, and drops leftovers of other runs.
+        for context in branch_contexts(self._context(job.with_plan(version.plan))):
+            old = context.job.plan.analysis.sink
+            if old.table != kept.get(context.number) and old.kind is SinkKind.FILES:
+                with_dead_letters(context, choose_sink(context)).discard()
+
+    def _writer(self, job: Job) -> SinkWriter:
+        """Return the sink of a job, for anything but a run."""
+        return _writer(self._context(job))
+
+    def _context(self, job: Job, session: SparkSession | None = None, report: Report | None = None) -> SinkContext:
+        run = RunId(job.id, job.run)
+        return SinkContext(
+            job=job,
+            spark=session or self.spark,
+            catalog=self.catalog,
+            checkpoints=self.checkpoints,
+            single_file_bytes=self.single_file_bytes,
+            old_versions_seconds=self.old_versions_seconds,
+            # Without a run there is nobody to report to.
+            notice=lambda message: None if report is None else report(SinkNotice(run, message)),
+            keeps_replaced=lambda: self.gate.is_copying,
+        )
+
+
+def _writer(context: SinkContext, branches: BranchRun | None = None) -> SinkWriter:
+    return with_late_rows(context, with_dead_letters(context, choose_sink(context, branches)))
