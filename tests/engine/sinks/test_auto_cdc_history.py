@@ -143,7 +143,7 @@ def test_a_table_that_cannot_keep_a_history_is_refused(history: History) -> None
         ("endless", "the table does not have __END_AT", "__END_AT of the type of SEQUENCE BY"),
         ("newest", "has one row for each id", "'key.columns' = 'id, __START_AT'"),
         ("unindexed", "has no primary key", "CREATE UNIQUE INDEX"),
-        ("files", "is a file table", "USING jdbc"),
+        ("files", "is a file table", "USING delta, iceberg, jdbc or kafka"),
     ):
         error = sql.error(f"CREATE JOB j {QUICK} AS {CDC.replace('people', table)}")
         assert said in error.message, table

@@ -1,24 +1,32 @@
 package dev.jetsql.common;
 
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Executable;
 import java.lang.reflect.InvocationTargetException;
 import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
 
-/** Calls of classes that JetSQL is compiled without, such as those of Delta and Iceberg. */
+/**
+ * Finds and calls members of classes that JetSQL is compiled without, such as Delta's and
+ * Iceberg's.
+ */
 public final class Members {
   private Members() {}
 
   /**
-   * Calls a public method by its name and its number of parameters. The class itself need not be
-   * public.
+   * Calls the public method with a name that takes exactly the arguments. The class itself need not
+   * be public.
    */
   public static Object call(Object target, String name, Object... arguments) {
     var type = target.getClass();
-    var method =
+    var named =
         Arrays.stream(type.getMethods())
             .filter(each -> each.getName().equals(name))
             .filter(each -> each.getParameterCount() == arguments.length)
-            .findFirst()
-            .orElseThrow(() -> new NoSuchMethodError(type.getName() + "." + name));
+            .toList();
+    if (named.isEmpty()) throw new NoSuchMethodError(type.getName() + "." + name);
+    var method = longest(named, arguments);
     try {
       method.setAccessible(true);
       return method.invoke(target, arguments);
@@ -27,5 +35,31 @@ public final class Members {
     } catch (IllegalAccessException e) {
       throw Exceptions.raise(e);
     }
+  }
+
+  /**
+   * Returns the method or constructor that takes the most of the arguments. Java lists overloads in
+   * an order that differs from process to process. Throws NoSuchMethodError if none takes them.
+   */
+  public static <E extends Executable> E longest(List<E> overloads, Object... arguments) {
+    return overloads.stream()
+        .filter(each -> takes(each.getParameterTypes(), arguments))
+        .max(
+            Comparator.<E>comparingInt(Executable::getParameterCount)
+                .thenComparing(each -> !each.isSynthetic()))
+        .orElseThrow(
+            () -> new NoSuchMethodError(overloads.get(0) + " does not take the arguments"));
+  }
+
+  /** Returns whether the first arguments have the types of parameters. */
+  private static boolean takes(Class<?>[] parameters, Object[] arguments) {
+    if (parameters.length > arguments.length) return false;
+    for (int i = 0; i < parameters.length; i++) {
+      var type = MethodType.methodType(parameters[i]).wrap().returnType();
+      var fits =
+          arguments[i] == null ? !parameters[i].isPrimitive() : type.isInstance(arguments[i]);
+      if (!fits) return false;
+    }
+    return true;
   }
 }

@@ -1,11 +1,11 @@
 package dev.jetsql.versions;
 
 import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.Members;
 import dev.jetsql.common.Sequences;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
 import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -279,10 +279,10 @@ public final class SparkCalls {
     return inputs.size() == 1 ? (InputPartition) inputs.head() : null;
   }
 
-  /** Creates an object with the only constructor of its class. */
+  /** Creates an object with the constructor that takes the most of the arguments. */
+  @SuppressWarnings("unchecked")
   private static <T> T create(Class<T> type, Object... arguments) {
-    @SuppressWarnings("unchecked")
-    var constructor = (Constructor<T>) type.getConstructors()[0];
+    var constructor = (Constructor<T>) Members.longest(List.of(type.getConstructors()), arguments);
     try {
       return constructor.newInstance(used(constructor, arguments));
     } catch (InvocationTargetException e) {
@@ -292,13 +292,17 @@ public final class SparkCalls {
     }
   }
 
-  /** Calls the only method with a name, also if Scala has put the name of its class before it. */
+  /**
+   * Calls the method with a name that takes the most of the arguments, also if Scala has put the
+   * name of its class before it.
+   */
   private static Object call(Object target, String name, Object... arguments) {
-    Method method =
+    var named =
         Arrays.stream(target.getClass().getMethods())
             .filter(each -> each.getName().equals(name) || each.getName().endsWith("$$" + name))
-            .findFirst()
-            .orElseThrow(() -> new NoSuchMethodError(target.getClass().getName() + "." + name));
+            .toList();
+    if (named.isEmpty()) throw new NoSuchMethodError(target.getClass().getName() + "." + name);
+    var method = Members.longest(named, arguments);
     try {
       return method.invoke(target, used(method, arguments));
     } catch (InvocationTargetException e) {
