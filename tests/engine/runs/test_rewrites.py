@@ -40,6 +40,18 @@ QUERIES: Final = {
         " QUALIFY row_number() OVER (PARTITION BY w ORDER BY v DESC, id) <= 2",
         "row_number() <= 2",
     ),
+    "first_of_a_window": (
+        "INTO",
+        "SELECT id, v, w.start AS b FROM (SELECT id, v, window(ts, '10 seconds') AS w FROM s)"
+        " QUALIFY row_number() OVER (PARTITION BY w ORDER BY v, id DESC) = 1",
+        "row_number() <= 1 is kept as the top 1 of each (w); state: 1 row for each key",
+    ),
+    "first_by_both_directions": (
+        "OVERWRITE",
+        "SELECT k, id, v, w, r FROM (SELECT *, row_number() OVER"
+        " (PARTITION BY k ORDER BY v DESC NULLS FIRST, ts, id) r FROM s) WHERE r < 2",
+        "row_number() <= 1",
+    ),
     "distinct_counts": (
         "OVERWRITE",
         "SELECT k, count(DISTINCT v) a, count(DISTINCT v, w) b, count(DISTINCT v) FILTER (WHERE id > 20) c,"

@@ -33,7 +33,7 @@ public record RewrittenQuery(
       List.of(
           new RewriteRule("anti joins", 1, AntiJoins::apply),
           new RewriteRule("window bounds", 1, WindowBounds::apply),
-          new RewriteRule("top rows", 1, TopRows::apply),
+          new RewriteRule("top rows", 2, TopRows::apply),
           new RewriteRule("distinct rows", 1, DistinctRows::apply),
           new RewriteRule("distinct aggregates", 1, DistinctAggregates::apply),
           new RewriteRule("rows by time", 1, RowsByTime::apply),

@@ -13,16 +13,18 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.GreaterThan;
 import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Inline;
+import org.apache.spark.sql.catalyst.expressions.KnownNotNull;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression$;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Complete$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -167,18 +169,54 @@ final class TopRows {
     var columns = Plans.list(window.child().output());
     var values = columns.stream().filter(each -> !keyIds.contains(each.exprId())).toList();
     var orderBy = Plans.list(window.orderSpec());
+    // Without keys, Spark's aggregate would return a row for an empty input.
+    var isFirstRow = limit == 1 && function.isRowNumber() && !window.partitionSpec().isEmpty();
+    var first = isFirstRow ? FirstRowAggregate.of(values, orderBy) : null;
+    if (first != null) {
+      var groups = groups(window, keys, first);
+      return fields(groups, columns, values, rank);
+    }
     var aggregate = new TopRowsAggregate(values, orderBy, function, limit);
-    var top =
-        Plans.alias(
-            AggregateExpression$.MODULE$.apply(aggregate, Complete$.MODULE$, false, Option.empty()),
-            "top",
-            NamedExpression$.MODULE$.newExprId());
+    var groups = groups(window, keys, aggregate);
+    return explode(groups, groups.output().last(), columns, values, rank, aggregate);
+  }
+
+  /** Returns the groups of a window's keys: the columns among them, and what the function keeps. */
+  private static Aggregate groups(
+      Window window, List<AttributeReference> keys, AggregateFunction function) {
     var grouped = new ArrayList<NamedExpression>(keys);
-    grouped.add(top);
-    var groups =
-        new Aggregate(
-            window.partitionSpec(), Sequences.of(grouped), window.child(), Option.empty());
-    return explode(groups, top.toAttribute(), columns, values, rank, aggregate);
+    grouped.add(
+        Plans.alias(
+            AggregateExpression$.MODULE$.apply(function, Complete$.MODULE$, false, Option.empty()),
+            "top"));
+    return new Aggregate(
+        window.partitionSpec(), Sequences.of(grouped), window.child(), Option.empty());
+  }
+
+  /** Returns the only row of each group, under the names and ids that it had below the window. */
+  private static LogicalPlan fields(
+      Aggregate groups, List<Attribute> columns, List<Attribute> values, Alias rank) {
+    var top = groups.output().last();
+    var all = new ArrayList<NamedExpression>();
+    for (var column : columns) {
+      int field = values.indexOf(column);
+      if (field < 0) {
+        all.add(column);
+      } else {
+        Expression value = new GetStructField(top, field, Option.empty());
+        if (!column.nullable()) value = new KnownNotNull(value);
+        all.add(
+            new Alias(
+                value,
+                column.name(),
+                column.exprId(),
+                column.qualifier(),
+                Option.apply(column.metadata()), // it has the watermark
+                Sequences.of()));
+      }
+    }
+    all.add(Plans.renamed(Literal$.MODULE$.apply(1), rank));
+    return new Project(Sequences.of(all), groups);
   }
 
   /** Returns the kept rows as rows, under the names and ids that they had below the window. */
