@@ -86,6 +86,8 @@ class Settings:
     jobs: JobSettings = field(default_factory=JobSettings)
     watchdog: WatchdogSettings = field(default_factory=WatchdogSettings)
     endpoints: EndpointSettings = field(default_factory=EndpointSettings)
+    catalog_connections: str | None = None
+    """The name of the catalogue's connections in the database of the store, which the start of an engine sets."""
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -98,7 +100,7 @@ class Settings:
 
         Raises EngineError INVALID_SETTING, SECRET_NOT_READABLE, see `metastore_confs`.
         """
-        given = {**s3_confs(self.s3), **metastore_confs(self.store), **self.spark_conf}
+        given = {**s3_confs(self.s3), **metastore_confs(self.store, self.catalog_connections), **self.spark_conf}
         return catalog_confs(self.catalogs, self.formats, given, self.master)
 
     @property

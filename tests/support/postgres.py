@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,9 @@ _START_SECONDS = 30.0
 class Postgres:
     """A server. `start` and `stop` may be called repeatedly: port and data are kept."""
 
-    def __init__(self, data: Path, port: int, account: dict[str, Any]) -> None:
+    def __init__(self, data: Path, port: int, account: dict[str, Any], addresses: Sequence[str]) -> None:
         self.port = port
+        self._addresses = ",".join(("127.0.0.1", *addresses))
         self._data = data
         self._account = account
         self._process: subprocess.Popen[bytes] | None = None
@@ -37,7 +38,12 @@ class Postgres:
         return f"jdbc:postgresql://127.0.0.1:{self.port}/postgres"
 
     def start(self) -> None:
-        settings = ("listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=60")
+        settings = (
+            f"listen_addresses={self._addresses}",
+            "unix_socket_directories=",
+            "fsync=off",
+            "max_connections=60",
+        )
         command = [_program("postgres"), "-D", str(self._data), "-p", str(self.port)]
         with (self._data / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -94,8 +100,11 @@ class Postgres:
 
 
 @contextmanager
-def running_postgres() -> Iterator[Postgres]:
-    """Run a new server with one superuser (`USER`, `PASSWORD`) and one database (`postgres`)."""
+def running_postgres(addresses: Sequence[str] = (), clients: Sequence[str] = ()) -> Iterator[Postgres]:
+    """Run a new server with one superuser (`USER`, `PASSWORD`) and one database (`postgres`).
+
+    addresses: further addresses that it listens on. clients: the networks that may connect there.
+    """
     account = _account()
     # Not pytest's folder: PostgreSQL refuses to run as root, and another account can't enter root's folders.
     with tempfile.TemporaryDirectory(prefix="jetsql-postgres-") as folder:
@@ -103,7 +112,9 @@ def running_postgres() -> Iterator[Postgres]:
             shutil.chown(folder, account["user"], account["group"])
         data = Path(folder) / "data"
         _initialize(data, Path(folder) / "password", account)
-        server = Postgres(data, _free_port(), account)
+        with (data / "pg_hba.conf").open("a") as rules:
+            rules.writelines(f"host all all {network} md5\n" for network in clients)
+        server = Postgres(data, _free_port(), account, addresses)
         try:
             server.start()
             yield server

@@ -23,7 +23,7 @@ from jetsql.errors import EngineError
 from jetsql.home.storage import Storage
 from jetsql.home.store_note import StoreNote
 from jetsql.home.store_url import StoreUrl
-from jetsql.jobs.model.engine_record import EngineRecord
+from jetsql.jobs.model.engine_record import EngineRecord, connection_name, new_engine_id
 from jetsql.jobs.model.leadership import Leadership, LeaseTimes
 from jetsql.jobs.store.database import TABLES, Reading, StoreDatabase
 from jetsql.jobs.store.metrics_store import MEASURES
@@ -69,12 +69,13 @@ class StoreSchema(StoreDatabase):
         """
         self.url = url
         self.name = self.location = str(url)
-        self._server = StoreServer(url)
+        engine = new_engine_id()
+        self._server = StoreServer(url, connection_name(engine))
         self.errors = (self._server.driver.Error, OSError)
         self.note = note
         holder = f"process {os.getpid()} on {socket.gethostname()}{f' (home {home})' if home else ''}"
         self._times = times = times or LeaseTimes()
-        self._lease = Lease(self._server, times, holder)
+        self._lease = Lease(self._server, times, engine, holder)
         self.keeper = LeaseKeeper(self._lease, times.heartbeat_seconds, self.errors)
         self._outage_since: float | None = None
         self._doubt: str | None = None
