@@ -77,7 +77,7 @@ _DIALECTS: Final = (
     Dialect(
         driver=POSTGRESQL,
         # A job that waits for a lock without a limit cannot be stopped. The locks of an engine that is paused in its
-        # transaction are released before the waiting engine gives up.
+        # transaction are released before the lock timeout of the engine that waits.
         session_setup=("SET lock_timeout = '30s'", "SET idle_in_transaction_session_timeout = '20s'"),
         staging="UNLOGGED TABLE",
         no_table_states=("42P01",),

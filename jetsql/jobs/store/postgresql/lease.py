@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Event
@@ -23,6 +23,7 @@ import sqlalchemy as sa
 from jetsql.errors import EngineError
 from jetsql.jobs.model.engine_record import EngineRecord, Role, connection_name
 from jetsql.jobs.model.leadership import Leadership, LeaseTimes
+from jetsql.jobs.store.database import MOVED_TO, WRITTEN_BY
 from jetsql.jobs.store.postgresql.store_server import StoreServer
 from jetsql.jobs.store.tables import FLOAT, INTEGER, TEXT
 from jetsql.version import VERSION
@@ -67,11 +68,14 @@ _LOCKED: Final = (
 )
 _OBSERVE: Final = f"""SELECT l.number, l.engine, l.holder, coalesce(e.beat, 0), coalesce(e.address, ''),
     EXISTS (SELECT FROM pg_locks WHERE {_LOCKED}),
-    extract(epoch FROM now() - pg_postmaster_start_time())
+    extract(epoch FROM now() - pg_postmaster_start_time()),
+    (SELECT value FROM meta WHERE key = 'version'), (SELECT value FROM meta WHERE key = '{WRITTEN_BY}')
 FROM lease l LEFT JOIN engines e ON e.id = l.engine"""
 _END_HOLDER: Final = f"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE {_LOCKED} AND pid <> pg_backend_pid()"
 _END_CONNECTIONS: Final = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE application_name = %s AND datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()"""
+_RETIRE: Final = f"""INSERT INTO meta (key, value) VALUES ('{MOVED_TO}', %s)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value"""
 _BEAT: Final = """INSERT INTO engines (id, address, role, since, version, beat, seen)
 SELECT %(id)s, %(address)s, %(role)s::text, extract(epoch FROM now()), %(version)s, 1, now()
 WHERE %(role)s::text <> 'leader' OR EXISTS (SELECT FROM lease WHERE number = %(number)s)
@@ -128,11 +132,24 @@ class Watch:
 class Lease:
     """The lease on the store of one schema."""
 
-    def __init__(self, server: StoreServer, times: LeaseTimes, engine: str, holder: str) -> None:
-        """Create it without connecting. engine: the id of this engine. holder: the same as a phrase, for messages."""
+    def __init__(
+        self,
+        server: StoreServer,
+        times: LeaseTimes,
+        engine: str,
+        holder: str,
+        check_version: Callable[[str, str | None], None],
+    ) -> None:
+        """Create it without connecting.
+
+        engine: the id of this engine. holder: the same as a phrase, for messages.
+        check_version: called with the version of the store and of the JetSQL that wrote it; raises EngineError
+        STORE_TOO_NEW.
+        """
         self._server = server
         self._times = times
         self._holder = holder
+        self._check_version = check_version
         self._record = EngineRecord(engine, "", Role.STANDBY, 0.0, VERSION)
         self._lock: psycopg.Connection[Any] | None = None
         self._key = {"lock": _LOCK_CLASS, "schema": server.url.schema}
@@ -165,13 +182,22 @@ class Lease:
             raise
         self._lock = connection
 
-    def exclude(self) -> None:
+    def exclude(self) -> int:
         """Keep engines from leading until `release`, and from writing those that do not know that they lost the lock.
 
-        This engine has the lock.
+        This engine has the lock. Returns the number of the lease.
         """
         assert self._lock is not None, "the lock is taken first"
-        self._lock.execute("UPDATE lease SET number = number + 1, engine = '', holder = %s", (self._holder,))
+        self._end_predecessor()
+        taken = "UPDATE lease SET number = number + 1, engine = '', holder = %s RETURNING number"
+        row = self._lock.execute(taken, (self._holder,)).fetchone()
+        assert row is not None, "the store was inspected"
+        return int(row[0])
+
+    def retire(self, target: str) -> None:
+        """Store that the jobs continue with another store. This engine has the lock."""
+        assert self._lock is not None, "the lock is taken first"
+        self._lock.execute(_RETIRE, (target,))
 
     def release(self) -> None:
         """Release the lock, and notify the standbys if this engine still leads."""
@@ -291,7 +317,7 @@ class Lease:
     def wait(self, stop: Event) -> bool:
         """Wait as a standby until this engine has the lock. Return False when `stop` was set before.
 
-        Raises EngineError STORE_NOT_USABLE for an error that is not an outage.
+        Raises EngineError STORE_TOO_NEW, and STORE_NOT_USABLE for an error that is not an outage.
         """
         watch = Watch(self._times.lease_seconds)
         is_out = False
@@ -333,11 +359,12 @@ class Lease:
         return False
 
     def _observe(self, connection: psycopg.Connection[Any]) -> Observation:
-        """Return the lease as it is now."""
+        """Return the lease as it is now. Raises EngineError STORE_TOO_NEW, also after an update of the leader."""
         row = connection.execute(_OBSERVE, self._key).fetchone()
         if row is None:
             raise self._server.not_usable("its table lease is empty", "Restore the schema from a backup (pg_restore).")
-        number, engine, holder, beat, address, is_locked, seconds = row
+        number, engine, holder, beat, address, is_locked, seconds, version, written_by = row
+        self._check_version(version or "", written_by)
         return Observation(number, engine, holder, beat, address, is_locked, float(seconds))
 
     def _take(self, seen: Observation) -> bool:
