@@ -17,7 +17,7 @@ from pathlib import Path
 import platformdirs
 
 from jetsql.jobs.model.job_settings import JobSettings
-from jetsql.settings.catalog_settings import CatalogSettings, catalog_confs, formats_of, read_catalogs
+from jetsql.settings.catalog_settings import CatalogSettings, catalog_confs, formats_of, iceberg_servers, read_catalogs
 from jetsql.settings.given_settings import (
     CATALOGS,
     conf_of,
@@ -107,6 +107,11 @@ class Settings:
     def catalog_database(self) -> str | None:
         """Return the database of the catalogue; None for Derby in the home."""
         return self.store.catalog or self.spark_conf.get("spark.hadoop.javax.jdo.option.ConnectionURL")
+
+    @property
+    def iceberg_servers(self) -> dict[str, str]:
+        """Return the warehouses of Iceberg's catalogues that a database or a server keeps, by their names."""
+        return iceberg_servers(self.catalogs)
 
     def connectors(self, storage: str) -> tuple[str, ...]:
         """Return the connectors that are loaded at the start. storage: the home's storage, a path or URI."""

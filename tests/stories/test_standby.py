@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -38,25 +38,32 @@ KILLED_AT = (
 """The points in the second batches of the sinks' jobs at which the leader is killed."""
 
 
-@pytest.fixture
-def pair(postgres: Postgres, tmp_path: Path) -> Iterator[Pair]:
-    """Two homes with one store, one catalogue and one storage; both engines have the same token."""
+@contextmanager
+def make_pair(postgres: Postgres, folder: Path, schema: str) -> Iterator[Pair]:
+    """Yield two homes with one store, one catalogue, one storage and one token; stop their engines at the end."""
     settings = {
-        "store": f"postgresql://{USER}@127.0.0.1:{postgres.port}/postgres?schema=pair",
+        "store": f"postgresql://{USER}@127.0.0.1:{postgres.port}/postgres?schema={schema}",
         "store_password": "secret:env:STORE_PASSWORD",
         "catalog": "postgresql",
     }
-    first = ServiceEngine(tmp_path / "first", storage=str(tmp_path / "shared"), **settings)
-    second = ServiceEngine(tmp_path / "second", **settings)
-    first("start")
+    first = ServiceEngine(folder / "first", storage=str(folder / "shared"), **settings)
+    second = ServiceEngine(folder / "second", **settings)
     share_token(first, second)
-    second("start")
     yield first, second
     for engine in (first, second):
         engine.signal(signal.SIGCONT)
         if engine.processes():
             engine("stop")
-    postgres("DROP SCHEMA IF EXISTS pair CASCADE")
+    postgres(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+
+
+@pytest.fixture
+def pair(postgres: Postgres, tmp_path: Path) -> Iterator[Pair]:
+    """A leader and a standby."""
+    with make_pair(postgres, tmp_path, "pair") as engines:
+        for engine in engines:
+            engine("start")
+        yield engines
 
 
 def copy_files(engine: ServiceEngine, source: Path) -> None:
@@ -133,6 +140,7 @@ def test_a_leader_that_was_paused_becomes_a_standby(pair: Pair, tmp_path: Path) 
     assert [row[2] for row in first.rows("SHOW ENGINES")] == ["leader", "standby"]
 
 
+@pytest.mark.timeout(900)
 def test_a_leader_that_was_paused_in_transactions_holds_up_nobody(
     pair: Pair, postgres: Postgres, tmp_path: Path
 ) -> None:

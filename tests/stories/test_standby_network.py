@@ -18,6 +18,7 @@ from tests.support.service_engine import ServiceEngine, share_token
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
+    pytest.mark.timeout(900),
     pytest.mark.skipif(os.getuid() != 0, reason="only root can make network namespaces"),
 ]
 LEASE_SECONDS = 8
@@ -49,8 +50,8 @@ def pair(network: Network, server: Postgres, tmp_path: Path) -> Iterator[Pair]:
     first = ServiceEngine(tmp_path / "first", **settings)
     second = ServiceEngine(tmp_path / "second", **settings)
     first.wrapper = network.wrapper
-    first("start")
     share_token(first, second)
+    first("start")
     second("start")
     yield first, second
     network.restore()

@@ -73,6 +73,19 @@ class Postgres:
             cursor = connection.execute(text)
             return cursor.fetchall() if cursor.description else []
 
+    def dump(self, schema: str, file: Path) -> None:
+        """Write a schema to a file with pg_dump."""
+        self._run_client("pg_dump", "--format=custom", f"--schema={schema}", f"--file={file}")
+
+    def restore(self, file: Path) -> None:
+        """Create what is in a file of pg_dump."""
+        self._run_client("pg_restore", "--exit-on-error", "--dbname=postgres", str(file))
+
+    def _run_client(self, program: str, *arguments: str) -> None:
+        server = {"PGHOST": "127.0.0.1", "PGPORT": str(self.port), "PGUSER": USER, "PGPASSWORD": PASSWORD}
+        environment = {**os.environ, **server, "PGDATABASE": "postgres"}
+        subprocess.run([_program(program), *arguments], env=environment, check=True, capture_output=True)
+
     def options(self, table: str, user: str = USER, password: str = PASSWORD, **more: str) -> str:
         """Return the clauses after CREATE TABLE name for a table of this server.
 
