@@ -145,8 +145,8 @@ def _pair(seconds: int) -> Iterator[tuple[ServiceEngine, ServiceEngine, Flow]]:
         first, second = (ServiceEngine(folder / name, **settings) for name in ("first", "second"))
         for engine in (first, second):
             stack.callback(engine.kill)
-        first("start")
         share_token(first, second)
+        first("start")
         second("start")
         yield first, second, Flow(kafka, first, seconds)
 

@@ -60,6 +60,12 @@ def test_a_catalogue_of_iceberg(tmp_path: Path, kind: str, keys: dict[str, str])
     }
 
 
+def test_catalogues_of_iceberg_whose_versions_are_in_a_server(tmp_path: Path) -> None:
+    text = "[catalogs.{0}]\ntype = 'iceberg'\nkind = '{0}'\nuri = 'x'\nwarehouse = '/data/{0}'\n"
+    settings = _load(tmp_path, "".join(text.format(kind) for kind in ("hadoop", "jdbc", "rest", "hive")))
+    assert settings.iceberg_servers == {"jdbc": "/data/jdbc", "rest": "/data/rest"}
+
+
 def test_catalogues_of_other_classes(tmp_path: Path) -> None:
     settings = _load(tmp_path, "[catalogs.other]\ntype = 'com.example.Catalog'\nsize = 3\ndeep.er = true")
     assert settings.formats == ()

@@ -44,6 +44,8 @@ PAUSE_SECONDS: Final = 60.0
 _LEASE: Final = "lease.json"
 _STAGING: Final = "/.jetsql/"
 _LOCKS: Final = ("db.lck", "dbex.lck")
+_REWRITTEN: Final = ("_last_checkpoint", "version-hint.text")
+"""The files of Delta and Iceberg tables that each commit can replace: they name the newest version or checkpoint."""
 
 
 class CopiedEngine(Protocol):
@@ -71,6 +73,8 @@ class CopiedHome:
     database: StoreDatabase
     catalog: str | None = None  # the setting `catalog`; None for Derby in the home
     settings: Mapping[str, str] = field(default_factory=dict)  # without secrets, for the reader of the manifest
+    iceberg_servers: Mapping[str, str] = field(default_factory=dict)
+    """The warehouses of Iceberg's catalogues that a database or a server keeps, by their names."""
 
     @property
     def root(self) -> Path:
@@ -87,6 +91,14 @@ class CopiedHome:
                 f"the storage {self.storage.root} is no folder of this machine",
                 "Stop the engine, and copy the storage with its own tools.",
             )
+        for name, warehouse in self.iceberg_servers.items():
+            if _is_in(root / "warehouse", warehouse):
+                raise _not_possible(
+                    f"the files of the tables in the catalogue {name} are in the home, but their newest versions are in"
+                    " a database or a server, which JetSQL cannot copy as of the same moment",
+                    f"Stop the engine, and copy the home and the catalogue {name} with their own tools. To back up"
+                    " while the engine runs, use kind = 'hadoop', or a warehouse outside of the home.",
+                )
         return root
 
 
@@ -102,7 +114,7 @@ def back_up_running(source: CopiedHome, engine: CopiedEngine, target: Path) -> B
                 _copy_job_files(root, job, backup)
             engine.back_up_catalog(source.home / METASTORE, backup.path / HOME)
             tables = list_tree(root / "warehouse")
-            _copy_tree(root, "warehouse", tables, backup, lambda name: _STAGING in f"/{name}")
+            _copy_tree(root, "warehouse", tables, backup, _changes)
         _LOG.info("Backup %s: no sink wrote for %.1f s; the files are copied now", target, time.time() - created)
         for name in list_tree(backup.path / HOME / METASTORE)[1]:
             backup.add(f"{HOME}/{METASTORE}/{name}")
@@ -112,7 +124,7 @@ def back_up_running(source: CopiedHome, engine: CopiedEngine, target: Path) -> B
         for snapshot in contents.snapshots:
             folder = f"snapshots/{snapshot.id}"
             _copy_tree(root, folder, list_tree(root / folder), backup)
-        _copy_tree(root, "warehouse", tables, backup, lambda name: _STAGING not in f"/{name}")
+        _copy_tree(root, "warehouse", tables, backup, lambda name: not _changes(name))
         jobs = (_saved(job, images[job.id].committed, images[job.id].planned) for job in contents.jobs)
         manifest = backup.finish(_manifest(source, root, created, contents, tuple(jobs)))
     _LOG.info("Backup %s is complete: %d files, %d bytes", target, len(manifest.files), manifest.size)
@@ -207,6 +219,14 @@ def _is_of_checkpoint(name: str) -> bool:
     """Return whether a file in a job's folder belongs to a checkpoint of Spark."""
     first, slash, _ = name.partition("/")
     return bool(slash) and first.startswith("spark")
+
+
+def _changes(name: str) -> bool:
+    """Return whether a file below the warehouse, or the files of a folder, can change: it is copied at the moment.
+
+    Hadoop keeps the checksum of a file in `.NAME.crc`.
+    """
+    return _STAGING in f"/{name}" or Path(name).name.removeprefix(".").removesuffix(".crc") in _REWRITTEN
 
 
 def _copy_image(root: Path, job: Job, image: CheckpointImage, backup: BackupFolder) -> None:

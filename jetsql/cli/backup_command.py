@@ -116,7 +116,8 @@ def _without_engine(settings: Settings, folder: Path) -> Mapping[str, Any]:
         raise missing_home(home)
     given = settings.store
     database = find_database(home, given.store, given.store_password, given.times)
-    source = CopiedHome(home, storage_of(home), database, settings.catalog_database, show(settings.spark_conf))
+    catalog, confs = settings.catalog_database, show(settings.spark_conf)
+    source = CopiedHome(home, storage_of(home), database, catalog, confs, settings.iceberg_servers)
     return summary(back_up_stopped(source, folder))
 
 

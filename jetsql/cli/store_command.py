@@ -37,8 +37,8 @@ def store() -> None:
 def copy(context: click.Context, /, target: str, **params: Any) -> None:
     """Copy the store of a home to PostgreSQL, or back into the home.
 
-    No engine may run. The copy is one transaction, and its rows are compared with the source, which stays as it is.
-    After it, the engine of the home starts only with the copy: set `store` to its URL, or remove the setting.
+    No engine may run, not even a standby. The copy is one transaction, and its rows are compared with the source, which
+    keeps its rows. After it, engines start only with the copy: set `store` to its URL, or remove the setting.
 
     \b
     Examples:

@@ -339,4 +339,4 @@ def describe(text: str) -> tuple[Column, ...] | None:
 
 def _copied_home(settings: Settings, storage: Storage, store: Store) -> CopiedHome:
     catalog, confs = settings.catalog_database, show(settings.spark_conf)
-    return CopiedHome(settings.home, storage, store.database, catalog, confs)
+    return CopiedHome(settings.home, storage, store.database, catalog, confs, settings.iceberg_servers)

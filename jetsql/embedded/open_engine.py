@@ -161,6 +161,8 @@ def _engine(
         storage = choose_storage(home, settings.storage)
         given = settings.store
         database = prepare_database(home, given.store, given.store_password, given.times)
+        if database.lease is not None:
+            settings = replace(settings, catalog_connections=database.lease.connection_name)
         if service is not None:
             database.announce(service.address)
         # Before Spark's start, so that an unreadable home is refused immediately and unchanged.

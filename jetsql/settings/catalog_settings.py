@@ -22,6 +22,7 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "hive": (),
 }
 """The kinds of Iceberg's catalogues, and the keys that each needs."""
+_SERVERS: Final = ("jdbc", "rest")  # the newest version of a table is not in its files, and not in Hive's catalogue
 _FORMAT_EXTENSIONS: Final[Mapping[str, str]] = {
     DELTA: "io.delta.sql.DeltaSparkSessionExtension",
     ICEBERG: "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
@@ -100,6 +101,15 @@ def formats_of(catalogs: Iterable[CatalogSettings], delta: bool, iceberg: bool) 
     types = {catalog.type for catalog in catalogs}
     requested = {DELTA: delta, ICEBERG: iceberg}
     return tuple(name for name, is_set in requested.items() if is_set or name in types)
+
+
+def iceberg_servers(catalogs: Iterable[CatalogSettings]) -> dict[str, str]:
+    """Return the warehouses of Iceberg's catalogues that a database or a server keeps, by their names."""
+    return {
+        catalog.name: catalog.properties["warehouse"]
+        for catalog in catalogs
+        if catalog.type == ICEBERG and catalog.properties.get("kind") in _SERVERS and "warehouse" in catalog.properties
+    }
 
 
 def catalog_confs(

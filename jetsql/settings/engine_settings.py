@@ -17,7 +17,7 @@ from pathlib import Path
 import platformdirs
 
 from jetsql.jobs.model.job_settings import JobSettings
-from jetsql.settings.catalog_settings import CatalogSettings, catalog_confs, formats_of, read_catalogs
+from jetsql.settings.catalog_settings import CatalogSettings, catalog_confs, formats_of, iceberg_servers, read_catalogs
 from jetsql.settings.given_settings import (
     CATALOGS,
     conf_of,
@@ -86,6 +86,8 @@ class Settings:
     jobs: JobSettings = field(default_factory=JobSettings)
     watchdog: WatchdogSettings = field(default_factory=WatchdogSettings)
     endpoints: EndpointSettings = field(default_factory=EndpointSettings)
+    catalog_connections: str | None = None
+    """The name of the catalogue's connections in the database of the store, which the start of an engine sets."""
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -98,13 +100,18 @@ class Settings:
 
         Raises EngineError INVALID_SETTING, SECRET_NOT_READABLE, see `metastore_confs`.
         """
-        given = {**s3_confs(self.s3), **metastore_confs(self.store), **self.spark_conf}
+        given = {**s3_confs(self.s3), **metastore_confs(self.store, self.catalog_connections), **self.spark_conf}
         return catalog_confs(self.catalogs, self.formats, given, self.master)
 
     @property
     def catalog_database(self) -> str | None:
         """Return the database of the catalogue; None for Derby in the home."""
         return self.store.catalog or self.spark_conf.get("spark.hadoop.javax.jdo.option.ConnectionURL")
+
+    @property
+    def iceberg_servers(self) -> dict[str, str]:
+        """Return the warehouses of Iceberg's catalogues that a database or a server keeps, by their names."""
+        return iceberg_servers(self.catalogs)
 
     def connectors(self, storage: str) -> tuple[str, ...]:
         """Return the connectors that are loaded at the start. storage: the home's storage, a path or URI."""

@@ -71,16 +71,17 @@ class StoreSettings:
 DEFAULTS: Final = StoreSettings()
 
 
-def metastore_confs(settings: StoreSettings) -> dict[str, str]:
+def metastore_confs(settings: StoreSettings, application_name: str | None = None) -> dict[str, str]:
     """Return Spark's settings for a catalogue in a database; none for Derby.
 
+    application_name: the name of the connections to the database of the store.
     Raises EngineError INVALID_SETTING, and SECRET_NOT_READABLE for a URL of the store that is a secret.
     """
     if settings.catalog is None:
         return {}
     url, user, password = settings.catalog, settings.catalog_user, settings.catalog_password
     if settings.catalog == POSTGRESQL:
-        url, user, password = _of_store(settings)
+        url, user, password = _of_store(settings, application_name)
     confs = {
         f"{_KEY}.ConnectionURL": url,
         f"{_KEY}.ConnectionUserName": user,
@@ -90,14 +91,16 @@ def metastore_confs(settings: StoreSettings) -> dict[str, str]:
     return {**{key: value for key, value in confs.items() if value}, **SCHEMA_CONFS}
 
 
-def _of_store(settings: StoreSettings) -> tuple[str, str, str | None]:
+def _of_store(settings: StoreSettings, application_name: str | None) -> tuple[str, str, str | None]:
     """Return the JDBC URL, the user and the password, which may be a reference, of the store's schema."""
     if settings.store is None:
         raise refusal("catalog is 'postgresql', but store is not set.", "Set store to the URL of a database.")
     url = open_url(settings.store, None, resolve=False)
     host = f"[{url.host}]" if ":" in url.host else url.host
-    parameters = urlencode({"currentSchema": url.schema, **url.tls})
-    jdbc = f"{_SCHEME}//{host}:{url.port}/{url.database}?{parameters}"
+    parameters = {"currentSchema": url.schema, **url.tls}
+    if application_name is not None:
+        parameters["ApplicationName"] = application_name
+    jdbc = f"{_SCHEME}//{host}:{url.port}/{url.database}?{urlencode(parameters)}"
     return jdbc, url.user, url.password or settings.store_password
 
 

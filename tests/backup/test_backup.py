@@ -82,8 +82,11 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
-def back_up(home: Path, target: Path, catalog: str | None = None) -> BackupManifest:
-    return back_up_stopped(CopiedHome(home, storage_of(home), find_database(home, None, None), catalog), target)
+def back_up(
+    home: Path, target: Path, catalog: str | None = None, servers: Mapping[str, str] | None = None
+) -> BackupManifest:
+    database = find_database(home, None, None)
+    return back_up_stopped(CopiedHome(home, storage_of(home), database, catalog, {}, servers or {}), target)
 
 
 def tree(root: Path) -> dict[str, str]:
@@ -300,6 +303,9 @@ def test_a_failure_leaves_no_part_of_a_backup(home: Path, tmp_path: Path, monkey
 def test_what_cannot_be_copied_at_one_moment_is_refused(home: Path, tmp_path: Path) -> None:
     with raises(EngineError, "pg_dump"):
         back_up(home, tmp_path / "backup", "jdbc:postgresql://db/catalog")
+    with raises(EngineError, "the catalogue lake are in the home"):
+        back_up(home, tmp_path / "backup", servers={"lake": f"file:{home}/warehouse/lake"})
+    assert not (tmp_path / "backup").exists()
     join_storage(home, Storage("s3a://lake/jetsql", "id"))
     with raises(EngineError, "no folder"):
         back_up(home, tmp_path / "backup")

@@ -75,6 +75,48 @@ def test_jobs_and_tables_survive_and_no_password_is_shown(
     assert not [text for text in shown if PASSWORD in text]
 
 
+@pytest.mark.timeout(900)
+def test_jobs_continue_when_their_store_is_moved(postgres: Postgres, tmp_path: Path) -> None:
+    """Their checkpoints have the numbers of leaders of the earlier stores."""
+    home, server = tmp_path / "home", f"127.0.0.1:{postgres.port}/postgres"
+    catalog = {
+        "catalog": f"jdbc:postgresql://{server}?currentSchema=moved_catalog",
+        "catalog_user": USER,
+        "catalog_password": "secret:env:STORE_PASSWORD",
+    }
+    postgres("CREATE SCHEMA moved_catalog")
+    stores = [f"postgresql://{USER}@{server}?schema=moved_{number}" for number in (1, 2)]
+    first, second = (
+        ServiceEngine(home, store=store, store_password="secret:env:STORE_PASSWORD", **catalog) for store in stores
+    )
+    in_home = ServiceEngine(home, **catalog)
+    (tmp_path / "src").mkdir()
+
+    def check(engine: ServiceEngine, number: int) -> None:
+        (tmp_path / "src" / f"{number}.json").write_text(f'{{"id": {number}}}\n')
+        until(lambda: sorted(engine.rows("SELECT * FROM copied")) == [[each] for each in range(number + 1)])
+
+    first("-e", f"CREATE TABLE src (id BIGINT) USING json LOCATION '{tmp_path / 'src'}'")
+    first("-e", "CREATE TABLE copied (id BIGINT) USING parquet")
+    first("-e", "CREATE JOB copy AS INSERT INTO copied SELECT * FROM STREAM src")
+    check(first, 0)
+    first.kill()  # its leases stay
+    first("start")
+    check(first, 1)
+    first("stop")
+    first("store", "copy", "--to", "home")
+    in_home("start")
+    check(in_home, 2)
+    in_home("stop")
+    assert "it was copied to" in first("store", "copy", "--to", stores[0], code=3)
+    second("store", "copy", "--to", stores[1])
+    second("start")
+    check(second, 3)
+    second("stop")
+    for name in ("moved_catalog", "moved_1", "moved_2"):
+        postgres(f"DROP SCHEMA {name} CASCADE")
+
+
 def test_a_catalogue_that_cannot_be_opened(postgres: Postgres, tmp_path: Path) -> None:
     engine = ServiceEngine(
         tmp_path / "home",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -18,6 +19,7 @@ from tests.support.service_engine import ServiceEngine, share_token
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 Pair = tuple[ServiceEngine, ServiceEngine]
+EXACTLY_ONCE = "OPTIONS ('processingGuarantee'='exactlyOnce', 'snapshotIntervalMillis'='500')"
 RAW = {"value.format": "raw"}
 PAUSED_AT = {
     "staged": "staged",
@@ -36,25 +38,32 @@ KILLED_AT = (
 """The points in the second batches of the sinks' jobs at which the leader is killed."""
 
 
-@pytest.fixture
-def pair(postgres: Postgres, tmp_path: Path) -> Iterator[Pair]:
-    """Two homes with one store, one catalogue and one storage; both engines have the same token."""
+@contextmanager
+def make_pair(postgres: Postgres, folder: Path, schema: str) -> Iterator[Pair]:
+    """Yield two homes with one store, one catalogue, one storage and one token; stop their engines at the end."""
     settings = {
-        "store": f"postgresql://{USER}@127.0.0.1:{postgres.port}/postgres?schema=pair",
+        "store": f"postgresql://{USER}@127.0.0.1:{postgres.port}/postgres?schema={schema}",
         "store_password": "secret:env:STORE_PASSWORD",
         "catalog": "postgresql",
     }
-    first = ServiceEngine(tmp_path / "first", storage=str(tmp_path / "shared"), **settings)
-    second = ServiceEngine(tmp_path / "second", **settings)
-    first("start")
+    first = ServiceEngine(folder / "first", storage=str(folder / "shared"), **settings)
+    second = ServiceEngine(folder / "second", **settings)
     share_token(first, second)
-    second("start")
     yield first, second
     for engine in (first, second):
         engine.signal(signal.SIGCONT)
         if engine.processes():
             engine("stop")
-    postgres("DROP SCHEMA IF EXISTS pair CASCADE")
+    postgres(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+
+
+@pytest.fixture
+def pair(postgres: Postgres, tmp_path: Path) -> Iterator[Pair]:
+    """A leader and a standby."""
+    with make_pair(postgres, tmp_path, "pair") as engines:
+        for engine in engines:
+            engine("start")
+        yield engines
 
 
 def copy_files(engine: ServiceEngine, source: Path) -> None:
@@ -63,8 +72,7 @@ def copy_files(engine: ServiceEngine, source: Path) -> None:
     engine("-e", "CREATE TABLE copied (id BIGINT) USING parquet")
     engine(
         "-e",
-        "CREATE JOB copy OPTIONS ('processingGuarantee'='exactlyOnce', 'snapshotIntervalMillis'='500')"
-        " AS INSERT INTO copied SELECT * FROM STREAM src",
+        f"CREATE JOB copy {EXACTLY_ONCE} AS INSERT INTO copied SELECT * FROM STREAM src",
     )
 
 
@@ -72,6 +80,17 @@ def add(source: Path, number: int) -> None:
     hidden = source / f".{number}"
     hidden.write_text(f'{{"id": {number}}}\n')
     hidden.rename(source / f"{number}.json")
+
+
+def create_delivered(engine: ServiceEngine, postgres: Postgres) -> None:
+    """Create a table in PostgreSQL, and the table of the same name that writes it."""
+    postgres("DROP TABLE IF EXISTS delivered; CREATE TABLE delivered (id BIGINT)")
+    options = f"url '{postgres.url}', dbtable 'delivered', user '{USER}', password '{PASSWORD}'"
+    engine("-e", f"CREATE TABLE delivered USING jdbc OPTIONS ({options}, driver 'org.postgresql.Driver')")
+
+
+def delivered(postgres: Postgres) -> list[int]:
+    return [row[0] for row in postgres("SELECT id FROM delivered ORDER BY id")]
 
 
 def ids(engine: ServiceEngine) -> list[int]:
@@ -119,6 +138,41 @@ def test_a_leader_that_was_paused_becomes_a_standby(pair: Pair, tmp_path: Path) 
     add(source, 3)
     until(lambda: ids(first) == [1, 2, 3])
     assert [row[2] for row in first.rows("SHOW ENGINES")] == ["leader", "standby"]
+
+
+@pytest.mark.timeout(900)
+def test_a_leader_that_was_paused_in_transactions_holds_up_nobody(
+    pair: Pair, postgres: Postgres, tmp_path: Path
+) -> None:
+    """A change of the store, one of the catalogue and a batch have locks on rows that the next leader needs."""
+    first, second = pair
+    source = tmp_path / "src"
+    copy_files(first, source)
+    create_delivered(first, postgres)
+    first("-e", f"CREATE JOB deliver {EXACTLY_ONCE} AS INSERT INTO delivered SELECT id FROM STREAM src")
+    add(source, 1)
+    until(lambda: ids(first) == delivered(postgres) == [1])
+    of_leader = "SELECT count(*) FROM pg_stat_activity WHERE application_name ILIKE 'jetsql%' AND "
+    with postgres.connect() as blocker, ExitStack() as commands:
+        blocker.autocommit = False
+        blocker.execute('LOCK TABLE pair."TABLE_PARAMS", pair.history, delivered IN SHARE MODE')
+        add(source, 2)
+        for statement in ("CREATE TABLE late (id BIGINT) USING parquet", "SUSPEND JOB copy"):
+            command = commands.enter_context(first.begin("-e", statement))
+            commands.callback(command.kill)
+        waiting = f"{of_leader} {blocker.info.backend_pid} = ANY (pg_blocking_pids(pid))"
+        until(lambda: postgres(waiting) == [(3,)])
+        first.signal(signal.SIGSTOP)
+        blocker.commit()
+        until(lambda: postgres(f"{of_leader} state = 'idle in transaction'") == [(3,)])
+        until(lambda: second.role == "leader")
+        second("-e", "CREATE TABLE late (id BIGINT) USING parquet")
+        add(source, 3)
+        until(lambda: ids(second) == delivered(postgres) == [1, 2, 3])
+        first.signal(signal.SIGCONT)
+        until(lambda: first.role == "standby")
+    assert {str(row[1]): row[2] for row in second.rows("SHOW JOBS")} == {"copy": "RUNNING", "deliver": "RUNNING"}
+    assert ids(second) == delivered(postgres) == [1, 2, 3]
 
 
 def test_a_leader_that_was_paused_in_a_commit_changes_nothing(
@@ -194,25 +248,21 @@ def create_sinks(
 ) -> Sinks:
     """Create the tables, and a job for each of the written ones that copies the ids of JSON files in a new folder."""
     source.mkdir()
-    postgres("DROP TABLE IF EXISTS delivered; CREATE TABLE delivered (id BIGINT)")
-    driver = "org.postgresql.Driver"
-    options = f"url 'jdbc:postgresql://127.0.0.1:{postgres.port}/postgres', dbtable 'delivered', user '{USER}'"
+    create_delivered(engine, postgres)
     topic = kafka.topic(f"sent-{uuid4()}", 1)
     tables = {
         "src": f"(id BIGINT) USING json LOCATION '{source}'",
         "staged": "(id BIGINT) USING parquet",
         "moved": "(id BIGINT) USING parquet",
         "replaced": "(id BIGINT) USING parquet",
-        "delivered": f"USING jdbc OPTIONS ({options}, password '{PASSWORD}', driver '{driver}')",
         "sent": f"(value STRING) {kafka.options(topic, **RAW)}",
     }
     for table, definition in tables.items():
         engine("-e", f"CREATE TABLE {table} {definition}")
-    option = "OPTIONS ('processingGuarantee'='exactlyOnce', 'snapshotIntervalMillis'='500')"
     for table in written:
         verb, column = ("OVERWRITE", "max(id)") if table == "replaced" else ("INTO", "id")
         column = "CAST(id AS STRING)" if table == "sent" else column
-        engine("-e", f"CREATE JOB to_{table} {option} AS INSERT {verb} {table} SELECT {column} FROM STREAM src")
+        engine("-e", f"CREATE JOB to_{table} {EXACTLY_ONCE} AS INSERT {verb} {table} SELECT {column} FROM STREAM src")
     return Sinks(kafka, topic)
 
 

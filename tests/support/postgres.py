@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,9 @@ _START_SECONDS = 30.0
 class Postgres:
     """A server. `start` and `stop` may be called repeatedly: port and data are kept."""
 
-    def __init__(self, data: Path, port: int, account: dict[str, Any]) -> None:
+    def __init__(self, data: Path, port: int, account: dict[str, Any], addresses: Sequence[str]) -> None:
         self.port = port
+        self._addresses = ",".join(("127.0.0.1", *addresses))
         self._data = data
         self._account = account
         self._process: subprocess.Popen[bytes] | None = None
@@ -37,7 +38,12 @@ class Postgres:
         return f"jdbc:postgresql://127.0.0.1:{self.port}/postgres"
 
     def start(self) -> None:
-        settings = ("listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=60")
+        settings = (
+            f"listen_addresses={self._addresses}",
+            "unix_socket_directories=",
+            "fsync=off",
+            "max_connections=60",
+        )
         command = [_program("postgres"), "-D", str(self._data), "-p", str(self.port)]
         with (self._data / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -67,6 +73,19 @@ class Postgres:
             cursor = connection.execute(text)
             return cursor.fetchall() if cursor.description else []
 
+    def dump(self, schema: str, file: Path) -> None:
+        """Write a schema to a file with pg_dump."""
+        self._run_client("pg_dump", "--format=custom", f"--schema={schema}", f"--file={file}")
+
+    def restore(self, file: Path) -> None:
+        """Create what is in a file of pg_dump."""
+        self._run_client("pg_restore", "--exit-on-error", "--dbname=postgres", str(file))
+
+    def _run_client(self, program: str, *arguments: str) -> None:
+        server = {"PGHOST": "127.0.0.1", "PGPORT": str(self.port), "PGUSER": USER, "PGPASSWORD": PASSWORD}
+        environment = {**os.environ, **server, "PGDATABASE": "postgres"}
+        subprocess.run([_program(program), *arguments], env=environment, check=True, capture_output=True)
+
     def options(self, table: str, user: str = USER, password: str = PASSWORD, **more: str) -> str:
         """Return the clauses after CREATE TABLE name for a table of this server.
 
@@ -94,8 +113,11 @@ class Postgres:
 
 
 @contextmanager
-def running_postgres() -> Iterator[Postgres]:
-    """Run a new server with one superuser (`USER`, `PASSWORD`) and one database (`postgres`)."""
+def running_postgres(addresses: Sequence[str] = (), clients: Sequence[str] = ()) -> Iterator[Postgres]:
+    """Run a new server with one superuser (`USER`, `PASSWORD`) and one database (`postgres`).
+
+    addresses: further addresses that it listens on. clients: the networks that may connect there.
+    """
     account = _account()
     # Not pytest's folder: PostgreSQL refuses to run as root, and another account can't enter root's folders.
     with tempfile.TemporaryDirectory(prefix="jetsql-postgres-") as folder:
@@ -103,7 +125,9 @@ def running_postgres() -> Iterator[Postgres]:
             shutil.chown(folder, account["user"], account["group"])
         data = Path(folder) / "data"
         _initialize(data, Path(folder) / "password", account)
-        server = Postgres(data, _free_port(), account)
+        with (data / "pg_hba.conf").open("a") as rules:
+            rules.writelines(f"host all all {network} md5\n" for network in clients)
+        server = Postgres(data, _free_port(), account, addresses)
         try:
             server.start()
             yield server

@@ -22,6 +22,8 @@ class ServiceEngine:
 
     def __init__(self, home: Path, **settings: str) -> None:
         self.home = home
+        self.wrapper: tuple[str, ...] = ()
+        """A command that runs all commands, such as `ip netns exec NAME`."""
         self._environment = {
             "JETSQL_CONFIG": os.devnull,
             "JETSQL_HOME": str(home),
@@ -38,17 +40,26 @@ class ServiceEngine:
 
     def __call__(self, *arguments: str, code: int = 0) -> str:
         """Run a command, and return its output and errors."""
-        ended = subprocess.run(
-            [sys.executable, "-m", "jetsql", *arguments],
+        with self.begin(*arguments) as command:
+            try:
+                output, _ = command.communicate(timeout=240)
+            except BaseException:
+                command.kill()
+                raise
+        assert command.returncode == code, output
+        return output
+
+    def begin(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start a command, and return its process."""
+        return subprocess.Popen(
+            [*self.wrapper, sys.executable, "-m", "jetsql", *arguments],
             cwd=ROOT,
-            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
-            timeout=240,
-            check=False,
             env={**os.environ, **self._environment},
         )
-        assert ended.returncode == code, ended.stdout + ended.stderr
-        return ended.stdout + ended.stderr
 
     def rows(self, statement: str) -> list[list[object]]:
         """Return the rows of a statement."""
@@ -101,9 +112,10 @@ class ServiceEngine:
         return [process, *process.children(recursive=True)]
 
 
-def share_token(first: ServiceEngine, second: ServiceEngine) -> None:
-    """Give a new home the token of another one, so that clients need one token."""
-    second.home.mkdir(mode=0o700)
-    token = second.home / "engine.token"
-    token.write_text((first.home / "engine.token").read_text())
-    token.chmod(0o600)
+def share_token(*engines: ServiceEngine) -> None:
+    """Give new homes one token, so that clients need one."""
+    for engine in engines:
+        engine.home.mkdir(mode=0o700)
+        token = engine.home / "engine.token"
+        token.touch(mode=0o600)
+        token.write_text("one-token-of-all-engines")

@@ -23,6 +23,9 @@ from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Job
 
+_TICK_SECONDS: Final = 0.02
+"""The precision of the start of a process."""
+
 
 @dataclass(frozen=True)
 class LeaseOwner:
@@ -38,6 +41,8 @@ class LeaseOwner:
     """The start time of the process, seconds since the epoch."""
     number: int = 0
     """The number with which the engine leads its store, see `Leadership`."""
+    uptime: float | None = None
+    """The seconds from the boot of its machine to the start of the process; None in the leases of older releases."""
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}"
@@ -52,14 +57,30 @@ class LeaseOwner:
             return False
         try:
             process = psutil.Process(self.pid)
-            same = abs(float(process.create_time()) - self.started) < 1.0
+            started, uptime = _start_of(process)
+            # Linux computes the first of the clock, so it changes when the clock is set; other systems the second.
+            same = abs(started - self.started) < 1.0 or (
+                self.uptime is not None and abs(uptime - self.uptime) < _TICK_SECONDS
+            )
             return same and process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
         except psutil.NoSuchProcess:
             return False
 
 
+def _start_of(process: psutil.Process) -> tuple[float, float]:
+    """Return when a process was started, in seconds since the epoch and since the boot of the machine."""
+    booted = float(psutil.boot_time())
+    started = float(process.create_time())
+    return started, started - booted
+
+
+def _this_process() -> LeaseOwner:
+    started, uptime = _start_of(psutil.Process())
+    return LeaseOwner(uuid4().hex, socket.gethostname(), os.getpid(), started, uptime=uptime)
+
+
 # Created at import: jobs start in parallel threads, and all of them have the same owner.
-_THIS_PROCESS: Final = LeaseOwner(uuid4().hex, socket.gethostname(), os.getpid(), psutil.Process().create_time())
+_THIS_PROCESS: Final = _this_process()
 
 
 @dataclass(frozen=True)

@@ -76,8 +76,9 @@ class Dialect:
 _DIALECTS: Final = (
     Dialect(
         driver=POSTGRESQL,
-        # A job that waits for a lock without a limit cannot be stopped.
-        session_setup=("SET lock_timeout = '30s'",),
+        # A job that waits for a lock without a limit cannot be stopped. The locks of an engine that is paused in its
+        # transaction are released before the lock timeout of the engine that waits.
+        session_setup=("SET lock_timeout = '30s'", "SET idle_in_transaction_session_timeout = '20s'"),
         staging="UNLOGGED TABLE",
         no_table_states=("42P01",),
         table_exists_states=("42P07", "23505"),

@@ -35,6 +35,12 @@ if TYPE_CHECKING:  # SQLAlchemy is slow to import, and reading the contents does
 
 VERSION: Final = 5
 
+# Keys of the table `meta`. Those of one place are not copied with a store.
+WRITTEN_BY: Final = "written_by"
+LEASE_NUMBER: Final = "lease_number"  # the number of the lease from which a copy continues, see `Leadership`
+MOVED_TO: Final = "moved_to"  # the store with which the jobs continue, after a copy
+OF_ONE_PLACE: Final = ("metrics_version", LEASE_NUMBER, MOVED_TO)
+
 # The tables, with the version of the store that added them.
 TABLES: Final = {"meta": 1, "jobs": 1, "history": 1, "snapshots": 2, "functions": 5}
 
@@ -71,7 +77,8 @@ class StoreDatabase(ABC):
     """The exceptions of the driver and the system that `translate_error` translates."""
     remedy: ClassVar[str]
     """The advice for a damaged store, as sentences."""
-    _leadership = Leadership()
+    copied_to: str = ""
+    """The name of the store to which this one is being copied; empty in an engine."""
 
     @property
     def subject(self) -> str:
@@ -83,8 +90,15 @@ class StoreDatabase(ABC):
         """Lock the store, before it is inspected. Raises EngineError STORE_IN_USE, and the driver's errors."""
 
     @abstractmethod
-    def exclude(self) -> None:
-        """Keep all engines from writing until `close`, for a copy. The caller has the lock."""
+    def exclude(self) -> int:
+        """Keep all engines from writing until `close`, for a copy, and return the number of the lease.
+
+        The caller has the lock.
+        """
+
+    @abstractmethod
+    def retire(self, target: StoreDatabase) -> None:
+        """Keep engines from using this store after it was copied, except for the same copy. The caller has the lock."""
 
     @abstractmethod
     def close(self) -> None:
@@ -107,9 +121,9 @@ class StoreDatabase(ABC):
         """Become the only writer, after the store was created or migrated."""
 
     @property
+    @abstractmethod
     def leadership(self) -> Leadership:
         """Return the leadership of this engine. Without a lease, an open store's engine always leads."""
-        return self._leadership
 
     @property
     def lease(self) -> Lease | None:
@@ -235,8 +249,7 @@ class StoreDatabase(ABC):
             raise self.damaged_error("its version is missing")
         if not version.isdecimal() or int(version) < 1:
             raise self.damaged_error(f"its version is {version!r}")
-        if int(version) > VERSION:
-            raise self._too_new(version, meta.get("written_by"))
+        self.check_version(version, meta.get(WRITTEN_BY))
         missing = sorted(
             table for table, since in self._tables().items() if since <= int(version) and table not in tables
         )
@@ -244,6 +257,11 @@ class StoreDatabase(ABC):
             raise self.damaged_error(f"these tables are missing: {', '.join(missing)}")
         self._check_owner(connection)
         return int(version)
+
+    def check_version(self, version: str, written_by: str | None) -> None:
+        """Raise EngineError STORE_TOO_NEW for the version of a store that a newer JetSQL has written."""
+        if version.isdecimal() and int(version) > VERSION:
+            raise self._too_new(version, written_by)
 
     def _tables(self) -> Mapping[str, int]:
         """Return the tables of a store, with the version that added each."""

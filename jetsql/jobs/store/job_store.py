@@ -29,7 +29,7 @@ from jetsql.jobs.model.job import (
     name_key,
 )
 from jetsql.jobs.model.serialization import MalformedRecord, decode, encode
-from jetsql.jobs.store.database import VERSION, StoreDatabase, history_row
+from jetsql.jobs.store.database import VERSION, WRITTEN_BY, StoreDatabase, history_row
 from jetsql.jobs.store.store_file import StoreFile
 from jetsql.jobs.store.tables import FUNCTIONS, HISTORY, JOBS, META, METADATA, SNAPSHOTS
 from jetsql.version import VERSION as PROGRAM
@@ -44,7 +44,6 @@ class _Names:
 
 
 _NO_NAMES: Final = _Names()
-_WRITTEN_BY: Final = "written_by"
 _NEWEST_ID: Final = "newest_id"
 _MAX_IDS: Final = 500  # SQLite limits the parameters of a statement
 T = TypeVar("T")
@@ -274,10 +273,10 @@ class Store:
 
     def _sign(self) -> None:
         """Store the version of JetSQL, for the error message of an older version that opens the store later."""
-        signature = sa.select(META.c.value).where(META.c.key == _WRITTEN_BY)
+        signature = sa.select(META.c.value).where(META.c.key == WRITTEN_BY)
         if [row.value for row in self._rows(signature)] != [PROGRAM]:
-            signed = META.insert().values(key=_WRITTEN_BY, value=PROGRAM)
-            self._change([META.delete().where(META.c.key == _WRITTEN_BY), signed])
+            signed = META.insert().values(key=WRITTEN_BY, value=PROGRAM)
+            self._change([META.delete().where(META.c.key == WRITTEN_BY), signed])
 
     @contextmanager
     def _translated_errors(self, names: _Names = _NO_NAMES) -> Iterator[None]:

@@ -1,8 +1,9 @@
 """Copy the store of a home to another database: from its file to a schema of PostgreSQL, or back; or to a backup.
 
 The copy is one transaction on the target, which must be empty. Before and after the commit, the rows of both stores are
-compared. Only then the home notes where its store is. The source is not changed. After a crash, the target is empty or
-complete, and the same command continues.
+compared. Only then the home notes where its store is. A source on PostgreSQL notes it, too: a standby must not continue
+the jobs with it. The source is not changed otherwise. After a crash, the target is empty or complete, and the same
+command continues.
 """
 
 from __future__ import annotations
@@ -21,14 +22,13 @@ from jetsql.home.home_lock import HomeLock
 from jetsql.home.restore_note import check_restored
 from jetsql.home.store_note import STORE, StoreNote, move_store, read_store_note, store_note_of
 from jetsql.home.store_url import StoreUrl
-from jetsql.jobs.store.database import VERSION, StoreDatabase
+from jetsql.jobs.store.database import LEASE_NUMBER, OF_ONE_PLACE, VERSION, StoreDatabase
 from jetsql.jobs.store.metrics_store import MEASURES
 from jetsql.jobs.store.store_choice import find_database
 from jetsql.jobs.store.store_file import StoreFile
 from jetsql.jobs.store.tables import META, METADATA
 
 _TABLES: Final = (*METADATA.sorted_tables, MEASURES)
-_ONLY_HERE: Final = "metrics_version"  # a fact about a table of PostgreSQL, which a file has elsewhere
 _KINDS: Final[Mapping[type[Any], type[Any]]] = {sa.Boolean: bool, sa.Integer: int, sa.Float: float}
 _BATCH: Final = 1000
 Rows = list[tuple[Any, ...]]
@@ -85,16 +85,20 @@ def _find_target(home: Path, url: StoreUrl | None) -> StoreDatabase:
 def _copy(home: Path, source: StoreDatabase, url: StoreUrl | None) -> StoreCopy:
     if source.location == ("" if url is None else str(url)):
         raise _refusal(f"The store of {home} is already in {source.name}", "There is nothing to copy.")
+    source.copied_to = str(home / STORE if url is None else url)
     with _locked(source):
-        rows = _read_source(source)
+        number, rows = _read_source(source)
         target = _find_target(home, url)
         with _locked(target):
             was_complete = _is_complete(target, rows)
             if not was_complete:
                 with _translated(target), target.copying() as write:
                     _write(write, rows)
+                    write(META).execute(META.insert().values(key=LEASE_NUMBER, value=str(number)))
             if _read(target) != rows:
                 raise _refusal(f"The copy in {target.name} differs from {source.name}", "Delete it, and copy again.")
+            with _translated(source):
+                source.retire(target)
             move_store(home, target.location)
     counts = {table.name: len(rows[table.name]) for table in _TABLES}
     return StoreCopy(source.name, target.name, counts, was_complete)
@@ -119,11 +123,12 @@ def _locked(database: StoreDatabase) -> Iterator[None]:
         database.close()
 
 
-def _read_source(source: StoreDatabase) -> dict[str, Rows]:
+def _read_source(source: StoreDatabase) -> tuple[int, dict[str, Rows]]:
+    """Return the number of the source's lease, from which the copy continues, and its rows."""
     _check_version(source)
     with _translated(source):
-        source.exclude()
-    return _read(source)
+        number = source.exclude()
+    return number, _read(source)
 
 
 def _check_version(source: StoreDatabase) -> None:
@@ -159,7 +164,7 @@ def _read(database: StoreDatabase) -> dict[str, Rows]:
             rows = {table.name: _select(reading.execute, table) for table in METADATA.sorted_tables}
         with database.reading_metrics() as metrics:
             rows[MEASURES.name] = [] if metrics is None else _select(metrics.execute, MEASURES)
-    rows[META.name] = [row for row in rows[META.name] if row[0] != _ONLY_HERE]
+    rows[META.name] = [row for row in rows[META.name] if row[0] not in OF_ONE_PLACE]
     return rows
 
 

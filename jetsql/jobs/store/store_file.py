@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,8 @@ from jetsql.errors import EngineError
 from jetsql.home.private_files import MODE
 from jetsql.home.store_note import STORE
 from jetsql.jobs.model.engine_record import EngineRecord, Role, new_engine_id
-from jetsql.jobs.store.database import Reading, StoreContents, StoreDatabase
+from jetsql.jobs.model.leadership import Leadership
+from jetsql.jobs.store.database import LEASE_NUMBER, Reading, StoreContents, StoreDatabase
 from jetsql.version import VERSION
 
 if TYPE_CHECKING:
@@ -43,12 +44,21 @@ class StoreFile(StoreDatabase):
         self.path = path
         self.name = str(path)
         self._record = EngineRecord(new_engine_id(), "", Role.LEADER, time.time(), VERSION)
+        self._leadership = Leadership()
+
+    @property
+    def leadership(self) -> Leadership:
+        return self._leadership
 
     def lock(self) -> None:
         pass
 
-    def exclude(self) -> None:
-        pass
+    def exclude(self) -> int:
+        with self.reading() as connection:
+            return _lease_number(connection.execute("SELECT key, value FROM meta"))
+
+    def retire(self, target: StoreDatabase) -> None:
+        pass  # the note of the home names the other store
 
     def announce(self, address: str) -> None:
         self._record = replace(self._record, address=address)
@@ -93,7 +103,9 @@ class StoreFile(StoreDatabase):
         os.replace(part.path, destination)
 
     def begin_writing(self, engine: sa.Engine) -> None:
-        pass
+        with engine.connect() as connection:
+            number = _lease_number(connection.exec_driver_sql("SELECT key, value FROM meta").all())
+        self._leadership.begin(number, float("inf"))
 
     def write(self, engine: sa.Engine, changes: Sequence[sa.Executable]) -> None:
         with engine.begin() as connection:
@@ -200,6 +212,11 @@ class StoreFile(StoreDatabase):
             hint = "Check owner and permissions of this file and the files next to it, and whether the disk is full."
             return EngineError("HOME_NOT_USABLE", f"Cannot access the store {self.path}: {error}.", hint=hint)
         return self.damaged_error(str(error))
+
+
+def _lease_number(meta: Iterable[Sequence[Any]]) -> int:
+    """Return the number of the lease that the store of these rows had before; 0 for a store that never had one."""
+    return next((int(row[1]) for row in meta if row[0] == LEASE_NUMBER), 0)
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:

@@ -4,10 +4,12 @@ import os
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 
 import psutil
+import pytest
 
-from jetsql.engine.checkpoints.job_lease import LeaseOwner
+from jetsql.engine.checkpoints.job_lease import LeaseOwner, _this_process
 
 
 def owner_of(pid: int) -> LeaseOwner:
@@ -19,6 +21,19 @@ def test_an_engine_is_alive_while_its_process_is() -> None:
     assert mine.is_alive
     assert not LeaseOwner("engine", "elsewhere", mine.pid, mine.started).is_alive
     assert not LeaseOwner("engine", mine.host, mine.pid, mine.started - 60).is_alive
+
+
+def test_the_clock_of_the_machine_was_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system computes the start of a process from the time of the boot, which it computes from the clock."""
+    mine = _this_process()
+    booted, started = psutil.boot_time(), psutil.Process.create_time
+    for shift in (3600, -3600):
+        monkeypatch.setattr(psutil, "boot_time", lambda shift=shift: booted + shift)
+        monkeypatch.setattr(psutil.Process, "create_time", lambda process, shift=shift: started(process) + shift)
+        assert mine.is_alive
+        assert not replace(mine, uptime=None).is_alive
+        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as later:
+            assert not replace(mine, pid=later.pid).is_alive
 
 
 def test_an_engine_is_dead_when_it_was_killed_and_nobody_has_asked_how_it_ended() -> None:

@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 from click.testing import CliRunner
@@ -21,11 +23,14 @@ from jetsql.home.home_lock import HomeLock
 from jetsql.home.store_note import STORE, read_store_note
 from jetsql.jobs.model.function import Function, FunctionColumn
 from jetsql.jobs.model.job import Status
+from jetsql.jobs.model.leadership import LeaseTimes
 from jetsql.jobs.store import store_copy
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import Metrics
+from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 from jetsql.jobs.store.store_choice import find_database, open_store
 from jetsql.jobs.store.store_copy import StoreCopy, copy_store
+from tests.conftest import until
 from tests.jobs.store.test_metrics import FULL
 from tests.jobs.store.test_store import JOB, row, snapshot
 from tests.support.golden_reports import raises
@@ -198,12 +203,15 @@ def test_rows_that_arrive_otherwise_undo_the_copy(
 
 
 KILLED = """
-import os, signal, sys
+import os, signal, sys, time
 from pathlib import Path
 from jetsql.home.store_url import open_url
 from jetsql.jobs.store import store_copy
 
 def kill(*_):
+    if len(sys.argv) > 5:
+        Path(sys.argv[5]).touch()
+        time.sleep(60)
     os.kill(os.getpid(), signal.SIGKILL)
 
 setattr(store_copy, sys.argv[1], kill)
@@ -234,10 +242,69 @@ def test_a_kill_leaves_an_empty_or_a_complete_copy(
     (home / STORE).rename(tmp_path / "old.db")
     killed(moment, home, str(schema.url), "")
     assert (home / STORE).exists() is complete
-    Store(find_database(home, str(schema.url), SECRET)).close()
+    if complete:
+        with raises(EngineError, match="If `jetsql store copy` was interrupted, repeat it"):
+            Store(find_database(home, str(schema.url), SECRET))
+    else:
+        Store(find_database(home, str(schema.url), SECRET)).close()
     assert to_home(home, schema).was_complete is complete
     with closing(open_store(home, None, None)) as store:
         assert len(store.all_jobs()) == 2
+
+
+@pytest.mark.parametrize(("moment", "complete"), [("_digest", False), ("move_store", True)])
+def test_a_standby_waits_for_the_end_of_a_copy(
+    home: Path, schema: SchemaPlace, moment: str, complete: bool, tmp_path: Path
+) -> None:
+    """The copy is killed, and the standby leads only if the jobs do not continue with the copy."""
+    to_schema(home, schema)
+    target, reached = SchemaPlace(schema.server), tmp_path / "reached"
+    command = [sys.executable, "-c", KILLED, moment, home, str(schema.url), str(target.url), reached]
+    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)}) as copying:
+        until(reached.exists)
+        database = find_database(home, str(schema.url), SECRET, LeaseTimes(0.1, 0.5))
+        assert isinstance(database, StoreSchema)
+        with ThreadPoolExecutor(1) as threads:
+            leads = threads.submit(database.lease.wait, Event())
+            with pytest.raises(TimeoutError):
+                leads.result(2.0)
+            copying.kill()
+            assert leads.result(30.0)
+    if complete:
+        with raises(EngineError, match="it was copied to"):
+            Store(database)
+    else:
+        with closing(Store(database)) as store:
+            assert len(store.all_jobs()) == 2
+            with raises(EngineError, match="STORE_IN_USE"):
+                copy_store(home, str(schema.url), SECRET, target.url)
+    assert copy_store(home, str(schema.url), SECRET, target.url).was_complete is complete
+    with raises(EngineError, match="it was copied to"):
+        Store(database)
+    with raises(EngineError, match="it was copied to"):
+        copy_store(home, str(target.url), SECRET, schema.url)
+    target.drop()
+
+
+def test_the_numbers_of_leaders_continue(home: Path, schema: SchemaPlace, tmp_path: Path) -> None:
+    """Checkpoints and staging folders have the number of a leader, which must not be used again."""
+    numbers = []
+
+    def lead(setting: str | None) -> None:
+        with closing(open_store(home, setting, SECRET)) as store:
+            numbers.append(store.database.leadership.number)
+
+    to_schema(home, schema)
+    for _ in range(3):
+        lead(str(schema.url))
+    (home / STORE).rename(tmp_path / "old.db")
+    to_home(home, schema)
+    lead(None)
+    lead(None)
+    schema.drop()
+    to_schema(home, schema)
+    lead(str(schema.url))
+    assert numbers == [1, 2, 3, 4, 4, 5]
 
 
 def test_the_command(home: Path, schema: SchemaPlace, monkeypatch: pytest.MonkeyPatch) -> None:

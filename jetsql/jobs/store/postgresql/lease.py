@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Event
@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 
 from jetsql.errors import EngineError
-from jetsql.jobs.model.engine_record import EngineRecord, Role, new_engine_id
+from jetsql.jobs.model.engine_record import EngineRecord, Role, connection_name
 from jetsql.jobs.model.leadership import Leadership, LeaseTimes
+from jetsql.jobs.store.database import MOVED_TO, WRITTEN_BY
 from jetsql.jobs.store.postgresql.store_server import StoreServer
 from jetsql.jobs.store.tables import FLOAT, INTEGER, TEXT
 from jetsql.version import VERSION
@@ -55,6 +56,7 @@ ENGINES: Final = sa.Table(
 FREED: Final = "jetsql_lease"
 """The channel for the notice of a leader that has released the lease."""
 _LOCK_SECONDS: Final = 1.0  # PostgreSQL ends the connections of a killed engine within this time
+_ROW_SECONDS: Final = 1  # a leader that is not paused ends its transactions within this time
 _LOCK_CLASS: Final = 0x4A657453
 _PAUSE: Final = 0.2
 _POLLS: Final = 4  # in each heartbeat of a standby
@@ -66,9 +68,14 @@ _LOCKED: Final = (
 )
 _OBSERVE: Final = f"""SELECT l.number, l.engine, l.holder, coalesce(e.beat, 0), coalesce(e.address, ''),
     EXISTS (SELECT FROM pg_locks WHERE {_LOCKED}),
-    extract(epoch FROM now() - pg_postmaster_start_time())
+    extract(epoch FROM now() - pg_postmaster_start_time()),
+    (SELECT value FROM meta WHERE key = 'version'), (SELECT value FROM meta WHERE key = '{WRITTEN_BY}')
 FROM lease l LEFT JOIN engines e ON e.id = l.engine"""
 _END_HOLDER: Final = f"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE {_LOCKED} AND pid <> pg_backend_pid()"
+_END_CONNECTIONS: Final = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE application_name = %s AND datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()"""
+_RETIRE: Final = f"""INSERT INTO meta (key, value) VALUES ('{MOVED_TO}', %s)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value"""
 _BEAT: Final = """INSERT INTO engines (id, address, role, since, version, beat, seen)
 SELECT %(id)s, %(address)s, %(role)s::text, extract(epoch FROM now()), %(version)s, 1, now()
 WHERE %(role)s::text <> 'leader' OR EXISTS (SELECT FROM lease WHERE number = %(number)s)
@@ -125,17 +132,35 @@ class Watch:
 class Lease:
     """The lease on the store of one schema."""
 
-    def __init__(self, server: StoreServer, times: LeaseTimes, holder: str) -> None:
-        """Create it without connecting. holder: this engine as a phrase, for the messages of others."""
+    def __init__(
+        self,
+        server: StoreServer,
+        times: LeaseTimes,
+        engine: str,
+        holder: str,
+        check_version: Callable[[str, str | None], None],
+    ) -> None:
+        """Create it without connecting.
+
+        engine: the id of this engine. holder: the same as a phrase, for messages.
+        check_version: called with the version of the store and of the JetSQL that wrote it; raises EngineError
+        STORE_TOO_NEW.
+        """
         self._server = server
         self._times = times
         self._holder = holder
-        self._record = EngineRecord(new_engine_id(), "", Role.STANDBY, 0.0, VERSION)
+        self._check_version = check_version
+        self._record = EngineRecord(engine, "", Role.STANDBY, 0.0, VERSION)
         self._lock: psycopg.Connection[Any] | None = None
         self._key = {"lock": _LOCK_CLASS, "schema": server.url.schema}
         self.leadership = Leadership()
         self.leader: Observation | None = None
         """The leader that a standby has seen last."""
+
+    @property
+    def connection_name(self) -> str:
+        """Return the application name of this engine's connections, which the next leader ends."""
+        return self._server.application_name
 
     def announce(self, address: str) -> None:
         """Set the URL of this engine's HTTP endpoint, which the next heartbeat stores."""
@@ -157,13 +182,22 @@ class Lease:
             raise
         self._lock = connection
 
-    def exclude(self) -> None:
+    def exclude(self) -> int:
         """Keep engines from leading until `release`, and from writing those that do not know that they lost the lock.
 
-        This engine has the lock.
+        This engine has the lock. Returns the number of the lease.
         """
         assert self._lock is not None, "the lock is taken first"
-        self._lock.execute("UPDATE lease SET number = number + 1, engine = '', holder = %s", (self._holder,))
+        self._end_predecessor()
+        taken = "UPDATE lease SET number = number + 1, engine = '', holder = %s RETURNING number"
+        row = self._lock.execute(taken, (self._holder,)).fetchone()
+        assert row is not None, "the store was inspected"
+        return int(row[0])
+
+    def retire(self, target: str) -> None:
+        """Store that the jobs continue with another store. This engine has the lock."""
+        assert self._lock is not None, "the lock is taken first"
+        self._lock.execute(_RETIRE, (target,))
 
     def release(self) -> None:
         """Release the lock, and notify the standbys if this engine still leads."""
@@ -214,10 +248,26 @@ class Lease:
         started = time.monotonic()
         taken = LEASE.update().values(number=LEASE.c.number + 1, engine=self._record.id, holder=self._holder, change="")
         age = sa.extract("epoch", sa.func.now() - ENGINES.c.seen)
+        self._end_predecessor()
         with engine.begin() as connection:
             number = int(connection.execute(taken.returning(LEASE.c.number)).scalar_one())
             connection.execute(ENGINES.delete().where(sa.or_(age > _FORGOTTEN_SECONDS, ENGINES.c.role == Role.LEADER)))
         self.leadership.begin(number, started + self._times.lease_seconds)
+
+    def _end_predecessor(self) -> None:
+        """End what the last leader has left, whose lock this engine has: its transactions may be open."""
+        assert self._lock is not None, "the lock is taken first"
+        row = self._lock.execute("SELECT engine FROM lease").fetchone()
+        if row is not None and row[0] not in ("", self._record.id):
+            self._end_connections(self._lock, row[0])
+
+    @staticmethod
+    def _end_connections(connection: psycopg.Connection[Any], engine: str) -> None:
+        """End all connections of an engine to this database, those of its catalogue included.
+
+        A paused engine keeps the locks of its open transactions, and the engines after it would wait for them.
+        """
+        connection.execute(_END_CONNECTIONS, (connection_name(engine),))
 
     def beat(self) -> None:
         """Send a heartbeat as the leader, on the connection with the lock, which is renewed if it was lost.
@@ -267,7 +317,7 @@ class Lease:
     def wait(self, stop: Event) -> bool:
         """Wait as a standby until this engine has the lock. Return False when `stop` was set before.
 
-        Raises EngineError STORE_NOT_USABLE for an error that is not an outage.
+        Raises EngineError STORE_TOO_NEW, and STORE_NOT_USABLE for an error that is not an outage.
         """
         watch = Watch(self._times.lease_seconds)
         is_out = False
@@ -309,11 +359,12 @@ class Lease:
         return False
 
     def _observe(self, connection: psycopg.Connection[Any]) -> Observation:
-        """Return the lease as it is now."""
+        """Return the lease as it is now. Raises EngineError STORE_TOO_NEW, also after an update of the leader."""
         row = connection.execute(_OBSERVE, self._key).fetchone()
         if row is None:
             raise self._server.not_usable("its table lease is empty", "Restore the schema from a backup (pg_restore).")
-        number, engine, holder, beat, address, is_locked, seconds = row
+        number, engine, holder, beat, address, is_locked, seconds, version, written_by = row
+        self._check_version(version or "", written_by)
         return Observation(number, engine, holder, beat, address, is_locked, float(seconds))
 
     def _take(self, seen: Observation) -> bool:
@@ -329,6 +380,7 @@ class Lease:
                     connection.close()
                     return False
                 connection.execute(_END_HOLDER, self._key)
+                self._end_connections(connection, seen.engine)
             if self._lock_within(connection, _LOCK_SECONDS):
                 self._lock = connection
                 return True
@@ -339,8 +391,15 @@ class Lease:
         return False
 
     def _raise_number(self, connection: psycopg.Connection[Any], seen: Observation) -> bool:
+        """Return whether this engine was the first to raise the number; False also when it has to try again."""
+        connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{_ROW_SECONDS}s",))
         change = "UPDATE lease SET number = number + 1, engine = %s, holder = %s, change = '' WHERE number = %s"
-        taken = connection.execute(change, (self._record.id, self._holder, seen.number)).rowcount
+        try:
+            taken = connection.execute(change, (self._record.id, self._holder, seen.number)).rowcount
+        except self._server.driver.errors.LockNotAvailable:  # the leader was paused in a transaction that has the row
+            _LOG.warning("A transaction of the engine of %s is open; ending its connections", seen.holder)
+            self._end_connections(connection, seen.engine)
+            return False
         if taken:
             _LOG.warning("No heartbeat of the engine of %s for %g s", seen.holder, self._times.lease_seconds)
         return bool(taken)

@@ -23,9 +23,9 @@ from jetsql.errors import EngineError
 from jetsql.home.storage import Storage
 from jetsql.home.store_note import StoreNote
 from jetsql.home.store_url import StoreUrl
-from jetsql.jobs.model.engine_record import EngineRecord
+from jetsql.jobs.model.engine_record import EngineRecord, connection_name, new_engine_id
 from jetsql.jobs.model.leadership import Leadership, LeaseTimes
-from jetsql.jobs.store.database import TABLES, Reading, StoreDatabase
+from jetsql.jobs.store.database import LEASE_NUMBER, MOVED_TO, TABLES, WRITTEN_BY, Reading, StoreDatabase
 from jetsql.jobs.store.metrics_store import MEASURES
 from jetsql.jobs.store.postgresql.lease import ENGINES, LEASE, Lease, living_engines, read_engines
 from jetsql.jobs.store.postgresql.lease import create_tables as create_lease
@@ -46,6 +46,9 @@ _PAUSE: Final = 0.2
 # The rows of a copy have numbers, which do not advance the sequence.
 _CONTINUE_NUMBERS: Final = sa.text(
     "SELECT setval(pg_get_serial_sequence('history', 'number'), max(number)) FROM history HAVING count(*) > 0"
+)
+_CONTINUE_LEASE: Final = sa.text(
+    f"UPDATE lease SET number = meta.value::bigint FROM meta WHERE meta.key = '{LEASE_NUMBER}'"
 )
 _CONSTRAINTS: Final = {"jobs_live_name": "jobs", "snapshots_name_key_key": "snapshots"}
 _LOG: Final = logging.getLogger(__name__)
@@ -69,12 +72,13 @@ class StoreSchema(StoreDatabase):
         """
         self.url = url
         self.name = self.location = str(url)
-        self._server = StoreServer(url)
+        engine = new_engine_id()
+        self._server = StoreServer(url, connection_name(engine))
         self.errors = (self._server.driver.Error, OSError)
         self.note = note
         holder = f"process {os.getpid()} on {socket.gethostname()}{f' (home {home})' if home else ''}"
         self._times = times = times or LeaseTimes()
-        self._lease = Lease(self._server, times, holder)
+        self._lease = Lease(self._server, times, engine, holder, self.check_version)
         self.keeper = LeaseKeeper(self._lease, times.heartbeat_seconds, self.errors)
         self._outage_since: float | None = None
         self._doubt: str | None = None
@@ -103,8 +107,11 @@ class StoreSchema(StoreDatabase):
     def lock(self) -> None:
         self._lease.lock()
 
-    def exclude(self) -> None:
-        self._lease.exclude()
+    def exclude(self) -> int:
+        return self._lease.exclude()
+
+    def retire(self, target: StoreDatabase) -> None:
+        self._lease.retire(target.name)
 
     def close(self) -> None:
         self.keeper.stop()
@@ -227,6 +234,7 @@ class StoreSchema(StoreDatabase):
                 yield lambda table: connection
                 write_metrics_version(connection)
                 connection.execute(_CONTINUE_NUMBERS)
+                connection.execute(_CONTINUE_LEASE)
         finally:
             engine.dispose()
 
@@ -262,11 +270,23 @@ class StoreSchema(StoreDatabase):
         home, holder = rows[0]
         if home != self.note.home:
             raise self.other_home_error(str(holder))
+        moved = [str(row[0]) for row in connection.execute(f"SELECT value FROM meta WHERE key = '{MOVED_TO}'")]
+        if moved and moved != [self.copied_to]:
+            raise self._server.not_usable(
+                f"it was copied to {moved[0]}, with which the jobs continue",
+                "Start the engines with that store. If `jetsql store copy` was interrupted, repeat it first. To use"
+                " this schema again, drop it.",
+            )
 
     def read_owner(self) -> StoreOwner | None:
-        """Return the home that the store belongs to; None while there is no store. Raises EngineError."""
+        """Return the home that the store belongs to; None while there is no store.
+
+        Raises EngineError STORE_TOO_NEW, STORE_DAMAGED, STORE_NOT_USABLE.
+        """
         try:
             with self.reading() as connection:
+                meta = {str(key): str(value) for key, value in connection.execute("SELECT key, value FROM meta")}
+                self.check_version(meta.get("version", ""), meta.get(WRITTEN_BY))
                 rows = [tuple(row) for row in connection.execute("SELECT home, storage, holder FROM lease")]
         except self._server.driver.errors.UndefinedTable:
             return None

@@ -42,12 +42,14 @@ _NOISE: Final = re.compile(
 class StoreServer:
     """The server of a store."""
 
-    def __init__(self, url: StoreUrl) -> None:
+    def __init__(self, url: StoreUrl, application_name: str) -> None:
         """Create it for a URL with its password, without connecting.
 
+        application_name: the name of this engine's connections in PostgreSQL.
         Raises EngineError STORE_NOT_USABLE when the driver of PostgreSQL is not installed.
         """
         self.url = url
+        self.application_name = application_name
         self.driver = _load_driver()
 
     def connect(self, *, autocommit: bool = False) -> psycopg.Connection[Any]:
@@ -60,7 +62,7 @@ class StoreServer:
             user=self.url.user or None,
             password=self.url.password or None,
             options=" ".join(f"-c {key}={value}" for key, value in session.items()),
-            application_name="jetsql",
+            application_name=self.application_name,
             autocommit=autocommit,
             client_encoding="UTF8",
             **_LIBPQ,

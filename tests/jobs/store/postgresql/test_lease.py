@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Barrier, Event, Thread
 
 import pytest
+import sqlalchemy as sa
 
 from jetsql.errors import EngineError, StatementError
 from jetsql.home.storage import Storage, storage_of
@@ -148,6 +149,30 @@ def test_a_leader_without_heartbeats_is_replaced_and_learns_it(schema: SchemaPla
             database.keeper.start()
             until(lost.is_set)
             assert database.leadership.is_lost
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("keeps_lock", [True, False])
+def test_a_leader_that_is_paused_in_a_transaction_is_replaced(
+    schema: SchemaPlace, leader: Store, keeps_lock: bool
+) -> None:
+    """keeps_lock: False for a leader whose connection with the lock was lost before the pause."""
+    database = leader.database
+    assert isinstance(database, StoreSchema)
+    with closing(Waiting(schema)) as waiting:
+        until(lambda: len(leader.engines()) == 2)
+        engine = database.create_engine()
+        with engine.connect() as paused:
+            database.lease.check(paused)  # locks the row of the lease, as the transactions of metrics and changes do
+            database.keeper.stop()
+            if not keeps_lock:
+                schema.execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+            until(lambda: waiting.leads is True)
+            with closing(Store(waiting.database)) as second:
+                second.publish(Storage("s3a://lake/jetsql"))
+                with pytest.raises(sa.exc.OperationalError, match="terminating connection"):
+                    database.lease.check(paused)
+        engine.dispose()
 
 
 @pytest.mark.spark

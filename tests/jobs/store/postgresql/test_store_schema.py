@@ -191,7 +191,7 @@ def test_a_change_that_remains_in_doubt_stops_all_changes(
 
 
 def test_connections_that_are_ended_are_made_again(schema: SchemaPlace, store: Store) -> None:
-    ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'jetsql'"
+    ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'jetsql-%'"
     assert len(schema.execute(ended)) >= 2
     suspend(store)
     schema.execute(ended)
@@ -207,7 +207,7 @@ def test_a_connection_that_is_ended_in_a_transaction(schema: SchemaPlace, store:
     blocker.execute(f"LOCK TABLE {schema.url.schema}.history IN ACCESS EXCLUSIVE MODE")
     writing = Thread(target=suspend, args=(store,))
     writing.start()
-    waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'jetsql'"
+    waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name LIKE 'jetsql-%'"
     while not (found := schema.server(waiting)):
         time.sleep(0.01)
     schema.server(f"SELECT pg_terminate_backend({found[0][0]})")

@@ -1,0 +1,100 @@
+"""A leader and its standby: a clock that jumps, and engines of other versions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from jetsql.jobs.store.database import VERSION
+from tests.conftest import until
+from tests.stories.test_standby import Pair, add, copy_files, ids, make_pair
+from tests.support.clocks import ShiftedClock
+from tests.support.postgres import Postgres
+from tests.support.service_engine import ServiceEngine
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+SCHEMA = "operated"
+LEASE = f"SELECT number, engine FROM {SCHEMA}.lease"
+HOUR = 3600
+
+
+@pytest.fixture
+def clock(tmp_path: Path) -> ShiftedClock:
+    return ShiftedClock(tmp_path)
+
+
+@pytest.fixture
+def pair(postgres: Postgres, tmp_path: Path, clock: ShiftedClock) -> Iterator[Pair]:
+    """A leader whose clock can jump, and a standby."""
+    with make_pair(postgres, tmp_path, SCHEMA) as (first, second):
+        for variable, value in clock.environment.items():
+            first.set(variable, value)
+        first("start")
+        second("start")
+        yield first, second
+
+
+def test_the_clock_of_a_leader_jumps(pair: Pair, clock: ShiftedClock, postgres: Postgres, tmp_path: Path) -> None:
+    first, second = pair
+    source = tmp_path / "src"
+    copy_files(first, source)
+    before = postgres(LEASE)
+    for hours in (1, -1):
+        clock.jump_to(hours * HOUR)
+        [[shown]] = first.rows("SELECT unix_timestamp()")
+        assert abs(int(str(shown)) - time.time() - hours * HOUR) < HOUR / 2, "the clock of the engine has jumped"
+        wait_for_heartbeats(postgres, 6)  # two times of a lease
+        add(source, hours)
+        if hours < 0:
+            first("-e", "RESTART JOB copy")  # Spark waits for the time of the next batch by the clock of the machine
+        until(partial(has_copied, first, hours))
+        assert (first.role, second.role) == ("leader", "standby")
+    assert postgres(LEASE) == before
+    first.kill()
+    add(source, 2)
+    until(lambda: second.role == "leader")
+    until(lambda: ids(second) == [-1, 1, 2])
+
+
+def has_copied(engine: ServiceEngine, number: int) -> bool:
+    return number in ids(engine)
+
+
+def wait_for_heartbeats(postgres: Postgres, count: int) -> None:
+    beat = f"SELECT beat FROM {SCHEMA}.engines WHERE role = 'leader'"
+    [(beats,)] = postgres(beat)
+    until(lambda: bool(postgres(beat)[0][0] >= beats + count))
+
+
+def test_engines_of_other_versions(pair: Pair, postgres: Postgres, tmp_path: Path) -> None:
+    """The store has the version of a newer JetSQL, then that of an older one, which the standby migrates."""
+    first, second = pair
+    source = tmp_path / "src"
+    copy_files(first, source)
+    add(source, 1)
+    until(lambda: ids(first) == [1])
+    before = postgres(LEASE)
+    newer = f"UPDATE {SCHEMA}.meta SET value = '{VERSION + 1}' WHERE key = 'version'"
+    too_new = f"has version {VERSION + 1}, written by JetSQL"
+    postgres(newer)
+    until(lambda: not second.processes())
+    assert too_new in second.log
+    refused = second("start", code=3)
+    assert refused.count("JETSQL.STORE_TOO_NEW") == 1 and too_new in refused
+    assert (first.role, postgres(LEASE)) == ("leader", before)
+    add(source, 2)
+    until(lambda: ids(first) == [1, 2])
+
+    postgres(f"UPDATE {SCHEMA}.meta SET value = '4' WHERE key = 'version'; DROP TABLE {SCHEMA}.functions")
+    second("start")
+    assert [row[2] for row in first.rows("SHOW ENGINES")] == ["leader", "standby"]
+    assert postgres(f"SELECT value FROM {SCHEMA}.meta WHERE key = 'version'") == [("4",)], "a standby migrates nothing"
+    first.kill()
+    until(lambda: second.role == "leader")
+    assert postgres(f"SELECT value FROM {SCHEMA}.meta WHERE key = 'version'") == [(str(VERSION),)]
+    add(source, 3)
+    until(lambda: ids(second) == [1, 2, 3])
