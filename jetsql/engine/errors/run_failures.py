@@ -101,6 +101,10 @@ _NO_SEQUENCE_HINT = (
     " coalesce."
 )
 
+_SEVERAL_ROWS_HINT = (
+    "Add columns to 'key.columns' until each row of the result has its own key, or group the query by the key columns."
+)
+
 
 def is_retryable(condition: str) -> bool:
     """Return whether a run that ended with this condition may succeed when it is started again."""
@@ -190,6 +194,8 @@ def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | 
     cause = Cause(message, condition, state, batch, is_retryable(condition), kind, where)
     if condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE":  # Java's own error, for example of a schema registry
         return replace(cause, external_outage=True)
+    if condition == "JETSQL.DUPLICATE_KEY":  # KeyedRowsProcessor.java's error
+        return replace(cause, where="" if paths is None else paths.sink, hint=_SEVERAL_ROWS_HINT)
     messages = tuple(_call(each, "getMessage") for each in chain)
     return explain_cause(cause, Trace(messages, "\n".join(_frames(each) for each in chain), kind), paths)
 

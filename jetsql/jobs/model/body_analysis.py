@@ -152,7 +152,7 @@ class Analysis:
     """The reason why the query's late rows cannot be kept, a clause; empty if they can."""
     idle_timeout_refusal: str = field(default="an earlier version of JetSQL has created it", compare=False)
     """The reason why no idle source can hold back the query's watermark, a clause; empty if one can."""
-    marks_deleted: bool = False  # the query's last column marks rows that left the result of an aggregate
+    marks_deleted: bool = False  # the query's last column marks rows that left its result
     lookups: tuple[str, ...] = field(default=(), compare=False)
     """The joins that read the rows of a JDBC table by the keys of each batch, as phrases."""
     lacking_clauses: tuple[str, ...] = field(default=(), compare=False)

@@ -52,7 +52,19 @@ _REWRITES: Final = (
 
 _BOUNDS: Final = (
     "Read both sides with FROM STREAM and a WATERMARK, and bound the time in the condition of the join, EXISTS or IN: "
-    "b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR. A WATERMARK column that must be equal is a bound as well."
+    "b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR. A WATERMARK column that must be equal is a bound as well. Without "
+    "times, compare a column of each side by =, and use SINK INTO a table with 'key.columns'."
+)
+
+_EQUAL: Final = "Compare a column of each side by = in the condition of the join: ON a.id = b.id AND a.price < b.price."
+
+_EQUAL_GROUPS: Final = (
+    "Make the grouping columns the 'key.columns' of the table, or compare them with columns of the other side by = in"
+    " the condition of the join."
+)
+
+_CHANGES_OF_JOIN: Final = (
+    "Leave this out of the query, and compute it in a view over the table. Sums and averages take integers and DECIMAL."
 )
 
 _MATCHES: Final = (
@@ -85,6 +97,8 @@ _CHANGES: Final = (
 )
 
 _REASONS: Final = {
+    "compares no columns of both sides": _EQUAL,
+    "nor equal to one": _EQUAL_GROUPS,
     "cannot be updated by changes": _CHANGES,
     "Sorting is not supported": (
         "Remove ORDER BY: the rows of a table have no order. For the first rows, use INSERT OVERWRITE with {top_rows}."
@@ -207,6 +221,8 @@ def _specific_hint(analysis: Analysis, reasons: str) -> str:
     if analysis.matches_streams:
         return _MATCHES.format(**parts)
     found = next((hint.format(**parts) for part, hint in _REASONS.items() if part in reasons), "")
+    if found == _CHANGES and analysis.joins_streams:
+        return _CHANGES_OF_JOIN
     if not found and reasons and analysis.joins_streams and not analysis.has_aggregates:
         return _BOUNDS
     if not analysis.has_aggregates and _UNCLOSED in reasons:  # Spark makes an aggregate of EXCEPT with a table

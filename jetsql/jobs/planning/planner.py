@@ -114,7 +114,8 @@ def _upserts(analysis: Analysis, verb: Verb, target: Span | None) -> bool:
             place=target,
             hint="Use a table USING delta, iceberg or jdbc, or INSERT INTO.",
         )
-    if sink.key_columns and sink.kind.is_lake and analysis.streaming and not analysis.has_aggregates:
+    has_one_row = analysis.has_aggregates or analysis.marks_deleted  # for each key
+    if sink.key_columns and sink.kind.is_lake and analysis.streaming and not has_one_row:
         raise StatementError(
             "UNSUPPORTED_QUERY",
             f"SINK INTO {sink.table} is not possible: a batch of this query can have several rows with the same"

@@ -39,7 +39,7 @@ def check_real_time(analysis: Analysis, options: Options, verb: Verb, target: Sp
     if lettered is not None:
         raise not_possible(f"does not support dead letters, which 'on.error' of {lettered.name} requires", place)
     if analysis.marks_deleted:
-        raise not_possible("does not support an aggregate above an aggregate, which is updated in batches", place)
+        raise not_possible("does not support a result that is updated by changes, which needs batches", place)
     if sink.has_batch_numbers:
         reason = "Spark writes messages before their batch is committed"
         raise not_possible(f"does not support 'delivery.headers' of {sink.table}: {reason}", place)

@@ -320,12 +320,12 @@ def test_auto_cdc_updates_and_deletes_rows() -> None:
         assert (error.place, error.hint) == (at_value("outputMode", mode), "Remove the option.")
 
 
-def test_changes_of_aggregates_delete_rows() -> None:
+def test_changes_of_results_delete_rows() -> None:
     changes = replace(COUNTS, sink=KEYED, marks_deleted=True)
     made = plan(changes, Verb.SINK_INTO, outputMode="update")
     assert (made.upsert, made.deletes, made.retracts) == (True, True, False)
     of = replace(LIVE, marks_deleted=True)
-    assert "an aggregate above an aggregate" in refused(of, Verb.SINK_INTO, trigger="realTime").message
+    assert "a result that is updated by changes" in refused(of, Verb.SINK_INTO, trigger="realTime").message
 
 
 def test_rows_of_file_tables_cannot_be_updated() -> None:
@@ -431,6 +431,7 @@ def test_lake_tables_are_updated_by_their_keys() -> None:
     error = refused(analysis(sink=keyed), Verb.SINK_INTO)
     assert (error.condition, error.place) == ("JETSQL.UNSUPPORTED_QUERY", TARGET)
     assert "several rows with the same id" in error.message
+    assert plan(analysis(sink=keyed, marks_deleted=True, modes={OutputMode.UPDATE: None}), Verb.SINK_INTO).upsert
     assert plan(replace(BATCH, sink=keyed), Verb.SINK_INTO).upsert
 
 

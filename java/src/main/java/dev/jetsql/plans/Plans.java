@@ -29,6 +29,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.With;
 import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
+import org.apache.spark.sql.catalyst.plans.LeftAnti$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
@@ -102,14 +103,13 @@ public final class Plans {
     return list(columns).stream().anyMatch(Plans::hasWatermark);
   }
 
-  /** Returns an aggregate with the calls by which Spark's optimizer replaces others. */
-  public static Aggregate withoutReplaceable(Aggregate aggregate) {
-    return (Aggregate)
-        ReplaceExpressions$.MODULE$
-            .apply(aggregate)
-            .transformExpressionsUp(
-                PartialFunctions.<Expression, Expression>of(
-                    With.class::isInstance, node -> inlined((With) node)));
+  /** Returns a plan with the calls by which Spark's optimizer replaces others. */
+  public static LogicalPlan withoutReplaceable(LogicalPlan plan) {
+    return ReplaceExpressions$.MODULE$
+        .apply(plan)
+        .transformExpressionsUp(
+            PartialFunctions.<Expression, Expression>of(
+                With.class::isInstance, node -> inlined((With) node)));
   }
 
   private static Expression inlined(With with) {
@@ -162,11 +162,21 @@ public final class Plans {
   public static String sparkReason(LogicalPlan query, OutputMode mode) {
     try {
       UnsupportedOperationChecker.checkForStreaming(query, mode);
-      return null;
+      // Spark checks this only when it creates the operator, with an error that is no answer.
+      return query.exists(Plans::isAntiJoin)
+          ? "LeftAnti join of two streams is not supported"
+          : null;
     } catch (Exception e) { // a Scala method declares no checked exception
       if (e instanceof AnalysisException refusal) return refusal.getSimpleMessage();
       throw Exceptions.raise(e);
     }
+  }
+
+  private static boolean isAntiJoin(LogicalPlan node) {
+    return node instanceof Join join
+        && join.joinType().equals(LeftAnti$.MODULE$)
+        && keepsState(node)
+        && node.isStreaming();
   }
 
   public static boolean aggregatesStream(LogicalPlan plan) {

@@ -62,6 +62,8 @@ public final class StreamingCheck {
 
   /** Returns the reason of the check of the analyzed plan alone. */
   public String logicalReason(OutputMode mode) {
+    if (ChangedResults.isUsed(query) && !mode.equals(OutputMode.Update()))
+      return "Rows of the result change, which only the output mode update can write.";
     var reason = Plans.sparkReason(query, mode);
     if (reason == null || runsUnchecked(mode)) return null;
     return updateReason != null && mode.equals(OutputMode.Update()) ? updateReason : reason;

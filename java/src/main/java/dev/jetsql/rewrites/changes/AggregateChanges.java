@@ -25,6 +25,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -37,8 +38,8 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Plans whose rows are changes: the last column is the sign of a row, -1 for a row that an earlier
- * batch has returned and that is no longer there.
+ * Plans whose rows are changes, of aggregates and joins: the last column is the sign of a row, -1
+ * for a row that an earlier batch has returned and that is no longer there.
  */
 final class AggregateChanges {
   private static final String SIGN = "__jetsql_sign";
@@ -88,11 +89,12 @@ final class AggregateChanges {
 
   /** Returns the changes of the rows of a plan. Throws Refusal. */
   LogicalPlan of(LogicalPlan node) {
-    if (!Plans.aggregatesStream(node)) return ofRows(node);
+    if (!hasChanges(node)) return ofRows(node);
     if (node instanceof Aggregate aggregate)
-      return Plans.aggregatesStream(aggregate.child())
+      return hasChanges(aggregate.child())
           ? changes(aggregate, groups(aggregate))
           : changes(aggregate, firstGroups(aggregate));
+    if (node instanceof Join join) return ofJoin(join);
     checkStable(node);
     if (node instanceof Project project) {
       var below = of(project.child());
@@ -106,6 +108,35 @@ final class AggregateChanges {
       return new Union(Sequences.of(all), false, false);
     }
     throw new Refusal(node.nodeName() + " cannot take back rows");
+  }
+
+  /**
+   * Returns whether rows of a plan are taken back: of an aggregate, or of a join without bounds.
+   */
+  static boolean hasChanges(LogicalPlan plan) {
+    return Plans.aggregatesStream(plan) || plan.exists(AggregateChanges::isJoinWithChanges);
+  }
+
+  private static boolean isJoinWithChanges(LogicalPlan node) {
+    return isJoin(node) && Plans.sparkReason(node, OutputMode.Append()) != null;
+  }
+
+  private static boolean isJoin(LogicalPlan node) {
+    return node instanceof Join && node.isStreaming() && Plans.keepsState(node);
+  }
+
+  /** Returns whether a plan joins rows that are taken back, or takes back the rows of a join. */
+  static boolean joinsChanges(LogicalPlan plan) {
+    return plan.exists(node -> isJoin(node) && hasChanges(node));
+  }
+
+  private LogicalPlan ofJoin(Join written) {
+    if (!Plans.keepsState(written))
+      throw new Refusal("the join reads a table, which can change between the batches");
+    var changes = new JoinChanges(written);
+    var join = changes.join();
+    var sign = Plans.alias(Literal$.MODULE$.apply(1), SIGN).toAttribute();
+    return changes.over(of(join.left()), of(join.right()), sign, uses);
   }
 
   /** Returns the rows of a stream, which are never taken back. */
@@ -186,7 +217,7 @@ final class AggregateChanges {
 
   /** Returns an aggregate over the changes below it. */
   Groups groups(Aggregate written) {
-    var aggregate = Plans.withoutReplaceable(written);
+    var aggregate = (Aggregate) Plans.withoutReplaceable(written);
     checkStable(aggregate);
     var below = of(aggregate.child());
     var calls = new SignedCalls(sign(below));
@@ -318,7 +349,7 @@ final class AggregateChanges {
         || part instanceof PlanExpression;
   }
 
-  private static Attribute sign(LogicalPlan changes) {
+  static Attribute sign(LogicalPlan changes) {
     return changes.output().last();
   }
 

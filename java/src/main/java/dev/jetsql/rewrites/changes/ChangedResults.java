@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -27,6 +28,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.optimizer.PushDownPredicates$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -35,8 +37,9 @@ import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.types.IntegralType;
 
 /**
- * Keeps the result of an aggregate over aggregates up to date in a table with keys: each batch
- * returns the rows of the groups that have changes. The last column marks those that are deleted.
+ * Keeps the result of an aggregate over aggregates, or of a join whose rows are taken back, up to
+ * date in a table with keys: each batch returns the rows that have changes. The last column marks
+ * those that are deleted.
  *
  * @param keys the names of the table's key columns, in lower case
  * @param nullIsKey whether NULL is a key of a row
@@ -54,7 +57,10 @@ public record ChangedResults(Set<String> keys, boolean nullIsKey) {
 
   /** Returns whether a plan has operators of this rule. */
   public static boolean isUsed(LogicalPlan plan) {
-    return plan.exists(node -> RuleProcessor.of(node) instanceof ChangesProcessor);
+    return plan.exists(
+        node ->
+            RuleProcessor.of(node) instanceof ChangesProcessor
+                || RuleProcessor.of(node) instanceof JoinChangesProcessor);
   }
 
   /** Applies the rule, see {@link dev.jetsql.plans.RewriteRule.Rewrite}. */
@@ -67,8 +73,8 @@ public record ChangedResults(Set<String> keys, boolean nullIsKey) {
   }
 
   /**
-   * Returns why the rule does not apply to an aggregate over aggregates, a sentence, or null for
-   * any other query.
+   * Returns why the rule does not apply to a query with changes, a sentence, or null for any other
+   * query.
    */
   public String refusal(LogicalPlan query) {
     try {
@@ -81,12 +87,18 @@ public record ChangedResults(Set<String> keys, boolean nullIsKey) {
     }
   }
 
-  private LogicalPlan result(LogicalPlan query, Uses uses) {
+  private LogicalPlan result(LogicalPlan written, Uses uses) {
+    // What a join compares may be in WHERE, and rows that are not in the result need no state.
+    var query =
+        AggregateChanges.joinsChanges(written)
+            ? PushDownPredicates$.MODULE$.apply(written)
+            : written;
     var needed =
         Plans.list(query.output()).stream()
             .filter(column -> keys.contains(column.name().toLowerCase(Locale.ROOT)))
             .map(Attribute::exprId)
             .collect(Collectors.toSet());
+    if (!isAggregate(query) && AggregateChanges.joinsChanges(query)) return keyed(query, uses);
     var rows = rows(query, needed, needed, uses);
     var columns = new ArrayList<NamedExpression>();
     for (var column : Plans.list(query.output())) {
@@ -95,6 +107,27 @@ public record ChangedResults(Set<String> keys, boolean nullIsKey) {
     }
     var marked = new Project(AggregateChanges.with(columns, deleted(rows)), rows);
     return nullIsKey ? marked : withKeys(marked, needed);
+  }
+
+  /** Returns whether the rows of a query are the groups of an aggregate. */
+  private static boolean isAggregate(LogicalPlan query) {
+    var node = query;
+    while (node instanceof Project || node instanceof Filter) node = node.children().head();
+    return node instanceof Aggregate;
+  }
+
+  private LogicalPlan keyed(LogicalPlan query, Uses uses) {
+    var columns = Plans.list(query.output());
+    var rows =
+        new KeyedRows(
+            query,
+            IntStream.range(0, columns.size())
+                .filter(i -> keys.contains(columns.get(i).name().toLowerCase(Locale.ROOT)))
+                .boxed()
+                .toList());
+    var changes = new AggregateChanges(uses).of(query);
+    rows.check();
+    return rows.over(changes, uses);
   }
 
   /** Returns the rows without deletions of NULL, which is no key of a row. */
@@ -122,7 +155,7 @@ public record ChangedResults(Set<String> keys, boolean nullIsKey) {
       var deleted = Plans.alias(new Or(deleted(below), new Not(isTrue)), Plans.DELETED);
       return new Project(AggregateChanges.with(Plans.list(filter.output()), deleted), below);
     }
-    if (!(node instanceof Aggregate aggregate) || !Plans.aggregatesStream(aggregate.child()))
+    if (!(node instanceof Aggregate aggregate) || !AggregateChanges.hasChanges(aggregate.child()))
       throw AggregateChanges.Refusal.ofOther(node);
     checkKeys(aggregate, needed, same);
     var groups = new AggregateChanges(uses).groups(aggregate);

@@ -72,7 +72,7 @@ public record StateTtl(long millis) {
   }
 
   private LogicalPlan aggregate(Aggregate written, OutputMode mode, Uses uses) {
-    var aggregate = Plans.withoutReplaceable(written);
+    var aggregate = (Aggregate) Plans.withoutReplaceable(written);
     var parts = PhysicalAggregation$.MODULE$.unapply(aggregate);
     if (!mode.equals(OutputMode.Update())
         || aggregate.groupingExpressions().isEmpty()
