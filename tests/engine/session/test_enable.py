@@ -77,7 +77,9 @@ def test_a_second_engine_in_one_process_has_the_relations_in_its_own_catalogue(t
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["messages"] == []
-    assert found["relations"] == [["engines", "functions", "job_history", "jobs", "members", "metrics", "snapshots"]] * 2
+    assert (
+        found["relations"] == [["engines", "functions", "job_history", "jobs", "members", "metrics", "snapshots"]] * 2
+    )
 
 
 def test_a_second_home_in_one_process_is_refused(engine: EmbeddedEngine, tmp_path: Path) -> None:
