@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from jetsql.home.discovery import EngineNote
     from jetsql.output.diagnostics import Script
 
-_DESCRIPTORS: Final = ("--ready-fd", "--conf-fd")
+_DESCRIPTORS: Final = ("--ready-fd", "--conf-fd", "--lock-fd")
 _STATE_MESSAGES: Final = {
     "starting": "The engine is starting, or does not answer.",
     "stopping": "The engine is stopping.",
@@ -208,11 +209,17 @@ def _location(note: EngineNote, home: str) -> str:
 )
 @click.option("--ready-fd", type=int, hidden=True)
 @click.option("--conf-fd", type=int, hidden=True)
-@click.option("--rejoin", is_flag=True, hidden=True)
+@click.option("--lock-fd", type=int, hidden=True)
 @click.pass_context
 @needs_engine("run an engine")
 def serve(
-    context: click.Context, /, init: str | None, ready_fd: int | None, conf_fd: int | None, rejoin: bool, **params: Any
+    context: click.Context,
+    /,
+    init: str | None,
+    ready_fd: int | None,
+    conf_fd: int | None,
+    lock_fd: int | None,
+    **params: Any,
 ) -> None:
     """Run the engine of a home in the foreground.
 
@@ -230,7 +237,8 @@ def serve(
     run_init = _load_init(init)
     if not report.in_background:  # the command that starts an engine in the background has the message
         check_home(settings, report)
-    context.exit(_run_engine(settings, run_init, report, lambda: _restart(confs, report.in_background), rejoin))
+    restart = partial(_restart, confs, report.in_background)
+    context.exit(_run_engine(settings, run_init, report, restart, lock_fd))
 
 
 def _read_confs(descriptor: int | None) -> list[str]:
@@ -242,11 +250,14 @@ def _read_confs(descriptor: int | None) -> list[str]:
     return pairs
 
 
-def _restart(confs: list[str], in_background: bool) -> NoReturn:
-    """Replace this program by `jetsql serve` with the same arguments, as it was started; it becomes a standby."""
+def _restart(confs: list[str], in_background: bool, home_lock: int) -> NoReturn:
+    """Replace this program by `jetsql serve` with the same arguments, as it was started; it becomes a standby.
+
+    home_lock: a descriptor with the lock of the home.
+    """
     words = iter(sys.orig_argv[1:])
-    arguments = [word for word in words if word != "--rejoin" and not (word in _DESCRIPTORS and next(words))]
-    arguments += ["--rejoin", "--conf-fd", str(_pipe_with(json.dumps(confs)))]
+    arguments = [word for word in words if not (word in _DESCRIPTORS and next(words))]
+    arguments += ["--lock-fd", str(home_lock), "--conf-fd", str(_pipe_with(json.dumps(confs)))]
     if in_background:
         arguments += ["--ready-fd", str(_pipe_without_reader())]
     os.execv(sys.executable, [sys.executable, *arguments])
@@ -272,8 +283,8 @@ def _run_engine(
     settings: Any,
     run_init: Callable[[EmbeddedEngine], None],
     report: _StartupReport,
-    restart: Callable[[], NoReturn],
-    rejoins: bool,
+    restart: Callable[[int], NoReturn],
+    home_lock: int | None,
 ) -> ExitCode:
     import threading
 
@@ -286,7 +297,7 @@ def _run_engine(
     interrupts.begin_shutdown("stopping")
     interrupts.install()
     try:
-        hooks = engine_process.ServiceHooks(run_init, report.report_ready, restart, rejoins)
+        hooks = engine_process.ServiceHooks(run_init, report.report_ready, restart, home_lock)
         engine_process.serve(settings, hooks, stop)
     except EngineError as error:
         report.report_failure(error)

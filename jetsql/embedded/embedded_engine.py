@@ -219,6 +219,10 @@ class EmbeddedEngine:
         self._closed = True
         kill_process(self.spark)
 
+    def hand_over_home(self) -> int:
+        """Return a descriptor with the lock of the home, see `HomeLock.hand_over`."""
+        return self._lock.hand_over()
+
     def wait_for_spark(self) -> int:
         """Block until Spark's process has ended, and return its exit code."""
         return wait_for_end(self.spark)

@@ -66,10 +66,12 @@ class ServiceHooks:
     """Called when the engine leads, before clients can send it statements."""
     ready: Callable[[EngineNote], None]
     """Called when the endpoints answer, first as a standby, if the engine is one."""
-    restart: Callable[[], NoReturn]
-    """Replaces the program of this process by a new start of the same engine, from any thread."""
-    rejoins: bool = False
-    """True for a start after `restart`: it waits for a store that is out of reach."""
+    restart: Callable[[int], NoReturn]
+    """Replaces the program of this process by a new start of the same engine, from any thread. Its argument is a
+    descriptor with the lock of the home."""
+    home_lock: int | None = None
+    """The descriptor with the lock of the home, for a start after `restart`: it waits for a store that is out of reach.
+    None for other starts."""
 
 
 def serve(settings: Settings, hooks: ServiceHooks, stop: threading.Event) -> None:
@@ -116,11 +118,14 @@ class _Service:
 
     def _open(self) -> EmbeddedEngine | None:
         """Return the engine when it leads; None if it was stopped before."""
+        rejoins = self._hooks.home_lock is not None
+        if self._hooks.home_lock is not None:
+            os.close(self._hooks.home_lock)
         while not self._stop.is_set():
             try:
                 return open_engine.open_service(self._settings, self)
             except EngineError as error:
-                if not self._hooks.rejoins or error.condition != "JETSQL.STORE_NOT_USABLE":
+                if not rejoins or error.condition != "JETSQL.STORE_NOT_USABLE":
                     raise
                 _LOG.warning("%s Trying again.", error.message)
                 self._stop.wait(_REJOIN_SECONDS)
@@ -160,8 +165,11 @@ class _Service:
         _LOG.error("Another engine leads. This one ends its Spark, and starts again as a standby.")
         self._engine = engine
         engine.kill_spark()
+        if self._stop.is_set():
+            _LOG.info("The engine ends instead, because it was stopped meanwhile")
+            return
         remove_note(self._settings.home)
-        self._hooks.restart()
+        self._hooks.restart(engine.hand_over_home())
 
     def _watch_spark(self, wait: Callable[[], int]) -> None:
         """End this process when Spark's process ends. wait: blocks until then, and returns its exit code."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +31,7 @@ class HomeLock:
         from filelock import FileLock, Timeout
 
         self._owner = home / "engine.owner"
-        self._lock = FileLock(home / "engine.lock", mode=MODE)
+        self._lock = FileLock(home / "engine.lock", mode=MODE, thread_local=False)  # any thread releases it
         try:
             self._lock.acquire(timeout=_ACQUIRE_SECONDS, poll_interval=_ACQUIRE_SECONDS / 10)
             owner = {"pid": os.getpid(), "since": time.time(), "service": service}
@@ -45,6 +46,20 @@ class HomeLock:
         """Release the lock."""
         self._owner.unlink(missing_ok=True)
         self._lock.release()
+
+    def hand_over(self) -> int:
+        """Return a descriptor that has the lock, for the next program of this process, which closes it.
+
+        So commands find an engine on the home all the time.
+        """
+        import fcntl
+
+        self._lock.release()
+        descriptor = os.open(self._lock.lock_file, os.O_RDWR | os.O_CREAT, MODE)
+        with suppress(OSError):  # a file system without locks; or another engine has it now, which the program reports
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.set_inheritable(descriptor, True)
+        return descriptor
 
     def _in_use(self, home: Path) -> EngineError:
         return EngineError(

@@ -52,11 +52,12 @@ class Engine:
 
 
 @pytest.mark.parametrize("table_format", FORMATS)
-def test_a_backup_while_a_job_commits(table_format: str, tmp_path: Path) -> None:
+def test_a_backup_while_a_job_commits(table_format: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     spark, settings, definition = FORMATS[table_format]
     table = definition.split()[0]
     engine, feed = Engine(tmp_path, spark, settings), Feed(tmp_path / "src")
     feed.add()
+    request.addfinalizer(lambda: engine("stop"))
     engine("start")
     sql = Lakehouse(engine.home)
     sql(f"CREATE TABLE src (id BIGINT) USING json LOCATION '{tmp_path / 'src'}'", f"CREATE TABLE {definition}")
@@ -79,4 +80,3 @@ def test_a_backup_while_a_job_commits(table_format: str, tmp_path: Path) -> None
     rows = sql.all_rows_of("copy", table)
     assert rows == [(number,) for number in range(feed.count)], (after, job)
     sql.close()
-    engine("stop")

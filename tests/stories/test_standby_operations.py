@@ -1,7 +1,8 @@
-"""A leader and its standby: a clock that jumps, and engines of other versions."""
+"""A leader and its standby: a clock that jumps, engines of other versions, and a stop at a bad moment."""
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -98,3 +99,22 @@ def test_engines_of_other_versions(pair: Pair, postgres: Postgres, tmp_path: Pat
     assert postgres(f"SELECT value FROM {SCHEMA}.meta WHERE key = 'version'") == [(str(VERSION),)]
     add(source, 3)
     until(lambda: ids(second) == [1, 2, 3])
+
+
+def test_a_leader_is_stopped_while_it_loses_the_lead(pair: Pair, tmp_path: Path) -> None:
+    """The command finds the engine before it notices, while its Spark ends, or while it starts as a standby."""
+    first, second = pair
+    source = tmp_path / "src"
+    copy_files(first, source)
+    add(source, 1)
+    until(lambda: ids(first) == [1])
+    first.signal(signal.SIGSTOP)
+    until(lambda: second.role == "leader")
+    with first.begin("stop", "--timeout", "200") as command:
+        first.signal(signal.SIGCONT)
+        output, _ = command.communicate(timeout=240)
+    assert (command.returncode, output) == (0, "stopped\n")
+    assert first.processes() == [] and first("stop") == f"No engine runs on {first.home}.\n"
+    add(source, 2)
+    until(lambda: ids(second) == [1, 2])
+    second("stop")
