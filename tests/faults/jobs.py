@@ -171,12 +171,6 @@ def _by_maximum(facts: Facts) -> Iterable[Row]:
     return ((digit, len(all), sum(all), min(all)) for digit, all in groups.items() if sum(all) % 3)
 
 
-def _by_thirds(facts: Facts) -> Iterable[Row]:
-    """Return each id with the number of ids that are three times as large, without those of the remainder 1."""
-    thirds = Counter(i // 3 for i in facts.source.ids() if i % 3 != 1)
-    return ((i, thirds[i]) for i in facts.source.ids())
-
-
 def _matched(facts: Facts) -> Iterable[Row]:
     """Return each id with the one before it that has the same last digit, or -1."""
     return ((i, i - 10 if i >= 10 else -1) for i in facts.source.ids())
@@ -368,19 +362,6 @@ REWRITTEN_KINDS: Final = (
             " GROUP BY m % 10 HAVING sum(m) % 3 <> 0",
         ),
         exactly(_by_maximum),
-    ),
-    Kind(
-        "j_thirds",
-        "outer join of a stream and an aggregate, changes to JDBC",
-        "j_thirds",
-        "id, n",
-        job_text(
-            "j_thirds",
-            f"SINK INTO j_thirds SELECT l.id, coalesce(r.n, 0) FROM {SOURCE} AS l LEFT JOIN"
-            f" (SELECT id DIV 3 AS third, count(*) AS n FROM {SOURCE} WHERE id % 3 <> 1 GROUP BY 1) AS r"
-            " ON r.third = l.id",
-        ),
-        exactly(_by_thirds),
     ),
 )
 # By chance a row goes into one table or the other, so a repeated batch must not decide again.
@@ -644,7 +625,6 @@ CREATE TABLE IF NOT EXISTS j_history {_JDBC}, dbtable 'crash.history', 'key.colu
 CREATE TABLE IF NOT EXISTS j_whole {_JDBC}, dbtable 'crash.whole');
 CREATE TABLE IF NOT EXISTS j_retracted {_JDBC}, dbtable 'crash.retracted', 'key.columns' 'digit');
 CREATE TABLE IF NOT EXISTS j_maxima {_JDBC}, dbtable 'crash.maxima', 'key.columns' 'digit');
-CREATE TABLE IF NOT EXISTS j_thirds {_JDBC}, dbtable 'crash.thirds', 'key.columns' 'id');
 CREATE TABLE IF NOT EXISTS j_least {_JDBC}, dbtable 'crash.least')
 """
 SERVER_TABLES: Final = """
@@ -659,7 +639,6 @@ CREATE TABLE crash.history
 CREATE TABLE crash.whole (n bigint, total bigint);
 CREATE TABLE crash.retracted (digit bigint PRIMARY KEY, n bigint, total bigint);
 CREATE TABLE crash.maxima (digit bigint PRIMARY KEY, n bigint, total bigint, least bigint);
-CREATE TABLE crash.thirds (id bigint PRIMARY KEY, n bigint);
 CREATE TABLE crash.least (start timestamptz, n bigint, total bigint);
 """
 

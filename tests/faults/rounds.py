@@ -258,7 +258,7 @@ STATES: Final = Scenario(
         Round(
             (
                 *("state-half-copied:parts", "state-repartitioning:digits", "update-prepared:minutes"),
-                *("jdbc-staged:j_maxima", "sink-written:j_thirds"),
+                "jdbc-staged:j_maxima",
                 "stored-drop-with-snapshot-requested:renewed",
             ),
             (_renew(1), _BEGUN),
@@ -268,7 +268,7 @@ STATES: Final = Scenario(
         Round(
             (
                 *("state-copied:parts", "state-repartitioned:digits", "sink-written:minutes"),
-                *("sink-written:j_maxima", "jdbc-staged:j_thirds"),
+                "sink-written:j_maxima",
                 "stored-suspend-requested:minutes",
             ),
             (),

@@ -53,7 +53,7 @@ _REWRITES: Final = (
 _BOUNDS: Final = (
     "Read both sides with FROM STREAM and a WATERMARK, and bound the time in the condition of the join, EXISTS or IN: "
     "b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR. A WATERMARK column that must be equal is a bound as well. Without "
-    "times, compare a column of each side by =, and use SINK INTO a table with 'key.columns'."
+    "times, use SINK INTO a table with 'key.columns', and a JOIN that compares a column of each side by =."
 )
 
 _EQUAL: Final = "Compare a column of each side by = in the condition of the join: ON a.id = b.id AND a.price < b.price."

@@ -103,7 +103,7 @@ class Storm:
     def kill(self, job: str) -> None:
         """Stop the query that a job has at this moment, as somebody else's program in the session could."""
         live = {row[0] for row in self.sql(f"SHOW JOBS LIKE '{job}'")}
-        for run, running in list(spark_engine(self.sql)._runs.items()):
+        for run, running in list(spark_engine(self.sql)._runs._runs.items()):
             query = getattr(running, "_query", None)
             if run.job in live and query is not None:
                 with suppress(AttributeError):  # it was ending anyway
@@ -148,7 +148,7 @@ def test_every_row_once_whatever_is_said(sql: Sql, numbers: Source, seed: int) -
     assert rows(sql, "windows") == once(closed(numbers))
     assert_lives(rows(sql, "gone"), numbers, last)
     assert faults(store, told) == []
-    assert active_queries(sql) == len(BODIES) == len(spark_engine(sql)._runs)
+    assert active_queries(sql) == len(BODIES) == len(spark_engine(sql)._runs._runs)
 
     started = [start_from(it, snapshot) for snapshot in ours(store)]
     it.grow()
@@ -161,7 +161,7 @@ def test_every_row_once_whatever_is_said(sql: Sql, numbers: Source, seed: int) -
         sql(f"DROP JOB {job}")
     for snapshot in ours(store):
         sql(f"DROP SNAPSHOT {snapshot.name}")
-    assert (active_queries(sql), len(spark_engine(sql)._runs)) == (0, 0)
+    assert (active_queries(sql), len(spark_engine(sql)._runs._runs)) == (0, 0)
     assert problems(sql.engine.home) <= before
 
 

@@ -183,7 +183,7 @@ def test_an_error_after_the_first_batch_suspends_and_says_why(source: Sql) -> No
 def test_a_query_stopped_from_outside_is_started_again(source: Sql) -> None:
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id, name FROM STREAM src")
     jvm = source.engine.spark.sparkContext._jvm
-    manager = source.engine._manager.engine._runs
+    manager = source.engine._manager.engine._runs._runs
     [run] = [run for known, run in manager.items() if known.job == source("SHOW JOBS LIKE 'j'")[0][0]]
     assert jvm is not None
     run._query.stop()

@@ -29,7 +29,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.With;
 import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
-import org.apache.spark.sql.catalyst.plans.LeftAnti$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
@@ -162,21 +161,11 @@ public final class Plans {
   public static String sparkReason(LogicalPlan query, OutputMode mode) {
     try {
       UnsupportedOperationChecker.checkForStreaming(query, mode);
-      // Spark checks this only when it creates the operator, with an error that is no answer.
-      return query.exists(Plans::isAntiJoin)
-          ? "LeftAnti join of two streams is not supported"
-          : null;
+      return null;
     } catch (Exception e) { // a Scala method declares no checked exception
       if (e instanceof AnalysisException refusal) return refusal.getSimpleMessage();
       throw Exceptions.raise(e);
     }
-  }
-
-  private static boolean isAntiJoin(LogicalPlan node) {
-    return node instanceof Join join
-        && join.joinType().equals(LeftAnti$.MODULE$)
-        && keepsState(node)
-        && node.isStreaming();
   }
 
   public static boolean aggregatesStream(LogicalPlan plan) {

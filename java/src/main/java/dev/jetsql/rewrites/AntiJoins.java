@@ -19,8 +19,6 @@ import org.apache.spark.sql.streaming.OutputMode;
 /**
  * Replaces an anti join of two streams, such as NOT EXISTS, by an outer join: the rows without a
  * match, which Spark returns when the watermark excludes one.
- *
- * <p>In complete mode, a join without bounds stays: the rule of changed results can run it.
  */
 final class AntiJoins {
   private AntiJoins() {}
@@ -28,25 +26,22 @@ final class AntiJoins {
   /** Applies the rule, see {@link RewriteRule.Rewrite}. */
   static LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
     return Plans.transformStreams(
-        query,
-        node -> node instanceof Join join && isAntiJoin(join) ? rewrite(join, mode, uses) : node);
+        query, node -> node instanceof Join join && isAntiJoin(join) ? rewrite(join, uses) : node);
   }
 
   private static boolean isAntiJoin(Join join) {
     return join.joinType().equals(LeftAnti$.MODULE$) && Plans.keepsState(join);
   }
 
-  private static LogicalPlan rewrite(Join join, OutputMode mode, Uses uses) {
+  private static LogicalPlan rewrite(Join join, Uses uses) {
+    uses.add(
+        "rows of the first stream without a match in the second leave when the watermark excludes a"
+            + " later match; state: the rows of both streams until then");
     var matched = Plans.alias(Literal$.MODULE$.apply(true), "matched");
     var columns = new ArrayList<NamedExpression>(Plans.list(join.right().output()));
     columns.add(matched);
     var matches = new Project(Sequences.of(columns), join.right());
     var outer = new Join(join.left(), matches, LeftOuter$.MODULE$, join.condition(), join.hint());
-    if (mode.equals(OutputMode.Complete()) && Plans.sparkReason(outer, OutputMode.Append()) != null)
-      return join;
-    uses.add(
-        "rows of the first stream without a match in the second leave when the watermark excludes a"
-            + " later match; state: the rows of both streams until then");
     return new Project(
         Sequences.of(List.<NamedExpression>copyOf(Plans.list(join.left().output()))),
         new Filter(new IsNull(matched.toAttribute().withNullability(true)), outer));

@@ -122,12 +122,29 @@ final class AggregateChanges {
   }
 
   private static boolean isJoin(LogicalPlan node) {
-    return node instanceof Join && node.isStreaming() && Plans.keepsState(node);
+    return node instanceof Join join
+        && join.isStreaming()
+        && Plans.keepsState(join)
+        && JoinShape.of(join.joinType()) != null;
   }
 
   /** Returns whether a plan joins rows that are taken back, or takes back the rows of a join. */
   static boolean joinsChanges(LogicalPlan plan) {
     return plan.exists(node -> isJoin(node) && hasChanges(node));
+  }
+
+  /**
+   * Returns the conditions of the rows of a plan that are taken back. State above them depends on
+   * them: with another condition, rows would be taken back that were not returned.
+   */
+  static List<Expression> conditions(LogicalPlan plan) {
+    var all = new ArrayList<Expression>();
+    plan.foreach(
+        node -> {
+          if (node instanceof Filter filter && hasChanges(filter)) all.add(filter.condition());
+          return null;
+        });
+    return all;
   }
 
   private LogicalPlan ofJoin(Join written) {

@@ -116,6 +116,10 @@ final class JoinChanges {
     var state = new ArrayList<>(leftKeys);
     state.addAll(rightKeys);
     state.addAll(conditions);
+    state.addAll(leftConditions);
+    state.addAll(rightConditions);
+    state.addAll(AggregateChanges.conditions(join.left()));
+    state.addAll(AggregateChanges.conditions(join.right()));
     state.addAll(List.<Expression>copyOf(Plans.list(join.left().output())));
     state.addAll(List.<Expression>copyOf(Plans.list(join.right().output())));
     var columns = new ArrayList<>(Plans.list(join.left().output()));

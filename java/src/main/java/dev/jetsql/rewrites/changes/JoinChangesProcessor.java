@@ -89,7 +89,7 @@ final class JoinChangesProcessor extends RuleProcessor {
 
   @Override
   public void init(OutputMode outputMode, TimeMode timeMode) {
-    left = new JoinSide(getHandle(), "left", leftType, shape.countsLeftMatches());
+    left = new JoinSide(getHandle(), "left", leftType, shape.returnsUnmatchedLeft());
     right = new JoinSide(getHandle(), "right", rightType, shape.returnsUnmatchedRight());
     matches = Predicate$.MODULE$.create(condition, columns);
     pair = new JoinedRow();
@@ -107,7 +107,10 @@ final class JoinChangesProcessor extends RuleProcessor {
       else (isLeft ? left : right).add(values, sign);
     }
     match();
-    left.store(this::addChangeOfLeft);
+    left.store(
+        entry -> {
+          if (shape.returnsUnmatchedLeft()) add(entry.row, null, entry.unmatchedChange());
+        });
     right.store(
         entry -> {
           if (shape.returnsUnmatchedRight()) add(null, entry.row, entry.unmatchedChange());
@@ -162,13 +165,7 @@ final class JoinChangesProcessor extends RuleProcessor {
   }
 
   private void addPair(JoinSide.Entry ofLeft, JoinSide.Entry ofRight, long number) {
-    if (shape.returnsPairs()) add(ofLeft.row, ofRight.row, number);
-  }
-
-  private void addChangeOfLeft(JoinSide.Entry entry) {
-    long change = entry.unmatchedChange();
-    if (shape.returnsUnmatchedLeft()) add(entry.row, null, change);
-    if (shape.returnsMatchedLeft()) add(entry.row, null, entry.change() - change);
+    add(ofLeft.row, ofRight.row, number);
   }
 
   /**
@@ -178,7 +175,7 @@ final class JoinChangesProcessor extends RuleProcessor {
    */
   private void add(Row ofLeft, Row ofRight, long number) {
     if (number == 0) return;
-    var width = leftType.size() + (shape.returnsPairs() ? rightType.size() : 0);
+    var width = leftType.size() + rightType.size();
     var values = new Object[width + 1];
     for (int i = 0; ofLeft != null && i < leftType.size(); i++) values[i] = ofLeft.get(i);
     for (int i = 0; ofRight != null && i < rightType.size(); i++)

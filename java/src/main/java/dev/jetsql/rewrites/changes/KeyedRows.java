@@ -47,7 +47,9 @@ final class KeyedRows {
     for (var column : columns) type = type.add("c" + type.size(), column.dataType());
     var output = new ArrayList<>(columns);
     output.add(Plans.alias(Literal$.MODULE$.apply(false), Plans.DELETED).toAttribute());
-    return new KeyedRowsProcessor(words, List.<Expression>copyOf(columns), type)
+    var state = new ArrayList<Expression>(List.<Expression>copyOf(columns));
+    state.addAll(AggregateChanges.conditions(query));
+    return new KeyedRowsProcessor(words, state, type)
         .over(
             Plans.withUniqueNames(changes),
             keys,
