@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -236,11 +237,24 @@ def test_a_checkpoint_that_cant_be_written(source: Sql) -> None:
     assert ids(source) == [1, 2]
 
 
+@pytest.fixture
+def full_folder(tmp_path: Path) -> Iterator[Path]:
+    """Mount a disk without space left."""
+    folder = tmp_path / "full"
+    folder.mkdir()
+    subprocess.run(("mount", "-t", "tmpfs", "-o", "size=4k", "none", str(folder)), check=True)
+    (folder / "fill").write_bytes(bytes(4096))
+    yield folder
+    subprocess.run(("umount", str(folder)), check=True)
+
+
 @pytest.mark.slow
-def test_a_full_disk_under_the_checkpoint(source: Sql) -> None:
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can mount a disk")
+def test_a_full_disk_under_the_checkpoint(source: Sql, full_folder: Path) -> None:
     folder = copy(source)
-    draft = folder / "manifests/000000001.json.draft"
-    draft.symlink_to("/dev/full")
+    manifests = folder / "manifests"
+    kept = manifests.rename(folder / "kept")
+    manifests.symlink_to(full_folder)
     add(source, 2)
     error = source.error("WAIT FOR JOB j UNTIL IDLE")
     assert (
@@ -249,7 +263,8 @@ def test_a_full_disk_under_the_checkpoint(source: Sql) -> None:
     title, words = last_event(source)
     assert (title, words.startswith("Batch 1 failed: There is no space left")) == ("suspended by an error", True)
     assert "Free some disk space." in words and "The job is suspended and keeps its state." in words
-    draft.unlink()
+    manifests.unlink()
+    kept.rename(manifests)
     add(source, 3)
     source("RESUME JOB j")
     assert ids(source) == [1, 2, 3]
