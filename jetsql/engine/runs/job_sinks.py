@@ -93,7 +93,7 @@ class JobSinks:
             checkpoints=self.checkpoints,
             single_file_bytes=self.single_file_bytes,
             old_versions_seconds=self.old_versions_seconds,
-            # Without a run there is nobody to report to.
+            # Without a run, events have no listener.
             notice=lambda message: None if report is None else report(SinkNotice(run, message)),
             keeps_replaced=lambda: self.gate.is_copying,
         )

@@ -1,4 +1,4 @@
-"""What all runs of jobs share: their interface, what they need, the rows of a batch, and the event of their end."""
+"""The parts that all runs of jobs share: interface, needed objects, the rows of a batch, the event of their end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the manager keeps of a step: its messages without secrets, and the facts about the job's runs."""
+"""The parts of a step that the manager keeps: messages without secrets, and the facts about the runs of a job."""
 
 from __future__ import annotations
 
