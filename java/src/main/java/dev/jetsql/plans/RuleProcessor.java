@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -69,6 +70,14 @@ public abstract class RuleProcessor extends StatefulProcessor<Row, Row, Row> {
             .groupByKey(key, Encoders.row(key.type(rows.schema())))
             .transformWithState(this, timeMode, outputMode, Encoders.row(type));
     return Plans.withColumns(result.queryExecution().analyzed(), output);
+  }
+
+  /** Returns a row with the first columns of another one, and more values. */
+  protected static Row firstOf(Row row, int count, Object... more) {
+    var values = new Object[count + more.length];
+    for (int i = 0; i < count; i++) values[i] = row.get(i);
+    System.arraycopy(more, 0, values, count, more.length);
+    return RowFactory.create(values);
   }
 
   protected static List<Row> read(ListState<Row> state) {

@@ -98,7 +98,8 @@ public record ChangedResults(Set<String> keys, boolean nullIsKey) {
             .filter(column -> keys.contains(column.name().toLowerCase(Locale.ROOT)))
             .map(Attribute::exprId)
             .collect(Collectors.toSet());
-    if (!isAggregate(query) && AggregateChanges.joinsChanges(query)) return keyed(query, uses);
+    if (!isAggregate(query) && AggregateChanges.joinsChanges(query))
+      return keyed(query, needed, uses);
     var rows = rows(query, needed, needed, uses);
     var columns = new ArrayList<NamedExpression>();
     for (var column : Plans.list(query.output())) {
@@ -116,13 +117,13 @@ public record ChangedResults(Set<String> keys, boolean nullIsKey) {
     return node instanceof Aggregate;
   }
 
-  private LogicalPlan keyed(LogicalPlan query, Uses uses) {
+  private static LogicalPlan keyed(LogicalPlan query, Set<ExprId> keys, Uses uses) {
     var columns = Plans.list(query.output());
     var rows =
         new KeyedRows(
             query,
             IntStream.range(0, columns.size())
-                .filter(i -> keys.contains(columns.get(i).name().toLowerCase(Locale.ROOT)))
+                .filter(i -> keys.contains(columns.get(i).exprId()))
                 .boxed()
                 .toList());
     var changes = new AggregateChanges(uses).of(query);

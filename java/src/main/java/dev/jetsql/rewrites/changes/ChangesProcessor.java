@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TTLConfig;
@@ -68,27 +67,14 @@ final class ChangesProcessor extends RuleProcessor {
   public Iterator<Row> handleInputRows(Row key, Iterator<Row> rows, TimerValues now) {
     var row = rows.next();
     var before = newest.exists() ? newest.get() : null;
-    var after = row.getLong(row.size() - 1) > 0 ? RowFactory.create(values(row)) : null;
+    var after = row.getLong(row.size() - 1) > 0 ? firstOf(row, type.size()) : null;
     var changes = new ArrayList<Row>();
     if (before == null ? after != null : !before.equals(after)) {
-      if (before != null) changes.add(signed(before, -1));
-      if (after != null) changes.add(signed(after, 1));
+      if (before != null) changes.add(firstOf(before, type.size(), -1));
+      if (after != null) changes.add(firstOf(after, type.size(), 1));
       if (after == null) newest.clear();
       else newest.update(after);
     }
     return CollectionConverters.asScala(changes.iterator());
-  }
-
-  private Row signed(Row row, int sign) {
-    var signed = new Object[type.size() + 1];
-    System.arraycopy(values(row), 0, signed, 0, type.size());
-    signed[type.size()] = sign;
-    return RowFactory.create(signed);
-  }
-
-  private Object[] values(Row row) {
-    var values = new Object[type.size()];
-    for (int i = 0; i < values.length; i++) values[i] = row.get(i);
-    return values;
   }
 }

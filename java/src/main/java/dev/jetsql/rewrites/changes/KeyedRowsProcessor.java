@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.streaming.OutputMode;
@@ -86,16 +85,16 @@ final class KeyedRowsProcessor extends RuleProcessor {
     if (before != null) add(counts, before, 1);
     while (rows.hasNext()) {
       var row = rows.next();
-      add(counts, RowFactory.create(values(row, type.size())), row.getInt(type.size()));
+      add(counts, firstOf(row, type.size()), row.getInt(type.size()));
     }
     var after = only(counts.values());
     var changes = new ArrayList<Row>();
     if (after != null && !isSame(before, after)) {
       newest.update(after);
-      changes.add(marked(after, false));
+      changes.add(firstOf(after, type.size(), false));
     } else if (after == null && before != null) {
       newest.clear();
-      changes.add(marked(before, true));
+      changes.add(firstOf(before, type.size(), true));
     }
     return CollectionConverters.asScala(changes.iterator());
   }
@@ -124,18 +123,5 @@ final class KeyedRowsProcessor extends RuleProcessor {
 
   private boolean isSame(Row before, Row after) {
     return before != null && converter.unsafe(before).copy().equals(converter.unsafe(after));
-  }
-
-  private Row marked(Row row, boolean isDeleted) {
-    var marked = new Object[type.size() + 1];
-    System.arraycopy(values(row, type.size()), 0, marked, 0, type.size());
-    marked[type.size()] = isDeleted;
-    return RowFactory.create(marked);
-  }
-
-  private static Object[] values(Row row, int size) {
-    var values = new Object[size];
-    for (int i = 0; i < size; i++) values[i] = row.get(i);
-    return values;
   }
 }
