@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -49,6 +49,29 @@ class Tables:
             written, whole = (rows_of(self.sql, text) for text in (f"SELECT * FROM r{number}", query))
             assert written == whole, f"missing: {whole - written}, extra: {written - whole}, of {query}"
             assert dict(self.sql(f"DESCRIBE JOB j{number}"))["output mode"] == "update"
+
+    def keep_state(self, query: str, keys: str, streams: str, add_files: Callable[[int], None]) -> None:
+        """Run a query as a job that is suspended, spread over more partitions and restarted, while files are added.
+
+        streams: the names of its streams. add_files: adds the next files, from number 1
+        """
+        self.create("r", query, keys)
+        job = f"JOB j OPTIONS ('snapshotIntervalMillis' = '50') AS SINK INTO r {streamed(query)}"
+        spread = job.replace("'50'", "'50', 'spark.sql.shuffle.partitions' = '3'")
+        changes = ("SUSPEND JOB j", "RESUME JOB j"), (f"CREATE OR REPLACE {spread}",), ("RESTART JOB j",), ()
+        self.sql(f"CREATE {job}")
+        for number, statements in enumerate(changes, 1):
+            self._check_result(query, streams)
+            for statement in statements:
+                self.sql(statement)
+            add_files(number)
+        self._check_result(query, streams)
+
+    def _check_result(self, query: str, streams: str) -> None:
+        self.sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
+        for stream in streams:
+            self.sql(f"REFRESH TABLE {stream}")
+        assert rows_of(self.sql, "SELECT * FROM r") == rows_of(self.sql, query)
 
     def _is_refused(self, job: str) -> bool:
         """Create a job, and return whether a decimal of it could overflow."""

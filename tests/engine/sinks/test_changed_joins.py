@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from tests.conftest import Sql
-from tests.support.changed_tables import Tables, changed_tables, rows_of, streamed
+from tests.support.changed_tables import Tables, changed_tables, streamed
 from tests.support.json_files import create_stream, write_json_files
 from tests.support.postgres import Postgres
 
@@ -146,26 +146,12 @@ def test_a_job_keeps_its_state(tables: Tables, sql: Sql, tmp_path: Path) -> None
         "SELECT coalesce(a.id, -1) AS i, coalesce(b.id, -1) AS j, a.v, b.w, c.n"
         f" FROM s a FULL JOIN u b ON a.k = b.k AND a.g = b.g LEFT JOIN ({COUNTS}) c ON a.k = c.k"
     )
-    tables.create("r", query, "i, j")
-    job = f"JOB j OPTIONS ('snapshotIntervalMillis' = '50') AS SINK INTO r {streamed(query)}"
-    spread = job.replace("'50'", "'50', 'spark.sql.shuffle.partitions' = '3'")
-    changes = ("SUSPEND JOB j", "RESUME JOB j"), (f"CREATE OR REPLACE {spread}",), ("RESTART JOB j",), ()
-    sql(f"CREATE {job}")
-    for number, statements in enumerate(changes, 1):
-        sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
-        assert_is_result(sql, query)
-        for statement in statements:
-            sql(statement)
+
+    def add_files(number: int) -> None:
         write_json_files(tmp_path / "s", left[number : number + 1], first=number)
         write_json_files(tmp_path / "u", right[number : number + 1], first=number)
-    sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
-    assert_is_result(sql, query)
 
-
-def assert_is_result(sql: Sql, query: str) -> None:
-    sql("REFRESH TABLE s")
-    sql("REFRESH TABLE u")
-    assert rows_of(sql, "SELECT * FROM r") == rows_of(sql, query)
+    tables.keep_state(query, "i, j", "su", add_files)
 
 
 def test_explain_and_refusals(tables: Tables, sql: Sql, tmp_path: Path) -> None:

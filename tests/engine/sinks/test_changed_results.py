@@ -135,21 +135,9 @@ def test_a_job_keeps_its_state(tables: Tables, sql: Sql, tmp_path: Path) -> None
     parts = random_parts(5, parts=5)
     create_stream(sql, tmp_path / "s", COLUMNS, parts[:1])
     query = f"SELECT n, count(*) AS c, sum(m) AS t, min(k) AS l FROM ({MAXIMA}) GROUP BY n HAVING count(*) <> 2"
-    tables.create("r", query, "n")
-    job = f"JOB j OPTIONS ('snapshotIntervalMillis' = '50') AS SINK INTO r {streamed(query)}"
-    spread = job.replace("'50'", "'50', 'spark.sql.shuffle.partitions' = '3'")
-    changes = ("SUSPEND JOB j", "RESUME JOB j"), (f"CREATE OR REPLACE {spread}",), ("RESTART JOB j",), ()
-    sql(f"CREATE {job}")
-    for number, statements in enumerate(changes, 1):
-        sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
-        sql("REFRESH TABLE s")
-        assert rows_of(sql, "SELECT * FROM r") == rows_of(sql, query)
-        for statement in statements:
-            sql(statement)
-        write_json_files(tmp_path / "s", parts[number : number + 1], first=number)
-    sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
-    sql("REFRESH TABLE s")
-    assert rows_of(sql, "SELECT * FROM r") == rows_of(sql, query)
+    tables.keep_state(
+        query, "n", "s", lambda number: write_json_files(tmp_path / "s", parts[number : number + 1], first=number)
+    )
 
 
 @pytest.mark.slow
