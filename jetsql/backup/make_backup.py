@@ -27,11 +27,7 @@ from jetsql.home.restore_note import check_restored
 from jetsql.home.storage import Storage, local_folder
 from jetsql.home.store_note import STORE
 from jetsql.jobs.lifecycle.engine_api import CheckpointImage
-from jetsql.jobs.model.job import (
-    Job,
-    Snapshot,
-    checkpoint_name,
-)
+from jetsql.jobs.model.job import Job, Snapshot, checkpoint_name
 from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.store_copy import back_up_store
 from jetsql.jobs.store.store_file import METRICS, StoreFile

@@ -27,10 +27,7 @@ from jetsql.check.places import Places
 from jetsql.check.staged_rows import check_staging
 from jetsql.cli.flags import ExitCode
 from jetsql.home.home_lock import HomeLock
-from jetsql.jobs.model.job import (
-    SnapshotRequest,
-    Status,
-)
+from jetsql.jobs.model.job import SnapshotRequest, Status
 from jetsql.jobs.store.database import VERSION
 from jetsql.jobs.store.job_store import Store
 from tests.support.check_homes import ID, Home, write

@@ -11,10 +11,7 @@ from pathlib import Path
 
 from jetsql.failpoints import FailPoint
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import (
-    Job,
-    Status,
-)
+from jetsql.jobs.model.job import Job, Status
 from jetsql.jobs.store.job_store import Store
 from tests.faults.jobs import Kind
 from tests.faults.rounds import CONTINUED, NEXT_TITLES, Round

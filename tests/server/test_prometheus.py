@@ -12,10 +12,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families
 
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
-from jetsql.jobs.model.job import (
-    Cause,
-    Status,
-)
+from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.server.prometheus import prometheus_response
 from jetsql.version import VERSION

@@ -13,10 +13,7 @@ import pytest
 
 from jetsql.failpoints import POINTS
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import (
-    Cause,
-    Status,
-)
+from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.store.job_store import Store
 from tests.faults.history import Deaths, store_faults
 from tests.faults.jobs import FILE_KINDS, TOO, Facts, Loss

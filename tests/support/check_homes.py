@@ -10,12 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import (
-    Job,
-    Snapshot,
-    Status,
-    Version,
-)
+from jetsql.jobs.model.job import Job, Snapshot, Status, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.job_store import Store

@@ -14,16 +14,8 @@ from threading import RLock
 
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted, CopiedState, Report, RunCompleted, RunFailed, UserSession
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    OutputMode,
-)
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    RunId,
-    Version,
-)
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode
+from jetsql.jobs.model.job import Cause, Job, RunId, Version
 from jetsql.language.statement import Body
 from tests.support.in_memory_engine import InMemoryEngine, Run, analysis, source
 

@@ -27,24 +27,10 @@ from jetsql.jobs.lifecycle.engine_api import (
     SinkNotice,
     UserSession,
 )
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    CapturedSession,
-    OutputMode,
-    Replay,
-    Sink,
-    SinkKind,
-    Source,
-)
+from jetsql.jobs.model.body_analysis import Analysis, CapturedSession, OutputMode, Replay, Sink, SinkKind, Source
 from jetsql.jobs.model.cluster_member import Member, MemberStatus
 from jetsql.jobs.model.function import Function, FunctionColumn
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    Plan,
-    RunId,
-    Version,
-)
+from jetsql.jobs.model.job import Cause, Job, Plan, RunId, Version
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.language.statement import Body, CreateFunction, TableIdentifier
 

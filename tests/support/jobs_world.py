@@ -14,12 +14,7 @@ from typing import Any, TypeVar
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.lifecycle.engine_api import Engine
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import (
-    Job,
-    Status,
-    Version,
-    quoted_text,
-)
+from jetsql.jobs.model.job import Job, Status, Version, quoted_text
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.statements.dispatch import columns, execute
 from jetsql.jobs.store.database import StoreDatabase

@@ -27,24 +27,8 @@ from jetsql.jobs.lifecycle.events import (
 )
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    CapturedSession,
-    OutputMode,
-    Sink,
-    SinkKind,
-)
-from jetsql.jobs.model.job import (
-    Cause,
-    Guarantee,
-    Job,
-    Plan,
-    SnapshotRequest,
-    Status,
-    StopGoal,
-    Trigger,
-    Version,
-)
+from jetsql.jobs.model.body_analysis import Analysis, CapturedSession, OutputMode, Sink, SinkKind
+from jetsql.jobs.model.job import Cause, Guarantee, Job, Plan, SnapshotRequest, Status, StopGoal, Trigger, Version
 from jetsql.language.statement import Body, Verb
 
 _SINK: Final = Sink("t", SinkKind.FILES, "parquet", "", 0)

@@ -15,10 +15,7 @@ from jetsql.engine.checkpoints.checkpoint_reader import Progress, read_progress
 from jetsql.engine.errors.remedies import RESTORE
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import (
-    Guarantee,
-    Job,
-)
+from jetsql.jobs.model.job import Guarantee, Job
 from jetsql.jobs.planning.progress_tracking import can_have_offset_gaps
 
 _VERSION: Final = re.compile(r"v\d+")

@@ -20,11 +20,7 @@ from typing import Final
 
 from jetsql.engine.checkpoints.checkpoint_reader import Progress, read_progress
 from jetsql.engine.jvm.filesystem import FileSystem
-from jetsql.jobs.model.job import (
-    RESTORED,
-    Job,
-    checkpoint_name,
-)
+from jetsql.jobs.model.job import RESTORED, Job, checkpoint_name
 from jetsql.jobs.model.leadership import Leadership
 
 _CHECKPOINT_NAME: Final = re.compile(r"spark(-\d+)?(\.begin|\.draft)?")

@@ -10,10 +10,7 @@ from jetsql.engine.checkpoints.checkpoint_copies import METADATA, select_files_a
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, read_offsets, read_progress
 from jetsql.jobs.lifecycle.engine_api import CheckpointImage
-from jetsql.jobs.model.job import (
-    Job,
-    checkpoint_name,
-)
+from jetsql.jobs.model.job import Job, checkpoint_name
 
 
 def list_image(checkpoints: Checkpoints, job: Job) -> CheckpointImage:

@@ -32,11 +32,7 @@ from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import CopiedState
 from jetsql.jobs.lifecycle.update import is_rescale
-from jetsql.jobs.model.job import (
-    Guarantee,
-    Job,
-    Version,
-)
+from jetsql.jobs.model.job import Guarantee, Job, Version
 from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, requested_partitions
 
 _ATTEMPTS = 3

@@ -14,11 +14,7 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import (
-    Sink,
-    SinkKind,
-    Source,
-)
+from jetsql.jobs.model.body_analysis import Sink, SinkKind, Source
 from jetsql.language import find_function, find_name
 from jetsql.language.statement import Body
 

@@ -36,11 +36,7 @@ from jetsql.jobs.lifecycle.engine_api import (
     RunFailed,
 )
 from jetsql.jobs.lifecycle.step_context import as_sentence, join_sentences
-from jetsql.jobs.model.job import (
-    Job,
-    RunId,
-    Trigger,
-)
+from jetsql.jobs.model.job import Job, RunId, Trigger
 from jetsql.jobs.planning.progress_tracking import is_topic_to_topic
 
 

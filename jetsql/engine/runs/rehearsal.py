@@ -38,14 +38,8 @@ from jetsql.engine.sinks import SinkContext, SinkWriter, consume_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
 from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.errors import JetSQLError
-from jetsql.jobs.model.body_analysis import (
-    OutputMode,
-    SinkKind,
-)
-from jetsql.jobs.model.job import (
-    Job,
-    Trigger,
-)
+from jetsql.jobs.model.body_analysis import OutputMode, SinkKind
+from jetsql.jobs.model.job import Job, Trigger
 from jetsql.jobs.model.leadership import Leadership
 
 _LOG: Final = logging.getLogger(__name__)

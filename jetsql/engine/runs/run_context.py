@@ -23,11 +23,7 @@ from jetsql.engine.runs.analysis import ResolvedBody
 from jetsql.engine.sinks import SinkWriter, consume_rows, encode_rows
 from jetsql.engine.watchdogs.resource_reports import Activity
 from jetsql.jobs.lifecycle.engine_api import Report, RestartRequested, RunFailed
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    RunId,
-)
+from jetsql.jobs.model.job import Cause, Job, RunId
 
 
 class Run(Protocol):

@@ -52,22 +52,10 @@ from jetsql.jobs.lifecycle.engine_api import (
     Report,
     UserSession,
 )
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    OutputMode,
-)
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.cluster_member import Member
 from jetsql.jobs.model.function import Function
-from jetsql.jobs.model.job import (
-    Cause,
-    Guarantee,
-    Job,
-    Plan,
-    RunId,
-    Status,
-    Trigger,
-    Version,
-)
+from jetsql.jobs.model.job import Cause, Guarantee, Job, Plan, RunId, Status, Trigger, Version
 from jetsql.jobs.model.leadership import Leadership
 from jetsql.jobs.planning.output_mode import MODES
 from jetsql.language.statement import Body, CreateFunction, TableIdentifier

@@ -21,11 +21,7 @@ from jetsql.engine.sinks.preflight import check_jdbc_sink
 from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import SinkKind
-from jetsql.jobs.model.job import (
-    Guarantee,
-    Job,
-    Plan,
-)
+from jetsql.jobs.model.job import Guarantee, Job, Plan
 from jetsql.jobs.planning.compatibility import describe_replacements
 
 

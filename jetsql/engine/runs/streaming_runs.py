@@ -28,10 +28,7 @@ from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import RunCompleted, RunFailed, RunIdle
 from jetsql.jobs.model.body_analysis import OutputMode
-from jetsql.jobs.model.job import (
-    Cause,
-    Trigger,
-)
+from jetsql.jobs.model.job import Cause, Trigger
 from jetsql.jobs.store.metrics import BatchMetrics
 
 _EVENTS_SECONDS = 5.0

@@ -16,15 +16,8 @@ from pyspark.sql import SparkSession
 from jetsql.engine.errors.run_failures import strip_message
 from jetsql.engine.jvm.java_classes import java, revealed
 from jetsql.errors import StatementError
-from jetsql.jobs.model.body_analysis import (
-    CapturedSession,
-    SinkKind,
-)
-from jetsql.jobs.model.job import (
-    Job,
-    Plan,
-    quoted_name,
-)
+from jetsql.jobs.model.body_analysis import CapturedSession, SinkKind
+from jetsql.jobs.model.job import Job, Plan, quoted_name
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.planning.protected_confs import protection_reason

@@ -19,10 +19,7 @@ from pyspark.sql import SparkSession
 from jetsql.engine.jvm.spark_version import newer_clause_hint
 from jetsql.engine.session.relation_views import SCHEMA
 from jetsql.engine.session.spark_statements import find_position
-from jetsql.jobs.model.job import (
-    name_key,
-    quoted_name,
-)
+from jetsql.jobs.model.job import name_key, quoted_name
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.language import missing_semicolon_hint
 from jetsql.language.foreign_words import SPARK_FUNCTIONS

@@ -12,10 +12,7 @@ from jetsql.engine.sinks.result_changes import ResultChanges
 from jetsql.engine.sinks.spark_sinks import KafkaAppend, KafkaStream, PartitionOverwrite, PlainAppend
 from jetsql.engine.sinks.table_snapshots import TableSnapshots
 from jetsql.jobs.model.body_analysis import SinkKind
-from jetsql.jobs.model.job import (
-    Guarantee,
-    Trigger,
-)
+from jetsql.jobs.model.job import Guarantee, Trigger
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 
 

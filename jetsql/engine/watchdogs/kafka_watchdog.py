@@ -23,15 +23,8 @@ from jetsql.engine.session.kafka_topics import KafkaTopic, check_topic
 from jetsql.engine.session.startup import is_stopped
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import Report, RunBlocked
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    SinkKind,
-)
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    RunId,
-)
+from jetsql.jobs.model.body_analysis import Analysis, SinkKind
+from jetsql.jobs.model.job import Cause, Job, RunId
 
 _LOG: Final = logging.getLogger(__name__)
 _INTERVAL_SECONDS: Final = 5.0

@@ -28,10 +28,7 @@ from jetsql.engine.watchdogs.resource_reports import (
     parse_report,
 )
 from jetsql.jobs.lifecycle.engine_api import EngineEndangered, Report, ResourceNotice
-from jetsql.jobs.model.job import (
-    Job,
-    RunId,
-)
+from jetsql.jobs.model.job import Job, RunId
 from jetsql.settings.watchdog_settings import WatchdogSettings
 
 _LOG: Final = logging.getLogger(__name__)

@@ -16,11 +16,7 @@ from jetsql.jobs.lifecycle.step_context import StepContext, as_sentence, join_se
 from jetsql.jobs.lifecycle.steps import keep
 from jetsql.jobs.lifecycle.stop import end_waiting_job, restart_rescaled, stop
 from jetsql.jobs.lifecycle.update import is_rescaling
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    StopGoal,
-)
+from jetsql.jobs.model.job import Cause, Job, StopGoal
 
 _GOALS = {Reaction.RESTART: StopGoal.RESTART, Reaction.SUSPEND: StopGoal.SUSPEND, Reaction.FAIL: StopGoal.FAIL}
 

@@ -12,19 +12,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    OutputMode,
-)
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.cluster_member import Member
 from jetsql.jobs.model.function import Function
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    Plan,
-    RunId,
-    Version,
-)
+from jetsql.jobs.model.job import Cause, Job, Plan, RunId, Version
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.language.statement import Body, CreateFunction, TableIdentifier
 

@@ -10,15 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from jetsql.jobs.lifecycle.engine_api import EngineEvent
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    Plan,
-    RunId,
-    Snapshot,
-    SnapshotRequest,
-    Version,
-)
+from jetsql.jobs.model.job import Cause, Job, Plan, RunId, Snapshot, SnapshotRequest, Version
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,7 @@ from jetsql.jobs.lifecycle.step_context import (
     remedy,
 )
 from jetsql.jobs.lifecycle.update import commit_version, discard_rollback_version, probe_failed, roll_back, trial_failed
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    Status,
-)
+from jetsql.jobs.model.job import Cause, Job, Status
 
 _NEEDS_USER: Final = (
     "JETSQL.JOB_CHANGED",

@@ -22,13 +22,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from jetsql.errors import SQLSTATES
-from jetsql.jobs.model.job import (
-    Cause,
-    Guarantee,
-    Job,
-    Plan,
-    Trigger,
-)
+from jetsql.jobs.model.job import Cause, Guarantee, Job, Plan, Trigger
 from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, has_fixed_partitions, requested_partitions
 
 

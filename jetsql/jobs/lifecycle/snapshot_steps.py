@@ -18,13 +18,7 @@ from jetsql.jobs.lifecycle.events import (
     WriteSnapshot,
 )
 from jetsql.jobs.lifecycle.step_context import StepContext, describe_cause, fail, refuse
-from jetsql.jobs.model.job import (
-    CANCELLED,
-    Job,
-    Snapshot,
-    SnapshotRequest,
-    Status,
-)
+from jetsql.jobs.model.job import CANCELLED, Job, Snapshot, SnapshotRequest, Status
 
 
 def snapshot_suspended(job: Job, event: TakeSnapshot, context: StepContext) -> Step:

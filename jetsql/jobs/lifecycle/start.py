@@ -37,11 +37,7 @@ from jetsql.jobs.lifecycle.update import (
     discard_rollback_version,
     is_rescale_on_trial,
 )
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    Status,
-)
+from jetsql.jobs.model.job import Cause, Job, Status
 
 _AGAIN: Final = "Run again by user, to process new rows."
 

@@ -11,13 +11,7 @@ from typing import Final
 from jetsql.errors import SQLSTATES
 from jetsql.jobs.lifecycle import scaling
 from jetsql.jobs.lifecycle.events import Action, DiscardFiles, Outcome, RecoverSink, StartRun, Step
-from jetsql.jobs.model.job import (
-    Cause,
-    Guarantee,
-    Job,
-    Status,
-    Trigger,
-)
+from jetsql.jobs.model.job import Cause, Guarantee, Job, Status, Trigger
 
 CRASHES_MOST: Final = 2
 """A job that has ended the engine's Spark so often in a row is not started again."""

@@ -50,14 +50,7 @@ from jetsql.jobs.lifecycle.update import (
     rescale,
     start_trial,
 )
-from jetsql.jobs.model.job import (
-    CANCELLED,
-    Cause,
-    Job,
-    Status,
-    StopGoal,
-    Trigger,
-)
+from jetsql.jobs.model.job import CANCELLED, Cause, Job, Status, StopGoal, Trigger
 
 _GOAL_PHRASES: Final = {
     StopGoal.SUSPEND: "suspended",

@@ -58,10 +58,7 @@ from jetsql.jobs.lifecycle.events import (
     UpdatePrepared,
 )
 from jetsql.jobs.lifecycle.step_context import StepContext
-from jetsql.jobs.model.job import (
-    Job,
-    Status,
-)
+from jetsql.jobs.model.job import Job, Status
 
 Handler = Callable[[Job, Any, StepContext], Step]
 Row = Mapping[Status, Handler]

@@ -40,13 +40,7 @@ from jetsql.jobs.lifecycle.step_context import (
     start,
     without_crashes,
 )
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    Status,
-    StopGoal,
-    Version,
-)
+from jetsql.jobs.model.job import Cause, Job, Status, StopGoal, Version
 from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS
 
 _ABANDONED: Final = "update abandoned"

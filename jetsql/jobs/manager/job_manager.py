@@ -48,11 +48,7 @@ from jetsql.jobs.manager.step_results import redact_step, updated_stats
 from jetsql.jobs.manager.workers import Workers
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.ids import IdMaker
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    Snapshot,
-)
+from jetsql.jobs.model.job import Cause, Job, Snapshot
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
 

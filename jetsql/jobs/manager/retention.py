@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING, Final
 from jetsql.errors import EngineError
 from jetsql.jobs.lifecycle.events import Superseded
 from jetsql.jobs.lifecycle.step_context import can_run_again
-from jetsql.jobs.model.job import (
-    Job,
-    name_key,
-)
+from jetsql.jobs.model.job import Job, name_key
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.language.statement import TableKind
 

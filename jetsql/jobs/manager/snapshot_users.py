@@ -13,13 +13,7 @@ from threading import Lock
 
 from jetsql.errors import StatementError
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.job import (
-    Job,
-    Snapshot,
-    SnapshotRequest,
-    Status,
-    name_key,
-)
+from jetsql.jobs.model.job import Job, Snapshot, SnapshotRequest, Status, name_key
 from jetsql.language.statement import Name
 
 

@@ -45,12 +45,7 @@ from jetsql.jobs.lifecycle.events import (
     WorkerAction,
     WriteSnapshot,
 )
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    RunId,
-    Version,
-)
+from jetsql.jobs.model.job import Cause, Job, RunId, Version
 
 T = TypeVar("T")
 Work = Callable[[], None]

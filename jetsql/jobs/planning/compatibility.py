@@ -13,15 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    OutputMode,
-    Source,
-)
-from jetsql.jobs.model.job import (
-    Guarantee,
-    Plan,
-)
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode, Source
+from jetsql.jobs.model.job import Guarantee, Plan
 from jetsql.jobs.model.redaction import redact_urls
 from jetsql.jobs.planning.protected_confs import WITH_STATE
 

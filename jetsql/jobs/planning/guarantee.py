@@ -10,17 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    Replay,
-    Sink,
-    SinkKind,
-    Source,
-)
-from jetsql.jobs.model.job import (
-    Guarantee,
-    Trigger,
-)
+from jetsql.jobs.model.body_analysis import Analysis, Replay, Sink, SinkKind, Source
+from jetsql.jobs.model.job import Guarantee, Trigger
 from jetsql.jobs.planning.options import Options
 
 GUARANTEE_TEXTS: Final = {

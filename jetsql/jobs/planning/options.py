@@ -15,10 +15,7 @@ from typing import Final, TypeVar
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.body_analysis import OutputMode
-from jetsql.jobs.model.job import (
-    Guarantee,
-    Trigger,
-)
+from jetsql.jobs.model.job import Guarantee, Trigger
 from jetsql.jobs.planning.protected_confs import protection_reason
 from jetsql.language.statement import OptionText
 

@@ -10,11 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    OutputMode,
-    SinkKind,
-)
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
 from jetsql.jobs.model.job import Trigger
 from jetsql.jobs.planning.options import Options
 from jetsql.language.statement import Verb

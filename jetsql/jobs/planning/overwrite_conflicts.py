@@ -9,15 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    SinkKind,
-)
-from jetsql.jobs.model.job import (
-    Job,
-    Plan,
-    name_key,
-)
+from jetsql.jobs.model.body_analysis import Analysis, SinkKind
+from jetsql.jobs.model.job import Job, Plan, name_key
 from jetsql.jobs.model.table_names import split_table
 from jetsql.language import find_name
 from jetsql.language.statement import Body

@@ -10,15 +10,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    OutputMode,
-    SinkKind,
-)
-from jetsql.jobs.model.job import (
-    Plan,
-    Trigger,
-)
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
+from jetsql.jobs.model.job import Plan, Trigger
 from jetsql.jobs.planning.guarantee import choose_weakest
 from jetsql.jobs.planning.idle_timeout_rules import check_idle_timeout
 from jetsql.jobs.planning.late_rows_rules import choose_late_rows_table

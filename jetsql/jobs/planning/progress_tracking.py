@@ -7,15 +7,8 @@ time between two commits of offsets. After a crash, the rows since the last comm
 
 from __future__ import annotations
 
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    SinkKind,
-)
-from jetsql.jobs.model.job import (
-    Guarantee,
-    Plan,
-    Trigger,
-)
+from jetsql.jobs.model.body_analysis import Analysis, SinkKind
+from jetsql.jobs.model.job import Guarantee, Plan, Trigger
 
 
 def is_topic_to_topic(analysis: Analysis) -> bool:

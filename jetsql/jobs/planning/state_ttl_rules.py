@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from jetsql.errors import StatementError
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    OutputMode,
-)
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.job import Trigger
 from jetsql.jobs.planning.options import Options
 

@@ -7,10 +7,7 @@ from typing import Final
 
 from jetsql.jobs.lifecycle.scaling import describe_missing_members
 from jetsql.jobs.lifecycle.step_context import as_sentence, join_sentences
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-)
+from jetsql.jobs.model.job import Cause, Job
 from jetsql.resultset import Column, Table
 
 COMMAND_COLUMNS: Final = (Column("id"), Column("name"), Column("status"), Column("message"))

@@ -15,13 +15,7 @@ from jetsql.jobs.lifecycle.scaling import describe_missing_members
 from jetsql.jobs.lifecycle.step_context import join_sentences, remedy, restart_note
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.job import (
-    Guarantee,
-    Job,
-    Plan,
-    Status,
-    Trigger,
-)
+from jetsql.jobs.model.job import Guarantee, Job, Plan, Status, Trigger
 from jetsql.jobs.planning.compatibility import compare_plans
 from jetsql.jobs.planning.options import Options, parse_options, spec_of
 from jetsql.jobs.planning.planner import make_plan

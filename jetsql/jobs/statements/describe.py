@@ -11,13 +11,7 @@ from jetsql.jobs.lifecycle.update import is_rescaling
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    StopGoal,
-    quoted_name,
-    quoted_text,
-)
+from jetsql.jobs.model.job import Cause, Job, StopGoal, quoted_name, quoted_text
 from jetsql.jobs.model.redaction import REDACTED, redact_urls, show
 from jetsql.jobs.model.table_names import quoted_table
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS

@@ -7,15 +7,8 @@ from typing import Final
 
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.body_analysis import (
-    Sink,
-    SinkKind,
-    Source,
-)
-from jetsql.jobs.model.job import (
-    Plan,
-    Trigger,
-)
+from jetsql.jobs.model.body_analysis import Sink, SinkKind, Source
+from jetsql.jobs.model.job import Plan, Trigger
 from jetsql.jobs.model.redaction import redact, redact_urls
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.options import Options, parse_options

@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import (
-    Job,
-    Status,
-)
+from jetsql.jobs.model.job import Job, Status
 from jetsql.jobs.statements.command_result import describe_error
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.resultset import Cell, Column

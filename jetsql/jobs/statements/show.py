@@ -10,14 +10,7 @@ from typing import Final
 
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.job import (
-    Job,
-    RunId,
-    Snapshot,
-    Status,
-    Trigger,
-    name_key,
-)
+from jetsql.jobs.model.job import Job, RunId, Snapshot, Status, Trigger, name_key
 from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_not_running

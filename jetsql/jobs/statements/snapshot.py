@@ -16,12 +16,7 @@ from jetsql.jobs.lifecycle.step_context import describe_cause
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.manager.snapshot_users import PendingSnapshot, being_written_error, check_unused, find_starting_job
-from jetsql.jobs.model.job import (
-    Job,
-    Snapshot,
-    SnapshotRequest,
-    name_key,
-)
+from jetsql.jobs.model.job import Job, Snapshot, SnapshotRequest, name_key
 from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.statements.command_result import CommandResult, no_job_result
 from jetsql.jobs.statements.lookup import find_job

@@ -14,10 +14,7 @@ from jetsql.jobs.lifecycle.scaling import describe_missing_members
 from jetsql.jobs.lifecycle.step_context import remedy
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView, RunStats
-from jetsql.jobs.model.job import (
-    Status,
-    Trigger,
-)
+from jetsql.jobs.model.job import Status, Trigger
 from jetsql.jobs.statements.command_result import CommandResult, describe_error, error_text
 from jetsql.jobs.statements.lookup import find_job
 from jetsql.language.statement import Name, WaitForJob, WaitGoal

@@ -16,11 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 from jetsql.errors import EngineError
 from jetsql.jobs.model.engine_record import EngineRecord
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import (
-    Job,
-    Snapshot,
-    Status,
-)
+from jetsql.jobs.model.job import Job, Snapshot, Status
 from jetsql.jobs.model.leadership import Leadership
 from jetsql.jobs.model.serialization import MalformedRecord, decode
 from jetsql.jobs.store.record_versions import RENAMED_EVENTS, upgrade_text

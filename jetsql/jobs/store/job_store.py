@@ -22,12 +22,7 @@ from jetsql.home.storage import Storage
 from jetsql.jobs.model.engine_record import EngineRecord
 from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import (
-    Job,
-    RunId,
-    Snapshot,
-    name_key,
-)
+from jetsql.jobs.model.job import Job, RunId, Snapshot, name_key
 from jetsql.jobs.model.serialization import MalformedRecord, decode, encode
 from jetsql.jobs.store.database import VERSION, WRITTEN_BY, StoreDatabase, history_row
 from jetsql.jobs.store.store_file import StoreFile

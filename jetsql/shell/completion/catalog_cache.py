@@ -16,10 +16,7 @@ from typing import Final
 
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
-from jetsql.jobs.model.job import (
-    Status,
-    quoted_name,
-)
+from jetsql.jobs.model.job import Status, quoted_name
 from jetsql.shell.completion.complete import complete
 from jetsql.shell.completion.keyword_places import BEFORE_OPERAND
 from jetsql.shell.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableName

@@ -11,10 +11,7 @@ from typing import Any, Final
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from jetsql.errors import EngineError, ReportedError
-from jetsql.jobs.model.job import (
-    CANCELLED,
-    Status,
-)
+from jetsql.jobs.model.job import CANCELLED, Status
 from jetsql.shell.session.background_threads import FailureHandler, run_until_stopped
 from jetsql.shell.session.engine_connection import (
     BackgroundConnection,

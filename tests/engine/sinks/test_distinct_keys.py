@@ -8,10 +8,7 @@ import pytest
 
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.engine.sinks.lake.merge import has_distinct_keys
-from jetsql.jobs.model.body_analysis import (
-    Sink,
-    SinkKind,
-)
+from jetsql.jobs.model.body_analysis import Sink, SinkKind
 
 pytestmark = pytest.mark.spark
 TENS = "SELECT value % 10 AS K, value % 3 AS j, count(*) AS n FROM s GROUP BY value % 10, value % 3"

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from jetsql.engine.sinks.lake.merge import Merge
-from jetsql.jobs.model.body_analysis import (
-    Sink,
-    SinkKind,
-)
+from jetsql.jobs.model.body_analysis import Sink, SinkKind
 
 
 def _sink(kind: SinkKind, *keys: str) -> Sink:

@@ -13,16 +13,8 @@ from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.watchdogs import kafka_watchdog
 from jetsql.engine.watchdogs.kafka_watchdog import KafkaWatchdog
 from jetsql.jobs.lifecycle.engine_api import RunBlocked
-from jetsql.jobs.model.body_analysis import (
-    Replay,
-    SinkKind,
-    Source,
-)
-from jetsql.jobs.model.job import (
-    Job,
-    RunId,
-    Version,
-)
+from jetsql.jobs.model.body_analysis import Replay, SinkKind, Source
+from jetsql.jobs.model.job import Job, RunId, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from tests.support.in_memory_engine import analysis

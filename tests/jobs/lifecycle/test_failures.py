@@ -11,10 +11,7 @@ import pytest
 
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
-from jetsql.jobs.model.job import (
-    Cause,
-    Status,
-)
+from jetsql.jobs.model.job import Cause, Status
 from tests.support.jobs_world import QUICK, World, world
 
 FULL = Cause(

@@ -42,14 +42,7 @@ from jetsql.jobs.lifecycle.events import (
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.body_analysis import Operator
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    Plan,
-    Status,
-    StopGoal,
-    Version,
-)
+from jetsql.jobs.model.job import Cause, Job, Plan, Status, StopGoal, Version
 from jetsql.language.statement import Body
 from tests.jobs.lifecycle.test_lifecycle_table import EVENTS, EXPORT, HOPELESS, HURT, RUN, STATES, job, version
 from tests.support.golden_reports import compare

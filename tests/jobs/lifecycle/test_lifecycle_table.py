@@ -60,15 +60,7 @@ from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import TABLE, apply_event
 from jetsql.jobs.lifecycle.update import start_trial
 from jetsql.jobs.model.body_analysis import Analysis
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    RunId,
-    SnapshotRequest,
-    Status,
-    StopGoal,
-    Version,
-)
+from jetsql.jobs.model.job import Cause, Job, RunId, SnapshotRequest, Status, StopGoal, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from tests.support.in_memory_engine import analysis

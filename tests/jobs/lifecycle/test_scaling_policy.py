@@ -39,18 +39,8 @@ from jetsql.jobs.lifecycle.events import (
 from jetsql.jobs.lifecycle.scaling import Reaction
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    Operator,
-)
-from jetsql.jobs.model.job import (
-    CANCELLED,
-    Job,
-    RunId,
-    SnapshotRequest,
-    Status,
-    StopGoal,
-)
+from jetsql.jobs.model.body_analysis import Analysis, Operator
+from jetsql.jobs.model.job import CANCELLED, Job, RunId, SnapshotRequest, Status, StopGoal
 from tests.jobs.lifecycle.test_lifecycle_table import HURT, RUN, STATES, job, shown, version
 from tests.support.in_memory_engine import analysis
 

@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.job import (
-    Cause,
-    Status,
-)
+from jetsql.jobs.model.job import Cause, Status
 from tests.support.jobs_world import World, world
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
@@ -196,7 +193,7 @@ def test_a_snapshot_that_goes_before_a_job_is_made_of_it(
 
 
 def test_who_dropped_a_job_with_a_snapshot_sees_it_ended(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What became of the snapshot is known a moment before the job is shown as it is then."""
+    """Pause between the moment when the end of the snapshot is known and the moment when the job is shown so."""
     w.make()
     board = w.manager.registry
     tell, wait = w.manager.snapshot_names.finish, board.wait

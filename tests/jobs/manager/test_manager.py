@@ -14,13 +14,7 @@ import pytest
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.lifecycle.engine_api import CrashReport
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    Snapshot,
-    Status,
-    StopGoal,
-)
+from jetsql.jobs.model.job import Cause, Job, Snapshot, Status, StopGoal
 from jetsql.jobs.statements.dispatch import execute
 from jetsql.jobs.store.job_store import Store
 from jetsql.language.statement import CreateJob

@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.errors import EngineError
-from jetsql.jobs.model.job import (
-    Job,
-    Status,
-)
+from jetsql.jobs.model.job import Job, Status
 from jetsql.jobs.store.job_store import Store
 from tests.jobs.lifecycle.test_scaling_policy import BATCH, COUNTS, CUT, NONE, OFF, PROTECTED
 from tests.support.in_memory_engine import InMemoryEngine

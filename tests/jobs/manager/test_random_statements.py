@@ -12,10 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jetsql.errors import EngineError
-from jetsql.jobs.model.job import (
-    Cause,
-    Status,
-)
+from jetsql.jobs.model.job import Cause, Status
 from tests.support.hypothesis_profiles import examples
 from tests.support.jobs_world import World, world
 from tests.support.random_statements import STATEMENTS, Told, faults, storm

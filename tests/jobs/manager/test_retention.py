@@ -14,12 +14,7 @@ from hypothesis import strategies as st
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.manager.retention import DAY, Retention, expired_jobs
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import (
-    Job,
-    Snapshot,
-    Status,
-    Version,
-)
+from jetsql.jobs.model.job import Job, Snapshot, Status, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.job_store import Store

@@ -14,10 +14,7 @@ from jetsql.errors import StatementError
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.manager.snapshot_users import PendingSnapshot, SnapshotNames, find_starting_job
 from jetsql.jobs.model.body_analysis import Operator
-from jetsql.jobs.model.job import (
-    Cause,
-    Status,
-)
+from jetsql.jobs.model.job import Cause, Status
 from tests.jobs.lifecycle.test_lifecycle_table import job
 from tests.support.golden_reports import raises
 from tests.support.in_memory_engine import InMemoryEngine, analysis
@@ -303,7 +300,7 @@ def test_snapshots_outlive_their_job(w: World) -> None:
 
 
 def test_an_error_of_the_engine_is_told_in_its_words_with_what_to_do(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a job that runs as of one that does not."""
+    """Take a snapshot of a job that runs, and of one that does not."""
     w.make()
     cause = Cause("The disk is full.", "DISK", hint="Make room.")
     monkeypatch.setattr(w.engine, "cause_of", lambda error: cause)

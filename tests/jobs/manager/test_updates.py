@@ -12,18 +12,8 @@ import pytest
 
 from jetsql.errors import StatementError
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    CapturedSession,
-    Operator,
-    OutputMode,
-)
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    Plan,
-    Status,
-)
+from jetsql.jobs.model.body_analysis import Analysis, CapturedSession, Operator, OutputMode
+from jetsql.jobs.model.job import Cause, Job, Plan, Status
 from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan

@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import OutputMode
 from jetsql.jobs.model.ids import IdMaker, canonical_id, id_number
-from jetsql.jobs.model.job import (
-    Guarantee,
-    Trigger,
-)
+from jetsql.jobs.model.job import Guarantee, Trigger
 from jetsql.jobs.model.redaction import is_secret, redact, redact_urls, show
 from jetsql.jobs.planning.options import OPTIONS, Options, parse_options, spec_of
 from jetsql.jobs.planning.protected_confs import protection_reason

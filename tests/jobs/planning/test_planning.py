@@ -7,18 +7,8 @@ from dataclasses import replace
 import pytest
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    Operator,
-    OutputMode,
-    Replay,
-    SinkKind,
-)
-from jetsql.jobs.model.job import (
-    Guarantee,
-    Plan,
-    Trigger,
-)
+from jetsql.jobs.model.body_analysis import Analysis, Operator, OutputMode, Replay, SinkKind
+from jetsql.jobs.model.job import Guarantee, Plan, Trigger
 from jetsql.jobs.planning.compatibility import compare_plans, describe_replacements
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan

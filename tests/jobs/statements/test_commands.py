@@ -12,18 +12,8 @@ import pytest
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.events import Step, UserEvent
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.body_analysis import (
-    Operator,
-    OutputMode,
-    Replay,
-    SinkKind,
-)
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    Status,
-    Trigger,
-)
+from jetsql.jobs.model.body_analysis import Operator, OutputMode, Replay, SinkKind
+from jetsql.jobs.model.job import Cause, Job, Status, Trigger
 from jetsql.jobs.statements.dispatch import columns
 from jetsql.jobs.statements.lookup import like_pattern
 from jetsql.language import parse

@@ -10,17 +10,8 @@ from pathlib import Path
 import pytest
 
 from jetsql.errors import StatementError
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    Operator,
-    OutputMode,
-    Replay,
-    SinkKind,
-)
-from jetsql.jobs.model.job import (
-    Cause,
-    Status,
-)
+from jetsql.jobs.model.body_analysis import Analysis, Operator, OutputMode, Replay, SinkKind
+from jetsql.jobs.model.job import Cause, Status
 from jetsql.language import parse
 from tests.support.golden_reports import compare, report
 from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source

@@ -11,10 +11,7 @@ import pytest
 
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import RunBlocked
-from jetsql.jobs.model.body_analysis import (
-    CapturedSession,
-    Operator,
-)
+from jetsql.jobs.model.body_analysis import CapturedSession, Operator
 from jetsql.jobs.model.job import Cause
 from jetsql.jobs.model.redaction import REDACTED
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows

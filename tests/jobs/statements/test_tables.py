@@ -11,15 +11,8 @@ import pytest
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.lifecycle.engine_api import JobTable
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    OutputMode,
-    SinkKind,
-)
-from jetsql.jobs.model.job import (
-    Cause,
-    Status,
-)
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
+from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.table_verb import choose_verb
 from jetsql.jobs.statements.lookup import find_live_job

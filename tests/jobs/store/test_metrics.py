@@ -14,10 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
-from jetsql.jobs.model.job import (
-    Cause,
-    Status,
-)
+from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.statements.job_metrics import job_metrics
 from jetsql.jobs.store.metrics import LEVELS, BatchMetrics, Changes, Level, Metrics, Series, Totals
 from jetsql.jobs.store.metrics_file import MetricsFile

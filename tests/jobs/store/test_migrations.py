@@ -21,10 +21,7 @@ import pytest
 
 from jetsql.errors import EngineError
 from jetsql.jobs.model.body_analysis import Operator
-from jetsql.jobs.model.job import (
-    Status,
-    Trigger,
-)
+from jetsql.jobs.model.job import Status, Trigger
 from jetsql.jobs.store.database import VERSION
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.migrations import STEPS

@@ -15,20 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jetsql.errors import EngineError, StatementError
-from jetsql.jobs.model.body_analysis import (
-    Analysis,
-    Operator,
-    OutputMode,
-)
+from jetsql.jobs.model.body_analysis import Analysis, Operator, OutputMode
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    Snapshot,
-    SnapshotRequest,
-    Status,
-    Version,
-)
+from jetsql.jobs.model.job import Cause, Job, Snapshot, SnapshotRequest, Status, Version
 from jetsql.jobs.model.serialization import MalformedRecord, decode, encode
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan

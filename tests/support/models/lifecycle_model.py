@@ -60,16 +60,7 @@ from jetsql.jobs.lifecycle.events import (
 )
 from jetsql.jobs.lifecycle.step_context import CRASHES_MOST, StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
-from jetsql.jobs.model.job import (
-    CANCELLED,
-    Cause,
-    Job,
-    RunId,
-    Snapshot,
-    SnapshotRequest,
-    Status,
-    Version,
-)
+from jetsql.jobs.model.job import CANCELLED, Cause, Job, RunId, Snapshot, SnapshotRequest, Status, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from tests.support.in_memory_engine import analysis

@@ -19,11 +19,7 @@ from weakref import WeakKeyDictionary
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import (
-    Job,
-    Status,
-    Trigger,
-)
+from jetsql.jobs.model.job import Job, Status, Trigger
 from jetsql.jobs.store.job_store import Store
 from tests.support.disk_engine import HEALING, HOPELESS, DiskEngine
 from tests.support.jobs_world import QUICK, World, in_thread

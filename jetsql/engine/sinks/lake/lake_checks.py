@@ -6,10 +6,7 @@ from typing import Final
 
 from jetsql.engine.session.catalog import Catalog
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import (
-    Guarantee,
-    Plan,
-)
+from jetsql.jobs.model.job import Guarantee, Plan
 
 _RETENTION: Final = "delta.setTransactionRetentionDuration"
 _APPEND_ONLY: Final = "delta.appendOnly"

@@ -17,15 +17,7 @@ from jetsql.jobs.lifecycle.start import describe_beginning
 from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.job import (
-    Cause,
-    Job,
-    Plan,
-    Snapshot,
-    Status,
-    Trigger,
-    Version,
-)
+from jetsql.jobs.model.job import Cause, Job, Plan, Snapshot, Status, Trigger, Version
 from jetsql.jobs.model.redaction import redact, show
 from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.compatibility import compare_plans

@@ -5,11 +5,7 @@ from __future__ import annotations
 from jetsql.errors import ErrorPlace, StatementError
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import (
-    Job,
-    Plan,
-    Trigger,
-)
+from jetsql.jobs.model.job import Job, Plan, Trigger
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import modes_of
 from jetsql.jobs.planning.planner import make_plan

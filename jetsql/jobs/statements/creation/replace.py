@@ -14,12 +14,7 @@ from jetsql.jobs.lifecycle.scaling import describe_missing_members
 from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.job import (
-    Job,
-    Plan,
-    Status,
-    Version,
-)
+from jetsql.jobs.model.job import Job, Plan, Status, Version
 from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts

@@ -16,12 +16,7 @@ from jetsql.jobs.lifecycle.engine_api import JobTable, UserSession
 from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.table_users import refuse_change
-from jetsql.jobs.model.job import (
-    Job,
-    Status,
-    Version,
-    name_key,
-)
+from jetsql.jobs.model.job import Job, Status, Version, name_key
 from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table, split_table
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan

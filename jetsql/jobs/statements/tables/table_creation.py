@@ -16,10 +16,7 @@ from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import JobTable, UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.body_analysis import Analysis
-from jetsql.jobs.model.job import (
-    Job,
-    name_key,
-)
+from jetsql.jobs.model.job import Job, name_key
 from jetsql.jobs.model.redact_sql import redact_sql
 from jetsql.jobs.planning.options import Options, parse_options
 from jetsql.jobs.planning.output_mode import MODES

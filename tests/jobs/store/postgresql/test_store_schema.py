@@ -14,10 +14,7 @@ import pytest
 from jetsql.errors import EngineError
 from jetsql.home.store_note import StoreNote
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import (
-    Job,
-    Status,
-)
+from jetsql.jobs.model.job import Job, Status
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import BatchMetrics, Metrics
 from jetsql.jobs.store.postgresql import store_schema
