@@ -266,7 +266,7 @@ def stop_engine(home: Path, seconds: float) -> StopOutcome:
     """
     until = monotonic() + seconds
     was_running = False
-    while home.exists() and (process := owner(home)) is not None:
+    while home.exists() and (process := _steady_owner(home)) is not None:
         if not _is_service(home):
             raise _home_in_use(home, process)
         was_running = True
@@ -277,6 +277,15 @@ def stop_engine(home: Path, seconds: float) -> StopOutcome:
             _request_stop(engine.note)
         time.sleep(_POLL_SECONDS)
     return StopOutcome.STOPPED if was_running else StopOutcome.NOT_RUNNING
+
+
+def _steady_owner(home: Path) -> str | None:
+    """Return the owner of a home. An engine that restarts its program has no lock on it for some microseconds."""
+    process = owner(home)
+    if process is None:
+        time.sleep(_POLL_SECONDS)
+        process = owner(home)
+    return process
 
 
 def _request_stop(note: EngineNote) -> None:

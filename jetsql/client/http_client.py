@@ -173,11 +173,11 @@ class HttpClient:
             self.close()
             parts = urlsplit(self.url)
             kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-            connection = kind(parts.hostname or "localhost", parts.port, timeout=self._connect_seconds)
-            with _translate_errors(self.url, "ENGINE_NOT_REACHABLE"):
-                connection.connect()
-                self._check_engine(connection)
-            self._connection = open_connection = connection
+            open_connection = kind(parts.hostname or "localhost", parts.port, timeout=self._connect_seconds)
+            self._connection = open_connection
+            with self._closing_on_failure(), _translate_errors(self.url, "ENGINE_NOT_REACHABLE"):
+                open_connection.connect()
+                self._check_engine(open_connection)
         return open_connection
 
     def _check_engine(self, connection: HTTPConnection) -> None:
@@ -192,7 +192,6 @@ class HttpClient:
         response = connection.getresponse()
         content = response.read(_HEALTH_BYTES)
         if not compare_digest(_proof_in(content).encode(errors="replace"), proof(self._token, nonce).encode()):
-            connection.close()
             raise _check_error(self.url, response.status)
 
     def _closing_on_failure(self) -> _CloseOnFailure:

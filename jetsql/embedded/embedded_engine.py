@@ -77,13 +77,13 @@ class EmbeddedEngine:
         store: Store,
         settings: Settings,
         storage: Storage,
-        lock: HomeLock,
+        lock: HomeLock | None,
         owns_spark: bool,
         on_lost: Callable[[EmbeddedEngine], None],
     ) -> None:
         """Start the jobs of the store.
 
-        lock: released by `close`. owns_spark: whether `close` stops Spark. on_lost: called when another engine leads.
+        lock: `close` releases it. owns_spark: whether `close` stops Spark. on_lost: called when another engine leads.
         """
         self.spark = spark
         self.home = settings.home
@@ -212,16 +212,13 @@ class EmbeddedEngine:
         finally:
             self._metrics_store.close()
             self._store.close()
-            self._lock.release()
+            if self._lock is not None:
+                self._lock.release()
 
     def kill_spark(self) -> None:
         """Kill Spark's process, so that nothing of its jobs continues. The engine is not usable afterwards."""
         self._closed = True
         kill_process(self.spark)
-
-    def hand_over_home(self) -> int:
-        """Return a descriptor with the lock of the home, see `HomeLock.hand_over`."""
-        return self._lock.hand_over()
 
     def wait_for_spark(self) -> int:
         """Block until Spark's process has ended, and return its exit code."""

@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -34,12 +35,12 @@ from jetsql.engine.runs.rehearsal import Rehearsal
 from jetsql.engine.session.startup import Session, wait_for_end
 from jetsql.errors import EngineError
 from jetsql.home.discovery import EngineNote, remove_note, write_note
-from jetsql.home.home_lock import make_home, not_usable
+from jetsql.home.home_lock import HomeLock, make_home, not_usable
 from jetsql.jobs.model.engine_record import Role
 from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.postgresql.shared_store import join_homes
 from jetsql.jobs.store.postgresql.store_schema import StoreSchema
-from jetsql.jobs.store.store_choice import open_database
+from jetsql.jobs.store.store_choice import open_database, prepare_database
 from jetsql.server.app import HttpServer
 from jetsql.server.auth import Access
 from jetsql.settings.engine_settings import EndpointSettings, Settings
@@ -107,6 +108,13 @@ class _Service:
         self._token = open_engine.home_token(settings.home)
         self._engine: EmbeddedEngine | None = None
         self._exit_reasons = ExitReasons()
+        self._standby = Standby(
+            settings, self._token, listening, stop, self._on_standby, partial(remove_note, settings.home)
+        )
+        if hooks.home_lock is not None:
+            os.close(hooks.home_lock)
+        self._home_lock = HomeLock(settings.home, service=True)
+        self._ending = threading.Lock()  # the process either ends or restarts
 
     def run(self) -> None:
         try:
@@ -114,22 +122,37 @@ class _Service:
             if engine is not None:
                 self._lead(engine)
         finally:
-            remove_note(self._settings.home)
+            with self._ending:
+                self._stop.set()
+                remove_note(self._settings.home)
+                self._home_lock.release()
 
     def _open(self) -> EmbeddedEngine | None:
         """Return the engine when it leads; None if it was stopped before."""
-        rejoins = self._hooks.home_lock is not None
-        if self._hooks.home_lock is not None:
-            os.close(self._hooks.home_lock)
         while not self._stop.is_set():
             try:
                 return open_engine.open_service(self._settings, self)
             except EngineError as error:
-                if not rejoins or error.condition != "JETSQL.STORE_NOT_USABLE":
+                if self._hooks.home_lock is None or error.condition != "JETSQL.STORE_NOT_USABLE":
                     raise
-                _LOG.warning("%s Trying again.", error.message)
-                self._stop.wait(_REJOIN_SECONDS)
+                self._await_store(error)
         return None
+
+    def _await_store(self, error: EngineError) -> None:
+        """Answer clients as a standby until the store is within reach, or a client stops this engine."""
+        _LOG.warning("%s Waiting for it.", error.message)
+        given = self._settings.store
+        database = prepare_database(self._settings.home, given.store, given.store_password, given.times)
+        assert isinstance(database, StoreSchema), "only the engine of such a store loses the lead"
+        with self._standby.serving(lambda: {"leader": "", "warm": False}):
+            while not self._stop.wait(_REJOIN_SECONDS):
+                try:
+                    database.read_owner()
+                except EngineError as latest:
+                    if latest.condition == error.condition:
+                        continue
+                break
+            remove_note(self._settings.home)
 
     @property
     def address(self) -> str:
@@ -148,10 +171,9 @@ class _Service:
             if self._stop.wait(_JOIN_SECONDS):
                 raise EngineError("ENGINE_NOT_STARTED", "The engine was stopped while it waited for the leader.")
 
-    def wait_until_leading(self, lease: Lease, spark: Session, home: Path, rehearsal: Rehearsal) -> bool:
+    def wait_until_leading(self, lease: Lease, spark: Session, rehearsal: Rehearsal) -> bool:
         self._watch_spark(lambda: wait_for_end(spark))
-        standby = Standby(self._settings.endpoints, self._token, self._listening, self._stop, self._on_standby)
-        return standby.wait(lease, spark, home, rehearsal)
+        return self._standby.wait(lease, rehearsal)
 
     def _on_standby(self) -> None:
         note = self._write_note(Addresses(), Role.STANDBY)
@@ -165,11 +187,12 @@ class _Service:
         _LOG.error("Another engine leads. This one ends its Spark, and starts again as a standby.")
         self._engine = engine
         engine.kill_spark()
-        if self._stop.is_set():
-            _LOG.info("The engine ends instead, because it was stopped meanwhile")
-            return
-        remove_note(self._settings.home)
-        self._hooks.restart(engine.hand_over_home())
+        with self._ending:
+            if self._stop.is_set():
+                _LOG.info("The engine ends instead, because it was stopped meanwhile")
+                return
+            remove_note(self._settings.home)
+            self._hooks.restart(self._home_lock.hand_over())
 
     def _watch_spark(self, wait: Callable[[], int]) -> None:
         """End this process when Spark's process ends. wait: blocks until then, and returns its exit code."""

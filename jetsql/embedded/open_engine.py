@@ -53,7 +53,7 @@ _open_engine: ref[EmbeddedEngine] | None = None
 
 
 class Service(Protocol):
-    """The process of an engine with endpoints for other processes."""
+    """The process of an engine with endpoints for other processes, which has the lock of the home."""
 
     @property
     def address(self) -> str:
@@ -62,7 +62,7 @@ class Service(Protocol):
     def open_unless_led(self, home: Path, database: StoreDatabase) -> Store | None:
         """Return the open store; None if another engine leads, after the home has become one of the store's homes."""
 
-    def wait_until_leading(self, lease: Lease, spark: Session, home: Path, rehearsal: Rehearsal) -> bool:
+    def wait_until_leading(self, lease: Lease, spark: Session, rehearsal: Rehearsal) -> bool:
         """Wait as a standby, which rehearses. Return whether this engine has the lease now; False if it was stopped."""
 
     def on_lost(self, engine: EmbeddedEngine) -> None:
@@ -153,8 +153,9 @@ def _engine(
     home = make_home(settings.home)
     settings = replace(settings, home=home)
     with ExitStack() as undo:
-        lock = HomeLock(home, service is not None)
-        undo.callback(lock.release)
+        lock = HomeLock(home) if service is None else None
+        if lock is not None:
+            undo.callback(lock.release)
         check_restored(home)
         if owns_spark:
             check_location(home)
@@ -177,7 +178,7 @@ def _engine(
         if store is None:
             assert service is not None and database.lease is not None, "only these wait as standbys"
             rehearsal = Rehearsal(spark, _rehearsal_folder(storage, home), database.read_jobs)
-            if not service.wait_until_leading(database.lease, spark, home, rehearsal):
+            if not service.wait_until_leading(database.lease, spark, rehearsal):
                 return None
             store = open_database(home, database)
             undo.callback(store.close)

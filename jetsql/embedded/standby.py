@@ -1,7 +1,8 @@
 """A standby: an engine with a warm Spark that waits until it leads, see `engine.runs.rehearsal`.
 
-Its HTTP server listens on the socket of the later engine, so a client can connect at any time. It ends when the engine
-leads, and the engine's own server takes over the socket.
+An engine that has lost the lead is a standby also while its store is out of reach, before it starts Spark. The HTTP
+server listens on the socket of the later engine, so a client can connect at any time. It ends when the engine leads,
+and the engine's own server takes over the socket.
 """
 
 from __future__ import annotations
@@ -12,16 +13,15 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
 from jetsql.embedded.http_serving import create_server
+from jetsql.engine.jvm.spark_version import full_version
 from jetsql.engine.runs.rehearsal import Rehearsal
-from jetsql.engine.session.startup import Session
 from jetsql.jobs.store.postgresql.lease import Lease
 from jetsql.server.auth import Access
 from jetsql.server.standby_app import StandbyServer
-from jetsql.settings.engine_settings import EndpointSettings
+from jetsql.settings.engine_settings import Settings
 from jetsql.version import VERSION
 
 _LOG: Final = logging.getLogger(__name__)
@@ -32,58 +32,67 @@ class Standby:
 
     def __init__(
         self,
-        endpoints: EndpointSettings,
+        settings: Settings,
         token: str,
         listening: socket.socket,
         stop: threading.Event,
         on_wait: Callable[[], None],
+        on_stop: Callable[[], None],
     ) -> None:
-        """Create it. on_wait: called when the endpoint answers as a standby."""
-        self._endpoints = endpoints
+        """Create it.
+
+        on_wait: called when the endpoint answers as a standby. on_stop: called before it stops to, unless the engine
+        leads then, whose endpoint answers those who connect meanwhile.
+        """
+        self._settings = settings
         self._token = token
         self._listening = listening
         self._stop = stop
         self._on_wait = on_wait
+        self._on_stop = on_stop
 
-    def wait(self, lease: Lease, spark: Session, home: Path, rehearsal: Rehearsal) -> bool:
+    def wait(self, lease: Lease, rehearsal: Rehearsal) -> bool:
         """Return True when this engine has the lease; False when it was stopped before."""
-        facts = _facts(spark, home)
 
         def about() -> dict[str, Any]:
             leader = lease.leader.address if lease.leader is not None else ""
-            return {**facts, "leader": leader, "warm": rehearsal.is_warm}
+            return {"leader": leader, "warm": rehearsal.is_warm}
 
-        with self._serving(about), rehearsal.running():
-            self._on_wait()
+        with self.serving(about), rehearsal.running():
             leads = lease.wait(self._stop)
+            if not leads:
+                self._on_stop()
         _LOG.info("This engine leads now" if leads else "The standby ends")
         return leads
 
     @contextmanager
-    def _serving(self, about: Callable[[], Mapping[str, Any]]) -> Iterator[None]:
-        endpoints = self._endpoints
+    def serving(self, about: Callable[[], Mapping[str, Any]]) -> Iterator[None]:
+        """Answer clients inside the context. about: returns what changes, as for `StandbyServer`."""
+        endpoints = self._settings.endpoints
         access = Access(self._token, (*endpoints.http_hosts, endpoints.http_host))
-        app = StandbyServer(about, access, self._stop.set).app
+        facts = _facts(self._settings)
+        app = StandbyServer(lambda: {**facts, **about()}, access, self._stop.set).app
         server = create_server(app, access, endpoints)
         # The server closes its socket at its end; the engine needs another one for the same port.
         sockets = [self._listening.dup()]
         thread = threading.Thread(target=server.run, args=(sockets,), name="standby-http", daemon=True)
         thread.start()
         try:
+            self._on_wait()
             yield
         finally:
             server.should_exit = True
             thread.join()
 
 
-def _facts(spark: Session, home: Path) -> dict[str, Any]:
+def _facts(settings: Settings) -> dict[str, Any]:
     """Return what does not change while an engine waits."""
     return {
         "version": VERSION,
         "role": "standby",
-        "spark": spark.version,
-        "master": spark.sparkContext.master,
-        "home": str(home),
+        "spark": full_version(),
+        "master": settings.master,
+        "home": str(settings.home),
         "pid": os.getpid(),
         "jobs": {},
     }

@@ -1,4 +1,4 @@
-"""The end of a process whose engine has lost the lead: it starts again as a standby, unless it is stopped."""
+"""A process whose engine has lost the lead: it ends or starts again as a standby, and can be stopped at any time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import NoReturn, cast
 
 import pytest
 
+from jetsql.client.find_engine import StopOutcome, find_engine, stop_engine
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.embedded.engine_process import ServiceHooks, _Service
 from jetsql.home.home_lock import HomeLock, owner
 from jetsql.settings.engine_settings import Settings
+from jetsql.settings.store_settings import StoreSettings
+from tests.conftest import until
 
 
 class Restarted(Exception):
@@ -24,16 +27,18 @@ class Restarted(Exception):
 class Engine:
     """An engine whose process is stopped while its Spark is killed, if a test wants so."""
 
-    def __init__(self, home: Path, stopped: Event | None = None) -> None:
+    def __init__(self, stopped: Event | None = None) -> None:
         self._stopped = stopped
-        self._lock = HomeLock(home)
-        self.hand_over_home = self._lock.hand_over
         self.was_killed = False
 
     def kill_spark(self) -> None:
         self.was_killed = True
         if self._stopped is not None:
             self._stopped.set()
+
+
+def restart_never(home_lock: int) -> NoReturn:
+    raise AssertionError("the process ends")
 
 
 def lose(home: Path, stop: Event, engine: Engine) -> None:
@@ -50,7 +55,7 @@ def lose(home: Path, stop: Event, engine: Engine) -> None:
 
 
 def test_it_becomes_a_standby(tmp_path: Path) -> None:
-    engine = Engine(tmp_path)
+    engine = Engine()
     with pytest.raises(Restarted):
         lose(tmp_path, Event(), engine)
     assert engine.was_killed and owner(tmp_path) is None
@@ -58,7 +63,7 @@ def test_it_becomes_a_standby(tmp_path: Path) -> None:
 
 def test_a_stop_meanwhile_ends_it(tmp_path: Path) -> None:
     stop = Event()
-    engine = Engine(tmp_path, stop)
+    engine = Engine(stop)
     lose(tmp_path, stop, engine)
     assert engine.was_killed
 
@@ -66,6 +71,23 @@ def test_a_stop_meanwhile_ends_it(tmp_path: Path) -> None:
 def test_a_stop_before_ends_it_gracefully(tmp_path: Path) -> None:
     stop = Event()
     stop.set()
-    engine = Engine(tmp_path)
+    engine = Engine()
     lose(tmp_path, stop, engine)
     assert not engine.was_killed
+
+
+def test_it_is_stopped_while_its_store_is_out_of_reach(tmp_path: Path) -> None:
+    """Commands find the engine from its restart on, because it has the lock and an endpoint of a standby."""
+    lost = HomeLock(tmp_path, service=True).hand_over()
+    settings = Settings(tmp_path, store=StoreSettings("postgresql://jetsql@127.0.0.1:1/none", "secret"))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        hooks = ServiceHooks(lambda engine: None, lambda note: None, restart_never, lost)
+        service = _Service(settings, hooks, Event(), listening)
+        with ThreadPoolExecutor(1) as threads:
+            run = threads.submit(service.run)
+            until(lambda: find_engine(tmp_path) is not None)
+            engine = find_engine(tmp_path)
+            assert engine is not None and (engine.info["role"], engine.info["leader"]) == ("standby", "")
+            assert stop_engine(tmp_path, 60) is StopOutcome.STOPPED
+            run.result()
+    assert owner(tmp_path) is None and find_engine(tmp_path) is None

@@ -83,10 +83,11 @@ class Managed:
         service: bool = False,
         jobs: JobSettings | None = None,
         engine: InMemoryEngine | None = None,
+        has_lock: bool = True,
     ) -> None:
         self.home = make_home(home)
         self.engine = engine or InMemoryEngine()
-        self._lease = HomeLock(self.home, service)
+        self._lock = HomeLock(self.home, service) if has_lock else None
         self._store = Store(self.home / "jetsql.db")
         self.manager = Manager(self._store, self.engine, jobs or JobSettings(create_wait_seconds=20.0))
         self.manager.start()
@@ -136,9 +137,10 @@ class Managed:
         self.is_closing = True
         self.manager.close()
         self._store.close()
-        self._lease.release()
+        if self._lock is not None:
+            self._lock.release()
 
 
 def open_managed(settings: Settings, service: object = None) -> Managed:
     """Open an engine instead of `open_engine.open_service`."""
-    return Managed(settings.home, service is not None, settings.jobs)
+    return Managed(settings.home, jobs=settings.jobs, has_lock=service is None)

@@ -31,6 +31,11 @@ def spark_version() -> tuple[int, int]:
     return int(major), int(minor)
 
 
+def full_version() -> str:
+    """Return the version of PySpark, as `4.3.0`."""
+    return pyspark.__version__
+
+
 def version_name() -> str:
     """Return the version as in `SUPPORTED`."""
     return "{}.{}".format(*spark_version())
