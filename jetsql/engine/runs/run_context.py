@@ -20,7 +20,7 @@ from jetsql.engine.errors.remedies import RunPaths
 from jetsql.engine.errors.table_source_errors import explain_removed_file
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import ResolvedBody
-from jetsql.engine.sinks import SinkWriter, consume_rows, encode_rows
+from jetsql.engine.sinks import SinkWriter, consume_rows, encode_rows, stored_rows
 from jetsql.engine.watchdogs.resource_reports import Activity
 from jetsql.jobs.lifecycle.engine_api import Report, RestartRequested, RunFailed
 from jetsql.jobs.model.job import Cause, Job, RunId
@@ -106,12 +106,9 @@ def batch_rows(rows: DataFrame, body: ResolvedBody, writer: SinkWriter) -> Itera
     if not part.isReadOften():
         yield encode_rows(DataFrame(part.apply(rows._jdf), rows.sparkSession), writer)
         return
-    stored = rows.persist()
-    try:
+    with stored_rows(rows) as stored:
         consume_rows(stored)
         yield encode_rows(DataFrame(part.apply(stored._jdf), rows.sparkSession), writer)
-    finally:
-        stored.unpersist()
 
 
 def tag_thread(context: SparkContext, job: Job | None) -> None:

@@ -7,7 +7,8 @@ its rows have been read to the end, so a sink that returned early would permanen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import Catalog
 from jetsql.jobs.model.job import Job
 
@@ -112,6 +114,20 @@ def is_ahead(writer: SinkWriter, batch: int) -> bool:
 def encode_rows(rows: DataFrame, writer: SinkWriter) -> DataFrame:
     """Return a query's rows in the format of a sink."""
     return writer.encode_rows(rows) if isinstance(writer, EncodingWriter) else rows
+
+
+@contextmanager
+def stored_rows(rows: DataFrame) -> Iterator[DataFrame]:
+    """Return the rows of a batch, stored within the block, for a sink that reads them more than once.
+
+    The state of their query is not written twice, and they are the same each time.
+    """
+    session = rows.sparkSession
+    stored = DataFrame(java(session).stream.Batches.withoutOrdering(rows._jdf), session).persist()
+    try:
+        yield stored
+    finally:
+        stored.unpersist()
 
 
 def consume_rows(rows: DataFrame) -> None:

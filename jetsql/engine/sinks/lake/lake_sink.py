@@ -16,7 +16,7 @@ from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.engine.session.catalog import TableFacts
-from jetsql.engine.sinks import SinkContext, consume_rows
+from jetsql.engine.sinks import SinkContext, consume_rows, stored_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
 from jetsql.engine.sinks.lake.merge import DELETED, Merge, count_unique, has_distinct_keys, mark_deletions
 from jetsql.engine.sinks.lake.table_commits import open_commits
@@ -154,16 +154,14 @@ class LakeSink:
         new_columns = [name for name in table.columns if name.lower() not in known]
         merge = Merge(self._sink, columns, has_marks or bool(condition), new_columns)
         view = f"jetsql_batch_{self._context.writer_id.replace('-', '_')}"
-        # MERGE reads the changes more than once. Their computation may not be repeated: it commits state.
-        stored = changes.persist()
-        try:
-            count = None if self._has_distinct_keys else count_unique(stored, self._sink, batch)
-            stored.createOrReplaceTempView(view)
-            self._commit(batch, lambda: self._commits.run(session, merge.statement(view), batch))
-            return int(java(session).stream.Batches.countStored(stored._jdf)) if count is None else count
-        finally:
-            session.catalog.dropTempView(view)
-            stored.unpersist()
+        with stored_rows(changes) as stored:
+            try:
+                count = None if self._has_distinct_keys else count_unique(stored, self._sink, batch)
+                stored.createOrReplaceTempView(view)
+                self._commit(batch, lambda: self._commits.run(session, merge.statement(view), batch))
+                return int(java(session).stream.Batches.countStored(stored._jdf)) if count is None else count
+            finally:
+                session.catalog.dropTempView(view)
 
     def _commit(self, batch: int, commit: Callable[[], T]) -> T:
         """Call a function that commits a batch, again after a conflict. Raises StatementError DELIVERY_INTERRUPTED."""

@@ -108,6 +108,16 @@ public final class Batches {
   }
 
   /**
+   * Returns the rows of a batch without information about their ordering. For a batch that is
+   * sorted by a column of its source, `LogicalRDD.fromDataset` declares an ordering by a column
+   * that the batch does not contain, and Spark then cannot persist it.
+   */
+  public static Dataset<Row> withoutOrdering(Dataset<Row> rows) {
+    return rows.sparkSession()
+        .internalCreateDataFrame(rows.queryExecution().toRdd(), rows.schema(), false);
+  }
+
+  /**
    * Returns the number of rows of a batch that is stored in the cache, with no further job of Spark
    * if all of them have been read.
    */

@@ -183,23 +183,13 @@ public final class StreamingCursor {
   /** Keeps the rows of a batch as the current part, and returns whether more rows must be read. */
   private boolean keepPart(Dataset<Row> rows) {
     if (rows == null) return false;
-    Dataset<Row> kept = withoutOrdering(rows);
+    Dataset<Row> kept = Batches.withoutOrdering(rows);
     if (!replaces()) kept = kept.limit((int) remaining);
     long count = count(kept.persist(StorageLevel.DISK_ONLY()));
     replacePart(kept);
     if (replaces()) return count < limit();
     remaining -= count;
     return remaining > 0;
-  }
-
-  /**
-   * Returns the rows of a batch without information about their ordering. For a batch that is
-   * sorted by a column of its source, `LogicalRDD.fromDataset` declares an ordering by a column
-   * that the batch does not contain, and Spark then cannot persist it.
-   */
-  private static Dataset<Row> withoutOrdering(Dataset<Row> rows) {
-    return rows.sparkSession()
-        .internalCreateDataFrame(rows.queryExecution().toRdd(), rows.schema(), false);
   }
 
   private long count(Dataset<Row> kept) {
