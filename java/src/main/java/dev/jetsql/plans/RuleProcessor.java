@@ -67,7 +67,7 @@ public abstract class RuleProcessor extends StatefulProcessor<Row, Row, Row> {
     var key = new KeyOfRow(keys);
     var result =
         Dataset.ofRows(SparkSession.active(), rows)
-            .groupByKey(key, Encoders.row(key.type(rows.schema())))
+            .groupByKey(key, StateTypes.encoder(key.type(rows.schema())))
             .transformWithState(this, timeMode, outputMode, Encoders.row(type));
     return Plans.withColumns(result.queryExecution().analyzed(), output);
   }

@@ -74,11 +74,11 @@ final class FirstRowAggregate {
     return type instanceof TimestampType ? new BitwiseNot(new UnixMicros(key)) : null;
   }
 
-  /** Returns a struct whose fields have numbers as names, because columns may share a name. */
+  /** Returns a struct with the fields `c0`, `c1` and so on, because columns may share a name. */
   private static CreateNamedStruct struct(List<? extends Expression> values) {
     var fields = new ArrayList<Expression>();
     for (int i = 0; i < values.size(); i++) {
-      fields.add(Literal$.MODULE$.apply(String.valueOf(i)));
+      fields.add(Literal$.MODULE$.apply("c" + i));
       fields.add(values.get(i));
     }
     return new CreateNamedStruct(Sequences.of(fields));

@@ -114,7 +114,7 @@ final class TopRows {
         || !rank.exprId().equals(bound.rank().exprId())
         || !(rank.child() instanceof WindowExpression over)) return null;
     var function = RankFunction.of(over.windowFunction());
-    if (function == null) return null;
+    if (function == null || window.orderSpec().isEmpty()) return null;
     var appends = mode.equals(OutputMode.Append());
     // Peers leave the first ranks when a lower row arrives, and no update deletes them.
     if (mode.equals(OutputMode.Update()) && !function.isRowNumber()) return null;

@@ -1,10 +1,10 @@
 package dev.jetsql.rewrites.bytime;
 
 import dev.jetsql.plans.Plans;
+import dev.jetsql.plans.StateTypes;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -86,7 +86,7 @@ final class JoinByTimeProcessor extends ByTimeProcessor {
 
   private ListState<Row> rowsOf(String name, StructType type) {
     var timed = new StructType().add("at", DataTypes.LongType).add("row", type);
-    return getHandle().getListState(name, Encoders.row(timed), TTLConfig.NONE());
+    return getHandle().getListState(name, StateTypes.encoder(timed), TTLConfig.NONE());
   }
 
   @Override

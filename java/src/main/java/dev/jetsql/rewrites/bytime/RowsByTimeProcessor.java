@@ -2,10 +2,10 @@ package dev.jetsql.rewrites.bytime;
 
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RowConverter;
+import dev.jetsql.plans.StateTypes;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -85,11 +85,12 @@ final class RowsByTimeProcessor extends ByTimeProcessor {
   @Override
   public void init(OutputMode outputMode, TimeMode timeMode) {
     var handle = getHandle();
-    waiting = handle.getListState("waiting", Encoders.row(input), TTLConfig.NONE());
-    passed = handle.getListState("passed", Encoders.row(input), TTLConfig.NONE());
+    waiting = handle.getListState("waiting", StateTypes.encoder(input), TTLConfig.NONE());
+    passed = handle.getListState("passed", StateTypes.encoder(input), TTLConfig.NONE());
     if (!running.isEmpty())
       buffers =
-          handle.getValueState("running", Encoders.row(running.bufferType()), TTLConfig.NONE());
+          handle.getValueState(
+              "running", StateTypes.encoder(running.bufferType()), TTLConfig.NONE());
     openTimer();
     rowsOfInput = new RowConverter(input);
     rowsOfOutput = new RowConverter(output);

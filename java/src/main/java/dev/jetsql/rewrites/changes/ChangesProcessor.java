@@ -1,9 +1,9 @@
 package dev.jetsql.rewrites.changes;
 
 import dev.jetsql.plans.RuleProcessor;
+import dev.jetsql.plans.StateTypes;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.streaming.OutputMode;
@@ -60,7 +60,7 @@ final class ChangesProcessor extends RuleProcessor {
 
   @Override
   public void init(OutputMode outputMode, TimeMode timeMode) {
-    newest = getHandle().getValueState("newest", Encoders.row(type), TTLConfig.NONE());
+    newest = getHandle().getValueState("newest", StateTypes.encoder(type), TTLConfig.NONE());
   }
 
   @Override

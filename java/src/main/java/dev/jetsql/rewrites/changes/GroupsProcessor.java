@@ -3,9 +3,9 @@ package dev.jetsql.rewrites.changes;
 import dev.jetsql.plans.AggregateBuffers;
 import dev.jetsql.plans.RowConverter;
 import dev.jetsql.plans.RuleProcessor;
+import dev.jetsql.plans.StateTypes;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -93,7 +93,7 @@ final class GroupsProcessor extends RuleProcessor {
   @Override
   public void init(OutputMode outputMode, TimeMode timeMode) {
     var type = type();
-    stored = getHandle().getValueState("group", Encoders.row(type), TTLConfig.NONE());
+    stored = getHandle().getValueState("group", StateTypes.encoder(type), TTLConfig.NONE());
     for (int i = 0; i < values.size(); i++) values.get(i).open(getHandle(), i);
     rowsOfInput = new RowConverter(input);
     rowsOfState = new RowConverter(type);

@@ -4,11 +4,11 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.plans.RowConverter;
 import dev.jetsql.plans.RuleProcessor;
+import dev.jetsql.plans.StateTypes;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -64,7 +64,7 @@ final class KeyedRowsProcessor extends RuleProcessor {
 
   @Override
   public void init(OutputMode outputMode, TimeMode timeMode) {
-    newest = getHandle().getValueState("newest", Encoders.row(type), TTLConfig.NONE());
+    newest = getHandle().getValueState("newest", StateTypes.encoder(type), TTLConfig.NONE());
     converter = new RowConverter(type);
   }
 

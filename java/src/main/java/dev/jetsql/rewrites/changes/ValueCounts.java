@@ -1,6 +1,7 @@
 package dev.jetsql.rewrites.changes;
 
 import dev.jetsql.plans.RowConverter;
+import dev.jetsql.plans.StateTypes;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -53,7 +54,7 @@ final class ValueCounts implements Serializable {
   void open(StatefulProcessorHandle handle, int number) {
     counts =
         handle.getMapState(
-            "values" + number, Encoders.row(type), Encoders.LONG(), TTLConfig.NONE());
+            "values" + number, StateTypes.encoder(type), Encoders.LONG(), TTLConfig.NONE());
     changes = new HashMap<>();
     toUnsafe = UnsafeProjection.create(type);
     values = new RowConverter(type);

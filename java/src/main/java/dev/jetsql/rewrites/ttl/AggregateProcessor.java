@@ -2,9 +2,9 @@ package dev.jetsql.rewrites.ttl;
 
 import dev.jetsql.plans.AggregateBuffers;
 import dev.jetsql.plans.RowConverter;
+import dev.jetsql.plans.StateTypes;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -62,7 +62,7 @@ final class AggregateProcessor extends TtlProcessor {
   @Override
   public void init(OutputMode outputMode, TimeMode timeMode) {
     var type = aggregates.type();
-    stored = getHandle().getValueState("buffers", Encoders.row(type), ttl());
+    stored = getHandle().getValueState("buffers", StateTypes.encoder(type), ttl());
     rowsOfInput = new RowConverter(input);
     buffers = new RowConverter(type);
   }

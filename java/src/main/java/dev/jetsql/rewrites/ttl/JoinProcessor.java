@@ -1,8 +1,8 @@
 package dev.jetsql.rewrites.ttl;
 
+import dev.jetsql.plans.StateTypes;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -66,7 +66,7 @@ final class JoinProcessor extends TtlProcessor {
   }
 
   private ListState<Row> rowsOf(String name, StructType type) {
-    return getHandle().getListState(name, Encoders.row(type), ttl());
+    return getHandle().getListState(name, StateTypes.encoder(type), ttl());
   }
 
   @Override

@@ -1,0 +1,63 @@
+package dev.jetsql.plans;
+
+import org.apache.spark.sql.Encoder;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.avro.IncompatibleSchemaException;
+import org.apache.spark.sql.avro.SchemaConverters$;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * The types of the rows that operators keep. Spark derives a schema of Avro from each of them, also
+ * if it keeps the rows in another format. Such a schema lacks some types, and its names are letters
+ * and digits that no two structs share.
+ */
+public final class StateTypes {
+  private int names;
+
+  private StateTypes() {}
+
+  /**
+   * Returns the encoder of rows for a state. The fields of structs get other names, by which no
+   * operator reads them.
+   *
+   * @param type the columns, which have names that Avro knows
+   */
+  public static Encoder<Row> encoder(StructType type) {
+    return Encoders.row(new StateTypes().withPlainFields(type));
+  }
+
+  /** Returns whether a state can keep values of a type. */
+  public static boolean canKeep(DataType type) {
+    var row = new StateTypes().withPlainFields(new StructType().add("value", type));
+    try {
+      SchemaConverters$.MODULE$.toAvroTypeWithDefaults(row);
+      return true;
+    } catch (Exception e) { // a Scala method declares no checked exception
+      if (e instanceof IncompatibleSchemaException) return false;
+      throw e;
+    }
+  }
+
+  private StructType withPlainFields(StructType row) {
+    var result = new StructType();
+    for (var field : row.fields())
+      result = result.add(field.name(), plain(field.dataType()), field.nullable());
+    return result;
+  }
+
+  private DataType plain(DataType type) {
+    if (type instanceof ArrayType array)
+      return new ArrayType(plain(array.elementType()), array.containsNull());
+    if (type instanceof MapType map)
+      return new MapType(plain(map.keyType()), plain(map.valueType()), map.valueContainsNull());
+    if (!(type instanceof StructType struct)) return type;
+    var result = new StructType();
+    for (var field : struct.fields())
+      result = result.add("f" + names++, plain(field.dataType()), field.nullable());
+    return result;
+  }
+}
