@@ -50,6 +50,22 @@ class Tables:
             assert written == whole, f"missing: {whole - written}, extra: {written - whole}, of {query}"
             assert dict(self.sql(f"DESCRIBE JOB j{number}"))["output mode"] == "update"
 
+    def compare_each(
+        self, queries: Sequence[tuple[str, str]], streams: str, add_files: Callable[[int], None], files: int
+    ) -> None:
+        """Run each query as a job, and over the whole table after each of the files, which `add_files` adds."""
+        started = []
+        for number, (query, keys) in enumerate(queries):
+            self.create(f"r{number}", query, keys)
+            if not self._is_refused(f"CREATE JOB j{number} AS SINK INTO r{number} {streamed(query)}"):
+                started.append((f"j{number}", f"r{number}", query))
+        assert 2 * len(started) > len(queries)
+        for number in range(1, files + 1):
+            for job, table, query in started:
+                self._check_result(job, table, query, streams)
+            if number < files:
+                add_files(number)
+
     def keep_state(self, query: str, keys: str, streams: str, add_files: Callable[[int], None]) -> None:
         """Run a query as a job that is suspended, spread over more partitions and restarted, while files are added.
 
@@ -61,17 +77,18 @@ class Tables:
         changes = ("SUSPEND JOB j", "RESUME JOB j"), (f"CREATE OR REPLACE {spread}",), ("RESTART JOB j",), ()
         self.sql(f"CREATE {job}")
         for number, statements in enumerate(changes, 1):
-            self._check_result(query, streams)
+            self._check_result("j", "r", query, streams)
             for statement in statements:
                 self.sql(statement)
             add_files(number)
-        self._check_result(query, streams)
+        self._check_result("j", "r", query, streams)
 
-    def _check_result(self, query: str, streams: str) -> None:
-        self.sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
+    def _check_result(self, job: str, table: str, query: str, streams: str) -> None:
+        self.sql(f"WAIT FOR JOB {job} UNTIL IDLE TIMEOUT 60")
         for stream in streams:
             self.sql(f"REFRESH TABLE {stream}")
-        assert rows_of(self.sql, "SELECT * FROM r") == rows_of(self.sql, query)
+        written, whole = (rows_of(self.sql, text) for text in (f"SELECT * FROM {table}", query))
+        assert written == whole, f"missing: {whole - written}, extra: {written - whole}, of {query}"
 
     def _is_refused(self, job: str) -> bool:
         """Create a job, and return whether a decimal of it could overflow."""

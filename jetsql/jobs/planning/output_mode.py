@@ -7,6 +7,7 @@ then the job also deletes the rows that left the result.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from jetsql.errors import Span, StatementError
@@ -49,10 +50,13 @@ _REWRITES: Final = (
 _BOUNDS: Final = (
     "Read both sides with FROM STREAM and a WATERMARK, and bound the time in the condition of the join, EXISTS or IN: "
     "b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR. A WATERMARK column that must be equal is a bound as well. Without "
-    "times, use SINK INTO a table with 'key.columns', and a JOIN that compares a column of each side by =."
+    "times, use SINK INTO a table with 'key.columns', and compare a column of each side by =."
 )
 
-_EQUAL: Final = "Compare a column of each side by = in the condition of the join: ON a.id = b.id AND a.price < b.price."
+_EQUAL: Final = (
+    "Compare a column of each side by = in the condition of the join, or of the subquery: a.id = b.id AND a.price <"
+    " b.price."
+)
 
 _EQUAL_GROUPS: Final = (
     "Make the grouping columns the 'key.columns' of the table, or compare them with columns of the other side by = in"
@@ -63,14 +67,19 @@ _CHANGES_OF_JOIN: Final = (
     "Leave this out of the query, and compute it in a view over the table. Sums and averages take integers and DECIMAL."
 )
 
+_KEYS_OF_GROUPS: Final = "Make the grouping columns the 'key.columns' of the table."
+
+_UNKEPT: Final = "Leave the column out of the query, or convert it where it is computed: CAST(a.x AS STRING) AS x."
+
 _MATCHES: Final = (
     "Use INSERT INTO, read both sides with FROM STREAM and a WATERMARK, and compare the columns with the WATERMARK: "
     "{newest_match}. ON takes equal columns, and conditions of the second side."
 )
 
 _EXCEPT: Final = (
-    "Write WHERE NOT EXISTS (SELECT * FROM b WHERE b.id = a.id) instead of EXCEPT. For two streams, give both a"
-    " WATERMARK, and bound the time: b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR."
+    "Write WHERE NOT EXISTS (SELECT * FROM b WHERE b.id = a.id) instead of EXCEPT. For two streams, use SINK INTO a"
+    " table with 'key.columns'; or give both a WATERMARK, and bound the time: b.ts BETWEEN a.ts AND a.ts + INTERVAL 1"
+    " HOUR."
 )
 
 _NEWER: Final = {
@@ -87,6 +96,8 @@ _OLDER: Final = {
 
 _UNCLOSED: Final = "does not close the groups"
 
+_KEYS_MISSING: Final = re.compile(r"is not one of the (key|grouping) columns")
+
 _CHANGES: Final = (
     "Make the grouping columns the 'key.columns' of the table, or use OPTIONS ('outputMode' = 'complete'), with which"
     " each batch writes or compares the whole result."
@@ -95,6 +106,7 @@ _CHANGES: Final = (
 _REASONS: Final = {
     "compares no columns of both sides": _EQUAL,
     "nor equal to one": _EQUAL_GROUPS,
+    "the state cannot keep": _UNKEPT,
     "cannot be updated by changes": _CHANGES,
     "Sorting is not supported": (
         "Remove ORDER BY: the rows of a table have no order. For the first rows, use INSERT OVERWRITE with {top_rows}."
@@ -106,8 +118,8 @@ _REASONS: Final = {
     "Union between streaming and batch": "Read all tables of the UNION with FROM STREAM.",
     "Except on a streaming": _EXCEPT,
     "Intersect of streaming": (
-        "Write WHERE id IN (SELECT ...) instead of INTERSECT. For two streams, give both a WATERMARK, and bound the"
-        " time: b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR."
+        "Write WHERE id IN (SELECT ...) instead of INTERSECT. For two streams, use SINK INTO a table with"
+        " 'key.columns'; or give both a WATERMARK, and bound the time: b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR."
     ),
     "and a static DataFrame": "Keep the rows of the stream without a match: write stream LEFT JOIN table.",
 }
@@ -218,7 +230,7 @@ def _specific_hint(analysis: Analysis, reasons: str) -> str:
         return _MATCHES.format(**parts)
     found = next((hint.format(**parts) for part, hint in _REASONS.items() if part in reasons), "")
     if found == _CHANGES and analysis.joins_streams:
-        return _CHANGES_OF_JOIN
+        return _KEYS_OF_GROUPS if _KEYS_MISSING.search(reasons) else _CHANGES_OF_JOIN
     if not found and reasons and analysis.joins_streams and not analysis.has_aggregates:
         return _BOUNDS
     if not analysis.has_aggregates and _UNCLOSED in reasons:  # Spark makes an aggregate of EXCEPT with a table

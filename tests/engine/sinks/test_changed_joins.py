@@ -200,7 +200,7 @@ def test_explain_and_refusals(tables: Tables, sql: Sql, tmp_path: Path) -> None:
         assert hint in error.hint, error
         sql(f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(followed)}")
     error = sql.error(f"EXPLAIN CREATE JOB x AS INSERT INTO copy {streamed(PAIRS)}")
-    assert "Without times, use SINK INTO a table with 'key.columns', and a JOIN" in error.hint
+    assert "Without times, use SINK INTO a table with 'key.columns', and compare" in error.hint
     for option in ("'stateTtlMillis' = '1000'", "'trigger' = 'realTime'"):
         error = sql.error(f"EXPLAIN CREATE JOB x OPTIONS ({option}) AS SINK INTO r {streamed(PAIRS)}")
         assert error.condition.startswith("JETSQL."), error

@@ -1,5 +1,6 @@
 package dev.jetsql.kafka;
 
+import dev.jetsql.plans.Plans;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.classic.SparkSession;
@@ -22,13 +23,14 @@ public final class ResolveKafkaReads extends Rule<LogicalPlan> {
   private LogicalPlan resolve(LogicalPlan node) {
     if (node instanceof KafkaRead read) return read.withSource();
     if (!(node instanceof InsertIntoDataSourceCommand insert)) return node;
-    LogicalPlan query =
-        apply(insert.query()); // a rule does not visit the query: it is not a child of the command
-    // Spark does not check the query of this command later: an unknown name would fail with an
-    // internal error.
-    if (!query.resolved()) session.sessionState().analyzer().checkAnalysis(query);
-    return query == insert.query()
-        ? insert
-        : insert.copy(insert.logicalRelation(), query, insert.overwrite());
+    return Plans.withQuery(
+        insert,
+        written -> {
+          var query = apply(written);
+          // Spark does not check the query of this command later: an unknown name would fail with
+          // an internal error.
+          if (!query.resolved()) session.sessionState().analyzer().checkAnalysis(query);
+          return query;
+        });
   }
 }

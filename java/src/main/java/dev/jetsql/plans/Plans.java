@@ -10,6 +10,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases$;
@@ -33,8 +34,10 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.streaming.OutputMode;
 import scala.Option;
 import scala.collection.immutable.Seq;
@@ -66,6 +69,23 @@ public final class Plans {
   /** Returns the expression under the name and the id of another one. */
   public static Alias renamed(Expression value, NamedExpression as) {
     return new Alias(value, as.name(), as.exprId(), as.qualifier(), Option.empty(), Sequences.of());
+  }
+
+  /** Returns a stream with the columns of a plan, without rows and operators. */
+  public static LogicalPlan streamLike(LogicalPlan plan) {
+    return new LocalRelation(plan.output(), Sequences.of(), true, Option.empty());
+  }
+
+  /**
+   * Applies a rule to the query of an INSERT. Spark's rules do not visit this query: it is not a
+   * child of the command.
+   */
+  public static InsertIntoDataSourceCommand withQuery(
+      InsertIntoDataSourceCommand insert, UnaryOperator<LogicalPlan> rule) {
+    var query = rule.apply(insert.query());
+    return query == insert.query()
+        ? insert
+        : insert.copy(insert.logicalRelation(), query, insert.overwrite());
   }
 
   /** Returns rows under other names and ids of their columns. */

@@ -15,7 +15,6 @@ import org.apache.spark.sql.catalyst.plans.LeftSemi$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsWithState;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
-import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
@@ -24,7 +23,6 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreSaveExec;
 import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
 import org.apache.spark.sql.streaming.OutputMode;
-import scala.Option;
 
 /**
  * Spark's checks of a streaming query: those of the analyzed plan, and those that Spark makes only
@@ -110,7 +108,7 @@ public final class StreamingCheck {
     var aggregate = onlyAggregate(plan);
     if (aggregate == null || Plans.sparkReason(aggregate.child(), OutputMode.Append()) != null)
       return false;
-    var rows = rowsOf(aggregate.child());
+    var rows = Plans.streamLike(aggregate.child());
     var above =
         plan.transformDown(
             PartialFunctions.<LogicalPlan, LogicalPlan>of(
@@ -123,7 +121,7 @@ public final class StreamingCheck {
     var above =
         plan.transformDown(
             PartialFunctions.<LogicalPlan, LogicalPlan>of(
-                StreamingCheck::joinsFinalRows, StreamingCheck::rowsOf));
+                StreamingCheck::joinsFinalRows, Plans::streamLike));
     return Plans.sparkReason(above, OutputMode.Update()) == null;
   }
 
@@ -141,11 +139,6 @@ public final class StreamingCheck {
         && (node instanceof Aggregate
             || node instanceof FlatMapGroupsWithState
             || node instanceof TransformWithState);
-  }
-
-  /** Returns a stream with the columns of a plan and no operators. */
-  private static LogicalPlan rowsOf(LogicalPlan plan) {
-    return new LocalRelation(plan.output(), Sequences.of(), true, Option.empty());
   }
 
   /**

@@ -12,7 +12,9 @@ import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Exists;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InSubquery;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.OuterReference;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.optimizer.PullupCorrelatedPredicates$;
 import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
@@ -21,11 +23,16 @@ import org.apache.spark.sql.catalyst.optimizer.RewriteWithExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Offset;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import scala.Option;
 
 /**
@@ -35,6 +42,10 @@ import scala.Option;
  * joins, which Spark can stream.
  */
 public final class StreamingSubqueries extends Rule<LogicalPlan> {
+  private static final String BOUNDS =
+      ", with SINK INTO a table with 'key.columns'; or with a WATERMARK on both sides and a bound"
+          + " for the time: b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR.";
+
   private final SparkSession session;
 
   public StreamingSubqueries(SparkSession session) {
@@ -43,6 +54,8 @@ public final class StreamingSubqueries extends Rule<LogicalPlan> {
 
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
+    if (plan instanceof InsertIntoDataSourceCommand insert)
+      return Plans.withQuery(insert, this::apply);
     if (!plan.containsPattern(TreePattern.PLAN_EXPRESSION())) return plan;
     if (!plan.resolved() && AnalysisContext.get().outerPlan().isEmpty()) checkUnresolved(plan);
     if (!plan.exists(StreamingSubqueries::hasStreamingSubquery) || !hasAllDefinitions(plan))
@@ -108,14 +121,14 @@ public final class StreamingSubqueries extends Rule<LogicalPlan> {
       throw refusal(
           filter.condition(),
           "Rows of a table cannot be compared with a stream that goes on. Read them with FROM"
-              + " STREAM as well, with a WATERMARK on both sides, and bound the time: b.ts BETWEEN"
-              + " a.ts AND a.ts + INTERVAL 1 HOUR.");
+              + " STREAM as well"
+              + BOUNDS);
     }
     Expression joins = null;
     Expression others = null;
     for (var condition : Plans.conjuncts(filter.condition())) {
       if (streamingSubquery(condition) == null) others = and(others, condition);
-      else if (isJoin(condition)) joins = and(joins, withPlainQuery(condition));
+      else if (isJoin(condition)) joins = and(joins, withoutLimitedRows(withPlainQuery(condition)));
       else throw refusal(condition);
     }
     var rows = others == null ? filter.child() : new Filter(others, filter.child());
@@ -139,9 +152,9 @@ public final class StreamingSubqueries extends Rule<LogicalPlan> {
   }
 
   private static boolean isJoin(Expression condition) {
-    return condition instanceof Exists
-        || condition instanceof InSubquery
-        || (condition instanceof Not not && not.child() instanceof Exists);
+    var negated = condition instanceof Not not ? not.child() : condition;
+    return condition instanceof InSubquery
+        || (negated instanceof Exists exists && !exists.outerAttrs().isEmpty());
   }
 
   /** Returns a condition whose subqueries have no nodes that only the analyzer needs. */
@@ -151,8 +164,45 @@ public final class StreamingSubqueries extends Rule<LogicalPlan> {
             SubqueryExpression.class::isInstance,
             node -> {
               var subquery = (SubqueryExpression) node;
-              return (Expression) subquery.withNewPlan(plain(subquery.plan()));
+              var query = plain(subquery.plan());
+              return (Expression)
+                  subquery.withNewPlan(subquery instanceof Exists ? withoutLimit(query) : query);
             }));
+  }
+
+  /** Returns the query of an EXISTS without ORDER BY and LIMIT, which its result ignores. */
+  private static LogicalPlan withoutLimit(LogicalPlan query) {
+    var isIgnored =
+        query instanceof Sort
+            || (query instanceof GlobalLimit limit && isPositive(limit.limitExpr()))
+            || (query instanceof LocalLimit limit && isPositive(limit.limitExpr()));
+    return isIgnored ? withoutLimit(query.children().head()) : query;
+  }
+
+  private static boolean isPositive(Expression limit) {
+    return limit instanceof Literal literal
+        && literal.value() instanceof Integer number
+        && number > 0;
+  }
+
+  /**
+   * Returns a condition. Throws the refusal of a LIMIT or OFFSET for each row of the outer query.
+   */
+  private static Expression withoutLimitedRows(Expression condition) {
+    if (streamingSubquery(condition).plan().exists(StreamingSubqueries::limitsRowsOfEach))
+      throw refusal(
+          condition,
+          "LIMIT and OFFSET in EXISTS or IN over a stream are not supported, if the subquery"
+              + " compares columns with the outer query. Write the subquery without them.");
+    return condition;
+  }
+
+  private static boolean limitsRowsOfEach(LogicalPlan node) {
+    return (node instanceof GlobalLimit || node instanceof LocalLimit || node instanceof Offset)
+        && node.exists(
+            below ->
+                Plans.list(below.expressions()).stream()
+                    .anyMatch(each -> each.exists(OuterReference.class::isInstance)));
   }
 
   private static LogicalPlan plain(LogicalPlan query) {
@@ -162,15 +212,24 @@ public final class StreamingSubqueries extends Rule<LogicalPlan> {
   }
 
   private static RuntimeException refusal(Expression condition) {
-    var isNotIn = condition instanceof Not not && not.child() instanceof InSubquery;
+    var negated = condition instanceof Not not ? not.child() : condition;
+    if (negated instanceof Exists)
+      return refusal(
+          condition,
+          "EXISTS over a stream must compare a column of the subquery with one of the outer query:"
+              + " WHERE EXISTS (SELECT * FROM STREAM b WHERE b.id = a.id)"
+              + BOUNDS);
+    if (negated instanceof InSubquery)
+      return refusal(
+          condition,
+          "NOT IN over a stream is not supported: a later row with NULL would remove all rows"
+              + " that were already written. Write WHERE NOT EXISTS (SELECT * FROM STREAM b WHERE"
+              + " b.id = a.id)"
+              + BOUNDS);
     return refusal(
         condition,
-        isNotIn
-            ? "NOT IN over a stream is not supported: a later row with NULL would remove all rows"
-                + " that were already written. Write WHERE NOT EXISTS (SELECT * FROM STREAM ..."
-                + " WHERE ... = ...), with a WATERMARK on both sides and a bound for the time."
-            : "A subquery over a stream is supported as a condition of WHERE, alone or with AND:"
-                + " EXISTS, NOT EXISTS or IN. For other values of a stream, write a join.");
+        "A subquery over a stream is supported as a condition of WHERE, alone or with AND:"
+            + " EXISTS, NOT EXISTS or IN. For other values of a stream, write a join.");
   }
 
   private static RuntimeException refusal(Expression condition, String message) {

@@ -5,6 +5,7 @@ import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.AggregateBuffers;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
+import dev.jetsql.plans.StateTypes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -26,7 +27,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
-import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
@@ -34,7 +34,6 @@ import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.types.StructType;
-import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
@@ -194,7 +193,7 @@ final class AggregateChanges {
 
   /** Returns the groups of an aggregate over rows of streams. */
   private static Groups firstGroups(Aggregate aggregate) {
-    var rows = new LocalRelation(aggregate.child().output(), Sequences.of(), true, Option.empty());
+    var rows = Plans.streamLike(aggregate.child());
     var reason = Plans.sparkReason(aggregate.child(), OutputMode.Append());
     if (reason == null)
       reason =
@@ -225,6 +224,7 @@ final class AggregateChanges {
     for (var group : Plans.list(aggregate.groupingExpressions())) {
       if (!UnsafeRowUtils.isBinaryStable(group.dataType()))
         throw new Refusal("values of " + Plans.text(group) + " have several forms");
+      checkKept(group);
       var at = find(columns, group);
       if (at == columns.size()) columns.add(Plans.alias(group, "key"));
       keys.add(at);
@@ -318,8 +318,10 @@ final class AggregateChanges {
     var rows = Plans.withUniqueNames(groups.plan());
     var values = Plans.list(aggregate.aggregateExpressions());
     var type = new StructType();
-    for (int i = 0; i < values.size(); i++)
+    for (int i = 0; i < values.size(); i++) {
+      checkKept(values.get(i).toAttribute());
       type = type.add("c" + i, rows.schema().fields()[i].dataType());
+    }
     var state = new ArrayList<>(Plans.list(aggregate.groupingExpressions()));
     values.forEach(value -> state.add((Expression) value));
     var words = Plans.texts(aggregate.groupingExpressions());
@@ -349,6 +351,14 @@ final class AggregateChanges {
 
   static boolean isGroup(Aggregate aggregate, Expression value) {
     return Plans.list(aggregate.groupingExpressions()).stream().anyMatch(value::semanticEquals);
+  }
+
+  /** Throws Refusal for a value that no state can keep. */
+  static void checkKept(Expression value) {
+    if (!StateTypes.canKeep(value.dataType()))
+      throw new Refusal(
+          "%s has the type %s, which the state cannot keep"
+              .formatted(Plans.text(value), value.dataType().sql()));
   }
 
   /** Throws Refusal for a node that can compute another row when a row is taken back. */

@@ -89,7 +89,7 @@ final class JoinChangesProcessor extends RuleProcessor {
 
   @Override
   public void init(OutputMode outputMode, TimeMode timeMode) {
-    left = new JoinSide(getHandle(), "left", leftType, shape.returnsUnmatchedLeft());
+    left = new JoinSide(getHandle(), "left", leftType, shape.countsMatchesOfLeft());
     right = new JoinSide(getHandle(), "right", rightType, shape.returnsUnmatchedRight());
     matches = Predicate$.MODULE$.create(condition, columns);
     pair = new JoinedRow();
@@ -109,6 +109,7 @@ final class JoinChangesProcessor extends RuleProcessor {
     match();
     left.store(
         entry -> {
+          if (shape.returnsMatchedLeft()) add(entry.row, null, entry.matchedChange());
           if (shape.returnsUnmatchedLeft()) add(entry.row, null, entry.unmatchedChange());
         });
     right.store(
@@ -165,7 +166,7 @@ final class JoinChangesProcessor extends RuleProcessor {
   }
 
   private void addPair(JoinSide.Entry ofLeft, JoinSide.Entry ofRight, long number) {
-    add(ofLeft.row, ofRight.row, number);
+    if (shape.returnsPairs()) add(ofLeft.row, ofRight.row, number);
   }
 
   /**
@@ -175,7 +176,7 @@ final class JoinChangesProcessor extends RuleProcessor {
    */
   private void add(Row ofLeft, Row ofRight, long number) {
     if (number == 0) return;
-    var width = leftType.size() + rightType.size();
+    var width = leftType.size() + (shape.returnsPairs() ? rightType.size() : 0);
     var values = new Object[width + 1];
     for (int i = 0; ofLeft != null && i < leftType.size(); i++) values[i] = ofLeft.get(i);
     for (int i = 0; ofRight != null && i < rightType.size(); i++)

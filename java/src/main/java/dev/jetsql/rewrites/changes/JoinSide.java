@@ -1,6 +1,7 @@
 package dev.jetsql.rewrites.changes;
 
 import dev.jetsql.plans.RowConverter;
+import dev.jetsql.plans.StateTypes;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -38,7 +39,8 @@ final class JoinSide {
    * @param countsMatches whether the result depends on the number of matches
    */
   JoinSide(StatefulProcessorHandle handle, String name, StructType type, boolean countsMatches) {
-    stored = handle.getMapState(name, Encoders.row(type), Encoders.row(COUNTS), TTLConfig.NONE());
+    stored =
+        handle.getMapState(name, StateTypes.encoder(type), Encoders.row(COUNTS), TTLConfig.NONE());
     converter = new RowConverter(type);
     this.countsMatches = countsMatches;
   }
@@ -69,6 +71,11 @@ final class JoinSide {
 
     boolean isNew() {
       return before == 0;
+    }
+
+    /** Returns by how much the number of rows with a match has changed. */
+    long matchedChange() {
+      return change - unmatchedChange();
     }
 
     /** Returns by how much the number of rows without a match has changed. */

@@ -14,7 +14,9 @@ import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.plans.LeftAnti$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.streaming.OutputMode;
@@ -44,7 +46,10 @@ final class KeyedRows {
     var words = keys.stream().map(i -> columns.get(i).name()).collect(Collectors.joining(", "));
     uses.add("the row of each %s is kept; state: 1 row for each of them".formatted(words));
     var type = new StructType();
-    for (var column : columns) type = type.add("c" + type.size(), column.dataType());
+    for (var column : columns) {
+      AggregateChanges.checkKept(column);
+      type = type.add("c" + type.size(), column.dataType());
+    }
     var output = new ArrayList<>(columns);
     output.add(Plans.alias(Literal$.MODULE$.apply(false), Plans.DELETED).toAttribute());
     var state = new ArrayList<Expression>(List.<Expression>copyOf(columns));
@@ -72,7 +77,8 @@ final class KeyedRows {
       known = determined.size();
       query.foreach(
           node -> {
-            Plans.list(node.expressions()).forEach(this::follow);
+            // Rows that are in the result of an anti join do not meet its condition.
+            if (!isAntiJoin(node)) Plans.list(node.expressions()).forEach(this::follow);
             return null;
           });
       parts.stream().filter(part -> undetermined(part) == null).forEach(this::addColumns);
@@ -85,9 +91,15 @@ final class KeyedRows {
     }
   }
 
-  /** Adds the aggregates and the rows of streams that the joins of a plan combine. */
+  private static boolean isAntiJoin(LogicalPlan node) {
+    return node instanceof Join join && join.joinType().equals(LeftAnti$.MODULE$);
+  }
+
+  /** Adds the aggregates and the rows of streams whose columns the joins of a plan combine. */
   private static void addParts(LogicalPlan node, List<LogicalPlan> parts) {
     if (node instanceof Aggregate || !AggregateChanges.hasChanges(node)) parts.add(node);
+    else if (node instanceof Join join && !JoinShape.of(join.joinType()).returnsPairs())
+      addParts(join.left(), parts);
     else Plans.list(node.children()).forEach(child -> addParts(child, parts));
   }
 
