@@ -141,6 +141,33 @@ def test_a_job_keeps_its_state(tables: Tables, sql: Sql, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_groups_that_stop_passing_a_filter_leave_the_aggregate_above(
+    tables: Tables, sql: Sql, tmp_path: Path, seed: int
+) -> None:
+    parts = random_parts(seed, parts=5)
+    create_stream(sql, tmp_path / "s", COLUMNS, parts[:1])
+    rows = "SELECT coalesce(g, '-') AS g, v, max(id) AS m, count(*) AS n FROM s GROUP BY 1, 2 HAVING count(*) % 3 <> 0"
+    pairs = f"SELECT g, m % 4 AS r, count(*) AS n, sum(n) AS m FROM ({rows}) GROUP BY 1, 2 HAVING sum(n) % 2 = 0"
+    queries = [
+        (f"SELECT n, count(*) AS c, sum(m) AS t FROM ({rows}) GROUP BY n", "n"),
+        (f"SELECT v, count(*) AS c FROM ({rows}) WHERE v IS NOT NULL GROUP BY v", "v"),
+        (f"SELECT r, n, sum(m) AS t FROM ({pairs}) GROUP BY r, n", "n, r"),
+        (f"SELECT r, max(m) AS t FROM ({pairs}) GROUP BY r", "r"),
+    ]
+    tables.compare_each(
+        queries,
+        "s",
+        lambda number: write_json_files(tmp_path / "s", parts[number : number + 1], first=number),
+        files=len(parts),
+    )
+    for number, (query, _) in enumerate(queries):
+        # The first operator is the upper aggregate.
+        kept = sql.value(f"SELECT count(*) FROM jetsql.state('j{number}', 0, 'group')")
+        assert kept == sql.value(f"SELECT count(*) FROM ({query})"), query
+
+
+@pytest.mark.slow
 def test_only_a_sum_that_is_too_large_overflows(tables: Tables, sql: Sql, tmp_path: Path) -> None:
     most = 2**63 - 1
     create_stream(

@@ -245,10 +245,12 @@ final class AggregateChanges {
     var keys = addKeys(columns, aggregate);
     columns.add(Plans.alias(calls.rows(), "rows"));
     var totals = copy(aggregate, columns, below);
-    return new Groups(calls.values().isEmpty() ? totals : withValues(totals, calls), keys);
+    // Spark's aggregate would keep the state of groups that have no rows any more.
+    var isSparks = calls.values().isEmpty() && !LastingGroups.canBecomeEmpty(aggregate);
+    return new Groups(isSparks ? totals : withValues(totals, calls), keys);
   }
 
-  /** Returns an aggregate over changes whose calls need the values of each group. */
+  /** Returns an aggregate over changes that removes empty groups, and may keep their values. */
   private LogicalPlan withValues(Aggregate aggregate, SignedCalls calls) {
     var parts = PhysicalAggregation$.MODULE$.unapply(aggregate).get();
     var groups = Plans.list(parts._1());
@@ -270,10 +272,13 @@ final class AggregateChanges {
       output.addAll(each.facts());
     }
     var words = Plans.texts(aggregate.groupingExpressions());
-    uses.add(
-        "all different values of %s are kept for min(), max() and count(DISTINCT); state: 1 row for"
-                .formatted(words.isEmpty() ? "the result" : "each " + words)
-            + " each of them");
+    if (values.isEmpty())
+      uses.add("the totals of each %s are kept while it has rows; state: 1 row".formatted(words));
+    else
+      uses.add(
+          "all different values of %s are kept for min(), max() and count(DISTINCT); state: 1 row"
+                  .formatted(words.isEmpty() ? "the result" : "each " + words)
+              + " for each of them");
     var rows = new Project(Sequences.of(columns), child);
     var processor =
         new GroupsProcessor(

@@ -75,11 +75,12 @@ final class GroupsProcessor extends RuleProcessor {
 
   @Override
   public String state() {
-    return "each group, and its different values";
+    return values.isEmpty() ? "each group" : "each group, and its different values";
   }
 
   @Override
   public String keptForEver() {
+    if (values.isEmpty()) return "each group by " + groups;
     return groups.isEmpty() ? "the different values" : "the different values of each " + groups;
   }
 
