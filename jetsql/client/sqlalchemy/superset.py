@@ -1,32 +1,21 @@
 """Support for Apache Superset: the expressions with which charts truncate times, and a dialect for its parser.
 
-Superset parses every statement before it sends the statement, and refuses statements that it cannot parse. This module
-adds JetSQL's dialect to the table of Superset's dialects, for which Superset has no other hook. Superset loads this
-module through the entry point `superset.db_engine_specs`.
+Superset parses every statement with sqlglot before it sends the statement, and refuses statements that it cannot parse.
+This module adds JetSQL's dialect to the table of Superset's dialects, because Superset takes the dialect of a database
+only from there. Superset loads this module through the entry point `superset.db_engine_specs`.
 """
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
-from sqlglot.dialects import Spark
-from sqlglot.tokens import TokenType
 from superset.constants import TimeGrain
 from superset.db_engine_specs.base import BaseEngineSpec
 from superset.sql.parse import SQLGLOT_DIALECTS
 
+from jetsql.sqlglot_dialect import JetSQL
+
 _UNITS: Final = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
-_OUR_VERBS: Final = ("SUSPEND", "RESUME", "RESTART", "WAIT", "DESCRIBE", "DESC")
-
-
-class JetSQLParserDialect(Spark):
-    """Spark's dialect, except that statements that begin with a verb of JetSQL are not parsed."""
-
-    class Tokenizer(Spark.Tokenizer):
-        KEYWORDS: ClassVar[dict[str, Any]] = {
-            **Spark.Tokenizer.KEYWORDS,
-            **dict.fromkeys(_OUR_VERBS, TokenType.COMMAND),
-        }
 
 
 class JetSQLEngineSpec(BaseEngineSpec):
@@ -50,4 +39,4 @@ class JetSQLEngineSpec(BaseEngineSpec):
         return str(ex)
 
 
-SQLGLOT_DIALECTS["jetsql"] = JetSQLParserDialect
+SQLGLOT_DIALECTS["jetsql"] = JetSQL

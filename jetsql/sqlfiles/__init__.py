@@ -1,0 +1,1 @@
+"""SQL files as code: lint, format and convert them, without an engine."""

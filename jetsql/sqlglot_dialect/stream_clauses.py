@@ -1,0 +1,277 @@
+"""The clauses of Spark's streaming SQL that sqlglot does not know: STREAM, WATERMARK, and WITH options of a relation.
+
+Before sqlglot parses a query, they are cut out of its tokens. A relation with STREAM is found again by the offset of
+its name, and one with the other clauses by a TABLESAMPLE with a number of its own. The relation gets them as arguments:
+`stream` (True), `options` (a list of Property), `watermark` (an expression) and `watermark_delay`. Before sqlglot
+generates text, they become expressions that its generator writes as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
+
+from jetsql.jobs.model.job import quoted_text
+from jetsql.sqlglot_dialect.sqlglot_tokens import copy_token, word
+
+CLAUSES: Final = ("stream", "options", "watermark")
+_FIRST_MARK: Final = 730_000_000_000
+_UNITS: Final = frozenset(
+    f"{unit}{end}"
+    for unit in "YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND NANOSECOND".split()
+    for end in ("", "S")
+)
+_OPEN: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+_CLOSE: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+
+
+class CannotParse(Exception):
+    """The text has syntax that sqlglot does not know."""
+
+
+class ClauseCutter:
+    """Parse the tokens of one text with sqlglot, with the clauses of streams."""
+
+    def __init__(self, spark: Dialect, sql: str, targets: Sequence[int] = ()) -> None:
+        """Create it.
+
+        sql: the text of the tokens, for sqlglot.
+        targets: the offsets after the names of the tables that the INSERTs of the text write, in their order.
+        """
+        self._spark = spark
+        self._sql = sql
+        self._targets = targets
+        self._target_options: dict[int, list[exp.Expression]] = {}
+        self._tokens: Sequence[Token] = ()
+        self._kept: list[Token] = []
+        self._clauses: list[dict[str, Any]] = []
+        self._streams: set[int] = set()  # the offsets of the names after STREAM
+
+    def parse(self, tokens: Sequence[Token]) -> exp.Expression:
+        """Return the expression of the tokens. Raises CannotParse."""
+        self._tokens, self._kept, self._clauses, self._streams = tokens, [], [], set()
+        index = 0
+        while index < len(tokens):
+            index = self._cut(index)
+        tree = self._parse_alone(self._kept)
+        self._attach(tree)
+        return tree
+
+    def _parse_alone(self, tokens: Sequence[Token]) -> exp.Expression:
+        try:
+            trees: list[Any] = self._spark.parser().parse(list(tokens), self._sql)
+        except (SqlglotError, RecursionError) as error:
+            raise CannotParse from error
+        if len(trees) != 1 or not isinstance(trees[0], exp.Expression) or isinstance(trees[0], exp.Command):
+            raise CannotParse
+        return trees[0]
+
+    def _cut(self, index: int) -> int:
+        """Keep the token at the index, or cut the clauses that begin there; return the index after them."""
+        before = word(self._tokens[index - 1]) if index else ""
+        this = word(self._tokens[index])
+        if this == "STREAM" and self._is_name(index + 1):
+            if before not in ("FROM", "JOIN"):
+                raise CannotParse
+            return self._cut_stream(index)
+        if this == "STREAM" and before in ("FROM", "JOIN") and self._text(index + 1) == "(":
+            raise CannotParse
+        if this == "WITH" and self._is_name(index - 1) and self._text(index + 1) == "(":
+            before_end = self._tokens[index - 1].end + 1
+            if before_end in self._targets:
+                stop = self._closing(index + 1)
+                self._target_options[self._targets.index(before_end)] = self._options(index + 2, stop)
+                return stop + 1
+            return self._cut_relation(index)
+        if this == "WATERMARK" and self._delay(index) is not None:
+            return self._cut_relation(index)
+        token = self._tokens[index]
+        if this == "WINDOW" and self._text(index + 1) == "(":
+            token = copy_token(
+                token, TokenType.VAR, token.text
+            )  # sqlglot takes GROUP BY window(...) for a WINDOW clause
+        self._kept.append(token)
+        return index + 1
+
+    def _cut_stream(self, index: int) -> int:
+        last = index + 1
+        while self._text(last + 1) == "." and self._is_name(last + 2):
+            last += 2
+        if self._text(last + 1) == "(":
+            raise CannotParse
+        self._kept += self._tokens[index + 1 : last + 1]
+        self._streams.add(self._tokens[index + 1].start)
+        return last + 1
+
+    def _cut_relation(self, index: int) -> int:
+        """Cut the options and the watermark at the index, and write the mark; return the index after them."""
+        clauses: dict[str, Any] = {}
+        if self._word(index) == "WITH" and self._text(index + 1) == "(":
+            stop = self._closing(index + 1)
+            clauses["options"] = self._options(index + 2, stop)
+            index = stop + 1
+        delay = self._delay(index) if self._word(index) == "WATERMARK" else None
+        if delay is not None:
+            stop = self._interval_end(delay + 2)
+            clauses["watermark"] = self._parse_alone(self._tokens[index + 1 : delay])
+            clauses["watermark_delay"] = self._parse_alone(self._tokens[delay + 2 : stop])
+            index = stop
+        mark = str(_FIRST_MARK + len(self._clauses))
+        self._clauses.append(clauses)
+        self._kept += (
+            Token(TokenType.TABLE_SAMPLE, "TABLESAMPLE"),
+            Token(TokenType.L_PAREN, "("),
+            Token(TokenType.NUMBER, mark),
+            Token(TokenType.ROWS, "ROWS"),
+            Token(TokenType.R_PAREN, ")"),
+        )
+        return index
+
+    def _options(self, index: int, stop: int) -> list[exp.Expression]:
+        """Return the options between two indexes: keys with or without quotes, and strings, numbers or booleans."""
+        found: list[exp.Expression] = []
+        while index < stop:
+            parts = self._tokens[index : index + 3]
+            if len(parts) < 3 or parts[1].text != "=" or parts[0].token_type is not TokenType.STRING:
+                raise CannotParse
+            if parts[2].token_type is not TokenType.STRING:
+                raise CannotParse
+            key, value = exp.Literal.string(parts[0].text), exp.Literal.string(parts[2].text)
+            found.append(exp.Property(this=key, value=value))
+            index += 3
+            if index < stop and self._tokens[index].text != ",":
+                raise CannotParse
+            index += 1
+        return found
+
+    def _delay(self, index: int) -> int | None:
+        """Return the index of DELAY OF that belongs to the WATERMARK at the index; None if this is no such clause."""
+        depth = 0
+        for at in range(index + 1, len(self._tokens)):
+            kind = self._tokens[at].token_type
+            depth += (kind in _OPEN) - (kind in _CLOSE)
+            if depth < 0:
+                return None
+            if depth == 0 and self._word(at) == "DELAY" and self._word(at + 1) == "OF" and at > index + 1:
+                return at
+        return None
+
+    def _interval_end(self, index: int) -> int:
+        """Return the index after the interval that begins at the index."""
+        if self._word(index) != "INTERVAL":
+            raise CannotParse
+        at = index + 1
+        while True:
+            first = at
+            at += self._text(at) in ("-", "+")
+            if not (at < len(self._tokens) and self._tokens[at].token_type in (TokenType.NUMBER, TokenType.STRING)):
+                return first
+            at += 1
+            at += self._word(at) in _UNITS
+            if self._word(at) == "TO" and self._word(at + 1) in _UNITS:
+                return at + 2
+
+    def _closing(self, index: int) -> int:
+        depth = 0
+        for at in range(index, len(self._tokens)):
+            kind = self._tokens[at].token_type
+            depth += (kind in _OPEN) - (kind in _CLOSE)
+            if depth == 0:
+                return at
+        raise CannotParse
+
+    def _is_name(self, index: int) -> bool:
+        if not 0 <= index < len(self._tokens):
+            return False
+        token = self._tokens[index]
+        is_word = token.text.isidentifier() and token.token_type is not TokenType.STRING
+        return token.token_type is TokenType.IDENTIFIER or (is_word and word(token) not in _AFTER_STREAM)
+
+    def _text(self, index: int) -> str:
+        return self._tokens[index].text if index < len(self._tokens) else ""
+
+    def _word(self, index: int) -> str:
+        return word(self._tokens[index]) if index < len(self._tokens) else ""
+
+    def _attach(self, tree: exp.Expression) -> None:
+        """Replace the marks by the clauses that they stand for."""
+        marks = 0
+        for sample in list(tree.find_all(exp.TableSample)):
+            size = sample.args.get("size")
+            number = int(size.name) - _FIRST_MARK if size is not None and size.name.isdecimal() else -1
+            relation = sample.parent
+            if not 0 <= number < len(self._clauses) or not isinstance(relation, (exp.Table, exp.Subquery)):
+                continue
+            marks += 1
+            relation.set("sample", None)
+            for name, value in self._clauses[number].items():
+                relation.set(name, value)
+        streams = [table for table in tree.find_all(exp.Table) if _start(table) in self._streams]
+        for table in streams:
+            table.set("stream", True)
+        if marks != len(self._clauses) or len(streams) != len(self._streams):
+            raise CannotParse
+        inserts = list(tree.find_all(exp.Insert, bfs=False))
+        for number, options in self._target_options.items():
+            target = inserts[number].find(exp.Table) if number < len(inserts) else None
+            if target is None:
+                raise CannotParse
+            target.set("options", options)
+
+
+# After a table that is called stream, these words continue the query.
+_AFTER_STREAM: Final = frozenset(
+    "AS ON USING WHERE GROUP HAVING ORDER LIMIT UNION EXCEPT INTERSECT JOIN INNER LEFT RIGHT FULL CROSS NATURAL ANTI"
+    " SEMI LATERAL WINDOW QUALIFY SELECT INSERT SINK TABLESAMPLE PIVOT UNPIVOT WATERMARK WITH FOR TABLE VALUES".split()
+)
+
+
+def _start(table: exp.Table) -> int:
+    """Return the offset of a table's name, or -1 if the table has no name."""
+    first = table.parts[0]
+    return int(first.meta.get("start", -1))
+
+
+def lower_clauses(tree: exp.Expression) -> exp.Expression:
+    """Return the tree with the clauses as expressions that sqlglot's generator writes. Changes the tree."""
+    for relation in list(tree.find_all(exp.Table, exp.Subquery)):
+        texts = _clause_nodes(relation)
+        is_stream = relation.args.get("stream")
+        for name in (*CLAUSES, "watermark_delay"):
+            if name in relation.args:
+                relation.set(name, None)
+        if texts is not None and isinstance(relation, exp.Table):
+            version = relation.args.get("version")
+            relation.set("version", texts if version is None else _after(version, texts))
+        elif texts is not None:
+            relation.set("sample", _after(exp.Var(this=""), texts))
+        if is_stream:
+            stream = exp.Stream()
+            if relation is tree:
+                tree = stream
+            else:
+                relation.replace(stream)
+            stream.set("this", relation)
+    return tree
+
+
+def _clause_nodes(relation: exp.Expression) -> exp.Expression | None:
+    found: exp.Expression | None = None
+    options, watermark = relation.args.get("options"), relation.args.get("watermark")
+    if options:
+        pairs = (f"{quoted_text(option.name)} = {quoted_text(option.text('value'))}" for option in options)
+        found = exp.Var(this=f"WITH ({', '.join(pairs)})")
+    if watermark is not None:
+        delay = relation.args["watermark_delay"].copy()
+        clause = _after(exp.Var(this="WATERMARK"), _after(watermark.copy(), _after(exp.Var(this="DELAY OF"), delay)))
+        found = clause if found is None else _after(found, clause)
+    return found
+
+
+def _after(first: Any, second: Any) -> exp.Expression:
+    """Return an expression that sqlglot writes as one after the other."""
+    return exp.Introducer(this=first, expression=second)

@@ -1,0 +1,252 @@
+"""The dialect of sqlglot: every statement to an expression and back, and Spark's statements as sqlglot has them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+import sqlglot
+from sqlglot import ErrorLevel, exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, SqlglotError
+
+from jetsql.errors import StatementError
+from jetsql.language import parse
+from jetsql.language.statement import CreateJob
+from jetsql.language.tokens import tokens
+from jetsql.sqlglot_dialect import JetSQL
+from tests.support.golden_reports import compare
+from tests.support.sql_corpus import accepted_statements, document_statements, parts
+
+
+def ours(texts: list[str]) -> list[str]:
+    """Return JetSQL's statements among the texts."""
+    found = []
+    for text in texts:
+        try:
+            if parse(text) is not None:
+                found.append(text)
+        except StatementError:
+            continue  # an example of an error
+    return found
+
+
+ACCEPTED = accepted_statements()
+DOCUMENTS = document_statements()
+OURS = ours(DOCUMENTS)
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Keep sqlglot from logging each statement of Spark that it takes for a Command."""
+    logger = logging.getLogger("sqlglot")
+    logger.disabled = True
+    yield
+    logger.disabled = False
+
+
+def one(text: str) -> exp.Expression:
+    [tree] = sqlglot.parse(text, read=JetSQL)
+    assert isinstance(tree, exp.Expression)
+    return tree
+
+
+def has_text(tree: exp.Expression) -> bool:
+    """Return whether a body is in the tree as a text."""
+    return any(command.this != "WAIT FOR JOB" for command in tree.find_all(exp.Command))
+
+
+def outline(tree: exp.Expression, depth: int = 0) -> Iterator[str]:
+    """Yield the expressions of a tree with the arguments that are set, a line each."""
+    values = {name: value for name, value in sorted(tree.args.items()) if value}
+    plain = [f" {name}={value}" for name, value in values.items() if isinstance(value, (str, bool))]
+    yield f"{'  ' * depth}{type(tree).__name__}{''.join(plain)}"
+    for name, value in values.items():
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, exp.Expression):
+                yield f"{'  ' * depth} {name}:"
+                yield from outline(child, depth + 1)
+
+
+# --- every statement -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ACCEPTED)
+def test_statements_come_back_with_all_their_parts(text: str) -> None:
+    tree = one(text)
+    for pretty in (False, True):
+        again = tree.sql(JetSQL, pretty=pretty)
+        assert parts(parse(again)) == parts(parse(text))
+        assert one(again).sql(JetSQL, pretty=pretty) == again
+        assert one(again).sql(JetSQL) == tree.sql(JetSQL)
+
+
+@pytest.mark.parametrize("text", OURS)
+def test_statements_of_the_documentation_come_back(text: str) -> None:
+    for pretty in (False, True):
+        again = one(text).sql(JetSQL, pretty=pretty)
+        assert parts(parse(again)) == parts(parse(text))
+
+
+def test_bodies_are_expressions_of_spark() -> None:
+    """sqlglot cannot parse these: they stay as they are written."""
+    with_text = [text for text in [*ACCEPTED, *OURS] if has_text(one(text))]
+    compare(sorted({" ".join(text.split()) for text in with_text}))
+    for text in with_text:
+        statement = parse(text)
+        assert isinstance(statement, CreateJob)
+        body = statement.body.text
+        assert body in one(text).sql(JetSQL) and body in one(text).sql(JetSQL, pretty=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE OR REPLACE JOB j COMMENT 'c' OPTIONS ('a' = 'b', 'c' = 'd') AS SINK INTO t SELECT a FROM STREAM s",
+        "CREATE JOB j AS AUTO CDC INTO t FROM STREAM s KEYS (id) APPLY AS DELETE WHEN op = 'D' SEQUENCE BY n",
+        "CREATE JOB j AS FROM STREAM s INSERT INTO t SELECT a SINK INTO u SELECT b",
+        "CREATE OR REFRESH STREAMING TABLE t JOB OPTIONS ('a' = 'b') USING DELTA AS SELECT a FROM STREAM s",
+        "CREATE FUNCTION f(x INT DEFAULT 1) RETURNS TABLE (n INT COMMENT 'c') LANGUAGE PYTHON HANDLER 'F' AS $$ F $$",
+        "EXPLAIN FORMATTED CREATE JOB j AS INSERT INTO t SELECT 1",
+        "ALTER JOB j OPTIONS ('a' = 'b') RESUME",
+        "DROP JOB IF EXISTS j WITH SNAPSHOT s",
+        "WAIT FOR JOB j UNTIL BATCH 3 TIMEOUT 10 SECONDS",
+        "SHOW ALL JOBS LIKE 'a*'",
+        "DESCRIBE JOB EXTENDED '0401-9f77-b9c0-0001'",
+        "REFRESH MATERIALIZED VIEW a.v",
+    ],
+)
+def test_statements_give_these_trees(text: str) -> None:
+    tree = one(text)
+    assert tree.sql(JetSQL) == text
+    compare([text, *outline(tree)])
+
+
+def test_the_clauses_of_streams_belong_to_their_relations() -> None:
+    text = (
+        "SELECT o.id FROM STREAM orders WITH ('a' = 'b') WATERMARK ts + x AS t DELAY OF INTERVAL '5' MINUTES AS o"
+        " JOIN STREAM c.s.rates FOR TIMESTAMP AS OF o.ts WATERMARK at DELAY OF INTERVAL '1' HOUR AS r ON o.k = r.k"
+    )
+    job = one(f"CREATE JOB j AS INSERT INTO t WITH ('k' = 'v') {text}")
+    sink, orders, rates = job.find_all(exp.Table, bfs=False)
+    assert (sink.name, orders.name, rates.db) == ("t", "orders", "s")
+    assert [bool(table.args.get("stream")) for table in (sink, orders, rates)] == [False, True, True]
+    assert [each.name for each in sink.args["options"]] == ["k"]
+    assert [each.name for each in orders.args["options"]] == ["a"]
+    assert isinstance(orders.args["watermark"], exp.Alias)
+    assert isinstance(rates.args["watermark_delay"], exp.Interval)
+    assert rates.args["watermark"].sql() == "at"
+    assert {column.name for column in job.find_all(exp.Column)} == {"id", "ts", "x", "at", "k"}
+
+
+def test_a_changed_tree_gives_a_changed_statement() -> None:
+    tree = one("CREATE JOB j AS SINK INTO t SELECT a FROM STREAM s WATERMARK ts DELAY OF INTERVAL 1 MINUTE AS x")
+    changed = tree.transform(
+        lambda node: exp.to_table("z") if isinstance(node, exp.Table) and node.name == "t" else node
+    )
+    assert "SINK INTO z SELECT a FROM STREAM s WATERMARK ts DELAY OF INTERVAL '1' MINUTE AS x" in changed.sql(JetSQL)
+    assert tree.copy() == tree and changed != tree
+    table = next(table for table in tree.find_all(exp.Table) if table.name == "s")
+    assert table.sql(JetSQL) == "STREAM s WATERMARK ts DELAY OF INTERVAL '1' MINUTE AS x"
+
+
+def test_scripts_keep_the_places_and_comments_of_their_statements() -> None:
+    text = """-- first
+SELECT a FROM b; /* second */ SUSPEND JOB j;
+CREATE JOB k -- third
+AS INSERT INTO t SELECT c; -- last"""
+    select, suspend, create = sqlglot.parse(text, read=JetSQL)
+    assert select is not None and suspend is not None and create is not None
+    assert (select.comments, suspend.comments, create.comments) == ([" first"], [" second "], [" third", " last"])
+    [column] = [each for each in create.find_all(exp.Column)]
+    assert text[column.this.meta["start"]] == "c" and column.this.meta["line"] == 4
+    assert suspend.sql(JetSQL) == "/* second */ SUSPEND JOB j"
+    assert suspend.sql(JetSQL, comments=False) == "SUSPEND JOB j"
+
+
+def test_optimizers_find_the_tables_of_streams() -> None:
+    from sqlglot.optimizer.scope import traverse_scope
+
+    insert = one("CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s JOIN r USING (k)").args["expression"]
+    assert {name for scope in traverse_scope(insert.expression) for name in scope.sources} == {"s", "r"}
+
+
+# --- what is Spark's -------------------------------------------------------------------------------------------------
+
+SPARKS = (
+    *("SELECT suspend, resume AS wait FROM restart", "SELECT wait(1)", "DESCRIBE job", "DROP TABLE job", "SHOW TABLES"),
+    *(
+        "DESCRIBE EXTENDED t",
+        "EXPLAIN SELECT 1",
+        "CREATE TABLE job (job INT) USING delta",
+        "SET a = b",
+        "REFRESH TABLE t",
+    ),
+    *("ALTER TABLE job ADD COLUMN job INT", "SELECT 1; SELECT 2", "", ";", "-- a comment", "SELECT 1 -- a comment"),
+    *(
+        "CREATE FUNCTION f(x INT) RETURNS INT RETURN x + 1",
+        "CREATE MATERIALIZED x AS SELECT 1",
+        "INSERT INTO t SELECT 1",
+    ),
+)
+
+
+@pytest.mark.parametrize("text", [*SPARKS, *(text for text in DOCUMENTS if text not in OURS)])
+def test_statements_of_spark_stay_as_they_were(text: str) -> None:
+    try:
+        trees = sqlglot.parse(text, read=Spark)
+    except SqlglotError:
+        with pytest.raises(SqlglotError):
+            sqlglot.parse(text, read=JetSQL)
+        return
+    assert sqlglot.parse(text, read=JetSQL) == trees
+    for tree in trees:
+        if tree is not None:
+            assert tree.sql(JetSQL, pretty=True) == tree.sql(Spark, pretty=True)
+
+
+def test_the_tokens_of_spark_stay_as_they_were() -> None:
+    """sqlglot's parser, without the dialect's own method, takes the verbs of JetSQL for commands."""
+    for text in (
+        "SELECT suspend, resume AS wait FROM restart",
+        "SELECT a.wait, wait(1) FROM suspend.restart AS resume",
+    ):
+        assert JetSQL().parser().parse(JetSQL().tokenize(text), text) == sqlglot.parse(text, read=Spark)
+    for text in ("SUSPEND JOB j", "WAIT FOR JOB j", "RESUME JOB j", "RESTART JOB j"):
+        [command] = JetSQL().parser().parse(JetSQL().tokenize(text), text)
+        assert isinstance(command, exp.Command) and command.sql(JetSQL) == text
+
+
+def test_it_subclasses_nothing_that_compiled_builds_forbid() -> None:
+    assert JetSQL.parser_class is Spark.parser_class and JetSQL.generator_class is Spark.generator_class
+
+
+@pytest.mark.parametrize("name", ["postgres", "trino", "duckdb", "snowflake", "spark"])
+def test_other_dialects_can_be_written_in_it(name: str) -> None:
+    assert sqlglot.transpile("SELECT a FROM b", read=name, write=JetSQL) == ["SELECT a FROM b"]
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_error_has_its_place_in_the_script() -> None:
+    with pytest.raises(ParseError) as caught:
+        sqlglot.parse("SELECT 1;\nSUSPEND JOBS x", read=JetSQL)
+    [error] = caught.value.errors
+    assert (error["line"], error["col"], error["highlight"]) == (2, 9, "JOBS")
+    assert "Did you mean JOB?" in str(caught.value)
+
+
+def test_errors_can_be_ignored_as_elsewhere_in_sqlglot() -> None:
+    [command] = sqlglot.parse("SUSPEND JOBS x", read=JetSQL, error_level=ErrorLevel.IGNORE)
+    assert isinstance(command, exp.Command) and command.sql(JetSQL) == "SUSPEND JOBS x"
+
+
+@pytest.mark.parametrize("text", ACCEPTED[::5])
+def test_a_truncated_statement_is_an_error_of_sqlglot_or_parsed(text: str) -> None:
+    for token in tokens(text):
+        try:
+            sqlglot.parse(text[: token.start + 1], read=JetSQL)
+        except SqlglotError as error:
+            assert str(error)
