@@ -25,11 +25,12 @@ from jetsql.sqlglot_dialect.generate_sql import body_sql
 from jetsql.sqlglot_dialect.sqlglot_tokens import Place, copy_token, read_tokens, word
 from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter
 
-_KEYWORDS: Final = {word for keyword in Spark.Tokenizer.KEYWORDS for word in keyword.upper().split()}
+# FOR SYSTEM_TIME is a name here: other than TIMESTAMP, which sqlglot writes for it, it can have columns.
+_KEYWORDS: Final = {word for keyword in Spark.Tokenizer.KEYWORDS for word in keyword.upper().split()} - {"SYSTEM_TIME"}
 # Further words that sqlglot adds, leaves out or writes otherwise, without a change of the meaning.
 _SYNTAX: Final = frozenset(
     "SINK AUTO CDC KEYS SEQUENCE COLUMNS APPLY STORED SCD TYPE CAST INTERVAL EXTRACT TRY_CAST NULLS DELAY WATERMARK"
-    " STREAM SYSTEM_TIME OUTER INNER INSERT SECOND SECONDS MINUTE MINUTES HOUR HOURS DAY DAYS WEEK WEEKS MONTH MONTHS"
+    " STREAM OUTER INNER INSERT SECOND SECONDS MINUTE MINUTES HOUR HOURS DAY DAYS WEEK WEEKS MONTH MONTHS"
     " YEAR YEARS".split()
 )
 _FIELD: Final = re.compile(r"col\d+")

@@ -74,8 +74,8 @@ def _is_python_function(tree: exp.Expression) -> bool:
 
 
 def _has_clauses(tree: exp.Expression) -> bool:
-    nodes = tree.find_all(exp.Insert, exp.Table, exp.Subquery)
-    return any(node.args.get(name) for node in nodes for name in (*CLAUSES, "sink", "auto_cdc"))
+    names = (*CLAUSES, "version", "sink", "auto_cdc")
+    return any(node.args.get(name) for node in tree.find_all(exp.Insert, exp.Table, exp.Subquery) for name in names)
 
 
 def _commented(tree: exp.Expression, text: str, opts: Mapping[str, Any]) -> str:

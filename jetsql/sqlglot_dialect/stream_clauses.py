@@ -237,7 +237,13 @@ def _start(table: exp.Table) -> int:
 
 
 def lower_clauses(tree: exp.Expression) -> exp.Expression:
-    """Return the tree with the clauses as expressions that sqlglot's generator writes. Changes the tree."""
+    """Return the tree with the clauses as expressions that sqlglot's generator writes. Changes the tree.
+
+    The time of a lookup becomes FOR SYSTEM_TIME again, because TIMESTAMP AS OF takes no columns.
+    """
+    for version in list(tree.find_all(exp.Version)):
+        if version.text("kind") == "AS OF" and version.find(exp.Column):
+            version.replace(_after(exp.Var(this="FOR SYSTEM_TIME AS OF"), version.expression))
     for relation in list(tree.find_all(exp.Table, exp.Subquery)):
         texts = _clause_nodes(relation)
         is_stream = relation.args.get("stream")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import sqlglot
+from pyspark.errors import ParseException
 
 from jetsql.errors import StatementError
 from jetsql.language import parse
@@ -19,8 +20,13 @@ if TYPE_CHECKING:
     from jetsql.embedded.embedded_engine import EmbeddedEngine
 
 pytestmark = pytest.mark.spark
-# Numbers that Spark's parser gives to nodes, and the text of an expression as its alias.
-_NUMBERS = re.compile(r"#\d+|\[plan_id=\d+\]")
+_EQUAL = (
+    (re.compile(r"#\d+|\[plan_id=\d+\]"), ""),  # numbers that Spark's parser gives to nodes
+    (re.compile(r"join cross"), "join inner"),  # of a list of tables in FROM
+    (re.compile(r"not isnull\("), "isnotnull("),
+    (re.compile(r"'(\w+) as \1\b"), r"'\1"),  # struct(a AS a)
+)
+"""What sqlglot writes otherwise with the same meaning."""
 
 
 def bodies(text: str) -> list[str]:
@@ -41,10 +47,20 @@ def bodies(text: str) -> list[str]:
 def test_bodies_are_the_same_plans(engine: EmbeddedEngine) -> None:
     parser = engine.spark._jsparkSession.sessionState().sqlParser()
 
+    def plan(body: str) -> str:
+        try:
+            found = str(parser.parsePlan(body).toString()).casefold()
+        except ParseException as error:  # the grammar's corpus has bodies that only Spark refuses
+            return str(error.getCondition())
+        for pattern, replacement in _EQUAL:
+            found = pattern.sub(replacement, found)
+        return found
+
     def plans(text: str) -> list[str]:
-        return [_NUMBERS.sub("", parser.parsePlan(body).toString()) for body in bodies(text)]
+        return [plan(body) for body in bodies(text)]
 
     checked = 0
+    different = []
     for text in [*accepted_statements(), *document_statements()]:
         before = plans(text)
         if not before:
@@ -52,7 +68,9 @@ def test_bodies_are_the_same_plans(engine: EmbeddedEngine) -> None:
         [tree] = sqlglot.parse(text, read=JetSQL)
         assert tree is not None
         for pretty in (False, True):
-            written = tree.sql(JetSQL, pretty=pretty)
-            assert plans(written) == before, written
+            after = plans(tree.sql(JetSQL, pretty=pretty))
+            if after != before:
+                different.append((text, before, after))
         checked += 1
+    assert different == []
     assert checked > 100
