@@ -99,6 +99,21 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "A script uses a variable without a value.",
         "Set it with `--set NAME=VALUE` or `JETSQL_VAR_NAME`, or write `${name:-default}`.",
     ),
+    "FILE_NOT_READABLE": Condition(
+        "22021",
+        "A file that `jetsql lint`, `format` or `convert` reads is not text in UTF-8.",
+        "Convert it to UTF-8, or leave it out.",
+    ),
+    "STATEMENT_NOT_CHECKED": Condition(
+        "01000",
+        "`jetsql lint`, `format` or `convert` cannot read a part of a statement, which an engine may accept.",
+        "Run `jetsql lint --engine` to check it on an engine.",
+    ),
+    "OPTION_SPELLING": Condition(
+        "01000",
+        "An option or its value is not written as in the documentation. It has the same effect.",
+        "Write it as the message shows, so that a search finds it.",
+    ),
     "JOB_IN_BLOCK": Condition(
         "0A000",
         "A statement about jobs is inside `BEGIN ... END`.",

@@ -43,6 +43,7 @@ from jetsql.cli.log_command import logs
 from jetsql.cli.needs_engine import needs_engine
 from jetsql.cli.open_shell import open_shell
 from jetsql.cli.run_scripts import execute
+from jetsql.cli.sql_file_commands import convert, format_files, lint
 from jetsql.cli.store_command import store
 from jetsql.cli.submit import submit
 from jetsql.installation import describe_versions
@@ -212,7 +213,7 @@ def _check(flags: Flags) -> ExitCode:
 
 
 for command in (
-    *(sql, run),
+    *(sql, run, lint, format_files, convert),
     *(list_jobs, submit, suspend, resume, restart, cancel),
     *(save_snapshot, list_snapshots, delete_snapshot, describe),
     *(start, stop, status, serve, logs, check, store, backup, restore),

@@ -66,7 +66,7 @@ class _Parts:
     def table(self) -> st.TableIdentifier:
         names = self.all("TABLE_NAME")
         parts = tuple(unquote(name) if name.startswith("`") else str(name) for name in names)
-        return st.TableIdentifier(parts, Span(_place(names[0]).start, _place(names[-1]).stop))
+        return st.TableIdentifier(parts, Span(token_place(names[0]).start, token_place(names[-1]).stop))
 
     @property
     def kind(self) -> st.TableKind:
@@ -75,13 +75,15 @@ class _Parts:
     @property
     def options(self) -> tuple[st.OptionText, ...]:
         pairs = zip(self.all("OPTION_KEY"), self.all("OPTION_VALUE"), strict=True)
-        return tuple(st.OptionText(unquote(key), unquote(value), _place(key), _place(value)) for key, value in pairs)
+        return tuple(
+            st.OptionText(unquote(key), unquote(value), token_place(key), token_place(value)) for key, value in pairs
+        )
 
 
 def _create_job(parts: _Parts) -> st.CreateJob:
     _refuse_with_if_not_exists(parts, "REPLACE")
     name = _name(parts.one("NEW_JOB"))
-    start = _place(parts.one("BODY")).start
+    start = token_place(parts.one("BODY")).start
     table = None
     if is_new_table(parts.text, start):
         body, table = read_table_body(parts.text, start)
@@ -90,7 +92,7 @@ def _create_job(parts: _Parts) -> st.CreateJob:
     return st.CreateJob(
         name=name,
         body=body,
-        text=parts.text[_place(parts.one("CREATE")).start : body.place.stop],
+        text=parts.text[token_place(parts.one("CREATE")).start : body.place.stop],
         or_replace=parts.has("REPLACE"),
         if_not_exists=parts.has("IF"),
         comment=unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None,
@@ -105,15 +107,15 @@ def _refuse_with_if_not_exists(parts: _Parts, clause: str) -> None:
         raise StatementError(
             "PARSE_SYNTAX_ERROR",
             f"OR {clause} and IF NOT EXISTS cannot be combined.",
-            place=_place(parts.one("IF")),
+            place=token_place(parts.one("IF")),
             hint=f"Leave out OR {clause} or IF NOT EXISTS.",
         )
 
 
 def _create_streaming_table(parts: _Parts) -> st.CreateStreamingTable:
     _refuse_with_if_not_exists(parts, "REFRESH")
-    kind, create = parts.kind, _place(parts.one("CREATE"))
-    start = TableStart(create.start, parts.table, parts.has("IF"), _place(parts.one("TABLE_CLAUSES")).start)
+    kind, create = parts.kind, token_place(parts.one("CREATE"))
+    start = TableStart(create.start, parts.table, parts.has("IF"), token_place(parts.one("TABLE_CLAUSES")).start)
     body, table = read_new_table(parts.text, start)
     return st.CreateStreamingTable(
         st.CreateJob(
@@ -167,21 +169,21 @@ def _create_function(parts: _Parts) -> st.CreateFunction:
             "Write HANDLER 'name' with the name of a function that takes an iterator of batches and yields batches.",
         )
     columns, comment = _columns(parts)
-    returns_at = _place(parts.one("RETURNS")).start
+    returns_at = token_place(parts.one("RETURNS")).start
     handler = parts.one("HANDLER_NAME") if parts.has("HANDLER_NAME") else None
     style = parts.one("PANDAS", "ARROW") if parts.has("PARAMETER") else None
     return st.CreateFunction(
         name=_qualified_name(name),
-        place=_place(name),
+        place=token_place(name),
         parameters=tuple(column for column in columns if column.type_place.start < returns_at),
         returns=tuple(column for column in columns if column.type_place.start > returns_at),
         returns_table=parts.has("TABLE"),
         source=unquote(source),
         source_place=_content_place(source),
         handler=None if handler is None else unquote(handler),
-        handler_place=None if handler is None else _place(handler),
+        handler_place=None if handler is None else token_place(handler),
         style=None if style is None else st.ParameterStyle(style.type),
-        style_place=None if style is None else _place(style),
+        style_place=None if style is None else token_place(style),
         deterministic=not any(before.type == "NOT" for before in parts.before("DETERMINISTIC")),
         comment=comment,
         or_replace=parts.has("REPLACE"),
@@ -202,7 +204,7 @@ def _columns(parts: _Parts) -> tuple[list[st.ColumnText], str | None]:
         elif token.type == "DATA_TYPE":
             columns.append(_column(name if depth else None, token))
         elif token.type == "DEFAULT_VALUE":
-            columns[-1] = replace(columns[-1], default=str(token), default_place=_place(token))
+            columns[-1] = replace(columns[-1], default=str(token), default_place=token_place(token))
         elif token.type == "COMMENT_TEXT" and depth:
             columns[-1] = replace(columns[-1], comment=unquote(token))
         elif token.type == "COMMENT_TEXT":
@@ -215,28 +217,30 @@ def _columns(parts: _Parts) -> tuple[list[st.ColumnText], str | None]:
 def _column(name: Token | None, kind: Token) -> st.ColumnText:
     """Return a column; without a name, it is the single value that a function returns."""
     if name is None:
-        return st.ColumnText("", str(kind), _place(kind), _place(kind))
-    return st.ColumnText(_name(name).text, str(kind), _place(name), _place(kind))
+        return st.ColumnText("", str(kind), token_place(kind), token_place(kind))
+    return st.ColumnText(_name(name).text, str(kind), token_place(name), token_place(kind))
 
 
 def _qualified_name(token: Token) -> tuple[str, ...]:
     parts = [part for part in tokens(str(token)) if part.text != "."]
     if len(parts) > 3:
         raise StatementError(
-            "INVALID_NAME", "A function's name has at most three parts: catalog, schema and name.", place=_place(token)
+            "INVALID_NAME",
+            "A function's name has at most three parts: catalog, schema and name.",
+            place=token_place(token),
         )
     return tuple(unquote(part.text) if part.kind is Kind.QUOTED else part.text for part in parts)
 
 
 def _content_place(source: Token) -> Span:
     """Return the span of a string's content, without its quotes."""
-    place = _place(source)
+    place = token_place(source)
     tag = source.index("$", 1) + 1 if source.startswith("$") else 2 if source[0] in "rR" else 1
     return Span(place.start + tag, place.stop - (tag if source.startswith("$") else 1))
 
 
 def _syntax_error(message: str, token: Token, hint: str = "") -> StatementError:
-    return StatementError("PARSE_SYNTAX_ERROR", message, place=_place(token), hint=hint)
+    return StatementError("PARSE_SYNTAX_ERROR", message, place=token_place(token), hint=hint)
 
 
 # The function for each statement rule of the grammar.
@@ -273,7 +277,8 @@ RULES: Final[dict[str, Callable[[_Parts], st.Statement]]] = {
 }
 
 
-def _place(token: Token) -> Span:
+def token_place(token: Token) -> Span:
+    """Return the place of a token of Lark."""
     if token.start_pos is None or token.end_pos is None:  # our lexer sets both
         raise AssertionError(f"token {token!r} has no place")
     return Span(token.start_pos, token.end_pos)
@@ -290,8 +295,8 @@ def _name(token: Token) -> st.Name:
     elif text != text.strip():
         problem = "A name cannot begin or end with a space."
     else:
-        return st.Name(text, _place(token))
-    raise StatementError("INVALID_NAME", problem, place=_place(token))
+        return st.Name(text, token_place(token))
+    raise StatementError("INVALID_NAME", problem, place=token_place(token))
 
 
 def _job_id(token: Token) -> st.Name:
@@ -300,13 +305,15 @@ def _job_id(token: Token) -> st.Name:
         raise StatementError(
             "INVALID_NAME",
             f"{token} is not a job id such as '0401-9f77-b9c0-0001'; names are not written as strings.",
-            place=_place(token),
+            place=token_place(token),
             hint="Write a name without quotes or in back quotes.",
         )
-    return st.Name(text, _place(token), is_id=True)
+    return st.Name(text, token_place(token), is_id=True)
 
 
 def _number(token: Token, digits: int) -> int:
     if len(token) > digits:
-        raise StatementError("PARSE_SYNTAX_ERROR", f"The number has more than {digits} digits.", place=_place(token))
+        raise StatementError(
+            "PARSE_SYNTAX_ERROR", f"The number has more than {digits} digits.", place=token_place(token)
+        )
     return int(token)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from jetsql.errors import StatementError
+from jetsql.errors import Span, StatementError
 from jetsql.language.blocks import Blocks, opens_block
 from jetsql.language.intent import (
     LEAD,
@@ -67,6 +67,18 @@ def _statement(text: str) -> Statement:
     except UnexpectedToken as error:
         raise syntax_error(text, error) from None
     return build(text, tree)
+
+
+def terminals(text: str) -> list[tuple[str, Span]]:
+    """Return the terminals of one of JetSQL's statements and their places; a keyword has its own name.
+
+    text: a statement for which `parse` returns one. A terminal can have several tokens, such as BODY.
+    """
+    from jetsql.language.builder import token_place
+    from jetsql.language.grammar import parser
+
+    leaves = parser().parse(text).scan_values(lambda _: True)
+    return [(leaf.type, token_place(leaf)) for leaf in leaves]
 
 
 def _refuse_jobs_inside(text: str) -> None:

@@ -64,7 +64,7 @@ def substitute(text: str, variables: Mapping[str, str]) -> Substituted:
     pieces: list[str] = []
     replacements: list[Replacement] = []
     copied = length = 0
-    for reference in _references(text):
+    for reference in references(text):
         value = "${" if reference.group() == "$${" else _value(reference, variables)
         pieces += (text[copied : reference.start()], value)
         start = length + reference.start() - copied
@@ -74,7 +74,7 @@ def substitute(text: str, variables: Mapping[str, str]) -> Substituted:
     return Substituted("".join(pieces), tuple(replacements))
 
 
-def _references(text: str) -> Iterator[re.Match[str]]:
+def references(text: str) -> Iterator[re.Match[str]]:
     """Yield every `${` and `$${` that is not in a comment."""
     if "${" not in text:
         return

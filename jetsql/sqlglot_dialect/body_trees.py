@@ -49,7 +49,7 @@ class BodyTrees:
     def tree(self, body: Body) -> exp.Expression:
         """Return the expression of a body; a Command if sqlglot cannot parse the body."""
         try:
-            tree = self._parse(body)
+            tree = self.parse(body)
             is_same = self._is_same(tree, body)
         except (CannotParse, SqlglotError, RecursionError):
             is_same = False
@@ -58,14 +58,8 @@ class BodyTrees:
         verb, _, rest = body.text.partition(" ")
         return exp.Command(this=verb, expression=rest)
 
-    def parse_leniently(self, body: Body) -> exp.Expression | None:
-        """Return the expression of a body to analyse it; None if sqlglot cannot parse the body."""
-        try:
-            return self._parse(body)
-        except (CannotParse, SqlglotError, RecursionError):
-            return None
-
-    def _parse(self, body: Body) -> exp.Expression:
+    def parse(self, body: Body) -> exp.Expression:
+        """Return the expression of a body. Raises CannotParse, from the error of sqlglot if it has one."""
         if body.changes is not None:
             return self._parse_changes(body)
         if body.text[: len("CREATE")].upper() == "CREATE":

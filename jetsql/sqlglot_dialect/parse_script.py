@@ -17,8 +17,10 @@ from jetsql.language.statement import Statement
 from jetsql.language.tokens import Kind, scan
 from jetsql.sqlglot_dialect.sqlglot_tokens import Place, read_tokens
 from jetsql.sqlglot_dialect.statement_trees import StatementTrees
+from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter
 
 _FILTER: Final = re.compile(STATEMENT_FILTER)
+_STREAM: Final = re.compile(r"\b(?:STREAM|WATERMARK)\b", re.IGNORECASE)
 _CONTEXT: Final = 100  # characters around an error
 _LOGGER: Final = logging.getLogger("sqlglot")
 
@@ -27,7 +29,7 @@ def parse_script(spark: Dialect, sql: str, opts: Mapping[str, Any]) -> list[Any]
     """Return the expressions of a script. Raises ParseError or TokenError of sqlglot."""
     fragments = split(sql)
     statements = [_read(fragment, sql, opts) for fragment in fragments]
-    if all(statement is None for statement in statements):
+    if all(statement is None for statement in statements) and _STREAM.search(sql) is None:
         return spark.parser(**opts).parse(spark.tokenize(sql), sql)
     found: list[Any] = []
     stop = 0
@@ -37,7 +39,7 @@ def parse_script(spark: Dialect, sql: str, opts: Mapping[str, Any]) -> list[Any]
                 tree.add_comments(_comments(sql, stop, fragment.start), prepend=True)
             found.append(tree)
         stop = fragment.start + len(fragment.text)
-    if found[-1] is not None:
+    if found and found[-1] is not None:
         found[-1].add_comments(_comments(sql, stop, len(sql)))
     return found
 
@@ -76,7 +78,7 @@ def _trees(
 ) -> Sequence[Any]:
     place = Place(fragment.start, fragment.line, fragment.column)
     if statement is None:
-        return spark.parser(**opts).parse(read_tokens(spark, fragment.text, place), sql)
+        return _trees_of_spark(spark, fragment.text, place, sql, opts)
     if isinstance(statement, str):
         verb, _, rest = statement.partition(" ")
         return [exp.Command(this=verb, expression=rest)]
@@ -84,6 +86,17 @@ def _trees(
     body = statement_body_place(statement)
     tree.add_comments(_comments(fragment.text, 0, len(fragment.text) if body is None else body.start))
     return [tree]
+
+
+def _trees_of_spark(spark: Dialect, text: str, place: Place, sql: str, opts: Mapping[str, Any]) -> Sequence[Any]:
+    """Return the expression of one of Spark's statements, which may read streams."""
+    tokens = read_tokens(spark, text, place)
+    if _STREAM.search(text) is not None:
+        try:
+            return [ClauseCutter(spark, sql).parse(tokens)]
+        except CannotParse:
+            pass  # sqlglot's own parser finds the place of the error, or makes a Command
+    return spark.parser(**opts).parse(tokens, sql)
 
 
 def statement_body_place(statement: Statement) -> Span | None:

@@ -33,6 +33,10 @@ class CannotParse(Exception):
     """The text has syntax that sqlglot does not know."""
 
 
+class IsCommand(CannotParse):
+    """The statement is one that sqlglot keeps as a text."""
+
+
 class ClauseCutter:
     """Parse the tokens of one text with sqlglot, with the clauses of streams."""
 
@@ -66,8 +70,10 @@ class ClauseCutter:
             trees: list[Any] = self._spark.parser().parse(list(tokens), self._sql)
         except (SqlglotError, RecursionError) as error:
             raise CannotParse from error
-        if len(trees) != 1 or not isinstance(trees[0], exp.Expression) or isinstance(trees[0], exp.Command):
+        if len(trees) != 1 or not isinstance(trees[0], exp.Expression):
             raise CannotParse
+        if isinstance(trees[0], exp.Command):
+            raise IsCommand
         return trees[0]
 
     def _cut(self, index: int) -> int:
@@ -241,9 +247,9 @@ def lower_clauses(tree: exp.Expression) -> exp.Expression:
 
     The time of a lookup becomes FOR SYSTEM_TIME again, because TIMESTAMP AS OF takes no columns.
     """
-    for version in list(tree.find_all(exp.Version)):
-        if version.text("kind") == "AS OF" and version.find(exp.Column):
-            version.replace(_after(exp.Var(this="FOR SYSTEM_TIME AS OF"), version.expression))
+    for time in list(tree.find_all(exp.Version)):
+        if time.text("kind") == "AS OF" and time.find(exp.Column):
+            time.replace(_after(exp.Var(this="FOR SYSTEM_TIME AS OF"), time.expression))
     for relation in list(tree.find_all(exp.Table, exp.Subquery)):
         texts = _clause_nodes(relation)
         is_stream = relation.args.get("stream")

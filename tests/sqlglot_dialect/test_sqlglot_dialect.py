@@ -126,7 +126,7 @@ def test_statements_give_these_trees(text: str) -> None:
 def test_the_clauses_of_streams_belong_to_their_relations() -> None:
     text = (
         "SELECT o.id FROM STREAM orders WITH ('a' = 'b') WATERMARK ts + x AS t DELAY OF INTERVAL '5' MINUTES AS o"
-        " JOIN STREAM c.s.rates FOR TIMESTAMP AS OF o.ts WATERMARK at DELAY OF INTERVAL '1' HOUR AS r ON o.k = r.k"
+        " JOIN STREAM c.s.rates FOR SYSTEM_TIME AS OF o.ts WATERMARK at DELAY OF INTERVAL '1' HOUR AS r ON o.k = r.k"
     )
     job = one(f"CREATE JOB j AS INSERT INTO t WITH ('k' = 'v') {text}")
     sink, orders, rates = job.find_all(exp.Table, bfs=False)
@@ -149,6 +149,15 @@ def test_a_changed_tree_gives_a_changed_statement() -> None:
     assert tree.copy() == tree and changed != tree
     table = next(table for table in tree.find_all(exp.Table) if table.name == "s")
     assert table.sql(JetSQL) == "STREAM s WATERMARK ts DELAY OF INTERVAL '1' MINUTE AS x"
+
+
+def test_queries_of_spark_can_read_streams() -> None:
+    text = "SELECT a FROM STREAM s WATERMARK ts DELAY OF INTERVAL '1' MINUTE AS x LIMIT 10"
+    assert one(text).sql(JetSQL) == text
+    assert [table.name for table in one("SELECT * FROM STREAM s").find_all(exp.Table)] == ["s"]
+    assert one("SELECT * FROM stream").sql(JetSQL) == "SELECT * FROM stream"
+    with pytest.raises(ParseError, match="Line 1, Col: 32"):
+        one("SELECT a FROM STREAM s WATERMARK ts DELAY OF")
 
 
 def test_scripts_keep_the_places_and_comments_of_their_statements() -> None:

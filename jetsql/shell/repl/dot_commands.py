@@ -97,6 +97,18 @@ def _edit_text(text: str) -> str:
         return file.read_text(encoding="utf-8").rstrip("\n")
 
 
+def _format(shell: Shell, argument: str) -> None:
+    from jetsql.sqlfiles.format_script import format_script
+
+    statement = argument or shell.last_statement
+    if not statement:
+        raise ValueError("there is no last statement yet.")
+    formatted = format_script(Script("", statement))
+    for note in formatted.notes:
+        shell.console.print_message(note.message)
+    shell.set_next_input(formatted.text.rstrip("\n"))
+
+
 @contextmanager
 def _ignoring_interrupts() -> Iterator[None]:
     """Ignore Ctrl-C, which is for the editor. It uses a handler, because the editor would inherit SIG_IGN."""
@@ -211,6 +223,7 @@ ACTIONS: Final[Mapping[str, Callable[[Shell, str], bool | None]]] = {
     ".jobs": _jobs,
     ".read": _read,
     ".edit": _edit,
+    ".format": _format,
     ".save": _save,
     ".run": _run,
     ".favourites": _favourites,

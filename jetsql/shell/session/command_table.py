@@ -76,6 +76,15 @@ COMMANDS: Final[tuple[CommandSpec, ...]] = (
         (".e",),
     ),
     CommandSpec(
+        ".format",
+        ArgumentKind.STATEMENT,
+        "[STATEMENT]",
+        "format a statement (default: the last one)",
+        "Puts the formatted text at the prompt, where Enter runs it. Only white space and the case of keywords change. "
+        "Indent further lines of the statement.",
+        statement=StatementPosition.FIRST,
+    ),
+    CommandSpec(
         ".save",
         ArgumentKind.FAVOURITE,
         "NAME [STATEMENT]",

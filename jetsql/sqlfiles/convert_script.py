@@ -1,0 +1,214 @@
+"""Convert SQL of other systems to Spark's with sqlglot: whole statements, and the bodies of JetSQL's jobs.
+
+A job's head is JetSQL's; the query in its body may be of another system. What sqlglot cannot convert stays as it is,
+with a problem at its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlglot import ErrorLevel, Token, TokenType, exp
+from sqlglot.dialects.dialect import Dialect, Dialects
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, SqlglotError, TokenError, UnsupportedError
+
+from jetsql.errors import StatementError
+from jetsql.language import parse
+from jetsql.language.grammar import ahead_of
+from jetsql.language.intent import LEAD, is_ours
+from jetsql.language.tokens import Kind, tokens
+from jetsql.output.diagnostics import Script
+from jetsql.sqlfiles.lint_problems import NO_FUNCTION, PREFIX, LintProblem, ProblemLevel
+from jetsql.sqlfiles.lint_statement import CheckedStatement
+from jetsql.sqlglot_dialect.generate_sql import body_sql
+from jetsql.sqlglot_dialect.sqlglot_tokens import copy_token, word
+from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter
+
+_TYPES: Final = frozenset(
+    "ARRAY BIGINT BINARY BOOLEAN BYTE CHAR DATE DEC DECIMAL DOUBLE FLOAT GEOGRAPHY GEOMETRY INT INTEGER INTERVAL LONG MAP"
+    " NULL NUMERIC REAL SHORT SMALLINT STRING STRUCT TIME TIMESTAMP TIMESTAMP_LTZ TIMESTAMP_NTZ TINYINT VARCHAR VARIANT"
+    " VOID YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND".split()
+)
+_SYNTAX: Final = f"{PREFIX}PARSE_SYNTAX_ERROR"
+_NOT_CONVERTED: Final = f"{PREFIX}STATEMENT_NOT_CHECKED"
+
+
+@dataclass(frozen=True)
+class ConvertedScript:
+    """A script after its conversion."""
+
+    text: str
+    problems: tuple[LintProblem, ...]
+
+
+def known_dialects() -> list[str]:
+    """Return the names of sqlglot's dialects."""
+    return sorted(each.value for each in Dialects if each.value)
+
+
+def convert_script(script: Script, dialect: str) -> ConvertedScript:
+    """Return a script in Spark's SQL. dialect: the name of a dialect of sqlglot."""
+    return _Conversion(script, Dialect.get_or_raise(dialect), dialect).run()
+
+
+class _Conversion:
+    """The conversion of one script."""
+
+    def __init__(self, script: Script, source: Dialect, name: str) -> None:
+        self._script = script
+        self._source = source
+        self._name = name
+        self._problems: list[LintProblem] = []
+
+    def run(self) -> ConvertedScript:
+        """Convert the statements in their order."""
+        text = self._script.text
+        try:
+            found = self._source.tokenize(text)
+        except TokenError as error:
+            at = _token_error_place(error, text)
+            self._report(at, at + 1, ProblemLevel.ERROR, _SYNTAX, f"Cannot read the script: {_first_line(error)}.")
+            return ConvertedScript(text, tuple(self._problems))
+        converted = []
+        for statement in _split(found):
+            start, stop = statement[0].start, statement[-1].end + 1
+            converted.append(self._convert(statement, text[start:stop], start))
+        lines = "".join(f"{each};\n" for each in converted)
+        return ConvertedScript(lines, tuple(self._problems))
+
+    def _convert(self, found: list[Token], text: str, start: int) -> str:
+        body = _body_start(text)
+        if body is None and is_ours([*tokens(text)][:LEAD]):
+            self._check(text, start)
+            return text
+        at = 0 if body is None else next((n for n, token in enumerate(found) if token.start >= start + body), 0)
+        head = "" if body is None else f"{text[:body].rstrip()}\n"
+        query = found[at:]
+        sinks = _change_sinks(query)
+        try:
+            tree = ClauseCutter(self._source, self._script.text).parse(query)
+        except CannotParse as error:
+            self._report_unread(error, query)
+            return text
+        for insert, is_sink in zip(tree.find_all(exp.Insert, bfs=False), sinks, strict=False):
+            if is_sink:
+                insert.set("sink", True)
+        written = f"{head}{self._generate(tree, query)}"
+        self._report_functions(tree, query)
+        self._report_unknown(tree, query)
+        self._check(written, start)
+        return written
+
+    def _generate(self, tree: exp.Expression, query: list[Token]) -> str:
+        options: dict[str, Any] = {"pretty": True, "normalize_functions": False, "max_unsupported": 100}
+        options["unsupported_level"] = ErrorLevel.RAISE
+        try:
+            return body_sql(Spark(), tree, options)
+        except UnsupportedError as error:
+            for message in str(error).split("\n"):
+                self._report_query(query, ProblemLevel.WARNING, f"Not converted: {message.rstrip('.')}.")
+        return body_sql(Spark(), tree, {**options, "unsupported_level": ErrorLevel.IGNORE})
+
+    def _report_functions(self, tree: exp.Expression, query: list[Token]) -> None:
+        """Report the functions that sqlglot does not know, so it wrote them as they were."""
+        names = {str(each.this).lower(): None for each in tree.find_all(exp.Anonymous)}
+        for name in names:
+            token = next((token for token in query if token.text.lower() == name), query[0])
+            message = f"The function {name} is written as it was: sqlglot does not know it."
+            level, hint = ProblemLevel.NOTE, "Check that Spark has it, with the same meaning."
+            self._report(token.start, token.end + 1, level, _NOT_CONVERTED, message, hint)
+
+    def _report_unknown(self, tree: exp.Expression, query: list[Token]) -> None:
+        """Report types and operators that Spark does not have, and that sqlglot writes as they were."""
+        kinds = {re.split(r"\W", each.sql(Spark))[0]: None for each in tree.find_all(exp.DataType)}
+        for kind in [each for each in kinds if each and each.upper() not in _TYPES]:
+            token = next((token for token in query if token.text.upper() == kind.upper()), query[0])
+            message = f"Spark has no type {kind}."
+            self._report(
+                token.start, token.end + 1, ProblemLevel.WARNING, _NOT_CONVERTED, message, "Write another type."
+            )
+        for each in tree.find_all(exp.ArrayContainsAll, exp.ArrayOverlaps):
+            message = f"Spark has no operator for {each.sql(self._source)}."
+            hint = "Use a function of Spark, such as arrays_overlap or array_contains."
+            self._report_query(query, ProblemLevel.WARNING, message, hint)
+
+    def _check(self, written: str, start: int) -> None:
+        """Report what JetSQL would refuse in the result, at the beginning of the statement."""
+        try:
+            parse(written)
+        except StatementError as error:
+            message = f"The result is no statement of JetSQL: {error.message}"
+            self._report(start, start + 1, ProblemLevel.ERROR, error.condition, message, error.hint)
+            return
+        for found in CheckedStatement(written).foreign_functions(()):
+            self._report(start, start + 1, found.level, NO_FUNCTION, found.message, found.hint)
+
+    def _report_unread(self, error: CannotParse, query: list[Token]) -> None:
+        cause = error.__cause__
+        if isinstance(cause, ParseError) and cause.errors:
+            details = cause.errors[0]
+            stop = _offset(self._script.text, details.get("line"), details.get("col"))
+            token = next((token for token in query if token.end + 1 >= stop), query[-1])
+            message = f"Cannot read this as SQL of {self._name}: {str(details.get('description')).rstrip('.')}."
+            self._report(token.start, token.end + 1, ProblemLevel.ERROR, _SYNTAX, message, "It stays as it is.")
+            return
+        message = f"sqlglot does not know this statement of {self._name}."
+        self._report_query(query, ProblemLevel.WARNING, message, "It stays as it is.")
+
+    def _report_query(self, query: list[Token], level: ProblemLevel, message: str, hint: str = "") -> None:
+        self._report(query[0].start, query[0].end + 1, level, _NOT_CONVERTED, message, hint)
+
+    def _report(self, start: int, stop: int, level: ProblemLevel, condition: str, message: str, hint: str = "") -> None:
+        self._problems.append(LintProblem(self._script, start, stop, level, condition, message, hint))
+
+
+def _split(found: list[Token]) -> Iterator[list[Token]]:
+    """Yield the tokens of each statement."""
+    statement: list[Token] = []
+    for token in found:
+        if token.token_type is not TokenType.SEMICOLON:
+            statement.append(token)
+        elif statement:
+            yield statement
+            statement = []
+    if statement:
+        yield statement
+
+
+def _body_start(text: str) -> int | None:
+    """Return the offset of the body of a job in a statement; None if it creates no job."""
+    found = list(tokens(text))
+    if not is_ours(found[:LEAD]) or any(token.kind is Kind.OPEN for token in found[:LEAD]):
+        return None
+    at = ahead_of(found).body
+    return None if at is None else found[at].start
+
+
+def _change_sinks(query: list[Token]) -> list[bool]:
+    """Make INSERT INTO of each SINK INTO, and return for each of both whether it was SINK INTO."""
+    sinks = []
+    for index, token in enumerate(query[:-1]):
+        if word(token) in ("INSERT", "SINK") and word(query[index + 1]) in ("INTO", "OVERWRITE"):
+            sinks.append(word(token) == "SINK")
+            query[index] = copy_token(token, TokenType.INSERT, "INSERT")
+    return sinks
+
+
+def _offset(text: str, line: int | None, column: int | None) -> int:
+    lines = text.split("\n")
+    return sum(len(each) + 1 for each in lines[: (line or 1) - 1]) + (column or 0)
+
+
+def _token_error_place(error: TokenError, text: str) -> int:
+    """Return the offset of a token that sqlglot cannot read; its message quotes the text up to there."""
+    _, _, quoted = str(error).partition("'")
+    context = quoted.rpartition("'")[0]
+    return max(text.find(context), 0) + max(len(context) - 1, 0) if context else 0
+
+
+def _first_line(error: SqlglotError) -> str:
+    return str(error).partition("\n")[0].rstrip(".")[:100]

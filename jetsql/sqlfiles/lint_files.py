@@ -1,0 +1,243 @@
+"""Check the statements of SQL files without an engine: each by itself, and together in the order of the files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from jetsql.jobs.model.job import name_key
+from jetsql.language import Fragment
+from jetsql.language import statement as st
+from jetsql.language.tokens import Kind, Token, tokens, unquote
+from jetsql.output.diagnostics import Diagnostic, Script
+from jetsql.script import PreparedStatement, prepare, prepare_statement
+from jetsql.sqlfiles.lint_problems import NO_TABLE, PREFIX, LintProblem, ProblemLevel
+from jetsql.sqlfiles.lint_statement import CheckedStatement, Found
+from jetsql.sqlfiles.read_bodies import TableUse
+from jetsql.sqlfiles.read_sql_files import SqlFile
+
+_REFERENCE: Final = re.compile(r"\$\{([^\W\d]\w*)")
+_SYSTEM_SCHEMAS: Final = ("jetsql", "information_schema")
+_UNSET: Final = f"{PREFIX}VARIABLE_NOT_SET"
+
+
+@dataclass(frozen=True)
+class LintedStatement:
+    """A statement of a file, as an engine would get it."""
+
+    prepared: PreparedStatement
+    checked: CheckedStatement
+
+    @property
+    def fragment(self) -> Fragment:
+        """Return the statement as written."""
+        return self.prepared.fragment
+
+
+class LintRun:
+    """The check of some files."""
+
+    def __init__(self, values: Mapping[str, str], schema: Sequence[SqlFile] | None = None) -> None:
+        """Create a run.
+
+        values: the variables of the files.
+        schema: files that create the other tables that exist. Without it, missing tables are not reported.
+        """
+        self._values = values
+        self._checks_tables = schema is not None
+        self._tables: set[tuple[str, ...]] = set()
+        self._functions: set[str] = set()
+        self.problems: list[LintProblem] = []
+        self.statements: list[LintedStatement] = []  # without those whose text has an error
+        for file in schema or ():
+            for step in self._steps(file.script):
+                if isinstance(step, PreparedStatement):
+                    self._note_created(CheckedStatement(step.filled.text))
+
+    def check(self, files: Sequence[SqlFile]) -> list[LintProblem]:
+        """Return the problems of the files, in the order of their places."""
+        for file in files:
+            self._read(file)
+        for linted in self.statements:
+            self._note_created(linted.checked)
+        jobs = _CreatedJobs()
+        for linted in self.statements:
+            self._report(linted, linted.checked.problems)
+            self._report(linted, linted.checked.foreign_functions(self._functions))
+            self._report(linted, jobs.check(linted))
+            self._report(linted, _own_rows(linted.checked))
+            if self._checks_tables:
+                self._report(linted, self._missing_tables(linted.checked))
+        order = {id(file.text): number for number, file in enumerate(files)}
+        self.problems.sort(key=lambda each: (order.get(id(each.script.text), 0), each.offset))
+        return self.problems
+
+    def _read(self, file: SqlFile) -> None:
+        if file.wrong_byte is not None:
+            self.problems.append(file.wrong_byte_problem())
+            return
+        for step in self._steps(file.script):
+            if isinstance(step, Diagnostic):
+                self._add_diagnostic(step)
+            else:
+                self.statements.append(LintedStatement(step, CheckedStatement(step.filled.text)))
+
+    def _steps(self, script: Script) -> Iterator[PreparedStatement | Diagnostic]:
+        """Yield the statements of a script; for one with several unset variables, an error for each."""
+        for step in prepare([script], self._values):
+            yield step
+            if isinstance(step, Diagnostic) and step.condition == _UNSET:
+                yield from self._further_unset(step)
+
+    def _further_unset(self, first: Diagnostic) -> Iterator[Diagnostic]:
+        from jetsql.language import split
+
+        script = first.script
+        fragment = next(each for each in split(script.text) if each.start + len(each.text) > first.offset)
+        values, step = dict(self._values), first
+        while True:
+            reference = _REFERENCE.match(script.text, step.offset)
+            if reference is None:
+                return
+            values[reference[1]] = ""
+            following = prepare_statement(script, fragment, values)
+            if not isinstance(following, Diagnostic):
+                return
+            yield following
+            step = following
+
+    def _add_diagnostic(self, error: Diagnostic) -> None:
+        script, offset = error.script, error.offset
+        level = ProblemLevel.ERROR
+        found = LintProblem(script, offset, offset + 1, level, error.condition, error.message, error.hint)
+        self.problems.append(found)
+
+    def _report(self, linted: LintedStatement, found: Iterator[Found] | Sequence[Found]) -> None:
+        self.problems += (placed(linted.prepared, each) for each in found)
+
+    def _note_created(self, checked: CheckedStatement) -> None:
+        """Note the tables, views and functions that a statement creates."""
+        job = checked.job
+        if job is not None and job.table is not None:
+            self._tables.add(_key(job.table.name.parts))
+        if isinstance(checked.statement, st.CreateFunction):
+            self._functions.add(checked.statement.name[-1].lower())
+        if checked.statement is None:
+            created = _created_by_spark(list(tokens(checked.text)))
+            if created is not None:
+                kind, name = created
+                (self._functions.add(name[-1]) if kind == "FUNCTION" else self._tables.add(name))
+
+    def _missing_tables(self, checked: CheckedStatement) -> Iterator[Found]:
+        targets = [] if checked.job is None or checked.job.table is not None else _targets(checked.job, checked.text)
+        for use in [*targets, *checked.query.reads]:
+            key = _key(use.parts)
+            if key[0] in _SYSTEM_SCHEMAS or any(_is_same(key, known) for known in self._tables):
+                continue
+            name = ".".join(use.parts)
+            message = f"No file creates the table or view {name}."
+            hint = "Correct the name, or give the file that creates it with --schema."
+            yield Found(ProblemLevel.ERROR, NO_TABLE, message, use.place, hint)
+
+
+def placed(prepared: PreparedStatement, found: Found) -> LintProblem:
+    """Return a problem of a statement at its place in the file."""
+
+    def origin(offset: int) -> int:
+        return prepared.start + prepared.filled.original(offset)
+
+    start = origin(found.place.start)
+    stop = max(origin(max(found.place.stop - 1, found.place.start)) + 1, start)
+    return LintProblem(prepared.script, start, stop, found.level, found.condition, found.message, found.hint)
+
+
+class _CreatedJobs:
+    """The jobs that the statements before have created."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, LintedStatement] = {}
+
+    def check(self, linted: LintedStatement) -> Iterator[Found]:
+        """Take the next statement, and yield the error of a job that exists already."""
+        statement = linted.checked.statement
+        if isinstance(statement, (st.DropJob, st.DropStreamingTable)):
+            name = statement.name.text if isinstance(statement, st.DropJob) else str(statement.table)
+            self._jobs.pop(name_key(name), None)
+        create = statement.create if isinstance(statement, st.CreateStreamingTable) else statement
+        if not isinstance(create, st.CreateJob):
+            return
+        before = self._jobs.setdefault(name_key(create.name.text), linted)
+        if before is linted or create.or_replace or create.if_not_exists:
+            return
+        place = f"{before.prepared.script.name}:{before.fragment.line}"
+        yield Found(
+            ProblemLevel.ERROR,
+            f"{PREFIX}JOB_ALREADY_EXISTS",
+            f"The job {create.name.text} is created twice: also at {place}.",
+            create.name.place,
+            "Use another name, DROP JOB first, CREATE JOB IF NOT EXISTS or CREATE OR REPLACE JOB.",
+        )
+
+
+def _own_rows(checked: CheckedStatement) -> Iterator[Found]:
+    """Yield the error of a job that reads a table that it writes."""
+    job = checked.job
+    if job is None:
+        return
+    targets = _targets(job, checked.text)
+    read = {_key(use.parts) for use in checked.query.reads}
+    for target in targets:
+        if _key(target.parts) in read:
+            name = ".".join(target.parts)
+            message = f"The job would read its own rows: {name} is both its source and its sink."
+            condition = f"{PREFIX}UNSUPPORTED_QUERY"
+            yield Found(ProblemLevel.ERROR, condition, message, target.place, "Write another table.")
+
+
+def _targets(job: st.CreateJob, text: str) -> list[TableUse]:
+    """Return the tables that a job writes; none for a name that an expression gives."""
+    if job.table is not None:
+        return [TableUse(job.table.name.parts, job.table.name.place)]
+    places = [branch.target for branch in job.body.branches] or [job.body.target]
+    found = []
+    for place in places:
+        name = list(tokens(text[place.start : place.stop]))
+        if all(token.text != "(" for token in name):
+            found.append(TableUse(tuple(map(_name, name[::2])), place))
+    return found
+
+
+def _created_by_spark(found: Sequence[Token]) -> tuple[str, tuple[str, ...]] | None:
+    """Return the kind and the name of what a statement of Spark creates, or None."""
+    if not found or found[0].word != "CREATE":
+        return None
+    kinds = {"TABLE", "VIEW", "FUNCTION"}
+    at = next((index for index, token in enumerate(found[:8]) if token.word in kinds), None)
+    if at is None:
+        return None
+    first = at + 1
+    if [token.word for token in found[first : first + 3]] == ["IF", "NOT", "EXISTS"]:
+        first += 3
+    parts = []
+    while first < len(found) and found[first].kind in (Kind.WORD, Kind.QUOTED):
+        parts.append(_name(found[first]))
+        if first + 1 >= len(found) or found[first + 1].text != ".":
+            break
+        first += 2
+    return (found[at].word, _key(parts)) if parts else None
+
+
+def _name(token: Token) -> str:
+    return unquote(token.text) if token.kind is Kind.QUOTED else token.text
+
+
+def _key(parts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(part.lower() for part in parts)
+
+
+def _is_same(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    """Return whether two names can be those of one table: the shorter one is the end of the longer one."""
+    size = min(len(first), len(second))
+    return first[-size:] == second[-size:]

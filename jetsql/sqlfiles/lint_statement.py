@@ -1,0 +1,175 @@
+"""Check one statement of a file: grammar, names, options, functions, and its queries by sqlglot."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from difflib import get_close_matches
+from itertools import islice
+from typing import Final
+
+from jetsql.errors import Span, StatementError
+from jetsql.jobs.planning.options import folded, format_value, parse_options, spec_of
+from jetsql.language import missing_semicolon_hint, parse
+from jetsql.language import statement as st
+from jetsql.language.blocks import opens_block
+from jetsql.language.foreign_words import SPARK_FUNCTIONS
+from jetsql.language.intent import LEAD, STATEMENT_VERBS, SYNONYMS
+from jetsql.language.syntax_errors import shown
+from jetsql.language.tokens import Kind, Token, tokens
+from jetsql.sqlfiles.lint_problems import NO_FUNCTION, PREFIX, ProblemLevel
+from jetsql.sqlfiles.read_bodies import ReadQuery, read_query
+
+# Words that begin statements of Spark and are no verbs of `STATEMENT_VERBS`.
+_FURTHER_VERBS: Final = frozenset({"ADD", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "(", "<"})
+_DISTINCT_TIME: Final = ("TUMBLE", "HOP", "SESSION")  # also table functions over streams
+
+
+class Found:
+    """A problem in a statement."""
+
+    def __init__(self, level: ProblemLevel, condition: str, message: str, place: Span, hint: str = "") -> None:
+        self.level = level
+        self.condition = condition
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+    @classmethod
+    def of(cls, error: StatementError) -> Found:
+        """Return the problem of an error of the statement."""
+        return cls(ProblemLevel.ERROR, error.condition, error.message, error.place or Span(0, 0), error.hint)
+
+
+class CheckedStatement:
+    """A statement with its problems and what it reads and writes."""
+
+    def __init__(self, text: str) -> None:
+        """Check the statement in a text, with its variables filled in."""
+        self.text = text
+        self.problems: list[Found] = []
+        self.statement: st.Statement | None = None
+        self.query = ReadQuery()
+        try:
+            self.statement = parse(text)
+        except StatementError as error:
+            self.problems.append(Found.of(error))
+            return
+        found = list(tokens(text))
+        if self.statement is None and not _begins_known_statement(found):
+            self.problems.append(_unknown_statement(found))
+            return
+        self.problems += _option_problems(self.statement)
+        self._check_query(found)
+
+    @property
+    def job(self) -> st.CreateJob | None:
+        """Return the job that the statement creates or explains, or None."""
+        statement = self.statement
+        if isinstance(statement, (st.ExplainCreateJob, st.ExplainCreateStreamingTable)):
+            statement = statement.create
+        if isinstance(statement, st.CreateStreamingTable):
+            return statement.create
+        return statement if isinstance(statement, st.CreateJob) else None
+
+    def foreign_functions(self, known: Collection[str]) -> Iterator[Found]:
+        """Yield the calls of other systems' functions. known: the functions that the files create, in lower case."""
+        found = list(tokens(self.text))
+        for index, token in enumerate(found[:-1]):
+            example = SPARK_FUNCTIONS.get(token.word)
+            before = found[index - 1].text if index else ""
+            if example is None or found[index + 1].text != "(" or before == "." or token.text.lower() in known:
+                continue
+            if token.word in _DISTINCT_TIME and before == "(":
+                continue
+            message = f"Spark has no function {token.text.lower()}."
+            yield Found(ProblemLevel.WARNING, NO_FUNCTION, message, token.place, f"In Spark, write {example}.")
+
+    def _check_query(self, found: list[Token]) -> None:
+        job = self.job
+        if (job is None and self.statement is not None) or opens_block(found[:LEAD]):
+            return
+        self.query = read_query(self.text, None if job is None else job.body, None if job is None else job.table)
+        if not self.query.problem:
+            return
+        if self.query.is_known_gap:
+            if job is not None:
+                self._add_unchecked(job.body.place)
+            return
+        place = self.query.place or (Span(0, 0) if job is None else job.body.place)
+        hint = missing_semicolon_hint(self.text, place.start, self._is_complete)
+        message = f"sqlglot, which checks queries, cannot read on at {shown(self.text[place.start : place.stop])}"
+        message = f"{message}: {self.query.problem}."
+        hint = hint or "Correct it. If the engine accepts the statement (lint --engine), ignore this warning."
+        self.problems.append(Found(ProblemLevel.WARNING, f"{PREFIX}PARSE_SYNTAX_ERROR", message, place, hint))
+
+    def _add_unchecked(self, body: Span) -> None:
+        message = f"The body was not checked: {self.query.problem}."
+        hint = "Run lint with --engine to check it on an engine."
+        place = self.query.place or Span(body.start, body.start)
+        self.problems.append(Found(ProblemLevel.NOTE, f"{PREFIX}STATEMENT_NOT_CHECKED", message, place, hint))
+
+    def _is_complete(self, part: str) -> bool:
+        try:
+            statement = parse(part)
+        except StatementError:
+            return False
+        body = statement.body if isinstance(statement, st.CreateJob) else None
+        return (statement is None or body is not None) and not read_query(part, body, None).problem
+
+
+def _begins_known_statement(found: list[Token]) -> bool:
+    first = found[0]
+    return (
+        (first.word or first.text) in STATEMENT_VERBS | _FURTHER_VERBS
+        or opens_block(found[:LEAD])
+        or first.kind is Kind.OPEN
+    )
+
+
+def _unknown_statement(found: list[Token]) -> Found:
+    first = found[0]
+    verbs = sorted(STATEMENT_VERBS)
+    close = get_close_matches(first.word, verbs, n=1) if first.word else []
+    hint = SYNONYMS.get(first.word, "") or next(islice(close, 1), "")
+    return Found(
+        ProblemLevel.ERROR,
+        f"{PREFIX}PARSE_SYNTAX_ERROR",
+        f"Expected the beginning of a statement, found {shown(first.text)}.",
+        first.place,
+        f"Did you mean {hint}?" if hint else "Statements begin with a verb such as CREATE, SELECT or INSERT.",
+    )
+
+
+def _option_problems(statement: st.Statement | None) -> Iterator[Found]:
+    """Yield the first wrong option of a statement, or all options that are spelled otherwise than in the manual."""
+    for texts in _options(statement):
+        try:
+            parse_options(texts)
+        except StatementError as error:
+            yield Found.of(error)
+            continue
+        for text in texts:
+            yield from _spelling(text)
+
+
+def _options(statement: st.Statement | None) -> Iterable[tuple[st.OptionText, ...]]:
+    if isinstance(statement, (st.ExplainCreateJob, st.ExplainCreateStreamingTable)):
+        statement = statement.create
+    if isinstance(statement, st.CreateStreamingTable):
+        statement = statement.create
+    if isinstance(statement, (st.CreateJob, st.AlterJobOptions, st.AlterStreamingTable)) and statement.options:
+        yield statement.options
+
+
+def _spelling(text: st.OptionText) -> Iterator[Found]:
+    spec = spec_of(text.key)
+    if spec is None:
+        return
+    condition = f"{PREFIX}OPTION_SPELLING"
+    if text.key != spec.name:
+        message = f"The option '{text.key}' is written '{spec.name}' in the documentation."
+        yield Found(ProblemLevel.NOTE, condition, message, text.key_place, f"Write '{spec.name}'.")
+    written = format_value(spec.parse(text.value))
+    if text.value != written and folded(text.value) == folded(written):
+        message = f"The value '{text.value}' is written '{written}' in the documentation."
+        yield Found(ProblemLevel.NOTE, condition, message, text.value_place, f"Write '{written}'.")

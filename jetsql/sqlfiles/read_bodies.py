@@ -1,0 +1,139 @@
+"""Read the queries of statements with sqlglot: their tables, and where sqlglot cannot read on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, SqlglotError, TokenError
+
+from jetsql.errors import Span
+from jetsql.language import statement as st
+from jetsql.language.tokens import Kind, Token, tokens
+from jetsql.sqlglot_dialect.body_trees import BodyTrees
+from jetsql.sqlglot_dialect.sqlglot_tokens import Place, read_tokens
+from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter, IsCommand
+
+LARGEST: Final = 300_000
+"""The size of the largest statement that sqlglot reads, in characters: it takes about 1 s for it."""
+
+DEEPEST: Final = 100
+"""The deepest nesting that sqlglot reads: in its compiled builds, a much deeper one would end the process."""
+
+_CLASS: Final = re.compile(r" for <class [^>]*>")
+# Spark's syntax that sqlglot does not know. A statement with it is not reported as wrong.
+_UNKNOWN_TO_SQLGLOT: Final = frozenset({"ASOF", "MATCH_CONDITION", "DESCRIPTOR", "NEAREST", "CHANGES", "|>", "MATCH"})
+
+
+@dataclass(frozen=True)
+class TableUse:
+    """A table that a statement names."""
+
+    parts: tuple[str, ...]  # without back quotes
+    place: Span  # in the statement
+
+
+@dataclass
+class ReadQuery:
+    """What a statement reads and writes, as far as sqlglot can read it."""
+
+    tree: Any = None  # sqlglot's expression, or None
+    reads: list[TableUse] = field(default_factory=list)
+    problem: str = ""  # why there is no tree; empty if there is one
+    place: Span | None = None  # where sqlglot cannot read on
+    is_known_gap: bool = False  # Spark has the syntax and sqlglot does not
+    is_command: bool = False  # sqlglot keeps statements of this kind as they are
+
+
+def read_query(text: str, body: st.Body | None, table: st.NewTable | None) -> ReadQuery:
+    """Return what a statement reads. body, table: those of a job; None for a statement of Spark."""
+    reason = _too_large(text)
+    if reason:
+        return ReadQuery(problem=reason, is_known_gap=True)
+    spark = Spark()
+    trees = BodyTrees(spark, text, Place(0, 1, 0))
+    try:
+        if body is None:
+            tree = ClauseCutter(spark, text).parse(read_tokens(spark, text, Place(0, 1, 0)))
+        elif table is not None:
+            tree = trees.table_tree(table.clauses, table.name.place)
+        else:
+            tree = trees.parse(body)
+    except IsCommand:
+        return ReadQuery(
+            problem="sqlglot keeps statements of this kind as they are", is_known_gap=True, is_command=True
+        )
+    except (CannotParse, SqlglotError, RecursionError) as error:
+        return _unread(text, error.__cause__ if isinstance(error, CannotParse) else error)
+    return ReadQuery(tree, list(_reads(tree)))
+
+
+def _too_large(text: str) -> str:
+    """Return why sqlglot does not read a statement; empty if it can."""
+    if len(text) > LARGEST:
+        return f"it has {len(text)} characters, and more than {LARGEST} are not read"
+    depth = deepest = 0
+    for token in tokens(text):
+        if token.kind is Kind.SYMBOL:
+            depth += (token.text in "([{") - (token.text in ")]}")
+            deepest = max(deepest, depth)
+    return f"its parentheses are nested {deepest} deep" if deepest > DEEPEST else ""
+
+
+def _unread(text: str, error: BaseException | None) -> ReadQuery:
+    found = list(tokens(text))
+    words = {token.word or token.text for token in found}
+    is_known = error is None or bool(words & _UNKNOWN_TO_SQLGLOT) or isinstance(error, RecursionError)
+    is_known = is_known or any(token.text == ":" for token in found)
+    if not isinstance(error, (ParseError, TokenError)):
+        return ReadQuery(problem="it has syntax that sqlglot does not know", is_known_gap=True)
+    details: list[Any] = getattr(error, "errors", [])
+    if not details:
+        return ReadQuery(problem=str(error).partition("\n")[0], is_known_gap=is_known)
+    message = _CLASS.sub("", str(details[0].get("description") or "Unexpected token")).rstrip(".")
+    return ReadQuery(problem=message, place=_place(text, found, details[0]), is_known_gap=is_known)
+
+
+def _place(text: str, found: list[Token], details: dict[str, Any]) -> Span | None:
+    """Return the span of the token of sqlglot's error; its column is that of the token's end."""
+    line, column = details.get("line"), details.get("col")
+    if line is None or column is None:
+        return None
+    start = sum(len(each) + 1 for each in text.split("\n")[: line - 1])
+    stop = start + column
+    at = next((token for token in found if token.stop >= stop), None)
+    return None if at is None else at.place
+
+
+def _reads(tree: exp.Expression) -> Iterator[TableUse]:
+    """Yield the tables that a statement reads, without those that it defines itself or writes."""
+    defined = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    written = {id(table) for table in _written(tree)}
+    for table in tree.find_all(exp.Table):
+        use = table_use(table)
+        if use is None or id(table) in written or (len(use.parts) == 1 and use.parts[0].lower() in defined):
+            continue
+        yield use
+
+
+def _written(tree: exp.Expression) -> Iterator[exp.Table]:
+    for statement in tree.find_all(exp.Insert, exp.Create, exp.Merge, exp.Update, exp.Delete, exp.Drop, exp.Alter):
+        target = statement.this
+        table = target.this if isinstance(target, exp.Schema) else target
+        if isinstance(table, exp.Table):
+            yield table
+
+
+def table_use(table: exp.Table) -> TableUse | None:
+    """Return a table with its place; None for a function, a path, or a name without a place."""
+    names = [part for part in table.parts if isinstance(part, exp.Identifier)]
+    if not names or len(names) != len(table.parts) or any("/" in name.name for name in names):
+        return None
+    start, end = names[0].meta.get("start"), names[-1].meta.get("end")
+    if start is None or end is None:
+        return None
+    return TableUse(tuple(name.name for name in names), Span(int(start), int(end) + 1))
