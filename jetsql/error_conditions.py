@@ -101,8 +101,8 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "FILE_NOT_READABLE": Condition(
         "22021",
-        "A file that `jetsql lint`, `format` or `convert` reads is not text in UTF-8.",
-        "Convert it to UTF-8, or leave it out.",
+        "A file that `jetsql lint`, `format` or `convert` reads is not text in UTF-8, or has more than 2 MB.",
+        "Convert it to UTF-8, split it, or leave it out.",
     ),
     "STATEMENT_NOT_CHECKED": Condition(
         "01000",

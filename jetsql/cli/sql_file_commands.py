@@ -148,7 +148,10 @@ def _format(console: Console, names: Sequence[str], only_check: bool, show_diff:
     _silence_sqlglot()
     formatter = FileFormatter(only_check)
     for file in _read(names):
-        formatted = formatter.format(file)
+        try:
+            formatted = formatter.format(file)
+        except OSError as error:
+            raise click.UsageError(f"{file.name}: {error.strerror}.") from error
         for problem in formatted.problems:
             console.show_error(str(problem.diagnostic()))
         if show_diff:
@@ -204,8 +207,8 @@ def _convert(console: Console, names: Sequence[str], dialect: str) -> ExitCode:
     problems: list[LintProblem] = []
     files = _read(names)
     for file in files:
-        if file.wrong_byte is not None:
-            problems.append(file.wrong_byte_problem())
+        if file.problem is not None:
+            problems.append(file.problem)
             continue
         converted = convert_script(file.script, dialect.lower())
         problems += converted.problems

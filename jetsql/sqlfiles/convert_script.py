@@ -24,14 +24,15 @@ from jetsql.language.tokens import Kind, tokens
 from jetsql.output.diagnostics import Script
 from jetsql.sqlfiles.lint_problems import NO_FUNCTION, PREFIX, LintProblem, ProblemLevel
 from jetsql.sqlfiles.lint_statement import CheckedStatement
+from jetsql.sqlfiles.read_bodies import too_large
 from jetsql.sqlglot_dialect.generate_sql import body_sql
 from jetsql.sqlglot_dialect.sqlglot_tokens import copy_token, word
 from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter
 
 _TYPES: Final = frozenset(
-    "ARRAY BIGINT BINARY BOOLEAN BYTE CHAR DATE DEC DECIMAL DOUBLE FLOAT GEOGRAPHY GEOMETRY INT INTEGER INTERVAL LONG MAP"
-    " NULL NUMERIC REAL SHORT SMALLINT STRING STRUCT TIME TIMESTAMP TIMESTAMP_LTZ TIMESTAMP_NTZ TINYINT VARCHAR VARIANT"
-    " VOID YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND".split()
+    "ARRAY BIGINT BINARY BOOLEAN BYTE CHAR DATE DEC DECIMAL DOUBLE FLOAT GEOGRAPHY GEOMETRY INT INTEGER INTERVAL LONG"
+    " MAP NULL NUMERIC REAL SHORT SMALLINT STRING STRUCT TIME TIMESTAMP TIMESTAMP_LTZ TIMESTAMP_NTZ TINYINT VARCHAR"
+    " VARIANT VOID YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND".split()
 )
 _SYNTAX: Final = f"{PREFIX}PARSE_SYNTAX_ERROR"
 _NOT_CONVERTED: Final = f"{PREFIX}STATEMENT_NOT_CHECKED"
@@ -88,6 +89,10 @@ class _Conversion:
         at = 0 if body is None else next((n for n, token in enumerate(found) if token.start >= start + body), 0)
         head = "" if body is None else f"{text[:body].rstrip()}\n"
         query = found[at:]
+        reason = too_large(text, list(tokens(text)))
+        if reason:
+            self._report_query(query, ProblemLevel.WARNING, f"Not converted: {reason}.", "It stays as it is.")
+            return text
         sinks = _change_sinks(query)
         try:
             tree = ClauseCutter(self._source, self._script.text).parse(query)

@@ -72,8 +72,8 @@ class FileFormatter:
         return f"{', '.join(found) or 'No files'}."
 
     def _format(self, file: SqlFile) -> FormattedFile:
-        if file.wrong_byte is not None:
-            return FormattedFile(file, file.text, (file.wrong_byte_problem(),))
+        if file.problem is not None:
+            return FormattedFile(file, file.text, (file.problem,))
         script = file.script
         try:
             formatted = format_script(script, file.line_ends)

@@ -10,7 +10,7 @@ from typing import Final
 from jetsql.jobs.model.job import name_key
 from jetsql.language import Fragment
 from jetsql.language import statement as st
-from jetsql.language.tokens import Kind, Token, tokens, unquote
+from jetsql.language.tokens import Kind, Token, scan, tokens, unquote
 from jetsql.output.diagnostics import Diagnostic, Script
 from jetsql.script import PreparedStatement, prepare, prepare_statement
 from jetsql.sqlfiles.lint_problems import NO_TABLE, PREFIX, LintProblem, ProblemLevel
@@ -20,6 +20,7 @@ from jetsql.sqlfiles.read_sql_files import SqlFile
 
 _REFERENCE: Final = re.compile(r"\$\{([^\W\d]\w*)")
 _SYSTEM_SCHEMAS: Final = ("jetsql", "information_schema")
+_IGNORE: Final = "jetsql lint: ignore"
 _UNSET: Final = f"{PREFIX}VARIABLE_NOT_SET"
 
 
@@ -75,8 +76,8 @@ class LintRun:
         return self.problems
 
     def _read(self, file: SqlFile) -> None:
-        if file.wrong_byte is not None:
-            self.problems.append(file.wrong_byte_problem())
+        if file.problem is not None:
+            self.problems.append(file.problem)
             return
         for step in self._steps(file.script):
             if isinstance(step, Diagnostic):
@@ -115,7 +116,9 @@ class LintRun:
         self.problems.append(found)
 
     def _report(self, linted: LintedStatement, found: Iterator[Found] | Sequence[Found]) -> None:
-        self.problems += (placed(linted.prepared, each) for each in found)
+        is_quiet = _IGNORE in linted.fragment.text and _is_ignored(linted.fragment.text)
+        kept = (each for each in found if not is_quiet or each.level is ProblemLevel.ERROR)
+        self.problems += (placed(linted.prepared, each) for each in kept)
 
     def _note_created(self, checked: CheckedStatement) -> None:
         """Note the tables, views and functions that a statement creates."""
@@ -140,6 +143,11 @@ class LintRun:
             message = f"No file creates the table or view {name}."
             hint = "Correct the name, or give the file that creates it with --schema."
             yield Found(ProblemLevel.ERROR, NO_TABLE, message, use.place, hint)
+
+
+def _is_ignored(text: str) -> bool:
+    """Return whether a comment in a statement asks for no warnings and notes about it."""
+    return any(token.kind is Kind.COMMENT and _IGNORE in token.text for token in scan(text))
 
 
 def placed(prepared: PreparedStatement, found: Found) -> LintProblem:

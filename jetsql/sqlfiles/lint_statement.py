@@ -49,12 +49,13 @@ class CheckedStatement:
         self.problems: list[Found] = []
         self.statement: st.Statement | None = None
         self.query = ReadQuery()
+        self._found: list[Token] = []
         try:
             self.statement = parse(text)
         except StatementError as error:
             self.problems.append(Found.of(error))
             return
-        found = list(tokens(text))
+        found = self._found = list(tokens(text))
         if self.statement is None and not _begins_known_statement(found):
             self.problems.append(_unknown_statement(found))
             return
@@ -73,11 +74,11 @@ class CheckedStatement:
 
     def foreign_functions(self, known: Collection[str]) -> Iterator[Found]:
         """Yield the calls of other systems' functions. known: the functions that the files create, in lower case."""
-        found = list(tokens(self.text))
+        found = self._found
         for index, token in enumerate(found[:-1]):
-            example = SPARK_FUNCTIONS.get(token.word)
+            example = SPARK_FUNCTIONS.get(token.word) if found[index + 1].text == "(" else None
             before = found[index - 1].text if index else ""
-            if example is None or found[index + 1].text != "(" or before == "." or token.text.lower() in known:
+            if example is None or before == "." or token.text.lower() in known:
                 continue
             if token.word in _DISTINCT_TIME and before == "(":
                 continue
@@ -88,7 +89,7 @@ class CheckedStatement:
         job = self.job
         if (job is None and self.statement is not None) or opens_block(found[:LEAD]):
             return
-        self.query = read_query(self.text, None if job is None else job.body, None if job is None else job.table)
+        self.query = read_query(self.text, found, None if job is None else job.body, None if job is None else job.table)
         if not self.query.problem:
             return
         if self.query.is_known_gap:
@@ -114,7 +115,7 @@ class CheckedStatement:
         except StatementError:
             return False
         body = statement.body if isinstance(statement, st.CreateJob) else None
-        return (statement is None or body is not None) and not read_query(part, body, None).problem
+        return (statement is None or body is not None) and not read_query(part, list(tokens(part)), body, None).problem
 
 
 def _begins_known_statement(found: list[Token]) -> bool:
@@ -129,7 +130,7 @@ def _begins_known_statement(found: list[Token]) -> bool:
 def _unknown_statement(found: list[Token]) -> Found:
     first = found[0]
     verbs = sorted(STATEMENT_VERBS)
-    close = get_close_matches(first.word, verbs, n=1) if first.word else []
+    close = get_close_matches(first.word, verbs, n=1, cutoff=0.7) if first.word else []
     hint = SYNONYMS.get(first.word, "") or next(islice(close, 1), "")
     return Found(
         ProblemLevel.ERROR,

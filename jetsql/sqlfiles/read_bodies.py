@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from jetsql.errors import Span
 from jetsql.language import statement as st
-from jetsql.language.tokens import Kind, Token, tokens
+from jetsql.language.tokens import Token
 from jetsql.sqlglot_dialect.body_trees import BodyTrees
 from jetsql.sqlglot_dialect.sqlglot_tokens import Place, read_tokens
 from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter, IsCommand
@@ -24,6 +24,7 @@ LARGEST: Final = 300_000
 DEEPEST: Final = 100
 """The deepest nesting that sqlglot reads: in its compiled builds, a much deeper one would end the process."""
 
+_WRITERS: Final = (exp.Insert, exp.Create, exp.Merge, exp.Update, exp.Delete, exp.Drop, exp.Alter)
 _CLASS: Final = re.compile(r" for <class [^>]*>")
 # Spark's syntax that sqlglot does not know. A statement with it is not reported as wrong.
 _UNKNOWN_TO_SQLGLOT: Final = frozenset({"ASOF", "MATCH_CONDITION", "DESCRIPTOR", "NEAREST", "CHANGES", "|>", "MATCH"})
@@ -49,9 +50,12 @@ class ReadQuery:
     is_command: bool = False  # sqlglot keeps statements of this kind as they are
 
 
-def read_query(text: str, body: st.Body | None, table: st.NewTable | None) -> ReadQuery:
-    """Return what a statement reads. body, table: those of a job; None for a statement of Spark."""
-    reason = _too_large(text)
+def read_query(text: str, found: Sequence[Token], body: st.Body | None, table: st.NewTable | None) -> ReadQuery:
+    """Return what a statement reads.
+
+    found: the tokens of the statement. body, table: those of a job; None for a statement of Spark.
+    """
+    reason = too_large(text, found)
     if reason:
         return ReadQuery(problem=reason, is_known_gap=True)
     spark = Spark()
@@ -68,24 +72,25 @@ def read_query(text: str, body: st.Body | None, table: st.NewTable | None) -> Re
             problem="sqlglot keeps statements of this kind as they are", is_known_gap=True, is_command=True
         )
     except (CannotParse, SqlglotError, RecursionError) as error:
-        return _unread(text, error.__cause__ if isinstance(error, CannotParse) else error)
+        return _unread(text, found, error.__cause__ if isinstance(error, CannotParse) else error)
     return ReadQuery(tree, list(_reads(tree)))
 
 
-def _too_large(text: str) -> str:
+def too_large(text: str, found: Sequence[Token]) -> str:
     """Return why sqlglot does not read a statement; empty if it can."""
     if len(text) > LARGEST:
         return f"it has {len(text)} characters, and more than {LARGEST} are not read"
     depth = deepest = 0
-    for token in tokens(text):
-        if token.kind is Kind.SYMBOL:
-            depth += (token.text in "([{") - (token.text in ")]}")
+    for token in found:
+        if token.text in ("(", "[", "{"):
+            depth += 1
             deepest = max(deepest, depth)
+        elif token.text in (")", "]", "}"):
+            depth -= 1
     return f"its parentheses are nested {deepest} deep" if deepest > DEEPEST else ""
 
 
-def _unread(text: str, error: BaseException | None) -> ReadQuery:
-    found = list(tokens(text))
+def _unread(text: str, found: Sequence[Token], error: BaseException | None) -> ReadQuery:
     words = {token.word or token.text for token in found}
     is_known = error is None or bool(words & _UNKNOWN_TO_SQLGLOT) or isinstance(error, RecursionError)
     is_known = is_known or any(token.text == ":" for token in found)
@@ -98,7 +103,7 @@ def _unread(text: str, error: BaseException | None) -> ReadQuery:
     return ReadQuery(problem=message, place=_place(text, found, details[0]), is_known_gap=is_known)
 
 
-def _place(text: str, found: list[Token], details: dict[str, Any]) -> Span | None:
+def _place(text: str, found: Sequence[Token], details: dict[str, Any]) -> Span | None:
     """Return the span of the token of sqlglot's error; its column is that of the token's end."""
     line, column = details.get("line"), details.get("col")
     if line is None or column is None:
@@ -111,21 +116,22 @@ def _place(text: str, found: list[Token], details: dict[str, Any]) -> Span | Non
 
 def _reads(tree: exp.Expression) -> Iterator[TableUse]:
     """Yield the tables that a statement reads, without those that it defines itself or writes."""
-    defined = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-    written = {id(table) for table in _written(tree)}
-    for table in tree.find_all(exp.Table):
+    defined: set[str] = set()
+    written: set[int] = set()
+    tables: list[exp.Table] = []
+    for node in tree.walk():
+        if isinstance(node, exp.Table):
+            tables.append(node)
+        elif isinstance(node, exp.CTE):
+            defined.add(node.alias.lower())
+        elif isinstance(node, _WRITERS):
+            target = node.this
+            written.add(id(target.this if isinstance(target, exp.Schema) else target))
+    for table in tables:
         use = table_use(table)
         if use is None or id(table) in written or (len(use.parts) == 1 and use.parts[0].lower() in defined):
             continue
         yield use
-
-
-def _written(tree: exp.Expression) -> Iterator[exp.Table]:
-    for statement in tree.find_all(exp.Insert, exp.Create, exp.Merge, exp.Update, exp.Delete, exp.Drop, exp.Alter):
-        target = statement.this
-        table = target.this if isinstance(target, exp.Schema) else target
-        if isinstance(table, exp.Table):
-            yield table
 
 
 def table_use(table: exp.Table) -> TableUse | None:

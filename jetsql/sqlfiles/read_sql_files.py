@@ -12,6 +12,9 @@ from jetsql.output.diagnostics import Script
 from jetsql.sqlfiles.lint_problems import PREFIX, LintProblem, ProblemLevel
 
 STDIN: Final = "-"
+LARGEST_FILE: Final = 2_000_000
+"""The size of the largest file that is read, in characters. Reading one that consists of data takes some seconds."""
+
 _SUFFIX: Final = ".sql"
 _BOM: Final = "\ufeff"
 
@@ -31,12 +34,19 @@ class SqlFile:
         """Return the file as a script for messages."""
         return Script("<stdin>" if self.name == STDIN else self.name, self.text)
 
-    def wrong_byte_problem(self) -> LintProblem:
-        """Return the problem of a file that is not UTF-8."""
-        at = self.wrong_byte or 0
-        message = "This byte is not UTF-8, so the file was not read."
-        hint = "Convert the file to UTF-8, or leave it out."
-        return LintProblem(self.script, at, at + 1, ProblemLevel.ERROR, f"{PREFIX}FILE_NOT_READABLE", message, hint)
+    @property
+    def problem(self) -> LintProblem | None:
+        """Return why the file is not read, or None."""
+        at, condition = self.wrong_byte, f"{PREFIX}FILE_NOT_READABLE"
+        if at is not None:
+            message = "This byte is not UTF-8, so the file was not read."
+            hint = "Convert the file to UTF-8, or leave it out."
+            return LintProblem(self.script, at, at + 1, ProblemLevel.ERROR, condition, message, hint)
+        if len(self.text) > LARGEST_FILE:
+            message = f"The file has {len(self.text)} characters, and more than {LARGEST_FILE} are not read."
+            hint = "Split the file, and load data with a table. `jetsql run` takes files of any size."
+            return LintProblem(self.script, 0, 0, ProblemLevel.ERROR, condition, message, hint)
+        return None
 
     def encoded(self, text: str) -> bytes:
         """Return another text as the bytes of this file."""

@@ -12,6 +12,8 @@ from sqlglot.dialects.spark import Spark
 from jetsql.errors import Span
 from jetsql.language import parse
 from jetsql.language import statement as st
+from jetsql.language.blocks import opens_block
+from jetsql.language.intent import LEAD
 from jetsql.language.parser import terminals
 from jetsql.language.tokens import Kind, Token, tokens
 from jetsql.sqlfiles.read_bodies import ReadQuery, read_query
@@ -21,8 +23,14 @@ from jetsql.sqlglot_dialect.generate_sql import body_sql
 
 _OPTIONS: Final = {"pretty": True, "comments": False, "normalize_functions": False}
 _KEYWORDS: Final = {word for keyword in Spark.Tokenizer.KEYWORDS for word in keyword.upper().split()} | set(
-    "APPLY AUTO CDC COLUMNS DELAY KEYS SCD SEQUENCE SINK STORED STREAM SYSTEM_TIME TYPE WATERMARK".split()
+    "APPLY AUTO CDC COLUMNS DELAY KEYS OF SCD SEQUENCE SINK STORED STREAM SYSTEM_TIME TYPE WATERMARK SECOND SECONDS"
+    " MINUTE MINUTES HOUR HOURS DAY DAYS WEEK WEEKS MONTH MONTHS YEAR YEARS".split()
 )
+_FUNCTIONS: Final = frozenset("ARRAY DATE IF LEFT MAP REPLACE RIGHT STRUCT TIMESTAMP WINDOW".split())
+"""Keywords that name functions before a parenthesis."""
+
+# Words that are keywords also where sqlglot writes something else.
+_RESERVED: Final = frozenset("AND AS BETWEEN CASE ELSE END IN IS LIKE NOT NULL ON OR THEN WHEN".split())
 _INDENT: Final = 2
 _FUNCTION_CLAUSES: Final = frozenset({"RETURNS", "LANGUAGE", "DETERMINISTIC", "COMMENT", "HANDLER", "PARAMETER", "AS"})
 # Signs that begin no line: sqlglot may begin one with the word that it writes instead.
@@ -45,8 +53,10 @@ class StatementLayout:
         self._text = text
         self._found = list(tokens(text))
         statement = parse(text)
-        if statement is None:
-            self._lay_out_query(Span(0, len(text)), read_query(text, None, None), "")
+        if opens_block(self._found[:LEAD]):
+            self.kept = Span(0, len(text))
+        elif statement is None:
+            self._lay_out_query(Span(0, len(text)), read_query(text, self._found, None, None), "")
         else:
             self._lay_out_ours(statement)
 
@@ -57,7 +67,7 @@ class StatementLayout:
         self._lay_out_head(leaves, isinstance(statement, st.CreateFunction))
         if create is None or rest is None:
             return
-        query = read_query(self._text, create.body, create.table)
+        query = read_query(self._text, self._found, create.body, create.table)
         if create.kind is not None:
             self._lay_out_query(rest, query, "CREATE TABLE x")
         else:
@@ -122,16 +132,18 @@ class StatementLayout:
         generated_text = _generate(query.tree, table, head)
         generated = list(tokens(generated_text))
         start = len(list(tokens(head)))
-        names = {name.name.lower() for name in query.tree.find_all(exp.Identifier)}
+        names = {name.name.lower() for name in query.tree.find_all(exp.Identifier) if not name.args.get("quoted")}
         generated = generated[start:]
         for index, (token, span) in enumerate(zip(written, align(written, generated), strict=True)):
             before = written[index - 1] if index else None
             self.gaps[token.start] = self._gap(index, written, generated_text, generated, span)
-            if span is None or (before is not None and before.word == "USING"):
+            following = written[index + 1].text if index + 1 < len(written) else ""
+            if token.word in _FUNCTIONS and following == "(":
+                continue
+            if token.text.lower() in names or (before is not None and before.word == "USING"):
                 continue  # USING json names a format
-            spelled = generated[span[1]].text
-            if _is_keyword(token, spelled) and token.text.lower() not in names:
-                self.words[token.start] = spelled
+            if token.word in _RESERVED or (span is not None and _is_keyword(token, generated[span[1]].text)):
+                self.words[token.start] = token.word
 
     def _gap(
         self, index: int, written: Sequence[Token], text: str, generated: Sequence[Token], span: tuple[int, int] | None

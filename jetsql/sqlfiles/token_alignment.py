@@ -16,6 +16,10 @@ _WINDOW: Final = 60
 """The largest difference that is bridged, in tokens."""
 
 _EQUAL: Final = {"!=": "<>", "==": "="}
+_ANCHORS: Final = frozenset(
+    ", SELECT FROM WHERE GROUP HAVING ORDER LIMIT JOIN ON UNION EXCEPT INTERSECT WHEN THEN ELSE END AND OR".split()
+)
+"""Words that structure a query. Both texts go on alike at the next one at the same depth of parentheses."""
 
 
 def align(written: Sequence[Token], generated: Sequence[Token]) -> list[tuple[int, int] | None]:
@@ -24,8 +28,7 @@ def align(written: Sequence[Token], generated: Sequence[Token]) -> list[tuple[in
     The range of a token without a match is None, except for the first one of a run of them: it takes the place of the
     generated token at the beginning of its range.
     """
-    first = [_key(token) for token in written]
-    second = [_key(token) for token in generated]
+    first, second = _keys(written), _keys(generated)
     found: list[tuple[int, int] | None] = [None] * len(first)
     at = last = index = 0
     while index < len(first):
@@ -43,16 +46,33 @@ def align(written: Sequence[Token], generated: Sequence[Token]) -> list[tuple[in
 
 
 def _resume(first: Sequence[str], second: Sequence[str], index: int, at: int) -> tuple[int, int]:
-    """Return how many tokens to skip on both sides until two tokens in a row are the same; (1, 0) if they never are."""
-    pairs: dict[tuple[str, ...], int] = {}
+    """Return how many tokens to skip on both sides until both texts go on alike; (1, 0) if they never do.
+
+    They do at the next anchor of the written text, or before it where two tokens in a row are the same.
+    """
+    places: dict[tuple[str, ...], int] = {}
     for added in range(min(_WINDOW, len(second) - at)):
-        pairs.setdefault(tuple(second[at + added : at + added + 2]), added)
-    best: tuple[int, int] | None = None
-    for skipped in range(min(_WINDOW, len(first) - index)):
-        number = pairs.get(tuple(first[index + skipped : index + skipped + 2]))
-        if number is not None and (best is None or skipped + number < sum(best)):
-            best = skipped, number
-    return best or (1, 0)
+        places.setdefault(tuple(second[at + added : at + added + 2]), added)
+        places.setdefault((second[at + added],), added)
+    ahead = range(min(_WINDOW, len(first) - index))
+    anchor = next((skipped for skipped in ahead if "@" in first[index + skipped]), len(ahead))
+    limit = places.get((first[index + anchor],)) if anchor < len(ahead) else None
+    for skipped in ahead[:anchor]:
+        added_before = places.get(tuple(first[index + skipped : index + skipped + 2]))
+        if added_before is not None and (limit is None or added_before <= limit):
+            return skipped, added_before
+    return (1, 0) if limit is None else (anchor, limit)
+
+
+def _keys(found: Sequence[Token]) -> list[str]:
+    """Return what is the same in both texts for each token; an anchor has its depth."""
+    keys, depth = [], 0
+    for token in found:
+        depth -= token.text == ")"
+        name = token.word or token.text
+        keys.append(f"{name}@{depth}" if name in _ANCHORS else _key(token))
+        depth += token.text == "("
+    return keys
 
 
 def _key(token: Token) -> str:

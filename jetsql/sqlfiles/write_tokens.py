@@ -8,6 +8,7 @@ from typing import Final
 
 from jetsql.language.tokens import Kind, Token
 
+_CLOSING: Final = (",", ")", ";")
 _STEP: Final = 2
 """The width of an indentation."""
 
@@ -76,7 +77,7 @@ class _Writer:
             pass
         elif gap.is_break or must_break:
             self._break(gap.indent if gap.is_break else self._indent + _STEP * (not self._continues))
-        elif gap.spaces or self._comments or _would_join(self._pieces[-1], text):
+        elif gap.spaces or (self._comments and text not in _CLOSING) or _would_join(self._pieces[-1], text):
             self._pieces.append(" ")
         self._continues = must_break and not gap.is_break
         self._comments.clear()

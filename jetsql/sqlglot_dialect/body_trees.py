@@ -67,6 +67,9 @@ class BodyTrees:
         targets = [branch.target for branch in body.branches] or [body.target]
         verbs = [branch.verb for branch in body.branches] or [body.verb]
         tree = self._parse_tokens(self._part(body.place), targets)
+        if isinstance(tree, exp.Insert) and len(verbs) == 1:
+            tree.set("sink", True if body.verb is Verb.SINK_INTO else None)
+            return tree
         inserts = list(tree.find_all(exp.Insert, bfs=False))
         if len(inserts) != len(verbs):
             raise CannotParse

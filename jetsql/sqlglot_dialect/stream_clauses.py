@@ -203,24 +203,30 @@ class ClauseCutter:
     def _word(self, index: int) -> str:
         return word(self._tokens[index]) if index < len(self._tokens) else ""
 
+    def _replace_mark(self, sample: exp.TableSample) -> bool:
+        """Replace a TABLESAMPLE by the clauses that it stands for; return whether it stands for any."""
+        size, relation = sample.args.get("size"), sample.parent
+        number = int(size.name) - _FIRST_MARK if size is not None and size.name.isdecimal() else -1
+        if not 0 <= number < len(self._clauses) or not isinstance(relation, (exp.Table, exp.Subquery)):
+            return False
+        relation.set("sample", None)
+        for name, value in self._clauses[number].items():
+            relation.set(name, value)
+        return True
+
     def _attach(self, tree: exp.Expression) -> None:
         """Replace the marks by the clauses that they stand for."""
-        marks = 0
-        for sample in list(tree.find_all(exp.TableSample)):
-            size = sample.args.get("size")
-            number = int(size.name) - _FIRST_MARK if size is not None and size.name.isdecimal() else -1
-            relation = sample.parent
-            if not 0 <= number < len(self._clauses) or not isinstance(relation, (exp.Table, exp.Subquery)):
-                continue
-            marks += 1
-            relation.set("sample", None)
-            for name, value in self._clauses[number].items():
-                relation.set(name, value)
-        streams = [table for table in tree.find_all(exp.Table) if _start(table) in self._streams]
-        for table in streams:
-            table.set("stream", True)
-        if marks != len(self._clauses) or len(streams) != len(self._streams):
+        marks = streams = 0
+        for node in list(tree.walk()) if self._clauses or self._streams else ():
+            if isinstance(node, exp.Table) and _start(node) in self._streams:
+                node.set("stream", True)
+                streams += 1
+            elif isinstance(node, exp.TableSample):
+                marks += self._replace_mark(node)
+        if marks != len(self._clauses) or streams != len(self._streams):
             raise CannotParse
+        if not self._target_options:
+            return
         inserts = list(tree.find_all(exp.Insert, bfs=False))
         for number, options in self._target_options.items():
             target = inserts[number].find(exp.Table) if number < len(inserts) else None

@@ -260,6 +260,8 @@ def _is_marker(found: Sequence[Token], index: int) -> bool:
 
 def refuse_substitution(text: str, start: int, stop: int) -> None:
     """Refuse Spark's `${name}`, also in strings: Spark would substitute the value of the session that runs the job."""
+    if _SUBSTITUTION.search(text, start, stop) is None:
+        return
     comments = (token for token in scan(text, start) if token.kind is Kind.COMMENT)
     comment = next(comments, None)
     for found in _SUBSTITUTION.finditer(text, start, stop):

@@ -1,0 +1,201 @@
+"""`jetsql lint`: each kind of problem with its place and hint, the formats of the report, and the exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from jetsql import cli
+from jetsql.cli.flags import ExitCode
+from jetsql.sqlfiles.lint_files import LintRun
+from jetsql.sqlfiles.lint_problems import LintProblem
+from jetsql.sqlfiles.lint_report import LintFormat, report_problems
+from jetsql.sqlfiles.read_sql_files import SqlFile
+from tests.support.golden_reports import compare
+from tests.support.sql_corpus import document_statements
+
+JetSql = Callable[..., Result]
+
+
+@pytest.fixture
+def jetsql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> JetSql:
+    monkeypatch.setenv("JETSQL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("JETSQL_CONFIG", os.devnull)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, input: str | bytes | None = None) -> Result:
+        return CliRunner().invoke(cli.cli, arguments, input=input, catch_exceptions=False, prog_name="jetsql")
+
+    return run
+
+
+def lint(text: str, schema: str | None = None, **values: str) -> list[LintProblem]:
+    return LintRun(values, None if schema is None else [SqlFile("schema.sql", schema)]).check([SqlFile("a.sql", text)])
+
+
+def lines(problems: list[LintProblem]) -> list[str]:
+    return [line for text in report_problems(problems, LintFormat.TEXT) for line in text.split("\n")]
+
+
+BODY = "AS INSERT INTO t SELECT 1"
+PROBLEMS = {
+    "a misspelled verb": "SUSPND JOB x;",
+    "no statement": "SELEC 1;\nfrobnicate;\n",
+    "an unknown option": f"CREATE JOB j OPTIONS ('triger' = 'interval') {BODY};",
+    "a wrong value": f"CREATE JOB j\nOPTIONS ('trigger' = 'sometimes') {BODY};",
+    "an option of a table": "CREATE STREAMING TABLE t JOB OPTIONS ('autoScaling' = 'maybe') AS SELECT 1 AS a;",
+    "a protected setting": f"CREATE JOB j OPTIONS ('spark.sql.extensions' = 'x') {BODY};",
+    "other spellings": f"""CREATE JOB j OPTIONS ('snapshot_interval_millis' = '100', 'trigger' = 'AVAILABLE_NOW')
+{BODY};""",
+    "a name": f"CREATE JOB my-job {BODY};",
+    "a body without a table": "CREATE JOB j AS SELECT 1;",
+    "a query": "CREATE JOB j AS INSERT INTO t\nSELECT a FROM (SELECT b;",
+    "a query of Spark": "SELECT a b c FROM t;",
+    "a missing semicolon": "CREATE JOB j AS INSERT INTO t SELECT a FROM s\nSELECT 2;",
+    "syntax that sqlglot lacks": """CREATE JOB j AS
+INSERT INTO t SELECT * FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.x >= b.x);""",
+    "variables": "SELECT '${one}', ${two}, ${one}, ${three:-3};\nSELECT ${four};",
+    "no variable": "SELECT ${};",
+    "a job twice": f"CREATE JOB j {BODY};\nCREATE OR REPLACE JOB j {BODY};\nCREATE JOB J {BODY};",
+    "a job again": f"CREATE JOB j {BODY};\nDROP JOB j;\nCREATE JOB j {BODY};",
+    "a table twice": "CREATE STREAMING TABLE j AS SELECT 1 AS a;\nCREATE JOB j AS INSERT INTO t SELECT 1;",
+    "its own rows": "CREATE JOB j AS INSERT INTO a.t SELECT * FROM STREAM s JOIN A.T AS x ON s.k = x.k;",
+    "its own rows in one of several tables": """CREATE JOB j AS
+FROM STREAM u INSERT INTO t SELECT a INSERT INTO u SELECT b;""",
+    "a common table expression of its name": "CREATE JOB j AS WITH t AS (SELECT 1) INSERT INTO t SELECT * FROM t;",
+    "functions of Flink": """CREATE JOB j AS
+INSERT INTO t SELECT split_index(a, ',', 0), latest_by_offset(a) FROM STREAM s GROUP BY hop(ts);""",
+    "a table function": "SELECT * FROM TABLE(TUMBLE(TABLE s, DESCRIPTOR(ts), INTERVAL '1' MINUTE));",
+    "an open quote": "SELECT 1;\nSELECT 'a;\nSELECT 2;",
+    "a command": "SELECT 1;\n.read x;",
+    "a block": f"BEGIN\n  CREATE JOB j {BODY};\nEND;",
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_problems(name: str) -> None:
+    compare(lines(lint(PROBLEMS[name])))
+
+
+@pytest.mark.parametrize("statement", document_statements())
+def test_the_documentation_has_no_problem_that_lint_alone_finds(statement: str) -> None:
+    """Errors of the grammar are in the documentation on purpose."""
+    found = [problem for problem in lint(statement, data="x", servers="y") if problem.level.value == "warning"]
+    assert lines(found) == []
+
+
+def test_a_comment_turns_off_warnings_of_its_statement() -> None:
+    text = (
+        "SELECT a b c -- jetsql lint: ignore\nFROM t;\nSELECT a b c FROM t;\nSUSPEND /* jetsql lint: ignore */ JOBS j;"
+    )
+    assert [(problem.line, problem.level.value) for problem in lint(text)] == [(3, "warning"), (4, "error")]
+    assert len(lint("SELECT a b 'jetsql lint: ignore' c FROM t;")) == 1
+
+
+def test_a_function_of_the_files_is_known() -> None:
+    create = "CREATE FUNCTION json_value() RETURNS TIMESTAMP RETURN now();"
+    assert lint(f"{create}\nSELECT json_value();") == []
+
+
+def test_places_are_those_before_variables_were_filled_in() -> None:
+    [problem] = lint(
+        "SELECT '${a}';\nCREATE JOB j OPTIONS ('${key}' = 'x', 'nothing' = '${a}') AS INSERT INTO t SELECT 1;",
+        a="a long value",
+        key="spark.sql.shuffle.partitions",
+    )
+    assert (problem.line, problem.column) == (2, 39)
+    assert problem.script.text[problem.offset : problem.stop] == "'nothing'"
+
+
+SCHEMA = "CREATE TABLE IF NOT EXISTS orders (id INT) USING json; CREATE OR REPLACE VIEW a.v AS SELECT 1;"
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("CREATE JOB j AS INSERT INTO big SELECT * FROM STREAM orders;", ["big"]),
+        ("CREATE JOB j AS SINK INTO orders SELECT * FROM STREAM ordres JOIN a.v USING (id);", ["ordres"]),
+        ("CREATE JOB j AS CREATE TABLE big AS SELECT * FROM STREAM orders; SELECT * FROM big;", []),
+        ("CREATE STREAMING TABLE big AS SELECT * FROM STREAM spark_catalog.default.orders; SELECT * FROM s.big;", []),
+        ("WITH x AS (SELECT 1) SELECT * FROM x, range(10), jetsql.jobs, parquet.`/data/a`;", []),
+        ("SELECT * FROM b.v;", ["b.v"]),
+        ("INSERT INTO orders SELECT (SELECT max(id) FROM `other table`);", ["other table"]),
+    ],
+)
+def test_tables_that_no_file_creates(text: str, missing: list[str]) -> None:
+    found = lint(text, SCHEMA)
+    assert [problem.message for problem in found] == [f"No file creates the table or view {name}." for name in missing]
+    assert {(problem.condition, problem.sqlstate) for problem in found} <= {("TABLE_OR_VIEW_NOT_FOUND", "42P01")}
+    for problem, name in zip(found, missing, strict=True):
+        assert text[problem.offset : problem.stop].strip("`") == name
+    assert lint(text) == []
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def test_the_exit_code(jetsql: JetSql) -> None:
+    Path("good.sql").write_text("SHOW JOBS;\n", encoding="utf-8")
+    Path("note.sql").write_text("ALTER JOB j OPTIONS ('restart_attempts' = '1');", encoding="utf-8")
+    Path("bad.sql").write_text("SUSPEND JOB;\n", encoding="utf-8")
+    ended = jetsql("lint", "good.sql")
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (ExitCode.SUCCESS, "", "No problems in 1 file.\n")
+    ended = jetsql("lint", "note.sql")
+    assert ended.exit_code == ExitCode.SUCCESS and "note: " in ended.stdout
+    ended = jetsql("lint", "good.sql", "bad.sql", "note.sql")
+    assert ended.exit_code == ExitCode.PROBLEMS_FOUND
+    assert ended.stdout.startswith("bad.sql:1:12: [JETSQL.PARSE_SYNTAX_ERROR] Expected a job's name")
+    assert ended.stderr == "1 error, 1 note in 3 files.\n"
+    ended = jetsql("lint", "missing.sql")
+    assert ended.exit_code == ExitCode.USAGE and "missing.sql: No such file or directory." in ended.stderr
+    assert jetsql("lint").exit_code == ExitCode.USAGE
+    assert not Path("home").exists()
+
+
+def test_folders_and_standard_input(jetsql: JetSql) -> None:
+    Path("sql/b").mkdir(parents=True)
+    Path("sql/.git").mkdir()
+    for name in ("sql/b/z.sql", "sql/a.sql", "sql/.git/c.sql", "sql/read.me"):
+        Path(name).write_text("RESUME;\n", encoding="utf-8")
+    ended = jetsql("lint", "sql", "-", input="WAIT;")
+    assert [line.split(":")[0] for line in ended.stdout.split("\n") if "[" in line] == [
+        "sql/a.sql",
+        "sql/b/z.sql",
+        "<stdin>",
+    ]
+
+
+def test_variables_and_schema_of_the_command(jetsql: JetSql, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("a.sql").write_text("CREATE JOB j AS INSERT INTO ${a} SELECT * FROM ${b};", encoding="utf-8")
+    Path("schema.sql").write_text("CREATE TABLE t (a INT) LOCATION '${b}';", encoding="utf-8")
+    monkeypatch.setenv("JETSQL_VAR_b", "u")
+    ended = jetsql("lint", "--set", "a=t", "--schema", "schema.sql", "a.sql")
+    assert "a.sql:1:48: [TABLE_OR_VIEW_NOT_FOUND] No file creates the table or view u." in ended.stdout
+    assert ended.stdout.count("[") == 1
+
+
+def test_flags_that_do_not_apply(jetsql: JetSql) -> None:
+    ended = jetsql("--format", "csv", "lint", "-", input="")
+    assert ended.exit_code == ExitCode.USAGE and "--format does not apply to lint." in ended.stderr
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
+def test_the_formats_of_the_report(jetsql: JetSql, form: str) -> None:
+    Path("a, b.sql").write_text("SHOW JOBS;\n  SUSPEND JOBS x; -- 100%\nSELEC 1;\n", encoding="utf-8")
+    ended = jetsql("lint", "--format", form, "a, b.sql")
+    assert ended.exit_code == ExitCode.PROBLEMS_FOUND
+    assert ended.stderr == ("2 errors in 1 file.\n" if form == "text" else "")
+    compare(ended.stdout.splitlines())
+    if form in ("json", "sarif"):
+        json.loads(ended.stdout)
+
+
+def test_empty_reports(jetsql: JetSql) -> None:
+    assert json.loads(jetsql("lint", "--format", "json", "-", input="SHOW JOBS").stdout) == []
+    assert json.loads(jetsql("lint", "--format", "sarif", "-", input="").stdout)["runs"][0]["results"] == []
+    assert jetsql("lint", "--format", "github", "-", input="").stdout == ""
