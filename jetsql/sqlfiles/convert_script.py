@@ -20,11 +20,11 @@ from jetsql.errors import StatementError
 from jetsql.language import parse
 from jetsql.language.grammar import ahead_of
 from jetsql.language.intent import LEAD, is_ours
-from jetsql.language.tokens import Kind, tokens
+from jetsql.language.tokens import Kind, tokens, top_level
 from jetsql.output.diagnostics import Script
 from jetsql.sqlfiles.lint_problems import NO_FUNCTION, PREFIX, LintProblem, ProblemLevel
 from jetsql.sqlfiles.lint_statement import CheckedStatement
-from jetsql.sqlfiles.read_bodies import too_large
+from jetsql.sqlfiles.read_bodies import describe_error, too_large
 from jetsql.sqlglot_dialect.generate_sql import body_sql
 from jetsql.sqlglot_dialect.sqlglot_tokens import copy_token, word
 from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter
@@ -34,6 +34,7 @@ _TYPES: Final = frozenset(
     " MAP NULL NUMERIC REAL SHORT SMALLINT STRING STRUCT TIME TIMESTAMP TIMESTAMP_LTZ TIMESTAMP_NTZ TINYINT VARCHAR"
     " VARIANT VOID YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND".split()
 )
+_VERBS: Final = ("INSERT", "SINK", "AUTO", "WITH", "FROM")
 _SYNTAX: Final = f"{PREFIX}PARSE_SYNTAX_ERROR"
 _NOT_CONVERTED: Final = f"{PREFIX}STATEMENT_NOT_CHECKED"
 
@@ -158,7 +159,7 @@ class _Conversion:
             details = cause.errors[0]
             stop = _offset(self._script.text, details.get("line"), details.get("col"))
             token = next((token for token in query if token.end + 1 >= stop), query[-1])
-            message = f"Cannot read this as SQL of {self._name}: {str(details.get('description')).rstrip('.')}."
+            message = f"Cannot read this as SQL of {self._name}: {describe_error(details)}."
             self._report(token.start, token.end + 1, ProblemLevel.ERROR, _SYNTAX, message, "It stays as it is.")
             return
         message = f"sqlglot does not know this statement of {self._name}."
@@ -185,12 +186,18 @@ def _split(found: list[Token]) -> Iterator[list[Token]]:
 
 
 def _body_start(text: str) -> int | None:
-    """Return the offset of the body of a job in a statement; None if it creates no job."""
+    """Return the offset of what another system wrote in a statement of JetSQL; None if it creates no job.
+
+    It is the INSERT of a job, or the query of a table, whose clauses are Spark's.
+    """
     found = list(tokens(text))
     if not is_ours(found[:LEAD]) or any(token.kind is Kind.OPEN for token in found[:LEAD]):
         return None
     at = ahead_of(found).body
-    return None if at is None else found[at].start
+    if at is None or found[at].word in _VERBS:
+        return None if at is None else found[at].start
+    query = next((index for index in top_level(found) if index >= at and found[index].word == "AS"), len(found))
+    return found[query + 1].start if query + 1 < len(found) else found[at].start
 
 
 def _change_sinks(query: list[Token]) -> list[bool]:

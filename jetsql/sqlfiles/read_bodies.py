@@ -25,7 +25,7 @@ DEEPEST: Final = 100
 """The deepest nesting that sqlglot reads: in its compiled builds, a much deeper one would end the process."""
 
 _WRITERS: Final = (exp.Insert, exp.Create, exp.Merge, exp.Update, exp.Delete, exp.Drop, exp.Alter)
-_CLASS: Final = re.compile(r" for <class [^>]*>")
+_INTERNALS: Final = re.compile(r" for <class [^>]*>| but got <Token .*", re.DOTALL)
 # Spark's syntax that sqlglot does not know. A statement with it is not reported as wrong.
 _UNKNOWN_TO_SQLGLOT: Final = frozenset({"ASOF", "MATCH_CONDITION", "DESCRIPTOR", "NEAREST", "CHANGES", "|>", "MATCH"})
 
@@ -99,8 +99,12 @@ def _unread(text: str, found: Sequence[Token], error: BaseException | None) -> R
     details: list[Any] = getattr(error, "errors", [])
     if not details:
         return ReadQuery(problem=str(error).partition("\n")[0], is_known_gap=is_known)
-    message = _CLASS.sub("", str(details[0].get("description") or "Unexpected token")).rstrip(".")
-    return ReadQuery(problem=message, place=_place(text, found, details[0]), is_known_gap=is_known)
+    return ReadQuery(problem=describe_error(details[0]), place=_place(text, found, details[0]), is_known_gap=is_known)
+
+
+def describe_error(details: dict[str, Any]) -> str:
+    """Return the message of an error of sqlglot without its period, and without the names of sqlglot's classes."""
+    return _INTERNALS.sub("", str(details.get("description") or "Unexpected token")).rstrip(".")
 
 
 def _place(text: str, found: Sequence[Token], details: dict[str, Any]) -> Span | None:

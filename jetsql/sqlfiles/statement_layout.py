@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final
@@ -118,7 +119,9 @@ class StatementLayout:
 
     def _keep_spaces(self, place: Span) -> None:
         """Keep one space or none between the tokens of a terminal that has several, such as a type."""
-        inside = [token for token in self._found if place.start <= token.start < place.stop]
+        first = bisect_left(self._found, place.start, key=lambda token: token.start)
+        stop = bisect_left(self._found, place.stop, lo=first, key=lambda token: token.start)
+        inside = self._found[first:stop]
         for before, token in pairwise(inside):
             self.gaps[token.start] = _as_written(self._text, before, token)
 
