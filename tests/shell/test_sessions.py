@@ -234,6 +234,21 @@ def test_the_editor_is_given_the_last_statement(
     assert shell("SELECT a;\r", ".edit\r", ENTER) == TABLE.format("a") + "c0\n------\nedited\n"
 
 
+@pytest.mark.parametrize(
+    ("keys", "run", "shown"),
+    [
+        ((".format\r",), [], ".format: there is no last statement yet.\n"),
+        (("SELECT  a;\r", ".format\r", ENTER), ["SELECT  a", "SELECT\n  a"], "c0\n--\na\n"),
+        ((".format suspend jobs x\r", CTRL_C), [], "This part stays as it is: Expected JOB, found 'jobs'.\n"),
+    ],
+)
+def test_format_puts_the_formatted_statement_at_the_prompt(
+    shell: ShellSession, engine: ShellEngine, keys: tuple[str, ...], run: list[str], shown: str
+) -> None:
+    assert shell(*keys).endswith(shown)
+    assert engine.entered_statements == run
+
+
 @pytest.mark.parametrize(("setting", "keys"), [("emacs", "\x18\x05"), ("vi", ESC + "v")])
 def test_what_an_editor_leaves_is_not_run_before_enter(
     server: RunningServer, engine: ShellEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, keys: str
