@@ -85,7 +85,7 @@ class FileFormatter:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Replace the content of a file at once, so that an interruption leaves the old one or the new one."""
+    """Replace the content of a file atomically: an interruption leaves the old content or the new one."""
     target = path.resolve()
     handle, name = tempfile.mkstemp(prefix=".jetsql-", dir=target.parent)
     try:

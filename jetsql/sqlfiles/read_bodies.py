@@ -40,7 +40,7 @@ class TableUse:
 
 @dataclass
 class ReadQuery:
-    """What a statement reads and writes, as far as sqlglot can read it."""
+    """The tables that a statement reads, as far as sqlglot can parse it."""
 
     tree: Any = None  # sqlglot's expression, or None
     reads: list[TableUse] = field(default_factory=list)

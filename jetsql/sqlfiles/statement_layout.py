@@ -48,7 +48,7 @@ class StatementLayout:
         self.words: dict[int, str] = {}
         """The spelling of keywords, by their start."""
         self.unread = ""
-        """Why a part is written as it was; empty if all is laid out."""
+        """The reason why a part stays as it was; empty if everything is laid out."""
         self.kept: Span | None = None
         """The place of that part."""
         self._text = text

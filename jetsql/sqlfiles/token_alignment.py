@@ -19,7 +19,7 @@ _EQUAL: Final = {"!=": "<>", "==": "="}
 _ANCHORS: Final = frozenset(
     ", SELECT FROM WHERE GROUP HAVING ORDER LIMIT JOIN ON UNION EXCEPT INTERSECT WHEN THEN ELSE END AND OR".split()
 )
-"""Words that structure a query. Both texts go on alike at the next one at the same depth of parentheses."""
+"""Words that structure a query. Both texts are the same again at the next one at the same depth of parentheses."""
 
 
 def align(written: Sequence[Token], generated: Sequence[Token]) -> list[tuple[int, int] | None]:
@@ -46,9 +46,9 @@ def align(written: Sequence[Token], generated: Sequence[Token]) -> list[tuple[in
 
 
 def _resume(first: Sequence[str], second: Sequence[str], index: int, at: int) -> tuple[int, int]:
-    """Return how many tokens to skip on both sides until both texts go on alike; (1, 0) if they never do.
+    """Return how many tokens to skip on both sides until both texts are the same again; (1, 0) if they never are.
 
-    They do at the next anchor of the written text, or before it where two tokens in a row are the same.
+    They are at the next anchor of the written text, or before it where two tokens in a row are the same.
     """
     places: dict[tuple[str, ...], int] = {}
     for added in range(min(_WINDOW, len(second) - at)):

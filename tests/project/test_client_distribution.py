@@ -40,7 +40,7 @@ EXTRAS = {
     "jetsql.client.sqlalchemy": "sqlalchemy",
     "jetsql.client.sqlalchemy.column_types": "sqlalchemy",
     "jetsql.client.sqlalchemy.compiler": "sqlalchemy",
-    "jetsql.client.sqlalchemy.superset": "sqlglot",
+    "jetsql.client.sqlalchemy.superset": "superset",
 }
 """The modules that need an extra, or Superset, with what each lacks first."""
 
@@ -175,7 +175,7 @@ print(json.dumps(missing))
     assert ended.returncode == 0, ended.stderr
     missing = json.loads(ended.stdout)
     assert {name: str(lacking).partition(".")[0] for name, lacking in missing.items()} == {
-        name: "sqlalchemy" if lacking == "sqlglot" else lacking for name, lacking in EXTRAS.items()
+        name: "sqlalchemy" if lacking == "superset" else lacking for name, lacking in EXTRAS.items()
     }
 
 
@@ -221,6 +221,25 @@ except StatementError as error:
 """
     parsed, condition = run("-c", program).stdout.splitlines()
     assert "orders" in parsed and condition == "JETSQL.PARSE_SYNTAX_ERROR"
+
+
+def test_the_plugin_of_sqlglot(run: Run) -> None:
+    program = """
+import sqlglot
+print(sqlglot.transpile("suspend job j; select 1", read="jetsql", write="jetsql"))
+"""
+    ended = run("-c", program)
+    assert (ended.stdout, ended.stderr) == ("['SUSPEND JOB j', 'SELECT 1']\n", "")
+
+
+def test_work_on_sql_files(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.sql").write_text("suspend job j;\nselect 1 from (select 2", encoding="utf-8")
+    ended = run("lint", "a.sql")
+    assert ended.returncode == ExitCode.PROBLEMS_FOUND
+    assert ended.stdout.startswith("a.sql:2:23: ") and ended.stderr == "1 warning in 1 file.\n"
+    assert run("format", "a.sql").stderr.endswith("1 file formatted.\n")
+    assert run("convert", "--from", "trino", "a.sql").returncode == ExitCode.PROBLEMS_FOUND
+    assert not (tmp_path / "home").exists()
 
 
 # --- what needs the engine -------------------------------------------------------------------------------------------
