@@ -179,6 +179,12 @@ def test_variables_and_schema_of_the_command(jetsql: JetSql, monkeypatch: pytest
     assert ended.stdout.count("[") == 1
 
 
+def test_an_engine_that_does_not_run_is_not_started(jetsql: JetSql) -> None:
+    ended = jetsql("lint", "--engine", "-", input="CREATE JOB j AS INSERT INTO t SELECT 1;")
+    assert ended.exit_code == ExitCode.NO_ENGINE and "[JETSQL." in ended.stderr
+    assert not Path("home").exists()
+
+
 def test_flags_that_do_not_apply(jetsql: JetSql) -> None:
     ended = jetsql("--format", "csv", "lint", "-", input="")
     assert ended.exit_code == ExitCode.USAGE and "--format does not apply to lint." in ended.stderr
