@@ -21,6 +21,12 @@ from jetsql.sqlfiles.read_bodies import ReadQuery, read_query
 
 # Words that begin statements of Spark and are no verbs of `STATEMENT_VERBS`.
 _FURTHER_VERBS: Final = frozenset({"ADD", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "(", "<"})
+_OBJECT_VERBS: Final = frozenset({"ALTER", "CREATE", "DROP"})
+# Words of Spark after these verbs. sqlglot takes other words as well.
+_OBJECTS: Final = (
+    "CATALOG DATABASE EXTERNAL FLOW FUNCTION GLOBAL INDEX JOB MATERIALIZED NAMESPACE OR SCHEMA SNAPSHOT STREAMING TABLE"
+    " TEMP TEMPORARY VARIABLE VIEW"
+).split()
 _DISTINCT_TIME: Final = ("TUMBLE", "HOP", "SESSION")  # also table functions over streams
 
 
@@ -58,6 +64,9 @@ class CheckedStatement:
         found = self._found = list(tokens(text))
         if self.statement is None and not _begins_known_statement(found):
             self.problems.append(_unknown_statement(found))
+            return
+        if (misspelled := _misspelled_object(found)) is not None:
+            self.problems.append(misspelled)
             return
         self.problems += _option_problems(self.statement)
         self._check_query(found)
@@ -139,6 +148,19 @@ def _unknown_statement(found: list[Token]) -> Found:
         first.place,
         f"Did you mean {hint}?" if hint else "Statements begin with a verb such as CREATE, SELECT or INSERT.",
     )
+
+
+def _misspelled_object(found: list[Token]) -> Found | None:
+    """Return the problem of a statement such as CREATE TABEL."""
+    words = [token.word for token in found[:2]]
+    if len(words) < 2 or words[0] not in _OBJECT_VERBS or not words[1] or words[1] in _OBJECTS:
+        return None
+    close = get_close_matches(words[1], _OBJECTS, n=1, cutoff=0.7)
+    if not close:
+        return None
+    message = f"Expected {close[0]}, found {shown(found[1].text)}."
+    hint = f"Did you mean {close[0]}?"
+    return Found(ProblemLevel.ERROR, f"{PREFIX}PARSE_SYNTAX_ERROR", message, found[1].place, hint)
 
 
 def _option_problems(statement: st.Statement | None) -> Iterator[Found]:

@@ -45,6 +45,7 @@ def lines(problems: list[LintProblem]) -> list[str]:
 BODY = "AS INSERT INTO t SELECT 1"
 PROBLEMS = {
     "a misspelled verb": "SUSPND JOB x;",
+    "a misspelled object": "CREATE TABEL t (a INT);\nDROP VEIW v;\nALTER VIEW v;\nCREATE CONNECTION c;",
     "no statement": "SELEC 1;\nfrobnicate;\n",
     "an unknown option": f"CREATE JOB j OPTIONS ('triger' = 'interval') {BODY};",
     "a wrong value": f"CREATE JOB j\nOPTIONS ('trigger' = 'sometimes') {BODY};",
