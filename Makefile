@@ -12,7 +12,7 @@ FAST := -m "not spark and not slow" -n 3 --dist worksteal
 SPARK := -m "spark and not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 SLOW := -m slow -n 0 --durations=20
 
-.PHONY: help java demo demo-orders demo-scaling demo-lakehouse docs test test-all test-fast test-clients test-sparks bench faults release clean environment
+.PHONY: help java demo demo-orders demo-scaling demo-lakehouse docs test test-all test-fast test-clients test-sparks console bench faults release clean environment
 
 help:
 	@echo "make demo            jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
@@ -27,6 +27,7 @@ help:
 	@echo "make test-clients    SQLAlchemy's own suite, jetsql-client, other people's clients (the first time fetches some 1 GB)"
 	@echo "make test-sparks     chosen tests on the older Sparks (half an hour; the first time fetches some 1 GB)"
 	@echo "make docs            the documentation site, in build/site"
+	@echo "make console         the scripts and styles of the web console, after a change in console/ (needs Node and npm)"
 	@echo "make bench           the benchmarks"
 	@echo "make faults          jobs are killed at every named place, and every row is counted (twenty minutes)"
 	@echo "make release         build sdist and wheels in dist/, and try them with and without network; publishes nothing"
@@ -88,6 +89,9 @@ docs:
 	@tools/prepare
 	@$(PYTHON) -m tools.docs
 	@$(PYTHON) -m tools.docs.site build/site
+
+console:
+	@cd console && npm ci --no-audit --no-fund && npm run build
 
 bench:
 	@tools/prepare java

@@ -142,6 +142,11 @@ class EmbeddedEngine:
             raise closed_error()
         return EngineSession(self)
 
+    @property
+    def manager(self) -> Manager:
+        """Return the manager, from which the web console reads the jobs."""
+        return self._manager
+
     def prometheus_response(self, sessions: int, statements: int) -> PrometheusResponse:
         """Return the metrics for Prometheus. sessions, statements: the current numbers of clients' ones."""
         return prometheus_response(self._manager, sessions, statements)

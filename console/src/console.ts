@@ -1,0 +1,15 @@
+// What every page has: htmx for actions, dialogs, times in the user's zone, copying, and the jobs table.
+import "htmx.org";
+import { showTimes } from "./times";
+import { startDialogs } from "./dialogs";
+import { startCopying } from "./copying";
+import { startJobsTable } from "./jobs_table";
+
+startDialogs();
+startCopying();
+showTimes(document);
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (event.target instanceof Element) showTimes(event.target);
+});
+const jobs = document.querySelector<HTMLFormElement>("#jobs");
+if (jobs !== null) startJobsTable(jobs);

@@ -1,0 +1,251 @@
+"""The application of the web console below the path /console of the HTTP endpoint.
+
+    GET  /console/                  the jobs; without a session, the login page
+    GET  /console/login, POST       log in with the engine's token
+    GET  /console/enter?code=...    log in with a one-time link
+    POST /console/links             make a one-time link; needs the header `Authorization` with the token
+    GET  /console/session           answer whether the user is still logged in
+    POST /console/logout            end the session
+    GET  /console/events/jobs       changes of the jobs, as server-sent events
+    POST /console/jobs/confirm      ask whether an action is wanted, as a part of a page
+    POST /console/jobs/run          run the statements of an action
+
+Requests with an effect are checked by `request_checks`. The event loop never waits: the store is read on threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol
+from urllib.parse import quote, urlsplit
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import Request, cookie_parser
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+
+from jetsql.console.assets_served import serve_asset
+from jetsql.console.job_actions import ACTIONS, Action, plan_actions
+from jetsql.console.job_rows import ended_rows
+from jetsql.console.jobs_feed import JobsFeed
+from jetsql.console.login_sessions import Login, LoginSessions
+from jetsql.console.page_templates import PREFIX, page, render
+from jetsql.console.request_checks import (
+    CSRF_FIELD,
+    CSRF_HEADER,
+    Form,
+    check_csrf,
+    check_origin,
+    read_form,
+    with_headers,
+)
+from jetsql.console.statement_runs import StatementOutcome, run_statement
+from jetsql.errors import JetSQLError, StatementError
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job import Status
+from jetsql.server.app import HttpServer
+from jetsql.server.auth import Access
+from jetsql.server.statement_response import http_status
+
+_RUN_IN_PARALLEL: Final = 8
+
+Handler = Callable[[Request, Login], Awaitable[Response]]
+"""A function that answers a request of a user who is logged in."""
+
+
+class ConsoleEngine(Protocol):
+    """The engine of the pages: an `EmbeddedEngine`."""
+
+    @property
+    def manager(self) -> Manager: ...
+
+
+class Console:
+    """The web console of an engine."""
+
+    def __init__(
+        self, engine: ConsoleEngine, http_server: HttpServer, access: Access, logins: LoginSessions | None = None
+    ) -> None:
+        """Create the console, and mount it on the HTTP endpoint. logins: the sessions; None for new ones."""
+        self._manager = engine.manager
+        self._http_server = http_server
+        self._access = access
+        self._logins = logins or LoginSessions()
+        self._cookie = f"jetsql_console_{access.name}"
+        self._feed = JobsFeed(self._manager, http_server.on_thread)
+        self._parallel = asyncio.Semaphore(_RUN_IN_PARALLEL)
+        app = Starlette(
+            routes=self._routes(), exception_handlers={JetSQLError: self._failed, HTTPException: self._refused}
+        )
+        app.router.redirect_slashes = False
+        access.admit_sessions(PREFIX, self._has_session)
+        routes = [Route("/", _to_console), Route(PREFIX, _to_console), Mount(PREFIX, with_headers(app))]
+        http_server.add_routes(routes, self._feed.stop)
+
+    def _routes(self) -> list[Route]:
+        return [
+            Route("/", self._for_user(self._jobs)),
+            Route("/login", self._login_page),
+            Route("/login", self._log_in, methods=["POST"]),
+            Route("/enter", self._enter),
+            Route("/links", self._make_link, methods=["POST"]),
+            Route("/session", self._for_user(self._session, is_use=False)),
+            Route("/logout", self._for_user(self._log_out), methods=["POST"]),
+            Route("/events/jobs", self._for_user(self._job_events, is_use=False)),
+            Route("/jobs/confirm", self._for_user(self._confirm), methods=["POST"]),
+            Route("/jobs/run", self._for_user(self._run), methods=["POST"]),
+            Route("/assets/{version}/{name}", serve_asset),
+        ]
+
+    # --- sessions ----------------------------------------------------------------------------------------------------
+
+    def _has_session(self, headers: Headers) -> bool:
+        return self._logins.is_open(cookie_parser(headers.get("cookie", "")).get(self._cookie, ""))
+
+    def _for_user(self, handler: Handler, *, is_use: bool = True) -> Callable[[Request], Awaitable[Response]]:
+        """Return the handler for users who are logged in; others get the login page.
+
+        is_use: whether a request is one of the user, and not of the page's script.
+        """
+
+        async def checked(http: Request) -> Response:
+            value = http.cookies.get(self._cookie, "")
+            login = self._logins.use(value) if is_use else self._logins.find(value)
+            if login is None:
+                return self._without_login(http)
+            if http.method == "POST":
+                check_origin(http)
+            return await handler(http, login)
+
+        return checked
+
+    def _without_login(self, http: Request) -> Response:
+        """Return the way to the login page, from which the user gets back to the page."""
+        target = http.url.path if http.method == "GET" else f"{PREFIX}/"
+        login = f"{PREFIX}/login?next={quote(target)}"
+        if http.headers.get("hx-request") or "text/html" not in http.headers.get("accept", ""):
+            return Response(status_code=401, headers={"HX-Redirect": login})
+        return RedirectResponse(login, 303)
+
+    async def _login_page(self, http: Request) -> Response:
+        return HTMLResponse(render("login.html", next=_own_path(http.query_params.get("next", "")), error=""))
+
+    async def _log_in(self, http: Request) -> Response:
+        check_origin(http)
+        form = await read_form(http)
+        target = _own_path(form.one("next"))
+        if not self._access.is_token(form.one("token").strip()):
+            return HTMLResponse(render("login.html", next=target, error="The token is wrong."), 401)
+        return self._with_cookie(http, RedirectResponse(target, 303))
+
+    async def _enter(self, http: Request) -> Response:
+        """Log in with a link. The page that follows is loaded by a page of the console, so it gets the cookie.
+
+        Browsers do not send a cookie with SameSite=Strict after a link from a page of another site, also not after its
+        redirects.
+        """
+        if not self._logins.redeem(http.query_params.get("code", "")):
+            error = "The link was used already, or is too old. Run `jetsql console` again, or enter the token."
+            return HTMLResponse(render("login.html", next=f"{PREFIX}/", error=error), 401)
+        return self._with_cookie(http, HTMLResponse(render("enter.html")))
+
+    async def _make_link(self, http: Request) -> Response:
+        if not self._access.has_token(http.headers):
+            raise StatementError("NOT_AUTHORIZED", "The token is missing or wrong.")
+        return JSONResponse({"path": f"{PREFIX}/enter?code={self._logins.make_link()}"}, 201)
+
+    async def _session(self, http: Request, login: Login) -> Response:
+        return JSONResponse({})
+
+    async def _log_out(self, http: Request, login: Login) -> Response:
+        self._check(login, http, await read_form(http))
+        self._logins.close(login)
+        if login.client_session is not None:
+            self._http_server.sessions.close(login.client_session)
+        response = RedirectResponse(f"{PREFIX}/login", 303)
+        response.delete_cookie(self._cookie, path=PREFIX, httponly=True, samesite="strict")
+        return response
+
+    def _with_cookie(self, http: Request, response: Response) -> Response:
+        value, _ = self._logins.open()
+        secure = http.url.scheme == "https"
+        response.set_cookie(self._cookie, value, path=PREFIX, secure=secure, httponly=True, samesite="strict")
+        return response
+
+    @staticmethod
+    def _check(login: Login, http: Request, form: Form) -> None:
+        check_csrf(login, http.headers.get(CSRF_HEADER) or form.one(CSRF_FIELD))
+
+    # --- jobs --------------------------------------------------------------------------------------------------------
+
+    async def _jobs(self, http: Request, login: Login) -> Response:
+        version, rows = await self._http_server.on_thread(self._feed.rows)
+        ended = await self._http_server.on_thread(lambda: list(ended_rows(self._manager, rows)))
+        shown = [*rows.values(), *ended]
+        statuses = [status.value for status in Status]
+        values = {"rows": shown, "version_shown": version, "statuses": statuses, "actions": list(ACTIONS.values())}
+        return page(http, login, "jobs.html", **values)
+
+    async def _job_events(self, http: Request, login: Login) -> Response:
+        value = http.cookies.get(self._cookie, "")
+        after = http.headers.get("last-event-id") or http.query_params.get("after", "")
+        messages = self._feed.messages(after, lambda: self._logins.is_open(value))
+        return StreamingResponse(messages, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+    async def _confirm(self, http: Request, login: Login) -> Response:
+        form = await read_form(http)
+        self._check(login, http, form)
+        action = _action(form)
+        planned = await self._http_server.on_thread(plan_actions, self._manager, action, form.many("job"))
+        return HTMLResponse(render("confirm.html", action=action, planned=planned, csrf=login.csrf))
+
+    async def _run(self, http: Request, login: Login) -> Response:
+        form = await read_form(http)
+        self._check(login, http, form)
+        action = _action(form)
+        planned = await self._http_server.on_thread(plan_actions, self._manager, action, form.many("job"))
+        outcomes = await asyncio.gather(*(self._run_statement(each.statement) for each in planned))
+        names = [each.name for each in planned]
+        return HTMLResponse(render("outcomes.html", action=action, outcomes=list(zip(names, outcomes, strict=True))))
+
+    async def _run_statement(self, text: str) -> StatementOutcome:
+        async with self._parallel:
+            return await run_statement(self._http_server, text)
+
+    # --- errors ------------------------------------------------------------------------------------------------------
+
+    async def _failed(self, http: Request, error: Exception) -> Response:
+        assert isinstance(error, JetSQLError)
+        report = error.report()
+        status = 403 if report.condition == "JETSQL.NOT_AUTHORIZED" else http_status(report)
+        return self._error_page(http, status, report=report, title=report.message)
+
+    async def _refused(self, http: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        title = "There is no such page." if error.status_code == 404 else f"{error.detail}."
+        return self._error_page(http, error.status_code, report=None, title=title)
+
+    def _error_page(self, http: Request, status: int, **values: object) -> Response:
+        name = "error_part.html" if http.headers.get("hx-request") else "error.html"
+        return HTMLResponse(render(name, **values), status)
+
+
+async def _to_console(http: Request) -> Response:
+    return RedirectResponse(f"{PREFIX}/", 307)
+
+
+def _own_path(path: str) -> str:
+    """Return the path of a page of the console; that of the jobs for any other text."""
+    parts = urlsplit(path)
+    own = path.startswith(f"{PREFIX}/") and not parts.netloc and "\\" not in path and path.isprintable()
+    return path if own else f"{PREFIX}/"
+
+
+def _action(form: Form) -> Action:
+    action = ACTIONS.get(form.one("action"))
+    if action is None:
+        raise StatementError("REQUEST_NOT_READABLE", f"There is no action {form.one('action')!r}.")
+    return action
