@@ -1,10 +1,11 @@
 // What every page has: htmx for actions, dialogs, times in the user's zone, copying, and the jobs table.
-import "htmx.org";
+import htmx from "htmx.org";
 import { showTimes } from "./times";
 import { startDialogs } from "./dialogs";
 import { startCopying } from "./copying";
 import { startJobsTable } from "./jobs_table";
 
+window.htmx = htmx;
 startDialogs();
 startCopying();
 showTimes(document);

@@ -7,8 +7,13 @@
     GET  /console/session           answer whether the user is still logged in
     POST /console/logout            end the session
     GET  /console/events/jobs       changes of the jobs, as server-sent events
-    POST /console/jobs/confirm      ask whether an action is wanted, as a part of a page
-    POST /console/jobs/run          run the statements of an action
+    GET  /console/jobs/{id}         the page of a job
+    GET  /console/jobs/{id}/measures
+                                    the measures of a job for its plots, as JSON
+    GET  /console/events/jobs/{id}  changes of a job, as server-sent events
+    POST /console/jobs/confirm, /console/snapshots/confirm
+                                    ask whether an action is wanted, as a part of a page
+    POST /console/run               run the statements of a question
 
 Requests with an effect are checked by `request_checks`. The event loop never waits: the store is read on threads.
 """
@@ -16,7 +21,7 @@ Requests with an effect are checked by `request_checks`. The event loop never wa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Final, Protocol
 from urllib.parse import quote, urlsplit
 
@@ -28,7 +33,17 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 
 from jetsql.console.assets_served import serve_asset
-from jetsql.console.job_actions import ACTIONS, Action, plan_actions
+from jetsql.console.job_actions import (
+    ACTIONS,
+    Action,
+    PlannedStatement,
+    plan_actions,
+    plan_snapshot,
+    plan_snapshot_drop,
+)
+from jetsql.console.job_feed import JobFeed, state_of
+from jetsql.console.job_page import HISTORY_ROWS, job_page
+from jetsql.console.job_plots import plot_columns
 from jetsql.console.job_rows import ended_rows
 from jetsql.console.jobs_feed import JobsFeed
 from jetsql.console.login_sessions import Login, LoginSessions
@@ -76,6 +91,7 @@ class Console:
         self._logins = logins or LoginSessions()
         self._cookie = f"jetsql_console_{access.name}"
         self._feed = JobsFeed(self._manager, http_server.on_thread)
+        self._job_feed = JobFeed(self._manager, http_server.on_thread)
         self._parallel = asyncio.Semaphore(_RUN_IN_PARALLEL)
         app = Starlette(
             routes=self._routes(), exception_handlers={JetSQLError: self._failed, HTTPException: self._refused}
@@ -83,7 +99,11 @@ class Console:
         app.router.redirect_slashes = False
         access.admit_sessions(PREFIX, self._has_session)
         routes = [Route("/", _to_console), Route(PREFIX, _to_console), Mount(PREFIX, with_headers(app))]
-        http_server.add_routes(routes, self._feed.stop)
+        http_server.add_routes(routes, self._stop)
+
+    def _stop(self) -> None:
+        self._feed.stop()
+        self._job_feed.stop()
 
     def _routes(self) -> list[Route]:
         return [
@@ -94,9 +114,13 @@ class Console:
             Route("/links", self._make_link, methods=["POST"]),
             Route("/session", self._for_user(self._session, is_use=False)),
             Route("/logout", self._for_user(self._log_out), methods=["POST"]),
-            Route("/events/jobs", self._for_user(self._job_events, is_use=False)),
+            Route("/events/jobs", self._for_user(self._events_of_jobs, is_use=False)),
+            Route("/events/jobs/{id}", self._for_user(self._events_of_job, is_use=False)),
             Route("/jobs/confirm", self._for_user(self._confirm), methods=["POST"]),
-            Route("/jobs/run", self._for_user(self._run), methods=["POST"]),
+            Route("/jobs/{id}", self._for_user(self._job)),
+            Route("/jobs/{id}/measures", self._for_user(self._measures, is_use=False)),
+            Route("/snapshots/confirm", self._for_user(self._confirm_snapshot), methods=["POST"]),
+            Route("/run", self._for_user(self._run), methods=["POST"]),
             Route("/assets/{version}/{name}", serve_asset),
         ]
 
@@ -189,27 +213,57 @@ class Console:
         values = {"rows": shown, "version_shown": version, "statuses": statuses, "actions": list(ACTIONS.values())}
         return page(http, login, "jobs.html", **values)
 
-    async def _job_events(self, http: Request, login: Login) -> Response:
-        value = http.cookies.get(self._cookie, "")
+    async def _events_of_jobs(self, http: Request, login: Login) -> Response:
         after = http.headers.get("last-event-id") or http.query_params.get("after", "")
-        messages = self._feed.messages(after, lambda: self._logins.is_open(value))
-        return StreamingResponse(messages, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        return _event_stream(self._feed.messages(after, self._is_open(http)))
+
+    async def _events_of_job(self, http: Request, login: Login) -> Response:
+        state, after = http.query_params.get("state", ""), _number(http.query_params.get("after", ""))
+        return _event_stream(self._job_feed.messages(http.path_params["id"], state, after, self._is_open(http)))
+
+    def _is_open(self, http: Request) -> Callable[[], bool]:
+        """Return a function that returns whether the session of a request is still open."""
+        value = http.cookies.get(self._cookie, "")
+        return lambda: self._logins.is_open(value)
+
+    async def _job(self, http: Request, login: Login) -> Response:
+        rows = None if http.query_params.get("history") == "all" else HISTORY_ROWS
+        shown = await self._http_server.on_thread(job_page, self._manager, http.path_params["id"], rows)
+        return page(http, login, "job.html", page=shown, job=shown.job, state=state_of(shown.job))
+
+    async def _measures(self, http: Request, login: Login) -> Response:
+        measures = await self._http_server.on_thread(self._manager.metrics.rows, http.path_params["id"])
+        return JSONResponse(plot_columns(measures))
 
     async def _confirm(self, http: Request, login: Login) -> Response:
         form = await read_form(http)
         self._check(login, http, form)
         action = _action(form)
         planned = await self._http_server.on_thread(plan_actions, self._manager, action, form.many("job"))
-        return HTMLResponse(render("confirm.html", action=action, planned=planned, csrf=login.csrf))
+        return self._question(login, action.title, planned, action.is_dangerous)
 
-    async def _run(self, http: Request, login: Login) -> Response:
+    async def _confirm_snapshot(self, http: Request, login: Login) -> Response:
         form = await read_form(http)
         self._check(login, http, form)
-        action = _action(form)
-        planned = await self._http_server.on_thread(plan_actions, self._manager, action, form.many("job"))
-        outcomes = await asyncio.gather(*(self._run_statement(each.statement) for each in planned))
-        names = [each.name for each in planned]
-        return HTMLResponse(render("outcomes.html", action=action, outcomes=list(zip(names, outcomes, strict=True))))
+        name = form.one("name").strip()
+        if form.one("action") == "drop":
+            return self._question(login, "Drop snapshot", [plan_snapshot_drop(name)], is_dangerous=True)
+        planned = await self._http_server.on_thread(plan_snapshot, self._manager, form.one("job"), name)
+        return self._question(login, "Take snapshot", [planned])
+
+    @staticmethod
+    def _question(
+        login: Login, title: str, planned: Sequence[PlannedStatement], is_dangerous: bool = False
+    ) -> HTMLResponse:
+        values = {"title": title, "planned": planned, "is_dangerous": is_dangerous, "csrf": login.csrf}
+        return HTMLResponse(render("confirm.html", **values))
+
+    async def _run(self, http: Request, login: Login) -> Response:
+        """Run the statements of a question."""
+        form = await read_form(http)
+        self._check(login, http, form)
+        outcomes = await asyncio.gather(*map(self._run_statement, form.many("statement")))
+        return HTMLResponse(render("outcomes.html", title=form.one("title"), outcomes=outcomes))
 
     async def _run_statement(self, text: str) -> StatementOutcome:
         async with self._parallel:
@@ -231,6 +285,15 @@ class Console:
     def _error_page(self, http: Request, status: int, **values: object) -> Response:
         name = "error_part.html" if http.headers.get("hx-request") else "error.html"
         return HTMLResponse(render(name, **values), status)
+
+
+def _event_stream(messages: AsyncIterator[bytes]) -> StreamingResponse:
+    return StreamingResponse(messages, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+def _number(text: str) -> float:
+    """Return a number in the address of a request; 0 for another text."""
+    return float(text) if text.replace(".", "", 1).isdecimal() else 0.0
 
 
 async def _to_console(http: Request) -> Response:

@@ -66,24 +66,38 @@ ACTIONS: Final[Mapping[str, Action]] = {
 
 
 @dataclass(frozen=True)
-class PlannedAction:
-    """An action on one job."""
+class PlannedStatement:
+    """A statement that the user is asked about."""
 
-    job: str  # the id
-    name: str
+    name: str  # of the job or snapshot
     statement: str
-    loss: str
+    loss: str  # what is lost, as sentences
 
 
-def plan_actions(manager: Manager, action: Action, jobs: Sequence[str]) -> list[PlannedAction]:
+def plan_actions(manager: Manager, action: Action, jobs: Sequence[str]) -> list[PlannedStatement]:
     """Return the statement for each job. jobs: ids. Raises StatementError JOB_NOT_FOUND."""
     found = [find_job(manager, Name(job, Span(0, 0), is_id=True)).job for job in dict.fromkeys(jobs)]
     if not found:
         raise StatementError("REQUEST_NOT_READABLE", "No job is selected.", hint="Select jobs first.")
     return [
-        PlannedAction(job.id, job.name, action.statement(job_reference(manager, job)), action.loss(job))
-        for job in found
+        PlannedStatement(job.name, action.statement(job_reference(manager, job)), action.loss(job)) for job in found
     ]
+
+
+def plan_snapshot(manager: Manager, job_id: str, name: str) -> PlannedStatement:
+    """Return the statement that takes a snapshot of a job. Raises StatementError JOB_NOT_FOUND."""
+    job = find_job(manager, Name(job_id, Span(0, 0), is_id=True)).job
+    if not name:
+        raise StatementError("INVALID_NAME", "The snapshot needs a name.")
+    statement = f"CREATE SNAPSHOT {quoted_name(name)} FOR JOB {job_reference(manager, job)}"
+    loss = "Nothing is lost: a running job continues while its state is copied."
+    return PlannedStatement(name, statement, loss)
+
+
+def plan_snapshot_drop(name: str) -> PlannedStatement:
+    """Return the statement that deletes a snapshot."""
+    loss = "The snapshot's copy of the state is deleted. Jobs that were created from it do not need it any more."
+    return PlannedStatement(name, f"DROP SNAPSHOT {quoted_name(name)}", loss)
 
 
 def job_reference(manager: Manager, job: Job) -> str:

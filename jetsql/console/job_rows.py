@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import Guarantee, Job, Status, Trigger, name_key
+from jetsql.jobs.model.job import Job, Status, Trigger, name_key
+from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_not_running
 from jetsql.jobs.statements.job_metrics import JobMetrics, measure_job
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_job
@@ -20,12 +21,6 @@ from jetsql.output.short_numbers import format_bytes, format_count, format_secon
 ENDED_MOST: Final = 200
 _SPARK_WIDTH: Final = 90
 _SPARK_HEIGHT: Final = 20
-
-_DELIVERIES: Final = {
-    Guarantee.EXACTLY_ONCE: "exactly once",
-    Guarantee.AT_LEAST_ONCE: "at least once",
-    Guarantee.NONE: "none",
-}
 
 
 @dataclass(frozen=True)
@@ -95,7 +90,7 @@ def job_row(manager: Manager, job: Job) -> JobRow:
         status=job.status.value,
         goal=job.stop_goal.value.lower() if job.stop_goal is not None and not job.status.is_final else "",
         is_live=job.is_live,
-        delivery=_DELIVERIES[job.plan.guarantee],
+        delivery=GUARANTEE_TEXTS[job.plan.guarantee],
         kind="streaming" if job.plan.analysis.streaming else "batch",
         comment=job.version.comment or "",
         error=describe_not_running(job, len(manager.members)),

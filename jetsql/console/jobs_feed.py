@@ -157,7 +157,7 @@ class JobsFeed:
         """Sample the jobs. numbers: whether to sample all, not only those whose fixed part changed."""
         version = self._version + 1
         jobs = {view.job.id: view.job for view in self._manager.registry.live()}
-        fixed = {job_id: _fixed_part(job) for job_id, job in jobs.items()}
+        fixed = {job_id: fixed_part(job) for job_id, job in jobs.items()}
         changed = False
         for job_id, job in jobs.items():
             if numbers or self._fixed.get(job_id) != fixed[job_id]:
@@ -234,6 +234,6 @@ class _Subscription:
         self._feed.leave()
 
 
-def _fixed_part(job: Job) -> tuple[object, ...]:
+def fixed_part(job: Job) -> tuple[object, ...]:
     """Return what changes the appearance of a job apart from its numbers."""
     return job.status, job.stop_goal, job.cause, job.waiting_for_members, job.version, job.name

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse
 
 from jetsql.console.assets_served import asset_url
 from jetsql.console.login_sessions import Login
+from jetsql.console.sql_markup import sql_markup
 from jetsql.output.short_numbers import format_bytes, format_count, format_seconds
 from jetsql.version import VERSION
 
@@ -32,7 +33,9 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters.update(count=format_count, bytes=format_bytes, seconds=format_seconds, iso=iso_time, plain=plain_time)
+    made.filters.update(
+        count=format_count, bytes=format_bytes, seconds=format_seconds, iso=iso_time, plain=plain_time, sql=sql_markup
+    )
     made.globals.update(prefix=PREFIX, asset=asset_url, version=VERSION, pages=PAGES)
     return made
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +46,23 @@ def create(engine: Managed, name: str = "orders", options: str = "") -> str:
     return job_id
 
 
+def run(browser: Browser, action: str, jobs: str | list[str]) -> Page:
+    """Confirm an action, and run its statements."""
+    question = browser.act("/console/jobs/confirm", {"action": action, "job": jobs})
+    assert question.status == 200, question.text
+    return browser.act("/console/run", {"title": action, "statement": planned(question)})
+
+
+def planned(page: Page) -> list[str]:
+    """Return the statements that a question would run."""
+    parts = page.text.split('name="statement" value="')[1:]
+    return [unescape(part.partition('"')[0]) for part in parts]
+
+
 def statements(page: Page) -> list[str]:
-    """Return the statements in a question."""
+    """Return the statements that a question shows."""
     parts = page.text.split('<pre class="sql"><code>')[1:]
-    return [part.partition("</code>")[0] for part in parts]
+    return [unescape(re.sub("<[^>]*>", "", part.partition("</code>")[0])) for part in parts]
 
 
 def test_without_jobs_it_says_what_to_do(browser: Browser) -> None:
@@ -144,7 +159,7 @@ def test_a_question_says_what_is_lost(engine: Managed, browser: Browser, action:
     page = browser.act("/console/jobs/confirm", {"action": action, "job": job})
     assert page.status == 200
     assert loss in page.visible
-    assert statements(page) == [f"{action.upper()} JOB `orders`"]
+    assert statements(page) == planned(page) == [f"{action.upper()} JOB `orders`"]
     assert engine.manager.registry.live()[0].job.status.value == "RUNNING"
 
 
@@ -158,12 +173,12 @@ def test_a_job_without_state_starts_from_scratch(engine: Managed, browser: Brows
 def test_an_action_is_the_statement(engine: Managed, browser: Browser) -> None:
     job = create(engine)
     engine.engine.commit(job)
-    page = browser.act("/console/jobs/run", {"action": "suspend", "job": job})
+    page = run(browser, "suspend", job)
     assert (page.status, "Suspended." in page.visible) == (200, True)
     assert status(engine, job) == "SUSPENDED"
-    assert "Resumed." in browser.act("/console/jobs/run", {"action": "resume", "job": job}).visible
+    assert "Resumed." in run(browser, "resume", job).visible
     assert status(engine, job) == "RUNNING"
-    browser.act("/console/jobs/run", {"action": "drop", "job": job})
+    run(browser, "drop", job)
     assert engine.manager.registry.live() == ()
 
 
@@ -174,22 +189,20 @@ def status(engine: Managed, job: str) -> str:
 def test_an_action_on_several_jobs(engine: Managed, browser: Browser) -> None:
     jobs = [create(engine, f"job {number}") for number in range(20)]
     list(engine.run("SUSPEND JOB `job 7`").rows)
-    page = browser.act("/console/jobs/run", {"action": "resume", "job": jobs})
+    page = run(browser, "resume", jobs)
     assert page.visible.count("WRONG_STATUS") + page.visible.count("The job") >= 19
     assert "Resumed." in page.visible
-    page = browser.act("/console/jobs/run", {"action": "suspend", "job": jobs})
+    page = run(browser, "suspend", jobs)
     assert {status(engine, job) for job in jobs} == {"SUSPENDED"}
 
 
 def test_the_error_of_an_action_has_its_hint(engine: Managed, browser: Browser) -> None:
     job = create(engine)
     list(engine.run("DROP JOB orders").rows)
-    page = browser.act("/console/jobs/run", {"action": "suspend", "job": job})
+    page = run(browser, "suspend", job)
     assert page.status == 200
     assert "JETSQL.WRONG_STATUS" in page.visible
-    assert f"'{job}'" in statements(browser.act("/console/jobs/confirm", {"action": "drop", "job": job}))[0].replace(
-        "&#39;", "'"
-    )
+    assert statements(page) == [f"SUSPEND JOB '{job}'"]
 
 
 @pytest.mark.parametrize(
@@ -202,7 +215,7 @@ def test_the_error_of_an_action_has_its_hint(engine: Managed, browser: Browser) 
     ],
 )
 def test_wrong_requests_are_errors(browser: Browser, fields: dict[str, str], status: int, message: str) -> None:
-    page = browser.act("/console/jobs/run", fields)
+    page = browser.act("/console/jobs/confirm", fields)
     assert page.status == status
     assert message in page.visible
     assert "<script" not in page.text
@@ -214,9 +227,8 @@ def test_hostile_texts_are_escaped(engine: Managed, server: RunningServer, brows
     engine.engine.fail(job, Cause(HOSTILE, "<b>", hint=HOSTILE, retryable=False))
     engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.cause is not None, 20)
     pages = [browser.get().text]
-    pages += [
-        browser.act(f"/console/jobs/{step}", {"action": "restart", "job": job}).text for step in ("confirm", "run")
-    ]
+    pages += [browser.act("/console/jobs/confirm", {"action": "restart", "job": job}).text]
+    pages += [run(browser, "restart", job).text]
     with events(server, browser, "/console/events/jobs") as messages:
         pages.append(json.dumps(next(messages)[1]))
     for text in pages:

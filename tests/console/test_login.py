@@ -156,7 +156,7 @@ def test_other_pages_cannot_use_the_session(server: RunningServer) -> None:
     csrf = browser.get().csrf
     others = logged_in(server).get().csrf
     fields = {"csrf": csrf, "action": "drop", "job": "1"}
-    paths = ("/console/jobs/confirm", "/console/jobs/run", "/console/logout")
+    paths = ("/console/jobs/confirm", "/console/run", "/console/logout")
     for path in paths:
         for wrong in ("", "x", others):
             assert browser.post(path, {**fields, "csrf": wrong}).status == 403, path
@@ -193,7 +193,7 @@ def test_every_response_is_protected(server: RunningServer, path: str) -> None:
     assert "unsafe" not in headers["content-security-policy"]
     assert headers["x-frame-options"] == "DENY"
     assert headers["x-content-type-options"] == "nosniff"
-    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["referrer-policy"] == "same-origin"
 
 
 def test_pages_are_not_stored_and_assets_are(server: RunningServer) -> None:
