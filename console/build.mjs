@@ -9,7 +9,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const target = process.argv[2] ?? join(here, "..", "jetsql", "console", "assets");
 
 const SOURCES = ["build.mjs", "package.json", "package-lock.json", "tsconfig.json", "src", "static"];
-const ENTRIES = ["theme.ts", "console.ts", "console.css", "job.ts", "job.css"];
+const ENTRIES = ["theme.ts", "console.ts", "console.css", "job.ts", "job.css", "sql.ts", "sql.css"];
 
 function sourceFiles() {
   const found = [];

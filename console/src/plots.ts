@@ -62,11 +62,11 @@ const PLANS: Plan[] = [
   { title: "Watermark delay", format: seconds, lines: [{ column: "watermark_delay", label: "delay", colour: 0 }] },
   { title: "Rows in the state", format: count, lines: [{ column: "state_rows", label: "rows", colour: 0 }] },
   { title: "Memory of the state", format: bytes, lines: [{ column: "state_bytes", label: "memory", colour: 0 }] },
-  { title: "Late rows", format: count, lines: [{ column: "late_rows", label: "dropped", colour: 0 }] },
+  { title: "Late rows per batch", format: count, lines: [{ column: "late_rows", label: "dropped", colour: 0 }] },
 ];
 
 /** Return a colour of the styles as a canvas takes it, for light or dark. */
-function resolved(property: string): string {
+export function resolved(property: string): string {
   const probe = document.createElement("span");
   probe.style.color = `var(${property})`;
   document.body.append(probe);
@@ -169,7 +169,7 @@ export class Plots {
         height: HEIGHT,
         cursor: { sync: { key: "job", scales: ["x", null] }, drag: { setScale: false, x: true, y: false } },
         scales: { x: { time: true }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
-        axes: [axis, { ...axis, size: 64, values: (_, values) => values.map((value) => plan.format(value)) }],
+        axes: [axis, { ...axis, size: 76, values: (_, values) => values.map((value) => plan.format(value)) }],
         series: [{ value: (_, time) => (time === null ? "–" : new Date(time * 1000).toLocaleTimeString()) }, ...lines],
         hooks: { setSelect: [(from) => this.zoom(from)] },
       },

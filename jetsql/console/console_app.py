@@ -57,7 +57,9 @@ from jetsql.console.request_checks import (
     read_form,
     with_headers,
 )
+from jetsql.console.sql_page import SqlPage
 from jetsql.console.statement_runs import StatementOutcome, run_statement
+from jetsql.console.user_handlers import Handler
 from jetsql.errors import JetSQLError, StatementError
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Status
@@ -66,9 +68,6 @@ from jetsql.server.auth import Access
 from jetsql.server.statement_response import http_status
 
 _RUN_IN_PARALLEL: Final = 8
-
-Handler = Callable[[Request, Login], Awaitable[Response]]
-"""A function that answers a request of a user who is logged in."""
 
 
 class ConsoleEngine(Protocol):
@@ -92,6 +91,7 @@ class Console:
         self._cookie = f"jetsql_console_{access.name}"
         self._feed = JobsFeed(self._manager, http_server.on_thread)
         self._job_feed = JobFeed(self._manager, http_server.on_thread)
+        self._sql_page = SqlPage(http_server)
         self._parallel = asyncio.Semaphore(_RUN_IN_PARALLEL)
         app = Starlette(
             routes=self._routes(), exception_handlers={JetSQLError: self._failed, HTTPException: self._refused}
@@ -122,6 +122,7 @@ class Console:
             Route("/snapshots/confirm", self._for_user(self._confirm_snapshot), methods=["POST"]),
             Route("/run", self._for_user(self._run), methods=["POST"]),
             Route("/assets/{version}/{name}", serve_asset),
+            *self._sql_page.routes(self._for_user),
         ]
 
     # --- sessions ----------------------------------------------------------------------------------------------------

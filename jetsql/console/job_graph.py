@@ -1,7 +1,7 @@
 """The graph of a job: its sources, the operators that keep state, and its sinks, as an SVG.
 
-It is drawn from the lines of EXPLAIN CREATE JOB, so a job looks the same before and after it is created. The operators
-are a chain, in the order in which Spark numbers their state.
+It is drawn from the lines of EXPLAIN CREATE JOB, so a job has the same graph before and after it is created. The
+operators are a chain, in the order in which Spark numbers their state.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the page of a job shows, from memory and the store; secrets are redacted as in DESCRIBE JOB."""
+"""The contents of the page of a job, from memory and the store; secrets are redacted as in DESCRIBE JOB."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ _COLUMNS: Final[dict[str, Callable[[BatchMetrics], _Number]]] = {
     "watermark_delay": _watermark_delay,
     "state_rows": lambda measure: measure.state_rows,
     "state_bytes": lambda measure: measure.state_bytes,
-    "late_rows": lambda measure: measure.late_rows,
+    "late_rows": lambda measure: None if measure.late_rows is None else round(measure.late_rows / measure.batches, 3),
 }
 
 

@@ -21,7 +21,7 @@ _SESSIONS_MOST: Final = 200
 _LINKS_MOST: Final = 20
 
 
-@dataclass
+@dataclass(eq=False)
 class Login:
     """The session of a browser."""
 

@@ -18,7 +18,7 @@ from jetsql.output.short_numbers import format_bytes, format_count, format_secon
 from jetsql.version import VERSION
 
 PREFIX: Final = "/console"
-PAGES: Final = (("/", "Jobs"),)
+PAGES: Final = (("/", "Jobs"), ("/sql", "SQL"))
 """The path of each page in the navigation, and its label."""
 
 

@@ -181,7 +181,7 @@ class HttpServer:
 
     async def _sql(self, http: Request) -> Response:
         arrow = wire.ARROW_TYPE in http.headers.get("accept", "")
-        return self.respond_to_statement(_statement(await _body(http), arrow))
+        return self.respond_to_statement(_statement(await read_json(http), arrow))
 
     async def _cancel(self, http: Request) -> Response:
         await self.on_thread(self.running.cancel, http.path_params["id"], http.path_params.get("session"))
@@ -223,7 +223,7 @@ class HttpServer:
         return Response(status_code=202)
 
     async def _back_up(self, http: Request) -> Response:
-        folder = _folder(await _body(http))
+        folder = _folder(await read_json(http))
 
         def write() -> BackupManifest:
             with cancellable(self._stopping):
@@ -246,7 +246,7 @@ async def _description(http: Request) -> Response:
     return Response(content, media_type="application/json")
 
 
-async def _body(http: Request) -> Mapping[str, Any]:
+async def read_json(http: Request) -> Mapping[str, Any]:
     """Return the JSON object of a request. Raises StatementError REQUEST_NOT_READABLE."""
     received = bytearray()
     async for part in http.stream():
