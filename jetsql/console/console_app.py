@@ -32,8 +32,9 @@ from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from jetsql.console.assets_served import serve_asset
-from jetsql.console.job_actions import (
+from jetsql.console.catalog_page import CatalogPages
+from jetsql.console.cluster_pages import ClusterPages, DescribedEngine
+from jetsql.console.jobs.job_actions import (
     ACTIONS,
     Action,
     PlannedStatement,
@@ -41,14 +42,17 @@ from jetsql.console.job_actions import (
     plan_snapshot,
     plan_snapshot_drop,
 )
-from jetsql.console.job_feed import JobFeed, state_of
-from jetsql.console.job_page import HISTORY_ROWS, job_page
-from jetsql.console.job_plots import plot_columns
-from jetsql.console.job_rows import ended_rows
-from jetsql.console.jobs_feed import JobsFeed
-from jetsql.console.login_sessions import Login, LoginSessions
-from jetsql.console.page_templates import PREFIX, page, render
-from jetsql.console.request_checks import (
+from jetsql.console.jobs.job_feed import JobFeed, state_of
+from jetsql.console.jobs.job_page import HISTORY_ROWS, job_page
+from jetsql.console.jobs.job_plots import plot_columns
+from jetsql.console.jobs.job_rows import ended_rows
+from jetsql.console.jobs.jobs_feed import JobsFeed
+from jetsql.console.sql_page import SqlPage
+from jetsql.console.statement_runs import StatementOutcome, run_statement
+from jetsql.console.web.assets_served import serve_asset
+from jetsql.console.web.login_sessions import Login, LoginSessions
+from jetsql.console.web.page_templates import PREFIX, page, render
+from jetsql.console.web.request_checks import (
     CSRF_FIELD,
     CSRF_HEADER,
     Form,
@@ -57,9 +61,7 @@ from jetsql.console.request_checks import (
     read_form,
     with_headers,
 )
-from jetsql.console.sql_page import SqlPage
-from jetsql.console.statement_runs import StatementOutcome, run_statement
-from jetsql.console.user_handlers import Handler
+from jetsql.console.web.user_handlers import Handler
 from jetsql.errors import JetSQLError, StatementError
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Status
@@ -70,11 +72,12 @@ from jetsql.server.statement_response import http_status
 _RUN_IN_PARALLEL: Final = 8
 
 
-class ConsoleEngine(Protocol):
+class ConsoleEngine(DescribedEngine, Protocol):
     """The engine of the pages: an `EmbeddedEngine`."""
 
     @property
-    def manager(self) -> Manager: ...
+    def manager(self) -> Manager:
+        """Return the manager, from which pages read the jobs."""
 
 
 class Console:
@@ -91,7 +94,11 @@ class Console:
         self._cookie = f"jetsql_console_{access.name}"
         self._feed = JobsFeed(self._manager, http_server.on_thread)
         self._job_feed = JobFeed(self._manager, http_server.on_thread)
-        self._sql_page = SqlPage(http_server)
+        self._pages = (
+            SqlPage(http_server),
+            CatalogPages(self._manager, http_server),
+            ClusterPages(engine, http_server),
+        )
         self._parallel = asyncio.Semaphore(_RUN_IN_PARALLEL)
         app = Starlette(
             routes=self._routes(), exception_handlers={JetSQLError: self._failed, HTTPException: self._refused}
@@ -122,7 +129,7 @@ class Console:
             Route("/snapshots/confirm", self._for_user(self._confirm_snapshot), methods=["POST"]),
             Route("/run", self._for_user(self._run), methods=["POST"]),
             Route("/assets/{version}/{name}", serve_asset),
-            *self._sql_page.routes(self._for_user),
+            *(route for pages in self._pages for route in pages.routes(self._for_user)),
         ]
 
     # --- sessions ----------------------------------------------------------------------------------------------------

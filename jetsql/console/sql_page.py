@@ -23,12 +23,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from jetsql.console.job_graph import explained_graph
-from jetsql.console.login_sessions import Login
-from jetsql.console.page_templates import page, render
-from jetsql.console.request_checks import CSRF_HEADER, check_csrf
+from jetsql.console.jobs.job_graph import explained_graph
 from jetsql.console.sql_reading import Completion, read_statements
-from jetsql.console.user_handlers import ForUser
+from jetsql.console.web.login_sessions import Login
+from jetsql.console.web.page_templates import page, render
+from jetsql.console.web.request_checks import CSRF_HEADER, check_csrf
+from jetsql.console.web.user_handlers import ForUser
 from jetsql.errors import StatementError
 from jetsql.language.keywords import KEYWORDS
 from jetsql.server import wire

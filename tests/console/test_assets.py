@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.console.assets_served import assets
+from jetsql.console.web.assets_served import assets
 from tests.support.paths import ROOT
 
 SOURCES = ROOT / "console"

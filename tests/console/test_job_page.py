@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from jetsql.console.job_graph import explained_graph, job_graph
-from jetsql.console.job_plots import plot_columns
-from jetsql.console.sql_markup import sql_markup
+from jetsql.console.jobs.job_graph import explained_graph, job_graph
+from jetsql.console.jobs.job_plots import plot_columns
+from jetsql.console.web.sql_markup import sql_markup
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from jetsql.console.job_rows import spark_points
+from jetsql.console.jobs.job_rows import spark_points
 from jetsql.jobs.model.job import Cause
 from tests.support.console_browser import Browser, Page, events, logged_in, run_console
 from tests.support.http_server import RunningServer

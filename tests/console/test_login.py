@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.console.login_sessions import LoginSessions
+from jetsql.console.web.login_sessions import LoginSessions
 from tests.support.console_browser import Browser, events, logged_in, run_console
 from tests.support.http_server import TOKEN, RunningServer
 from tests.support.managed_engine import Managed

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from jetsql.console.console_app import Console
-from jetsql.console.login_sessions import LoginSessions
+from jetsql.console.web.login_sessions import LoginSessions
 from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.managed_engine import Managed
 

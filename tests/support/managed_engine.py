@@ -106,6 +106,10 @@ class Managed:
     def sample_jobs(self) -> tuple[JobSample, ...]:
         return sample_jobs(self.manager)
 
+    @property
+    def facts(self) -> dict[str, str]:
+        return {"version": VERSION, "home": str(self.home)}
+
     def about(self) -> dict[str, Any]:
         statuses = Counter(view.job.status.value for view in self.manager.registry.live())
         facts = {"version": VERSION, "spark": "none", "master": "local[2]"}

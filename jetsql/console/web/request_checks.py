@@ -16,7 +16,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from jetsql.console.login_sessions import Login
+from jetsql.console.web.login_sessions import Login
 from jetsql.errors import StatementError, check_text
 
 CSRF_HEADER: Final = "x-csrf-token"

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final
 
-from jetsql.console.job_rows import ENDED_MOST, JobRow, job_row
-from jetsql.console.page_templates import macro
+from jetsql.console.jobs.job_rows import ENDED_MOST, JobRow, job_row
+from jetsql.console.web.page_templates import macro
 from jetsql.errors import JetSQLError
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job

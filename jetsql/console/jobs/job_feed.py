@@ -8,10 +8,10 @@ import json
 from collections.abc import AsyncIterator, Callable
 from typing import Final
 
-from jetsql.console.job_graph import job_graph
-from jetsql.console.job_plots import plot_columns
-from jetsql.console.jobs_feed import PING_SECONDS, TICK_SECONDS, OnThread, fixed_part
-from jetsql.console.page_templates import render
+from jetsql.console.jobs.job_graph import job_graph
+from jetsql.console.jobs.job_plots import plot_columns
+from jetsql.console.jobs.jobs_feed import PING_SECONDS, TICK_SECONDS, OnThread, fixed_part
+from jetsql.console.web.page_templates import render
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.statements.job_metrics import measure_job

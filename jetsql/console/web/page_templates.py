@@ -11,14 +11,21 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from jetsql.console.assets_served import asset_url
-from jetsql.console.login_sessions import Login
-from jetsql.console.sql_markup import sql_markup
+from jetsql.console.web.assets_served import asset_url
+from jetsql.console.web.login_sessions import Login
+from jetsql.console.web.sql_markup import sql_markup
 from jetsql.output.short_numbers import format_bytes, format_count, format_seconds
 from jetsql.version import VERSION
 
 PREFIX: Final = "/console"
-PAGES: Final = (("/", "Jobs"), ("/sql", "SQL"))
+PAGES: Final = (
+    ("/", "Jobs"),
+    ("/sql", "SQL"),
+    ("/catalog", "Catalogue"),
+    ("/snapshots", "Snapshots"),
+    ("/members", "Members"),
+    ("/engine", "Engine"),
+)
 """The path of each page in the navigation, and its label."""
 
 
@@ -40,7 +47,7 @@ def environment() -> Environment:
     return made
 
 
-def render(name: str, **values: Any) -> str:
+def render(name: str, /, **values: Any) -> str:
     """Return a template with these values."""
     return environment().get_template(name).render(**values)
 
@@ -50,7 +57,7 @@ def macro(name: str, of: str) -> Any:
     return getattr(environment().get_template(name).module, of)
 
 
-def page(http: Request, login: Login, name: str, **values: Any) -> HTMLResponse:
+def page(http: Request, login: Login, name: str, /, **values: Any) -> HTMLResponse:
     """Return the page of a user who is logged in."""
     return HTMLResponse(render(name, csrf=login.csrf, path=http.url.path, **values))
 

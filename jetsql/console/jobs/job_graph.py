@@ -38,6 +38,7 @@ class GraphNode:
     name: str
     detail: str  # a phrase
     numbers: tuple[str, ...] = ()  # its current metrics
+    link: str = ""  # the page about it
     x: int = 0  # the left edge, in the SVG's units
     y: int = 0  # the upper edge
 
@@ -61,6 +62,10 @@ class JobGraph:
     height: int
     node_width: int = _WIDTH
     node_height: int = _HEIGHT
+
+    @property
+    def has_links(self) -> bool:
+        return any(node.link for node in self.nodes)
 
     @property
     def description(self) -> str:
@@ -148,20 +153,26 @@ def _of(values: Mapping[str, float], name: str, only: bool) -> float | None:
 
 
 def _placed(nodes: Sequence[GraphNode]) -> JobGraph:
-    columns = [[node] for node in nodes if node.kind == "operator"]
-    sources = [node for node in nodes if node.kind == "source"]
-    columns = [each for each in (sources, *columns, [node for node in nodes if node.kind == "sink"]) if each]
+    """Return the graph in which each column leads to the next one."""
+    operators = [[node] for node in nodes if node.kind == "operator"]
+    sources, sinks = ([node for node in nodes if node.kind == kind] for kind in ("source", "sink"))
+    keyed = [(str(number), node) for number, node in enumerate([*sources, *(each[0] for each in operators), *sinks])]
+    rest = iter(keyed)
+    columns = [[next(rest) for _ in column] for column in (sources, *operators, sinks) if column]
+    edges = [(one, other) for before, after in pairwise(columns) for one, _ in before for other, _ in after]
+    return place_columns(columns, edges)
+
+
+def place_columns(columns: Sequence[Sequence[tuple[str, GraphNode]]], edges: Iterable[tuple[str, str]]) -> JobGraph:
+    """Return the graph with a place for each node. columns: the nodes with their keys; edges: pairs of keys."""
     height = max((len(column) for column in columns), default=1) * (_HEIGHT + _GAP_Y) - _GAP_Y + 2 * _MARGIN
-    placed = [
-        [
-            replace(node, x=_MARGIN + number * (_WIDTH + _GAP_X), y=_top(len(column), row, height))
-            for row, node in enumerate(column)
-        ]
+    placed = {
+        key: replace(node, x=_MARGIN + number * (_WIDTH + _GAP_X), y=_top(len(column), row, height))
         for number, column in enumerate(columns)
-    ]
-    edges = [_edge(one, other) for before, after in pairwise(placed) for one in before for other in after]
+        for row, (key, node) in enumerate(column)
+    }
     width = len(columns) * (_WIDTH + _GAP_X) - _GAP_X + 2 * _MARGIN
-    return JobGraph([node for column in placed for node in column], edges, width, height)
+    return JobGraph(list(placed.values()), [_edge(placed[one], placed[other]) for one, other in edges], width, height)
 
 
 def _top(rows: int, row: int, height: int) -> int:

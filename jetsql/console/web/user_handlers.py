@@ -8,7 +8,7 @@ from typing import Protocol
 from starlette.requests import Request
 from starlette.responses import Response
 
-from jetsql.console.login_sessions import Login
+from jetsql.console.web.login_sessions import Login
 
 Handler = Callable[[Request, Login], Awaitable[Response]]
 """A function that answers a request of a user."""
