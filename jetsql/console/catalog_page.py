@@ -37,7 +37,7 @@ class CatalogPages:
         self._http_server = http_server
 
     def routes(self, for_user: ForUser) -> list[Route]:
-        """Return the routes. for_user: see `Console`."""
+        """Return the routes. for_user: see `WebConsole`."""
         return [
             Route("/catalog", for_user(self._catalog)),
             Route("/catalog/schemas", for_user(self._schemas)),

@@ -47,7 +47,7 @@ class ClusterPages:
         self._http_server = http_server
 
     def routes(self, for_user: ForUser) -> list[Route]:
-        """Return the routes. for_user: see `Console`."""
+        """Return the routes. for_user: see `WebConsole`."""
         return [
             Route("/members", for_user(self._members)),
             Route("/snapshots", for_user(self._snapshots)),

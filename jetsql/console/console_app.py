@@ -36,7 +36,7 @@ from jetsql.console.catalog_page import CatalogPages
 from jetsql.console.cluster_pages import ClusterPages, DescribedEngine
 from jetsql.console.jobs.job_actions import (
     ACTIONS,
-    Action,
+    JobAction,
     PlannedStatement,
     plan_actions,
     plan_snapshot,
@@ -48,7 +48,7 @@ from jetsql.console.jobs.job_plots import plot_columns
 from jetsql.console.jobs.job_rows import ended_rows
 from jetsql.console.jobs.jobs_feed import JobsFeed
 from jetsql.console.sql_page import SqlPage
-from jetsql.console.statement_runs import StatementOutcome, run_statement
+from jetsql.console.statement_runs import RunOutcome, run_statement
 from jetsql.console.web.assets_served import serve_asset
 from jetsql.console.web.login_sessions import Login, LoginSessions
 from jetsql.console.web.page_templates import PREFIX, page, render
@@ -67,7 +67,7 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Status
 from jetsql.server.app import HttpServer
 from jetsql.server.auth import Access
-from jetsql.server.statement_response import http_status
+from jetsql.server.statement_response import error_response, http_status
 
 _RUN_IN_PARALLEL: Final = 8
 
@@ -80,7 +80,7 @@ class ConsoleEngine(DescribedEngine, Protocol):
         """Return the manager, from which pages read the jobs."""
 
 
-class Console:
+class WebConsole:
     """The web console of an engine."""
 
     def __init__(
@@ -186,7 +186,8 @@ class Console:
 
     async def _make_link(self, http: Request) -> Response:
         if not self._access.has_token(http.headers):
-            raise StatementError("NOT_AUTHORIZED", "The token is missing or wrong.")
+            # For programs, so in the form of the endpoint's errors.
+            return error_response(StatementError("NOT_AUTHORIZED", "The token is missing or wrong.").report())
         return JSONResponse({"path": f"{PREFIX}/enter?code={self._logins.make_link()}"}, 201)
 
     async def _session(self, http: Request, login: Login) -> Response:
@@ -273,7 +274,7 @@ class Console:
         outcomes = await asyncio.gather(*map(self._run_statement, form.many("statement")))
         return HTMLResponse(render("outcomes.html", title=form.one("title"), outcomes=outcomes))
 
-    async def _run_statement(self, text: str) -> StatementOutcome:
+    async def _run_statement(self, text: str) -> RunOutcome:
         async with self._parallel:
             return await run_statement(self._http_server, text)
 
@@ -315,7 +316,7 @@ def _own_path(path: str) -> str:
     return path if own else f"{PREFIX}/"
 
 
-def _action(form: Form) -> Action:
+def _action(form: Form) -> JobAction:
     action = ACTIONS.get(form.one("action"))
     if action is None:
         raise StatementError("REQUEST_NOT_READABLE", f"There is no action {form.one('action')!r}.")

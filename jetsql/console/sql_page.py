@@ -49,7 +49,7 @@ class SqlPage:
         self._opening = asyncio.Lock()
 
     def routes(self, for_user: ForUser) -> list[Route]:
-        """Return the routes. for_user: see `Console`."""
+        """Return the routes. for_user: see `WebConsole`."""
         return [
             Route("/sql", for_user(self._page)),
             Route("/sql/read", for_user(self._read), methods=["POST"]),

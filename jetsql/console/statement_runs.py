@@ -14,7 +14,7 @@ from jetsql.server.running_statements import StatementRequest
 
 
 @dataclass(frozen=True)
-class StatementOutcome:
+class RunOutcome:
     """The result of a statement: rows by column name, or its error."""
 
     statement: str
@@ -27,15 +27,15 @@ class StatementOutcome:
         return str(self.rows[0].get("message") or "") if self.rows else ""
 
 
-async def run_statement(http_server: HttpServer, text: str) -> StatementOutcome:
+async def run_statement(http_server: HttpServer, text: str) -> RunOutcome:
     """Run a statement with a short result, in a session of its own."""
     lines = await http_server.run_statement(StatementRequest(secrets.token_urlsafe(16), text))
     names: list[str] = []
     rows: list[dict[str, Any]] = []
     for line in lines:
         if isinstance(line, ErrorReport):
-            return StatementOutcome(text, error=line)
+            return RunOutcome(text, error=line)
         message = json.loads(line)
         names = [column["name"] for column in message.get("columns", ())] or names
         rows += (dict(zip(names, row, strict=True)) for row in message.get("rows", ()))
-    return StatementOutcome(text, rows)
+    return RunOutcome(text, rows)

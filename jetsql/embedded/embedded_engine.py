@@ -86,7 +86,6 @@ class EmbeddedEngine:
         lock: released by `close`. owns_spark: whether `close` stops Spark. on_lost: called when another engine leads.
         """
         self.spark = spark
-        self.home = settings.home
         self._settings = settings
         self._lock = lock
         self._owns_spark = owns_spark
@@ -142,6 +141,11 @@ class EmbeddedEngine:
         if self.closed:
             raise closed_error()
         return EngineSession(self)
+
+    @property
+    def home(self) -> Path:
+        """Return the home folder."""
+        return self._settings.home
 
     @cached_property
     def facts(self) -> dict[str, str]:

@@ -168,6 +168,11 @@ def test_the_page_of_a_job_moves(engine: Managed, page: Page) -> None:
     expect(page.get_by_role("button", name="1 hour")).to_have_attribute("aria-pressed", "true")
 
 
+def open_sql(page: Page) -> None:
+    page.get_by_role("navigation").get_by_role("link", name="SQL").click()
+    expect(page.get_by_role("textbox", name="SQL statements")).to_be_focused()
+
+
 def write(page: Page, text: str) -> None:
     """Replace the text in the editor."""
     page.get_by_role("textbox", name="SQL statements").click()
@@ -177,7 +182,7 @@ def write(page: Page, text: str) -> None:
 
 def test_statements_are_run(engine: Managed, page: Page) -> None:
     create(engine)
-    page.get_by_role("link", name="SQL").click()
+    open_sql(page)
     write(page, "SELECT 3; SUSPEND JOB none; SHOW JOBS")
     page.keyboard.press("Control+Home")
     page.keyboard.press("Control+Enter")
@@ -208,14 +213,14 @@ def test_statements_are_run(engine: Managed, page: Page) -> None:
 
 
 def test_mistakes_are_marked(page: Page) -> None:
-    page.get_by_role("link", name="SQL").click()
+    open_sql(page)
     write(page, "SUSPEND JOB; SELECT 1")
     page.keyboard.press("Control+Home")
     expect(page.locator(".cm-lintRange-error")).to_be_visible()
 
 
 def test_many_rows_are_drawn_in_part(page: Page) -> None:
-    page.get_by_role("link", name="SQL").click()
+    open_sql(page)
     write(page, "SELECT 100000")
     page.keyboard.press("Control+Enter")
     grid = page.get_by_role("grid")
@@ -254,13 +259,22 @@ def test_hostile_names_run_no_script(engine: Managed, page: Page) -> None:
     expect(row(page, HOSTILE).locator(".last-error")).to_contain_text("onerror")
     row(page, HOSTILE).get_by_role("link").click()
     expect(page.get_by_role("alert")).to_contain_text(HOSTILE)
-    page.get_by_role("link", name="SQL").click()
+    open_sql(page)
     write(page, "SHOW JOBS")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("gridcell", name=HOSTILE, exact=True)).to_be_visible()
 
 
-PAGES = ("/console/", "/console/jobs/{job}", "/console/sql")
+PAGES = (
+    "/console/",
+    "/console/jobs/{job}",
+    "/console/sql",
+    "/console/catalog",
+    "/console/catalog/table?name=spark_catalog.shop.totals",
+    "/console/snapshots",
+    "/console/members",
+    "/console/engine",
+)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -74,6 +74,7 @@ def test_without_jobs_it_says_what_to_do(browser: Browser) -> None:
 def test_it_shows_jobs(engine: Managed, browser: Browser) -> None:
     job = create(engine)
     engine.engine.commit(job, rows=20, rate=1234.0)
+    engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.batch == 1, 20)
     page = browser.get()
     assert f'id="job-{job}"' in page.text
     assert "orders" in page.visible

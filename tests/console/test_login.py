@@ -96,7 +96,7 @@ def test_a_link_is_valid_for_a_short_time(server: RunningServer, clock: Clock) -
 )
 def test_a_link_needs_the_token(server: RunningServer, headers: dict[str, str]) -> None:
     refused = Browser(server.url).request("POST", "/console/links", headers=headers)
-    assert refused.status == 403
+    assert refused.status == 401
     assert "enter?code" not in refused.text
 
 
@@ -105,7 +105,7 @@ def test_a_session_is_no_token(server: RunningServer) -> None:
     for method, path in (("GET", "/v1/jobs"), ("POST", "/v1/sql"), ("POST", "/v1/engine/stop"), ("GET", "/metrics")):
         assert browser.request(method, path).status == 401, path
     assert not server.stop_requested.is_set()
-    assert browser.request("POST", "/console/links").status == 403
+    assert browser.request("POST", "/console/links").status == 401
 
 
 def test_an_unused_session_ends(server: RunningServer, clock: Clock) -> None:

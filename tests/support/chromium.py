@@ -8,11 +8,15 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 _PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome")
 # Rules of WCAG 2.2 AA; best practices are not all requirements.
 _RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+_MILLISECONDS: Final = 20_000
+expect.set_options(timeout=_MILLISECONDS)
 
 
 @contextmanager
@@ -44,7 +48,7 @@ def checked_page(browser: Browser, **options: Any) -> Iterator[Page]:
     page.on("console", on_message)
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("dialog", lambda dialog: problems.append(f"a script was run: {dialog.message}") or dialog.dismiss())
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(_MILLISECONDS)
     try:
         yield page
     finally:

@@ -12,7 +12,7 @@ from http.client import HTTPConnection, HTTPMessage
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from jetsql.console.console_app import Console
+from jetsql.console.console_app import WebConsole
 from jetsql.console.web.login_sessions import LoginSessions
 from tests.support.http_server import TOKEN, RunningServer, run_server
 from tests.support.managed_engine import Managed
@@ -21,7 +21,9 @@ from tests.support.managed_engine import Managed
 @contextmanager
 def run_console(engine: Managed, logins: LoginSessions | None = None, **limits: Any) -> Iterator[RunningServer]:
     """Serve an engine with its console."""
-    with run_server(engine, console=lambda server, access: Console(engine, server, access, logins), **limits) as server:
+    with run_server(
+        engine, console=lambda server, access: WebConsole(engine, server, access, logins), **limits
+    ) as server:
         yield server
 
 
@@ -53,15 +55,8 @@ class Browser:
     url: str
     cookies: dict[str, str] = field(default_factory=dict)
 
-    def request(
-        self, method: str, path: str, body: str = "", headers: Mapping[str, str] | None = None, **more: str
-    ) -> Page:
-        """Send a request. more: headers as keywords."""
-        sent = {
-            "Accept": "text/html",
-            **(headers or {}),
-            **{name.replace("_", "-"): text for name, text in more.items()},
-        }
+    def request(self, method: str, path: str, body: str = "", headers: Mapping[str, str] | None = None) -> Page:
+        sent = {"Accept": "text/html", **(headers or {})}
         if self.cookies:
             sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         with closing(HTTPConnection(urlsplit(self.url).netloc, timeout=30)) as connection:
@@ -75,12 +70,13 @@ class Browser:
             return Page(response.status, response.headers, response.read().decode())
 
     def get(self, path: str = "/console/", **headers: str) -> Page:
-        return self.request("GET", path, **headers)
+        """Load a page. headers: with `_` in place of `-`."""
+        return self.request("GET", path, headers=_headers(headers))
 
     def post(self, path: str, fields: Mapping[str, str | Sequence[str]], **headers: str) -> Page:
-        """Send a form."""
+        """Send a form. headers: with `_` in place of `-`."""
         form = {"Content-Type": "application/x-www-form-urlencoded"}
-        return self.request("POST", path, urlencode(fields, doseq=True), form, **headers)
+        return self.request("POST", path, urlencode(fields, doseq=True), {**form, **_headers(headers)})
 
     def log_in(self, token: str = TOKEN) -> Page:
         return self.post("/console/login", {"token": token, "next": "/console/"})
@@ -88,6 +84,10 @@ class Browser:
     def act(self, path: str, fields: Mapping[str, str | Sequence[str]]) -> Page:
         """Send a form of the jobs page."""
         return self.post(path, {"csrf": self.get().csrf, **fields}, HX_Request="true")
+
+
+def _headers(named: Mapping[str, str]) -> dict[str, str]:
+    return {name.replace("_", "-"): text for name, text in named.items()}
 
 
 def logged_in(server: RunningServer) -> Browser:

@@ -17,7 +17,7 @@ _NOTHING_LOST: Final = "Nothing is lost: the running batch is finished first"
 
 
 @dataclass(frozen=True)
-class Action:
+class JobAction:
     """A kind of action."""
 
     name: str
@@ -54,13 +54,13 @@ def _drop_loss(job: Job) -> str:
     )
 
 
-ACTIONS: Final[Mapping[str, Action]] = {
+ACTIONS: Final[Mapping[str, JobAction]] = {
     action.name: action
     for action in (
-        Action("suspend", "Suspend", lambda job: f"SUSPEND JOB {job}", _suspend_loss),
-        Action("resume", "Resume", lambda job: f"RESUME JOB {job}", _resume_loss),
-        Action("restart", "Restart", lambda job: f"RESTART JOB {job}", _restart_loss),
-        Action("drop", "Drop", lambda job: f"DROP JOB {job}", _drop_loss, is_dangerous=True),
+        JobAction("suspend", "Suspend", lambda job: f"SUSPEND JOB {job}", _suspend_loss),
+        JobAction("resume", "Resume", lambda job: f"RESUME JOB {job}", _resume_loss),
+        JobAction("restart", "Restart", lambda job: f"RESTART JOB {job}", _restart_loss),
+        JobAction("drop", "Drop", lambda job: f"DROP JOB {job}", _drop_loss, is_dangerous=True),
     )
 }
 
@@ -74,7 +74,7 @@ class PlannedStatement:
     loss: str  # what is lost, as sentences
 
 
-def plan_actions(manager: Manager, action: Action, jobs: Sequence[str]) -> list[PlannedStatement]:
+def plan_actions(manager: Manager, action: JobAction, jobs: Sequence[str]) -> list[PlannedStatement]:
     """Return the statement for each job. jobs: ids. Raises StatementError JOB_NOT_FOUND."""
     found = [find_job(manager, Name(job, Span(0, 0), is_id=True)).job for job in dict.fromkeys(jobs)]
     if not found:

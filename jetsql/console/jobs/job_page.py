@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.console.jobs.job_actions import ACTIONS, Action, job_reference
+from jetsql.console.jobs.job_actions import ACTIONS, JobAction, job_reference
 from jetsql.console.jobs.job_graph import JobGraph, job_graph
 from jetsql.errors import Span
 from jetsql.jobs.manager.job_manager import Manager
@@ -60,7 +60,7 @@ class JobPage:
     not_running: str  # why it does not run; empty for an error, which `cause` has
     cause: Cause | None
     graph: JobGraph
-    actions: Sequence[Action]
+    actions: Sequence[JobAction]
     delivery: str
     delivery_reason: str
     options: Sequence[ShownOption]
