@@ -198,6 +198,7 @@ class WebConsole:
         self._logins.close(login)
         if login.client_session is not None:
             self._http_server.sessions.close(login.client_session)
+            self._http_server.running.cancel_streaming_selects(login.client_session)
         response = RedirectResponse(f"{PREFIX}/login", 303)
         response.delete_cookie(self._cookie, path=PREFIX, httponly=True, samesite="strict")
         return response

@@ -76,7 +76,8 @@ class SqlPage:
         completion = self._completions.setdefault(login, Completion())
         using: Callable[[], AbstractContextManager[Session]]
         using = partial(self._http_server.sessions.using, login.client_session)
-        found = await self._http_server.on_thread(completion.candidates, text, cursor, using)
+        # Not on a thread for short requests: it may query Spark for names.
+        found = await asyncio.to_thread(completion.candidates, text, cursor, using)
         return JSONResponse({"candidates": found})
 
     async def _run(self, http: Request, login: Login) -> Response:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from jetsql.console.jobs import jobs_feed
 from jetsql.console.jobs.job_rows import spark_points
 from jetsql.jobs.model.job import Cause
 from tests.support.console_browser import Browser, Page, events, logged_in, run_console
@@ -137,6 +138,19 @@ def test_several_pages_get_the_same_changes(engine: Managed, server: RunningServ
         list(engine.run("SUSPEND JOB orders").rows)
         changes = [until_change(each, lambda change: job in change["rows"]) for each in (one, other)]
         assert changes[0]["rows"] == changes[1]["rows"]
+
+
+def test_a_change_that_a_new_page_finds_reaches_open_pages(
+    engine: Managed, server: RunningServer, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs_feed, "PING_SECONDS", 3600.0)  # no other message brings the change
+    job = create(engine)
+    with events(server, browser, "/console/events/jobs") as messages:
+        next(messages)
+        for number in range(10):
+            list(engine.run("SUSPEND JOB orders" if number % 2 == 0 else "RESUME JOB orders").rows)
+            browser.get()  # before the next sample
+            assert until_change(messages, lambda change: job in change["rows"])
 
 
 def test_the_events_end_with_the_engine(server: RunningServer, browser: Browser) -> None:

@@ -128,10 +128,12 @@ class JobsFeed:
             self._ticker = None
 
     async def _tick(self) -> None:
-        tick = 0
+        tick = notified = 0
         try:
             while not self._stopped:
-                if await self._on_thread(self._try_refresh, tick % _TICKS_OF_NUMBERS == 0):
+                await self._on_thread(self._try_refresh, tick % _TICKS_OF_NUMBERS == 0)
+                if self._version != notified:  # also after a change that a new page has found
+                    notified = self._version
                     await self._notify()
                 tick += 1
                 await asyncio.sleep(TICK_SECONDS)
@@ -143,15 +145,13 @@ class JobsFeed:
         async with self._news:
             self._news.notify_all()
 
-    def _try_refresh(self, numbers: bool) -> bool:
-        """Sample the jobs, and return whether there are changes. A store that is out of reach is tried again."""
+    def _try_refresh(self, numbers: bool) -> None:
+        """Sample the jobs. A store that is out of reach is tried again."""
         with self._lock:
-            before = self._version
             try:
                 self._refresh(numbers)
             except JetSQLError as error:
                 _LOG.warning("The jobs cannot be shown at the moment: %s", error)
-            return self._version != before
 
     def _refresh(self, numbers: bool) -> None:
         """Sample the jobs. numbers: whether to sample all, not only those whose fixed part changed."""
