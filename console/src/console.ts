@@ -3,6 +3,7 @@ import htmx from "htmx.org";
 import { showTimes } from "./times";
 import { startDialogs } from "./dialogs";
 import { startCopying } from "./copying";
+import { listen } from "./live";
 import { startJobsTable } from "./jobs_table";
 
 window.htmx = htmx;
@@ -14,3 +15,4 @@ document.addEventListener("htmx:afterSwap", (event) => {
 });
 const jobs = document.querySelector<HTMLFormElement>("#jobs");
 if (jobs !== null) startJobsTable(jobs);
+else if (document.body.dataset.csrf && !document.querySelector("#job")) listen(() => "/console/events/alive", {});

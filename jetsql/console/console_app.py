@@ -6,6 +6,7 @@
     POST /console/links             make a one-time link; needs the header `Authorization` with the token
     GET  /console/session           answer whether the user is still logged in
     POST /console/logout            end the session
+    GET  /console/events/alive      signs of life, as server-sent events
     GET  /console/events/jobs       changes of the jobs, as server-sent events
     GET  /console/jobs/{id}         the page of a job
     GET  /console/jobs/{id}/measures
@@ -46,7 +47,7 @@ from jetsql.console.jobs.job_feed import JobFeed, state_of
 from jetsql.console.jobs.job_page import HISTORY_ROWS, job_page
 from jetsql.console.jobs.job_plots import plot_columns
 from jetsql.console.jobs.job_rows import ended_rows
-from jetsql.console.jobs.jobs_feed import JobsFeed
+from jetsql.console.jobs.jobs_feed import PING_SECONDS, TICK_SECONDS, JobsFeed
 from jetsql.console.sql_page import SqlPage
 from jetsql.console.statement_runs import RunOutcome, run_statement
 from jetsql.console.web.assets_served import serve_asset
@@ -99,6 +100,7 @@ class WebConsole:
             CatalogPages(self._manager, http_server),
             ClusterPages(engine, http_server),
         )
+        self._stopped = False
         self._parallel = asyncio.Semaphore(_RUN_IN_PARALLEL)
         app = Starlette(
             routes=self._routes(), exception_handlers={JetSQLError: self._failed, HTTPException: self._refused}
@@ -109,6 +111,7 @@ class WebConsole:
         http_server.add_routes(routes, self._stop)
 
     def _stop(self) -> None:
+        self._stopped = True
         self._feed.stop()
         self._job_feed.stop()
 
@@ -121,6 +124,7 @@ class WebConsole:
             Route("/links", self._make_link, methods=["POST"]),
             Route("/session", self._for_user(self._session, is_use=False)),
             Route("/logout", self._for_user(self._log_out), methods=["POST"]),
+            Route("/events/alive", self._for_user(self._events_of_life, is_use=False)),
             Route("/events/jobs", self._for_user(self._events_of_jobs, is_use=False)),
             Route("/events/jobs/{id}", self._for_user(self._events_of_job, is_use=False)),
             Route("/jobs/confirm", self._for_user(self._confirm), methods=["POST"]),
@@ -230,6 +234,21 @@ class WebConsole:
     async def _events_of_job(self, http: Request, login: Login) -> Response:
         state, after = http.query_params.get("state", ""), _number(http.query_params.get("after", ""))
         return _event_stream(self._job_feed.messages(http.path_params["id"], state, after, self._is_open(http)))
+
+    async def _events_of_life(self, http: Request, login: Login) -> Response:
+        return _event_stream(self._signs_of_life(self._is_open(http)))
+
+    async def _signs_of_life(self, is_open: Callable[[], bool]) -> AsyncIterator[bytes]:
+        """Yield messages by which a page without other events recognizes a lost engine, and the end of the session."""
+        silent = PING_SECONDS
+        while not self._stopped and is_open():
+            if silent >= PING_SECONDS:
+                yield b"event: ping\ndata: \n\n"
+                silent = 0.0
+            await asyncio.sleep(TICK_SECONDS)
+            silent += TICK_SECONDS
+        if not self._stopped:
+            yield b"event: logout\ndata: \n\n"
 
     def _is_open(self, http: Request) -> Callable[[], bool]:
         """Return a function that returns whether the session of a request is still open."""

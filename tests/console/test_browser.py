@@ -18,6 +18,7 @@ from tests.support.console_browser import run_console
 from tests.support.http_server import TOKEN, RunningServer
 from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
 from tests.support.managed_engine import Managed
+from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.browser
 
@@ -203,7 +204,7 @@ def test_statements_are_run(engine: Managed, page: Page) -> None:
     )
     write(page, "SUSPEND JOB or")
     page.keyboard.press("Control+Space")
-    expect(page.get_by_role("option", name="orders")).to_be_visible()
+    expect(page.locator(".cm-tooltip-autocomplete li")).to_contain_text(["orders"])
     page.keyboard.press("Enter")
     expect(page.get_by_role("textbox", name="SQL statements")).to_have_text("SUSPEND JOB orders")
     page.reload()
@@ -245,6 +246,14 @@ def test_a_lost_engine_is_reported_and_found_again(engine: Managed, chromium: Br
             expect(page.locator("#connection")).to_contain_text("You are logged out")
             page.get_by_role("link", name="Log in").click()
             expect(page.get_by_label("Token of the engine")).to_be_visible()
+
+
+def test_a_lost_engine_is_reported_on_pages_that_do_not_move(engine: Managed, chromium: Browser) -> None:
+    with checked_page(chromium) as page:
+        with run_console(engine) as server:
+            log_in(page, server)
+            open_sql(page)
+        expect(page.locator("#connection")).to_contain_text("The engine does not answer")
 
 
 def test_hostile_names_run_no_script(engine: Managed, page: Page) -> None:
@@ -311,3 +320,30 @@ def test_pages_fit_on_small_screens(engine: Managed, chromium: Browser, server: 
             page.goto(server.url + path.format(job=job))
             expect(page.get_by_role("heading", level=1)).to_be_visible()
             assert not overflows(page), path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pictures_of_all_pages(engine: Managed, chromium: Browser, server: RunningServer, scheme: Any) -> None:
+    """Keep a picture of each page in build/console, to see what a change does to them."""
+    jobs = [create(engine, name) for name in ("orders_per_minute", "payments_to_lake", "fraud_alerts", "late_flights")]
+    for number in range(60):
+        for job in jobs[:3]:
+            state = {
+                "state_rows": 120_000 + number,
+                "state_bytes": 48 * 2**20,
+                "watermark": engine.manager.clock() - 12,
+            }
+            commit(engine, job, lag={"spark_catalog.shop.orders": 40 * number % 900}, trigger_ms=400 + number, **state)
+    engine.engine.fail(jobs[3], Cause("The table is gone.", "JETSQL.JOB_CHANGED", hint="Create it.", retryable=False))
+    folder = ROOT / "build" / "console"
+    folder.mkdir(parents=True, exist_ok=True)
+    with checked_page(chromium, color_scheme=scheme) as page:
+        log_in(page, server)
+        expect(row(page, "late_flights")).to_contain_text("Suspended")
+        for path in PAGES:
+            page.goto(server.url + path.format(job=jobs[0]))
+            expect(page.get_by_role("heading", level=1)).to_be_visible()
+            name = path.partition("?")[0].replace("{job}", "job").strip("/").replace("/", "-")
+            picture = page.screenshot(path=folder / f"{name}-{scheme}.png", full_page=True)
+            assert picture.startswith(b"\x89PNG")

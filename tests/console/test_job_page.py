@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -79,6 +80,15 @@ def test_it_shows_what_the_statements_about_a_job_show(engine: Managed, browser:
         "members driver",
     ):
         assert text in page.visible, text
+
+
+def test_a_live_job_is_changed_in_the_editor(engine: Managed, browser: Browser) -> None:
+    job = create(engine)
+    link = "/console/sql?text=" + quote("CREATE OR REPLACE JOB `orders`\nAS INSERT INTO out SELECT * FROM STREAM src")
+    assert f'href="{link}"' in browser.get(f"/console/jobs/{job}").text
+    assert "CREATE OR REPLACE JOB `orders`" in browser.get(link).text
+    list(engine.run("DROP JOB orders").rows)
+    assert "Change it in the editor" not in browser.get(f"/console/jobs/{job}").visible
 
 
 def test_the_graph_is_that_of_explain(engine: Managed, browser: Browser) -> None:
@@ -184,7 +194,7 @@ def test_snapshots_are_taken_forked_and_dropped(engine: Managed, browser: Browse
     assert "JETSQL" not in browser.act("/console/run", {"title": "Take", "statement": statement}).visible
     page = browser.get(f"/console/jobs/{job}")
     assert "before it's changed" in page.visible
-    assert "'initialSnapshotName' = 'before it\\'s changed'" in page.text.replace("&#39;", "'")
+    assert quote("'initialSnapshotName' = 'before it\\'s changed'") in page.text
     question = browser.act("/console/snapshots/confirm", {"action": "drop", "name": "before it's changed"})
     assert "DROP SNAPSHOT `before it's changed`" in question.visible
     browser.act("/console/run", {"title": "Drop", "statement": "DROP SNAPSHOT `before it's changed`"})

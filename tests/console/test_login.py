@@ -143,6 +143,19 @@ def test_events_end_with_the_session(server: RunningServer, clock: Clock) -> Non
         assert "logout" in [name for name, _ in messages]
 
 
+def test_pages_without_other_events_get_signs_of_life(server: RunningServer, clock: Clock) -> None:
+    browser = logged_in(server)
+    with events(server, browser, "/console/events/alive") as messages:
+        assert next(messages) == ("ping", None)
+        browser.post("/console/logout", {"csrf": browser.get().csrf})
+        assert [name for name, _ in messages if name != "ping"] == ["logout"]
+    browser = logged_in(server)
+    with events(server, browser, "/console/events/alive") as messages:
+        next(messages)
+        server.http_server.cancel_running()
+        assert [name for name, _ in messages if name != "ping"] == []
+
+
 def test_logout_ends_the_session(server: RunningServer) -> None:
     browser = logged_in(server)
     stolen = Browser(server.url, dict(browser.cookies))

@@ -53,7 +53,8 @@ def checked_page(browser: Browser, **options: Any) -> Iterator[Page]:
         yield page
     finally:
         context.close()
-    assert problems == []
+    if problems:
+        raise AssertionError("\n".join(problems))
 
 
 def accessibility_problems(page: Page) -> list[str]:

@@ -66,6 +66,7 @@ class JobPage:
     options: Sequence[ShownOption]
     facts: Sequence[tuple[str, str]]
     create_statement: str
+    replace_statement: str  # changes the job; empty for an ended one, and for the job of a table
     history: Sequence[HistoryRow]  # newest first
     history_total: int
     snapshots: Sequence[ShownSnapshot]  # newest first
@@ -91,6 +92,7 @@ def job_page(manager: Manager, job_id: str, history_rows: int | None = HISTORY_R
         options=shown_options(job),
         facts=[(str(key), str(value)) for key, value in facts if value is not None and _is_shown(str(key))],
         create_statement=create_text(job),
+        replace_statement=_replace(job),
         history=history if history_rows is None else history[:history_rows],
         history_total=len(history),
         snapshots=_snapshots(manager, job),
@@ -116,6 +118,12 @@ def _snapshots(manager: Manager, job: Job) -> list[ShownSnapshot]:
         for snapshot in reversed(manager.store.snapshots())
         if snapshot.job_id == job.id
     ]
+
+
+def _replace(job: Job) -> str:
+    if not job.is_live or job.version.table_kind is not None:
+        return ""
+    return create_text(job).replace("CREATE JOB", "CREATE OR REPLACE JOB", 1)
 
 
 def _fork(job: Job, snapshot: Snapshot) -> str:
