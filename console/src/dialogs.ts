@@ -4,7 +4,8 @@ export function dialog(): HTMLDialogElement {
 }
 
 export function startDialogs(): void {
-  document.addEventListener("htmx:afterSwap", (event) => {
+  // After htmx has taken over the forms of the new part: a key must not submit one without it.
+  document.addEventListener("htmx:afterSettle", (event) => {
     const content = event.target;
     if (!(content instanceof Element) || content.id !== "dialog-content") return;
     const title = content.querySelector("h2")?.textContent;

@@ -69,11 +69,12 @@ def create(engine: Managed, name: str = "orders") -> str:
     return str(next(engine.run(f"CREATE JOB `{quoted}` AS INSERT INTO totals SELECT * FROM STREAM orders").rows)[0])
 
 
-def commit(engine: Managed, job: str, **values: Any) -> None:
+def commit(engine: Managed, job: str, ago: float = 0.0, **values: Any) -> None:
+    """Commit a batch with these measures. ago: seconds since its trigger."""
     run = engine.engine.runs[job]
     run.batch += 1
     run_id = engine.engine.run_id(job)
-    now = engine.manager.clock()
+    now = engine.manager.clock() - ago
     measure = BatchMetrics(run_id.run, run.batch, now, **{"input_rows": 10, "trigger_ms": 500, **values})
     engine.engine.tell(job, BatchCommitted(run_id, run.batch, now, 10, 1234.0, metrics=measure))
 
@@ -106,6 +107,7 @@ def test_jobs_are_watched_and_changed(engine: Managed, page: Page) -> None:
     expect(dialog.get_by_role("button", name="Suspend")).to_be_focused()
     page.keyboard.press("Enter")
     expect(dialog).to_contain_text("Suspended.")
+    expect(dialog.get_by_role("button", name="Close")).to_be_focused()
     page.keyboard.press("Enter")
     expect(dialog).to_be_hidden()
     expect(row(page, "orders")).to_contain_text("Suspended")
@@ -205,7 +207,7 @@ def test_statements_are_run(engine: Managed, page: Page) -> None:
     write(page, "SUSPEND JOB or")
     page.keyboard.press("Control+Space")
     expect(page.locator(".cm-tooltip-autocomplete li")).to_contain_text(["orders"])
-    page.keyboard.press("Enter")
+    page.locator(".cm-tooltip-autocomplete li").click()
     expect(page.get_by_role("textbox", name="SQL statements")).to_have_text("SUSPEND JOB orders")
     page.reload()
     expect(page.get_by_role("textbox", name="SQL statements")).to_have_text("SUSPEND JOB orders")
@@ -327,14 +329,21 @@ def test_pages_fit_on_small_screens(engine: Managed, chromium: Browser, server: 
 def test_pictures_of_all_pages(engine: Managed, chromium: Browser, server: RunningServer, scheme: Any) -> None:
     """Keep a picture of each page in build/console, to see what a change does to them."""
     jobs = [create(engine, name) for name in ("orders_per_minute", "payments_to_lake", "fraud_alerts", "late_flights")]
-    for number in range(60):
-        for job in jobs[:3]:
-            state = {
-                "state_rows": 120_000 + number,
-                "state_bytes": 48 * 2**20,
+    for number in range(100):
+        for place, job in enumerate(jobs[:3]):
+            rate = 400.0 + 300 * abs((number + 9 * place) % 40 - 20)
+            values = {
+                "input_rows": int(rate * 2),
+                "input_rows_per_second": rate,
+                "output_rows": int(rate),
+                "trigger_ms": 400 + number % 7 * 40,
+                "add_batch_ms": 300 + number % 5 * 40,
+                "lag": {"spark_catalog.shop.orders": number % 9 * 100},
                 "watermark": engine.manager.clock() - 12,
+                "state_rows": 120_000 + number * 100,
+                "state_bytes": (40 + number // 10) * 2**20,
             }
-            commit(engine, job, lag={"spark_catalog.shop.orders": 40 * number % 900}, trigger_ms=400 + number, **state)
+            commit(engine, job, ago=(100 - number) * 2.0, **values)
     engine.engine.fail(jobs[3], Cause("The table is gone.", "JETSQL.JOB_CHANGED", hint="Create it.", retryable=False))
     folder = ROOT / "build" / "console"
     folder.mkdir(parents=True, exist_ok=True)

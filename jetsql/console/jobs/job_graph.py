@@ -23,7 +23,7 @@ _HEIGHT: Final = 78
 _GAP_X: Final = 64
 _GAP_Y: Final = 18
 _MARGIN: Final = 6
-_CHARS: Final = 27
+_CHARS: Final = 25
 """The number of characters that fit into a node."""
 
 _LINE: Final = re.compile(r"(Source|Sink|State|Lookup|Late rows): +(.*)")
