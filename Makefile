@@ -1,18 +1,18 @@
 # Every target sets up what it needs in a private virtual environment (.venv); nothing else on the machine changes,
-# except that a JDK, for `make test`, `make test-all` and `make faults` PostgreSQL, and for tests systemd's programs, are
-# installed with apt where they are missing (tools/prepare says so before it does).
+# except that a JDK, for `make test`, `make test-all` and `make faults` PostgreSQL, for `make test` Chromium, and for tests
+# systemd's programs, are installed with apt where they are missing (tools/prepare says so before it does).
 
 PYTHON := .venv/bin/python
 # Python keeps its byte code, also where the environment says otherwise. Without it, each process of the tests compiles all
 # that it imports: three seconds for an engine, fifteen for a worker of pytest.
 export PYTHONDONTWRITEBYTECODE :=
 # These wait half of their time, for processes, terminals and sockets: more of them at once than there are cores.
-FAST := -m "not spark and not slow" -n 3 --dist worksteal
+FAST := -m "not spark and not browser and not slow" -n 3 --dist worksteal
 # Two modules at once, each with an engine of its own that the next modules share.
-SPARK := -m "spark and not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations=20
+SPARK := -m "(spark or browser) and not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 SLOW := -m slow -n 0 --durations=20
 
-.PHONY: help java demo demo-orders demo-scaling demo-lakehouse docs test test-all test-fast test-clients test-sparks bench faults release clean environment
+.PHONY: help java demo demo-orders demo-scaling demo-lakehouse docs test test-all test-fast test-clients test-sparks console bench faults release clean environment
 
 help:
 	@echo "make demo            jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
@@ -23,10 +23,11 @@ help:
 	@echo "make test            the tests that must pass before a change lands (a quarter of an hour at most)"
 	@echo "make test-all        make test, the slow tests, a search by the property tests, a mutation test, make test-clients,"
 	@echo "                     make test-sparks, make faults (two hours and more)"
-	@echo "make test-fast       the tests that start neither Spark nor PostgreSQL"
+	@echo "make test-fast       the tests that start neither Spark nor PostgreSQL nor a browser"
 	@echo "make test-clients    SQLAlchemy's own suite, jetsql-client, other people's clients (the first time fetches some 1 GB)"
 	@echo "make test-sparks     chosen tests on the older Sparks (half an hour; the first time fetches some 1 GB)"
 	@echo "make docs            the documentation site, in build/site"
+	@echo "make console         the scripts and styles of the web console, after a change in console/ (needs Node and npm)"
 	@echo "make bench           the benchmarks"
 	@echo "make faults          jobs are killed at every named place, and every row is counted (twenty minutes)"
 	@echo "make release         build sdist and wheels in dist/, and try them with and without network; publishes nothing"
@@ -56,7 +57,7 @@ demo-lakehouse:
 	@$(PYTHON) -m examples.lakehouse.demo
 
 test:
-	@tools/prepare java postgresql systemd sparks
+	@tools/prepare java postgresql chromium systemd sparks
 	@-$(PYTHON) -m tools.class_archive
 	@$(PYTHON) -m pytest $(FAST); fast=$$?; $(PYTHON) -m pytest $(SPARK); spark=$$?; \
 		$(PYTHON) -m tools.sparks --stories && exit $$((fast + spark))
@@ -89,6 +90,9 @@ docs:
 	@$(PYTHON) -m tools.docs
 	@$(PYTHON) -m tools.docs.site build/site
 
+console:
+	@cd console && npm ci --no-audit --no-fund && npm run build
+
 bench:
 	@tools/prepare java
 	@$(PYTHON) -m benchmarks.startup
@@ -99,6 +103,7 @@ bench:
 	@$(PYTHON) -m benchmarks.nexmark
 	@$(PYTHON) -m benchmarks.scaling
 	@$(PYTHON) -m benchmarks.completion
+	@$(PYTHON) -m benchmarks.console
 	@$(PYTHON) -m benchmarks.kafka
 
 faults:

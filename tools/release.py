@@ -79,7 +79,8 @@ class Project:
         for package in self.options["packages"]:
             folder = ROOT / self.options["package-dir"].get(package, package.replace(".", "/"))
             for pattern in ("*.py", *self.options["package-data"].get(package, ())):
-                matches = {f"{package.replace('.', '/')}/{file.name}" for file in folder.glob(pattern)}
+                names = (file.relative_to(folder).as_posix() for file in folder.glob(pattern))
+                matches = {f"{package.replace('.', '/')}/{name}" for name in names}
                 if not matches and pattern != "*.py":
                     raise ReleaseError(f"{self.name}: no file of {package} matches {pattern}.")
                 found |= matches

@@ -18,6 +18,7 @@ import click
 from jetsql.cli.archive_command import archive_classes
 from jetsql.cli.backup_command import backup, restore
 from jetsql.cli.cluster_commands import join, master
+from jetsql.cli.console_command import console
 from jetsql.cli.engine_commands import serve, start, status, stop
 from jetsql.cli.flags import (
     FORMAT_OPTION,
@@ -216,7 +217,7 @@ for command in (
     *(sql, run, lint, format_files, convert),
     *(list_jobs, submit, suspend, resume, restart, cancel),
     *(save_snapshot, list_snapshots, delete_snapshot, describe),
-    *(start, stop, status, serve, logs, check, store, backup, restore),
+    *(start, stop, status, console, serve, logs, check, store, backup, restore),
     *(master, join, archive_classes),
 ):
     cli.add_command(command)

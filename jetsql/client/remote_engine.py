@@ -68,6 +68,11 @@ class RemoteEngine:
             return self._client.open_response("/v1/sql", request, ARROW_TYPE)
 
     @property
+    def leader_url(self) -> str:
+        """Return the URL of the engine that has answered the last request."""
+        return self._client.url
+
+    @property
     def session_id(self) -> str:
         """Return the id of the session, and open the session at the first use."""
         if self._session is None:

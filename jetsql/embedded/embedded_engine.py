@@ -55,7 +55,7 @@ from jetsql.language.statement import Statement
 from jetsql.resultset import Column, Table
 from jetsql.server.prometheus import PrometheusResponse, prometheus_response
 from jetsql.server.statement_result import StatementResult, from_table
-from jetsql.settings.engine_settings import EndpointSettings, Settings
+from jetsql.settings.engine_settings import EndpointSettings, Settings, shown_settings
 from jetsql.version import VERSION
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class EmbeddedEngine:
         lock: `close` releases it. owns_spark: whether `close` stops Spark. on_lost: called when another engine leads.
         """
         self.spark = spark
-        self.home = settings.home
+        self._settings = settings
         self._lock = lock
         self._owns_spark = owns_spark
         self._store = store
@@ -141,6 +141,22 @@ class EmbeddedEngine:
         if self.closed:
             raise closed_error()
         return EngineSession(self)
+
+    @property
+    def home(self) -> Path:
+        """Return the home folder."""
+        return self._settings.home
+
+    @cached_property
+    def facts(self) -> dict[str, str]:
+        """Return versions and settings by name, without secrets."""
+        facts = {name: str(self.about()[name]) for name in ("version", "spark", "master", "home", "pid")}
+        return facts | shown_settings(self._settings)
+
+    @property
+    def manager(self) -> Manager:
+        """Return the manager, from which the web console reads the jobs."""
+        return self._manager
 
     def prometheus_response(self, sessions: int, statements: int) -> PrometheusResponse:
         """Return the metrics for Prometheus. sessions, statements: the current numbers of clients' ones."""

@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from jetsql.console.console_app import WebConsole
 from jetsql.embedded import endpoints, open_engine
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.embedded.endpoints import Addresses
@@ -275,6 +276,7 @@ async def _serve_http(
     http = settings.endpoints
     access = Access(note.token, (*http.http_hosts, http.http_host))
     http_server = HttpServer(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
+    WebConsole(engine, http_server, access)
     server = create_server(http_server.app, access, http)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopped = asyncio.create_task(asyncio.to_thread(stop.wait))

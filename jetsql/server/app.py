@@ -33,17 +33,18 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
 
 from jetsql.backup.backup_manifest import BackupManifest, summary
 from jetsql.cancellation import Cancellation, cancellable
-from jetsql.errors import JetSQLError, StatementError, check_text
+from jetsql.errors import ErrorReport, JetSQLError, StatementError, check_text
 from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.server import wire
 from jetsql.server.auth import Access
@@ -53,8 +54,10 @@ from jetsql.server.parameter_values import bind_parameters
 from jetsql.server.prometheus import PrometheusResponse
 from jetsql.server.running_statements import ErrorReporter, RunningStatements, StatementRequest
 from jetsql.server.standby_app import health_response
-from jetsql.server.statement_response import StatementResponse, error_response
+from jetsql.server.statement_response import StatementResponse, collect_lines, error_response
 from jetsql.server.statement_result import StatementResult
+
+T = TypeVar("T")
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 """The size limit of a request, which has one statement and its parameters."""
@@ -117,14 +120,37 @@ class HttpServer:
         self._threads = ThreadPoolExecutor(_STATEMENT_THREADS, thread_name_prefix="statement")
         self._short = ThreadPoolExecutor(_SHORT_THREADS, thread_name_prefix="http")
         self._stopping = Cancellation()
-        app = Starlette(
+        self._stop_listeners: list[Callable[[], None]] = []
+        self._router = Starlette(
             routes=self._routes(), exception_handlers={JetSQLError: _error_response, HTTPException: _http_error}
         )
-        app.router.redirect_slashes = False
-        self.app = access.guard(app)
+        self._router.router.redirect_slashes = False
+        self.app: ASGIApp = access.guard(self._router)
+
+    def add_routes(self, routes: Sequence[BaseRoute], on_stop: Callable[[], None]) -> None:
+        """Add the routes of another application, before the server runs.
+
+        on_stop: called when the engine stops, to end responses without an end.
+        """
+        self._router.router.routes.extend(routes)
+        self._stop_listeners.append(on_stop)
+
+    def respond_to_statement(self, request: StatementRequest) -> Response:
+        """Return the response that runs a statement. Raises StatementError if its id is in use."""
+        return StatementResponse(self.running, request, self._threads)
+
+    async def run_statement(self, request: StatementRequest) -> tuple[bytes | ErrorReport, ...]:
+        """Run a statement with a short result, and return its lines and the error, if there is one."""
+        return await collect_lines(self.running, request, self._threads)
+
+    async def on_thread(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Run a function that may wait on a thread for short requests."""
+        return await asyncio.get_running_loop().run_in_executor(self._short, work, *arguments)
 
     def cancel_running(self) -> None:
         """Cancel the running statements, and a backup, because the engine stops."""
+        for listener in self._stop_listeners:
+            listener()
         self._stopping.cancel("The engine is stopping.")
         self.running.cancel_all()
 
@@ -155,41 +181,41 @@ class HttpServer:
 
     async def _sql(self, http: Request) -> Response:
         arrow = wire.ARROW_TYPE in http.headers.get("accept", "")
-        return StatementResponse(self.running, _statement(await _body(http), arrow), self._threads)
+        return self.respond_to_statement(_statement(await read_json(http), arrow))
 
     async def _cancel(self, http: Request) -> Response:
-        await self._on_thread(self.running.cancel, http.path_params["id"], http.path_params.get("session"))
+        await self.on_thread(self.running.cancel, http.path_params["id"], http.path_params.get("session"))
         return Response(status_code=202)
 
     async def _open_session(self, http: Request) -> Response:
-        opened = await self._on_thread(self.sessions.open)
-        return JSONResponse({"session": opened.id, "schema": await self._on_thread(opened.session.schema)}, 201)
+        opened = await self.on_thread(self.sessions.open)
+        return JSONResponse({"session": opened.id, "schema": await self.on_thread(opened.session.schema)}, 201)
 
     async def _session(self, http: Request) -> Response:
         if http.method == "DELETE":
             self.sessions.close(http.path_params["id"])
-            await self._on_thread(self.running.cancel_streaming_selects, http.path_params["id"])
+            await self.on_thread(self.running.cancel_streaming_selects, http.path_params["id"])
             return Response(status_code=204)
         opened = self.sessions.get(http.path_params["id"])
-        return JSONResponse({"session": opened.id, "schema": await self._on_thread(opened.session.schema)})
+        return JSONResponse({"session": opened.id, "schema": await self.on_thread(opened.session.schema)})
 
     async def _jobs(self, http: Request) -> Response:
         all_jobs = http.query_params.get("all", "false")
         if all_jobs not in ("true", "false") or len(http.query_params) > 1:
             raise StatementError("REQUEST_NOT_READABLE", "The only parameter is `all`, which is true or false.")
         text = "SHOW ALL JOBS" if all_jobs == "true" else "SHOW JOBS"
-        content = await self._on_thread(lambda: wire.json_object("jobs", self._engine.run(text)))
+        content = await self.on_thread(lambda: wire.json_object("jobs", self._engine.run(text)))
         return Response(content, media_type="application/json")
 
     async def _job_metrics(self, http: Request) -> Response:
-        return JSONResponse(as_object(await self._on_thread(self._engine.sample_jobs)))
+        return JSONResponse(as_object(await self.on_thread(self._engine.sample_jobs)))
 
     async def _about(self, http: Request) -> Response:
-        about = await self._on_thread(self._engine.about)
+        about = await self.on_thread(self._engine.about)
         return JSONResponse({**about, "sessions": len(self.sessions), "statements": len(self.running)})
 
     async def _metrics(self, http: Request) -> Response:
-        metrics = await self._on_thread(self._engine.prometheus_response, len(self.sessions), len(self.running))
+        metrics = await self.on_thread(self._engine.prometheus_response, len(self.sessions), len(self.running))
         return Response(metrics.content, media_type=metrics.content_type)
 
     async def _stop(self, http: Request) -> Response:
@@ -197,7 +223,7 @@ class HttpServer:
         return Response(status_code=202)
 
     async def _back_up(self, http: Request) -> Response:
-        folder = _folder(await _body(http))
+        folder = _folder(await read_json(http))
 
         def write() -> BackupManifest:
             with cancellable(self._stopping):
@@ -207,15 +233,12 @@ class HttpServer:
         return JSONResponse(summary(manifest))
 
     async def _health(self, http: Request) -> Response:
-        closed = await self._on_thread(lambda: self._engine.closed)
+        closed = await self.on_thread(lambda: self._engine.closed)
         return health_response("down" if closed else "up", "leader", self._access, http)
 
     async def _readiness(self, http: Request) -> Response:
-        closed = await self._on_thread(lambda: self._engine.closed)
+        closed = await self.on_thread(lambda: self._engine.closed)
         return JSONResponse({"status": "closed" if closed else "ready"}, 503 if closed else 200)
-
-    async def _on_thread(self, work: Any, *arguments: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._short, work, *arguments)
 
 
 async def _description(http: Request) -> Response:
@@ -223,7 +246,7 @@ async def _description(http: Request) -> Response:
     return Response(content, media_type="application/json")
 
 
-async def _body(http: Request) -> Mapping[str, Any]:
+async def read_json(http: Request) -> Mapping[str, Any]:
     """Return the JSON object of a request. Raises StatementError REQUEST_NOT_READABLE."""
     received = bytearray()
     async for part in http.stream():

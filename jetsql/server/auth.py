@@ -1,13 +1,16 @@
 """Check that a request to the HTTP endpoint has the token and addresses a known host name.
 
 The check of the Host header protects against web pages that make a browser on this machine send requests to the
-endpoint under a host name of their own (DNS rebinding).
+endpoint under a host name of their own (DNS rebinding). It applies to all paths.
+
+An application below a path can admit its own sessions, as the web console does. They give no access to other paths.
 """
 
 from __future__ import annotations
 
+import hashlib
 import hmac
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Final
 
 from starlette.datastructures import Headers
@@ -32,6 +35,23 @@ class Access:
     def __init__(self, token: str, names: Collection[str] = ()) -> None:
         self._token = token.encode()
         self._names = {name.casefold() for name in (*LOOPBACK_NAMES, *names)}
+        self._open_paths: frozenset[str] = frozenset(OPEN_PATHS)
+        self._own_prefix: str | None = None
+        self._has_session: Callable[[Headers], bool] = lambda headers: False
+
+    @property
+    def name(self) -> str:
+        """Return a name for engines with this token, from which the token cannot be computed."""
+        return hashlib.sha256(b"name of the engine " + self._token).hexdigest()[:12]
+
+    def admit_sessions(self, path: str, has_session: Callable[[Headers], bool]) -> None:
+        """Let the application below a path check its requests itself; `/` is open, because it leads there.
+
+        has_session: returns whether the headers of a request belong to one of its sessions.
+        """
+        self._open_paths |= {"/", path}
+        self._own_prefix = f"{path}/"
+        self._has_session = has_session
 
     def guard(self, app: ASGIApp) -> ASGIApp:
         """Return the application with the check before it."""
@@ -57,7 +77,7 @@ class Access:
             message = f"The host name {host!r} is not allowed for this engine."
             refusal = StatementError("NOT_AUTHORIZED", message, hint=hint)
             return error_response(refusal.report(), 403)
-        if path in OPEN_PATHS or self.has_token(headers):
+        if self._is_open(path) or self.has_token(headers):
             return None
         hint = "Send the header `Authorization: Bearer TOKEN`; the token is in the file engine.token of the home."
         refusal = StatementError("NOT_AUTHORIZED", "The token is missing or wrong.", hint=hint)
@@ -66,7 +86,18 @@ class Access:
     def has_token(self, headers: Headers) -> bool:
         """Return whether a request with these headers has the token."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        return scheme.casefold() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)
+        return scheme.casefold() == "bearer" and self.is_token(token.strip())
+
+    def is_token(self, text: str) -> bool:
+        """Return whether a text is the token."""
+        return hmac.compare_digest(text.encode(errors="replace"), self._token)
+
+    def is_known(self, headers: Headers) -> bool:
+        """Return whether a request has the token or belongs to a session of the application that checks itself."""
+        return self.has_token(headers) or self._has_session(headers)
+
+    def _is_open(self, path: str) -> bool:
+        return path in self._open_paths or (self._own_prefix is not None and path.startswith(self._own_prefix))
 
 
 def _unclear_length(headers: Headers) -> Response | None:

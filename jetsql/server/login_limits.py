@@ -1,6 +1,7 @@
 """Limits on HTTP connections, above all on those that have not shown the token.
 
-A connection is pending until the head of a request with the token has arrived, and again after the response to it. A
+A connection is pending until the head of a request with the token has arrived, and again after the response to it; the
+session of a browser at the web console is as good as the token. A
 pending connection is closed after a deadline, which bytes that arrive do not extend. When too many connections are
 pending, the oldest are closed. This limit applies to all addresses together: a limit for each address would lock out a
 client that shares its address with an attacker, whereas a client that shows the token is among the newest until then.
@@ -141,7 +142,7 @@ class _Connection(H11Protocol):
     def handle_events(self) -> None:
         before = self.cycle
         super().handle_events()
-        if self.cycle is not before and self._access.has_token(Headers(raw=self.headers)):
+        if self.cycle is not before and self._access.is_known(Headers(raw=self.headers)):
             self._admitted = True
             self._pending.remove(self)
             self._await_body()

@@ -89,6 +89,26 @@ class StatementResponse(Response):
         await send({"type": "http.response.body", "more_body": False})
 
 
+async def collect_lines(
+    running: RunningStatements, request: StatementRequest, threads: ThreadPoolExecutor
+) -> tuple[bytes | ErrorReport, ...]:
+    """Run a statement with a short result, and return its lines and the error, if there is one.
+
+    Raises StatementError if the id of the statement is in use.
+    """
+    running.add(request)
+    lines: list[bytes | ErrorReport] = []
+
+    def work() -> None:
+        try:
+            running.run(request, lines.append)
+        finally:
+            running.remove(request)
+
+    await asyncio.get_running_loop().run_in_executor(threads, work)
+    return tuple(lines)
+
+
 def _emit(
     loop: asyncio.AbstractEventLoop, lines_in: ObjectSendStream[bytes | ErrorReport], line: bytes | ErrorReport
 ) -> None:
@@ -103,5 +123,9 @@ def error_response(
     report: ErrorReport, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return the response for an error. status: the HTTP status; by default, it depends on the condition."""
-    default = _STATUS_OF_CONDITION.get(report.condition) or _STATUS_OF_CLASS.get(report.sqlstate[:2], 400)
-    return JSONResponse(wire.error_body(report), status or default, headers)
+    return JSONResponse(wire.error_body(report), status or http_status(report), headers)
+
+
+def http_status(report: ErrorReport) -> int:
+    """Return the HTTP status for an error."""
+    return _STATUS_OF_CONDITION.get(report.condition) or _STATUS_OF_CLASS.get(report.sqlstate[:2], 400)

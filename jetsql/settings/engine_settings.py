@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import platformdirs
 
 from jetsql.jobs.model.job_settings import JobSettings
+from jetsql.jobs.model.redaction import show
 from jetsql.settings.catalog_settings import CatalogSettings, catalog_confs, formats_of, iceberg_servers, read_catalogs
 from jetsql.settings.given_settings import (
     CATALOGS,
@@ -160,6 +161,19 @@ def load(
         watchdog=watchdog,
         endpoints=endpoints,
     )
+
+
+def shown_settings(settings: Settings) -> dict[str, str]:
+    """Return the settings and Spark's settings by name, without secrets. Catalogues are left out."""
+    values: dict[str, str] = {}
+    for part in (settings, settings.endpoints, settings.jobs, settings.watchdog, settings.store, settings.s3):
+        for entry in fields(part):
+            value = getattr(part, entry.name)
+            if isinstance(value, str | int | float | Path):
+                values[entry.name] = str(value).lower() if isinstance(value, bool) else str(value)
+            elif isinstance(value, tuple) and all(isinstance(each, str) for each in value):
+                values[entry.name] = ", ".join(value)
+    return show(values | dict(settings.spark_conf))
 
 
 def default_home() -> Path:

@@ -30,6 +30,7 @@ from tests.support.paths import ROOT
         ("startup", "--master"),
         ("commands", "--calls"),
         ("completion", "--tables"),
+        ("console", "--pages"),
         ("scaling", "--seconds"),
         ("faults", "--only"),
         ("kafka", "--rows"),

@@ -32,7 +32,7 @@ from tests.support.server_engine import ServedEngine
 
 PROGRAM = ROOT / "tests" / "support" / "programs" / "client_only.py"
 ENGINE_PACKAGES = (
-    *("backup", "check", "embedded", "engine", "server"),
+    *("backup", "check", "console", "embedded", "engine", "server"),
     *("jobs.functions", "jobs.lifecycle", "jobs.manager", "jobs.statements", "jobs.store"),
 )
 EXTRAS = {

@@ -22,10 +22,11 @@ from prompt_toolkit.output import DummyOutput
 
 from jetsql.errors import EngineError
 from jetsql.language.grammar import grammar_text
+from jetsql.language.keywords import KEYWORDS
 from jetsql.language.tokens import Kind, scan
 from jetsql.settings.engine_settings import load
 from jetsql.shell.output import colours
-from jetsql.shell.output.highlighting import KEYWORDS, SqlLexer
+from jetsql.shell.output.highlighting import SqlLexer
 from jetsql.shell.output.status_bar import JobCounts, count_jobs, render_bar
 from jetsql.shell.repl.dot_commands import ACTIONS
 from jetsql.shell.repl.keys import create_key_bindings

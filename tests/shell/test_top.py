@@ -18,10 +18,11 @@ from jetsql.jobs.model.job import Status
 from jetsql.jobs.statements.job_metrics import JobMetrics
 from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
+from jetsql.output.short_numbers import format_bytes, format_count, format_seconds
 from jetsql.output.terminal_text import width
 from jetsql.server.statement_result import StatementResult
 from jetsql.shell.output.screen import ScreenSize
-from jetsql.shell.top.top_jobs import TopJob, format_bytes, format_count, format_seconds, sparkline
+from jetsql.shell.top.top_jobs import TopJob, sparkline
 from jetsql.shell.top.top_screen import EngineJobSource, TopScreen
 from jetsql.shell.top.top_state import (
     Action,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -34,18 +34,22 @@ def run_server(
     sessions_most: int = 100,
     settings: EndpointSettings = EndpointSettings(),  # noqa: B008  # it is frozen
     connections_most: int = 4096,
+    console: Callable[[HttpServer, Access], object] = lambda http_server, access: None,
+    port: int = 0,
 ) -> Iterator[RunningServer]:
+    """Serve an engine. console: mounts a console on the server. port: 0 for a free one."""
     stop_requested = threading.Event()
     access = Access(TOKEN)
     http_server = HttpServer(engine, access, stop_requested.set, idle_seconds, sessions_most)
+    console(http_server, access)
     server = uvicorn.Server(http_config(http_server.app, access, settings, connections_most))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", port)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
             yield RunningServer(f"http://127.0.0.1:{listener.getsockname()[1]}", http_server, stop_requested)
         finally:
-            http_server.running.cancel_all()
+            http_server.cancel_running()
             server.should_exit = True
             thread.join(30)
             http_server.close()

@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Event, RLock
+from typing import Any
 
 from jetsql.errors import JetSQLError, StatementError
 from jetsql.jobs.lifecycle.engine_api import (
@@ -41,15 +42,15 @@ class Session:
     """A session without contents: it only has to arrive."""
 
 
-def source(name: str = "spark_catalog.default.src", **changes: object) -> Source:
+def source(name: str = "spark_catalog.default.src", **changes: Any) -> Source:
     return replace(Source(name, "parquet", f"file:/tables/{name}", Replay.YES), **changes)
 
 
-def sink(table: str = "spark_catalog.default.out", **changes: object) -> Sink:
+def sink(table: str = "spark_catalog.default.out", **changes: Any) -> Sink:
     return replace(Sink(table, SinkKind.FILES, "parquet", f"file:/tables/{table}", 1), **changes)
 
 
-def analysis(**changes: object) -> Analysis:
+def analysis(**changes: Any) -> Analysis:
     made = Analysis(
         streaming=True,
         sources=(source(),),

@@ -29,6 +29,7 @@ from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
 from jetsql.jobs.store.job_store import Store
 from jetsql.language import parse
 from jetsql.resultset import Column
+from jetsql.server.prometheus import PrometheusResponse, prometheus_response
 from jetsql.server.statement_result import StatementResult, from_table
 from jetsql.settings.engine_settings import EndpointSettings, Settings
 from jetsql.version import VERSION
@@ -49,6 +50,10 @@ class ManagedSession:
         if verb != "SELECT":
             raise StatementError("PARSE_SYNTAX_ERROR", f"This is no statement: {verb}.")
         return StatementResult((Column("n", "int"),), self._rows(int(number)))
+
+    def run_arrow(self, text: str, parameters: Any = None) -> Iterator[bytes]:
+        """Return the rows as text, in place of Arrow's format."""
+        return (repr(row).encode() for row in self.run(text, parameters).rows)
 
     def schema(self) -> str:
         return "default"
@@ -107,10 +112,17 @@ class Managed:
     def sample_jobs(self) -> tuple[JobSample, ...]:
         return sample_jobs(self.manager)
 
+    @property
+    def facts(self) -> dict[str, str]:
+        return {"version": VERSION, "home": str(self.home)}
+
     def about(self) -> dict[str, Any]:
         statuses = Counter(view.job.status.value for view in self.manager.registry.live())
         facts = {"version": VERSION, "spark": "none", "master": "local[2]"}
         return {**facts, "home": str(self.home), "pid": os.getpid(), "jobs": dict(statuses)}
+
+    def prometheus_response(self, sessions: int, statements: int) -> PrometheusResponse:
+        return prometheus_response(self.manager, sessions, statements)
 
     def back_up(self, folder: Path) -> BackupManifest:
         source = CopiedHome(self.home, storage_of(self.home), self._store.database)

@@ -86,10 +86,11 @@ def job_metrics(manager: Manager) -> tuple[JobMetrics, ...]:
         if job.name.casefold() not in names:
             names.add(job.name.casefold())
             jobs[job.id] = job
-    return tuple(_measure(manager, jobs[job_id]) for job_id in sorted(jobs))
+    return tuple(measure_job(manager, jobs[job_id]) for job_id in sorted(jobs))
 
 
-def _measure(manager: Manager, job: Job) -> JobMetrics:
+def measure_job(manager: Manager, job: Job) -> JobMetrics:
+    """Return the metrics of a job, from memory only."""
     latest = manager.metrics.latest(job.id)
     watermark = None if latest is None else latest.watermark
     delay = None if watermark is None else manager.clock() - watermark

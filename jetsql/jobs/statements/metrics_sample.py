@@ -32,13 +32,15 @@ class JobSample:
 
 def sample_jobs(manager: Manager) -> tuple[JobSample, ...]:
     """Return a sample of each job of `job_metrics`, in the same order."""
-    return tuple(_sample(manager, metrics) for metrics in job_metrics(manager))
+    return tuple(sample_job(manager, metrics) for metrics in job_metrics(manager))
 
 
-def _sample(manager: Manager, metrics: JobMetrics) -> JobSample:
+def sample_job(manager: Manager, metrics: JobMetrics) -> JobSample:
+    """Return a sample of one job, from memory only."""
     view = manager.registry.get(metrics.id)
     rate = None if view is None else view.stats.rows_per_second
-    return JobSample(metrics, rate, rates(manager.metrics.rows(metrics.id), manager.clock()))
+    now = manager.clock()
+    return JobSample(metrics, rate, rates(manager.metrics.since(metrics.id, now - RATES * RATE_SECONDS), now))
 
 
 def rates(measures: Sequence[BatchMetrics], now: float) -> tuple[float, ...]:

@@ -113,6 +113,15 @@ class Series:
         """Return all measures, oldest first."""
         return tuple(measure for kept in reversed(self._measures) for measure in kept)
 
+    def since(self, time: float) -> tuple[BatchMetrics, ...]:
+        """Return the measures that end after a time, and the newest one before it, oldest first."""
+        found: list[BatchMetrics] = []
+        for measure in (measure for kept in self._measures for measure in reversed(kept)):
+            found.append(measure)
+            if measure.time + measure.span < time:
+                break
+        return tuple(reversed(found))
+
     @property
     def newest(self) -> BatchMetrics | None:
         """Return the newest batch, or None."""
@@ -235,6 +244,12 @@ class Metrics:
         with self._lock:
             series = self._series.get(job)
             return () if series is None else series.rows()
+
+    def since(self, job: str, time: float) -> tuple[BatchMetrics, ...]:
+        """Return the measures of a job that end after a time, and the newest one before it, oldest first."""
+        with self._lock:
+            series = self._series.get(job)
+            return () if series is None else series.since(time)
 
     def latest(self, job: str) -> BatchMetrics | None:
         """Return the newest batch of a job; None before the first batch, or when its metrics are not kept."""

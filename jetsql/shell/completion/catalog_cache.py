@@ -9,32 +9,21 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
-from jetsql.jobs.model.job import Status, quoted_name
 from jetsql.shell.completion.complete import complete
-from jetsql.shell.completion.keyword_places import BEFORE_OPERAND
-from jetsql.shell.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableName
+from jetsql.shell.completion.known_names import Names
+from jetsql.shell.completion.load_names import FRESH_SECONDS, load_names
 from jetsql.shell.completion.needed_names import NameNeed, NameTopic, needed_names
 from jetsql.shell.session.background_threads import FailureHandler, run_until_stopped
 from jetsql.shell.session.engine_connection import BackgroundConnection, EngineConnection
 from jetsql.shell.session.statement_effects import first_words
 
-# The seconds for which names stay fresh while the user types: other clients change them, too.
-_FRESH_SECONDS: Final = {
-    NameTopic.JOBS: 2.0,
-    NameTopic.SNAPSHOTS: 5.0,
-    NameTopic.TABLES: 60.0,
-    NameTopic.COLUMNS: 60.0,
-    NameTopic.SCHEMAS: 60.0,
-    NameTopic.FUNCTIONS: 3600.0,
-    NameTopic.CONFS: 3600.0,
-}
 # Loading the grammar earlier would delay the first prompt.
 _WARM_UP_SECONDS: Final = 0.3
 _CLOSE_SECONDS: Final = 0.2
@@ -55,6 +44,20 @@ _STALE_AFTER: Final = {
     "RESTART": _JOB_TOPICS,
     "WAIT": _JOB_TOPICS,
 }
+
+
+class _RemoteNames:
+    """The rows of an engine in another process."""
+
+    def __init__(self, engine: RemoteEngine) -> None:
+        self._engine = engine
+
+    def records(self, statement: str) -> Iterable[Mapping[str, Any]]:
+        return self._engine.run(statement).records
+
+    def jobs(self) -> Iterable[Mapping[str, Any]]:
+        jobs: list[dict[str, Any]] = self._engine.request("GET", "/v1/jobs?all=true")["jobs"]
+        return jobs
 
 
 class CatalogCache:
@@ -132,7 +135,7 @@ class CatalogCache:
 
     def _is_fresh(self, need: NameNeed) -> bool:
         loaded = self._loaded_at.get(need)
-        return loaded is not None and monotonic() - loaded < _FRESH_SECONDS[need.topic]
+        return loaded is not None and monotonic() - loaded < FRESH_SECONDS[need.topic]
 
     def _load(self, need: NameNeed) -> bool:
         """Load the names of a need. Return whether the engine answered, even with an error."""
@@ -143,7 +146,7 @@ class CatalogCache:
                 return False
             with self._lock:
                 self._loaded_at[need] = started
-            self._names = _LOADERS[need.topic](engine, need, self.names)
+            self._names = load_names(_RemoteNames(engine), need, self.names)
         except EngineError:
             self._forget()
             return False
@@ -164,62 +167,3 @@ class CatalogCache:
         self._background.close()
         with self._lock:
             self._loaded_at.clear()
-
-
-def _load_jobs(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
-    jobs = engine.request("GET", "/v1/jobs?all=true")["jobs"]
-    return replace(names, jobs=tuple(JobName(job["id"], job["name"], Status(job["status"])) for job in jobs))
-
-
-def _load_snapshots(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
-    rows = engine.run("SHOW SNAPSHOTS").records
-    return replace(names, snapshots=tuple(SnapshotName(row["name"], row["job"]) for row in rows))
-
-
-def _load_schemas(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
-    return replace(names, schemas=tuple(row["namespace"] for row in engine.run("SHOW SCHEMAS").records))
-
-
-def _load_tables(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
-    """Load the tables and views of a schema, and the temporary views, which Spark lists with any schema."""
-    in_schema = f" IN {quoted_name(need.schema)}"
-    views = {(row["viewName"], row["isTemporary"]) for row in engine.run(f"SHOW VIEWS{in_schema}").records}
-    rows = list(engine.run(f"SHOW TABLES{in_schema}").records)
-    permanent = tuple(
-        TableName(row["tableName"], (row["tableName"], False) in views) for row in rows if not row["isTemporary"]
-    )
-    temporary = tuple(TableName(row["tableName"], True) for row in rows if row["isTemporary"])
-    return replace(names, tables={**names.tables, need.schema: permanent, TEMPORARY: temporary})
-
-
-def _load_columns(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
-    schema = f"{quoted_name(need.schema)}." if need.schema != TEMPORARY else ""
-    columns: list[KnownName] = []
-    for row in engine.run(f"DESCRIBE TABLE {schema}{quoted_name(need.table)}").records:
-        if not row["col_name"] or row["col_name"].startswith("# "):
-            break  # partition columns and metadata follow
-        columns.append(KnownName(row["col_name"], row["data_type"]))
-    return replace(names, columns={**names.columns, need.table_key: tuple(columns)})
-
-
-def _load_functions(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
-    listed = {row["function"].rsplit(".", 1)[-1] for row in engine.run("SHOW FUNCTIONS").records}
-    called = (name for name in listed if name.upper() not in BEFORE_OPERAND)  # Spark also lists NOT, AND and LIKE
-    return replace(names, functions=tuple(KnownName(name) for name in sorted(called)))
-
-
-def _load_confs(engine: RemoteEngine, need: NameNeed, names: Names) -> Names:
-    rows = engine.run("SET -v").records
-    known = (KnownName(row["key"], " ".join((row["meaning"] or "").split()).partition(". ")[0]) for row in rows)
-    return replace(names, confs=tuple(sorted(known, key=lambda conf: conf.name)))
-
-
-_LOADERS: Final[dict[NameTopic, Callable[[RemoteEngine, NameNeed, Names], Names]]] = {
-    NameTopic.JOBS: _load_jobs,
-    NameTopic.SNAPSHOTS: _load_snapshots,
-    NameTopic.SCHEMAS: _load_schemas,
-    NameTopic.TABLES: _load_tables,
-    NameTopic.COLUMNS: _load_columns,
-    NameTopic.FUNCTIONS: _load_functions,
-    NameTopic.CONFS: _load_confs,
-}

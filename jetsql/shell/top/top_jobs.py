@@ -1,4 +1,4 @@
-"""The jobs of `.top` from `GET /v1/metrics`, and numbers in a short form."""
+"""The jobs of `.top` from `GET /v1/metrics`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any, Final
 from jetsql.jobs.model.job import Status
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
-_THOUSANDS: Final = ("", "k", "M", "G", "T")
-_BYTES: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 @dataclass(frozen=True)
@@ -56,26 +54,6 @@ def parse_job(metrics: Mapping[str, Any]) -> TopJob:
     )
 
 
-def format_count(number: float | None) -> str:
-    """Return a number with at most three digits and a unit: 12, 3.4k, 120k, 5.6M."""
-    return "" if number is None else _format_scaled(number, 1000, _THOUSANDS)
-
-
-def format_bytes(number: float | None) -> str:
-    return "" if number is None else _format_scaled(number, 1024, _BYTES, " ")
-
-
-def format_seconds(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.0f} h"
-
-
 def sparkline(rates: Sequence[float], size: int) -> str:
     """Return the newest rates as bars, relative to the highest."""
     shown = _downsample(rates, size)
@@ -94,11 +72,3 @@ def _downsample(rates: Sequence[float], size: int) -> list[float]:
     parts = [rates[:first]] if first else []
     parts += [rates[start : start + step] for start in range(first, len(rates), step)]
     return [sum(part) / len(part) for part in parts][-size:]
-
-
-def _format_scaled(number: float, base: int, units: Sequence[str], gap: str = "") -> str:
-    power = 0
-    while abs(number) >= base - 0.5 and power < len(units) - 1:
-        number, power = number / base, power + 1
-    whole = abs(number) >= 9.95 or (power == 0 and number == int(number))
-    return f"{number:.0f}{gap}{units[power]}" if whole else f"{number:.1f}{gap}{units[power]}"

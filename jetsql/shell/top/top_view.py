@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from jetsql.jobs.model.job import Status
+from jetsql.output.short_numbers import format_bytes, format_count, format_seconds
 from jetsql.output.terminal_text import pad, printable, truncate, width, wrap
 from jetsql.shell.output.screen import ScreenSize
-from jetsql.shell.top.top_jobs import TopJob, format_bytes, format_count, format_seconds, sparkline
+from jetsql.shell.top.top_jobs import TopJob, sparkline
 from jetsql.shell.top.top_state import ScreenMode, TopState, visible_jobs
 
 StyledLine = list[tuple[str, str]]

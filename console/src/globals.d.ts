@@ -1,0 +1,7 @@
+import type htmx from "htmx.org";
+
+declare global {
+  interface Window {
+    htmx: typeof htmx;
+  }
+}

@@ -1,0 +1,343 @@
+"""The application of the web console below the path /console of the HTTP endpoint.
+
+    GET  /console/                  the jobs; without a session, the login page
+    GET  /console/login, POST       log in with the engine's token
+    GET  /console/enter?code=...    log in with a one-time link
+    POST /console/links             make a one-time link; needs the header `Authorization` with the token
+    GET  /console/session           answer whether the user is still logged in
+    POST /console/logout            end the session
+    GET  /console/events/alive      signs of life, as server-sent events
+    GET  /console/events/jobs       changes of the jobs, as server-sent events
+    GET  /console/jobs/{id}         the page of a job
+    GET  /console/jobs/{id}/measures
+                                    the measures of a job for its plots, as JSON
+    GET  /console/events/jobs/{id}  changes of a job, as server-sent events
+    POST /console/jobs/confirm, /console/snapshots/confirm
+                                    ask whether an action is wanted, as a part of a page
+    POST /console/run               run the statements of a question
+
+Requests with an effect are checked by `request_checks`. The event loop never waits: the store is read on threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Final, Protocol
+from urllib.parse import quote, urlsplit
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import Request, cookie_parser
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+
+from jetsql.console.catalog_page import CatalogPages
+from jetsql.console.cluster_pages import ClusterPages, DescribedEngine
+from jetsql.console.jobs.job_actions import (
+    ACTIONS,
+    JobAction,
+    PlannedStatement,
+    plan_actions,
+    plan_snapshot,
+    plan_snapshot_drop,
+)
+from jetsql.console.jobs.job_feed import JobFeed, state_of
+from jetsql.console.jobs.job_page import HISTORY_ROWS, job_page
+from jetsql.console.jobs.job_plots import plot_columns
+from jetsql.console.jobs.job_rows import ended_rows
+from jetsql.console.jobs.jobs_feed import PING_SECONDS, TICK_SECONDS, JobsFeed
+from jetsql.console.sql_page import SqlPage
+from jetsql.console.statement_runs import RunOutcome, run_statement
+from jetsql.console.web.assets_served import serve_asset
+from jetsql.console.web.login_sessions import Login, LoginSessions
+from jetsql.console.web.page_templates import PREFIX, page, render
+from jetsql.console.web.request_checks import (
+    CSRF_FIELD,
+    CSRF_HEADER,
+    Form,
+    check_csrf,
+    check_origin,
+    read_form,
+    with_headers,
+)
+from jetsql.console.web.user_handlers import Handler
+from jetsql.errors import JetSQLError, StatementError
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job import Status
+from jetsql.server.app import HttpServer
+from jetsql.server.auth import Access
+from jetsql.server.statement_response import error_response, http_status
+
+_RUN_IN_PARALLEL: Final = 8
+
+
+class ConsoleEngine(DescribedEngine, Protocol):
+    """The engine of the pages: an `EmbeddedEngine`."""
+
+    @property
+    def manager(self) -> Manager:
+        """Return the manager, from which pages read the jobs."""
+
+
+class WebConsole:
+    """The web console of an engine."""
+
+    def __init__(
+        self, engine: ConsoleEngine, http_server: HttpServer, access: Access, logins: LoginSessions | None = None
+    ) -> None:
+        """Create the console, and mount it on the HTTP endpoint. logins: the sessions; None for new ones."""
+        self._manager = engine.manager
+        self._http_server = http_server
+        self._access = access
+        self._logins = logins or LoginSessions()
+        self._cookie = f"jetsql_console_{access.name}"
+        self._feed = JobsFeed(self._manager, http_server.on_thread)
+        self._job_feed = JobFeed(self._manager, http_server.on_thread)
+        self._pages = (
+            SqlPage(http_server),
+            CatalogPages(self._manager, http_server),
+            ClusterPages(engine, http_server),
+        )
+        self._stopped = False
+        self._parallel = asyncio.Semaphore(_RUN_IN_PARALLEL)
+        app = Starlette(
+            routes=self._routes(), exception_handlers={JetSQLError: self._failed, HTTPException: self._refused}
+        )
+        app.router.redirect_slashes = False
+        access.admit_sessions(PREFIX, self._has_session)
+        routes = [Route("/", _to_console), Route(PREFIX, _to_console), Mount(PREFIX, with_headers(app))]
+        http_server.add_routes(routes, self._stop)
+
+    def _stop(self) -> None:
+        self._stopped = True
+        self._feed.stop()
+        self._job_feed.stop()
+
+    def _routes(self) -> list[Route]:
+        return [
+            Route("/", self._for_user(self._jobs)),
+            Route("/login", self._login_page),
+            Route("/login", self._log_in, methods=["POST"]),
+            Route("/enter", self._enter),
+            Route("/links", self._make_link, methods=["POST"]),
+            Route("/session", self._for_user(self._session, is_use=False)),
+            Route("/logout", self._for_user(self._log_out), methods=["POST"]),
+            Route("/events/alive", self._for_user(self._events_of_life, is_use=False)),
+            Route("/events/jobs", self._for_user(self._events_of_jobs, is_use=False)),
+            Route("/events/jobs/{id}", self._for_user(self._events_of_job, is_use=False)),
+            Route("/jobs/confirm", self._for_user(self._confirm), methods=["POST"]),
+            Route("/jobs/{id}", self._for_user(self._job)),
+            Route("/jobs/{id}/measures", self._for_user(self._measures, is_use=False)),
+            Route("/snapshots/confirm", self._for_user(self._confirm_snapshot), methods=["POST"]),
+            Route("/run", self._for_user(self._run), methods=["POST"]),
+            Route("/assets/{version}/{name}", serve_asset),
+            *(route for pages in self._pages for route in pages.routes(self._for_user)),
+        ]
+
+    # --- sessions ----------------------------------------------------------------------------------------------------
+
+    def _has_session(self, headers: Headers) -> bool:
+        return self._logins.is_open(cookie_parser(headers.get("cookie", "")).get(self._cookie, ""))
+
+    def _for_user(self, handler: Handler, *, is_use: bool = True) -> Callable[[Request], Awaitable[Response]]:
+        """Return the handler for users who are logged in; others get the login page.
+
+        is_use: whether a request is one of the user, and not of the page's script.
+        """
+
+        async def checked(http: Request) -> Response:
+            value = http.cookies.get(self._cookie, "")
+            login = self._logins.use(value) if is_use else self._logins.find(value)
+            if login is None:
+                return self._without_login(http)
+            if http.method == "POST":
+                check_origin(http)
+            return await handler(http, login)
+
+        return checked
+
+    def _without_login(self, http: Request) -> Response:
+        """Return the way to the login page, from which the user gets back to the page."""
+        target = http.url.path if http.method == "GET" else f"{PREFIX}/"
+        login = f"{PREFIX}/login?next={quote(target)}"
+        if http.headers.get("hx-request") or "text/html" not in http.headers.get("accept", ""):
+            return Response(status_code=401, headers={"HX-Redirect": login})
+        return RedirectResponse(login, 303)
+
+    async def _login_page(self, http: Request) -> Response:
+        return HTMLResponse(render("login.html", next=_own_path(http.query_params.get("next", "")), error=""))
+
+    async def _log_in(self, http: Request) -> Response:
+        check_origin(http)
+        form = await read_form(http)
+        target = _own_path(form.one("next"))
+        if not self._access.is_token(form.one("token").strip()):
+            return HTMLResponse(render("login.html", next=target, error="The token is wrong."), 401)
+        return self._with_cookie(http, RedirectResponse(target, 303))
+
+    async def _enter(self, http: Request) -> Response:
+        """Log in with a link. The page that follows is loaded by a page of the console, so it gets the cookie.
+
+        Browsers do not send a cookie with SameSite=Strict after a link from a page of another site, also not after its
+        redirects.
+        """
+        if not self._logins.redeem(http.query_params.get("code", "")):
+            error = "The link was used already, or is too old. Run `jetsql console` again, or enter the token."
+            return HTMLResponse(render("login.html", next=f"{PREFIX}/", error=error), 401)
+        return self._with_cookie(http, HTMLResponse(render("enter.html")))
+
+    async def _make_link(self, http: Request) -> Response:
+        if not self._access.has_token(http.headers):
+            # For programs, so in the form of the endpoint's errors.
+            return error_response(StatementError("NOT_AUTHORIZED", "The token is missing or wrong.").report())
+        return JSONResponse({"path": f"{PREFIX}/enter?code={self._logins.make_link()}"}, 201)
+
+    async def _session(self, http: Request, login: Login) -> Response:
+        return JSONResponse({})
+
+    async def _log_out(self, http: Request, login: Login) -> Response:
+        self._check(login, http, await read_form(http))
+        self._logins.close(login)
+        if login.client_session is not None:
+            self._http_server.sessions.close(login.client_session)
+            self._http_server.running.cancel_streaming_selects(login.client_session)
+        response = RedirectResponse(f"{PREFIX}/login", 303)
+        response.delete_cookie(self._cookie, path=PREFIX, httponly=True, samesite="strict")
+        return response
+
+    def _with_cookie(self, http: Request, response: Response) -> Response:
+        value, _ = self._logins.open()
+        secure = http.url.scheme == "https"
+        response.set_cookie(self._cookie, value, path=PREFIX, secure=secure, httponly=True, samesite="strict")
+        return response
+
+    @staticmethod
+    def _check(login: Login, http: Request, form: Form) -> None:
+        check_csrf(login, http.headers.get(CSRF_HEADER) or form.one(CSRF_FIELD))
+
+    # --- jobs --------------------------------------------------------------------------------------------------------
+
+    async def _jobs(self, http: Request, login: Login) -> Response:
+        version, rows = await self._http_server.on_thread(self._feed.rows)
+        ended = await self._http_server.on_thread(lambda: list(ended_rows(self._manager, rows)))
+        shown = [*rows.values(), *ended]
+        statuses = [status.value for status in Status]
+        values = {"rows": shown, "version_shown": version, "statuses": statuses, "actions": list(ACTIONS.values())}
+        return page(http, login, "jobs.html", **values)
+
+    async def _events_of_jobs(self, http: Request, login: Login) -> Response:
+        after = http.headers.get("last-event-id") or http.query_params.get("after", "")
+        return _event_stream(self._feed.messages(after, self._is_open(http)))
+
+    async def _events_of_job(self, http: Request, login: Login) -> Response:
+        state, after = http.query_params.get("state", ""), _number(http.query_params.get("after", ""))
+        return _event_stream(self._job_feed.messages(http.path_params["id"], state, after, self._is_open(http)))
+
+    async def _events_of_life(self, http: Request, login: Login) -> Response:
+        return _event_stream(self._signs_of_life(self._is_open(http)))
+
+    async def _signs_of_life(self, is_open: Callable[[], bool]) -> AsyncIterator[bytes]:
+        """Yield messages by which a page without other events recognizes a lost engine, and the end of the session."""
+        silent = PING_SECONDS
+        while not self._stopped and is_open():
+            if silent >= PING_SECONDS:
+                yield b"event: ping\ndata: \n\n"
+                silent = 0.0
+            await asyncio.sleep(TICK_SECONDS)
+            silent += TICK_SECONDS
+        if not self._stopped:
+            yield b"event: logout\ndata: \n\n"
+
+    def _is_open(self, http: Request) -> Callable[[], bool]:
+        """Return a function that returns whether the session of a request is still open."""
+        value = http.cookies.get(self._cookie, "")
+        return lambda: self._logins.is_open(value)
+
+    async def _job(self, http: Request, login: Login) -> Response:
+        rows = None if http.query_params.get("history") == "all" else HISTORY_ROWS
+        shown = await self._http_server.on_thread(job_page, self._manager, http.path_params["id"], rows)
+        return page(http, login, "job.html", page=shown, job=shown.job, state=state_of(shown.job))
+
+    async def _measures(self, http: Request, login: Login) -> Response:
+        measures = await self._http_server.on_thread(self._manager.metrics.rows, http.path_params["id"])
+        return JSONResponse(plot_columns(measures))
+
+    async def _confirm(self, http: Request, login: Login) -> Response:
+        form = await read_form(http)
+        self._check(login, http, form)
+        action = _action(form)
+        planned = await self._http_server.on_thread(plan_actions, self._manager, action, form.many("job"))
+        return self._question(login, action.title, planned, action.is_dangerous)
+
+    async def _confirm_snapshot(self, http: Request, login: Login) -> Response:
+        form = await read_form(http)
+        self._check(login, http, form)
+        name = form.one("name").strip()
+        if form.one("action") == "drop":
+            return self._question(login, "Drop snapshot", [plan_snapshot_drop(name)], is_dangerous=True)
+        planned = await self._http_server.on_thread(plan_snapshot, self._manager, form.one("job"), name)
+        return self._question(login, "Take snapshot", [planned])
+
+    @staticmethod
+    def _question(
+        login: Login, title: str, planned: Sequence[PlannedStatement], is_dangerous: bool = False
+    ) -> HTMLResponse:
+        values = {"title": title, "planned": planned, "is_dangerous": is_dangerous, "csrf": login.csrf}
+        return HTMLResponse(render("confirm.html", **values))
+
+    async def _run(self, http: Request, login: Login) -> Response:
+        """Run the statements of a question."""
+        form = await read_form(http)
+        self._check(login, http, form)
+        outcomes = await asyncio.gather(*map(self._run_statement, form.many("statement")))
+        return HTMLResponse(render("outcomes.html", title=form.one("title"), outcomes=outcomes))
+
+    async def _run_statement(self, text: str) -> RunOutcome:
+        async with self._parallel:
+            return await run_statement(self._http_server, text)
+
+    # --- errors ------------------------------------------------------------------------------------------------------
+
+    async def _failed(self, http: Request, error: Exception) -> Response:
+        assert isinstance(error, JetSQLError)
+        report = error.report()
+        status = 403 if report.condition == "JETSQL.NOT_AUTHORIZED" else http_status(report)
+        return self._error_page(http, status, report=report, title=report.message)
+
+    async def _refused(self, http: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        title = "There is no such page." if error.status_code == 404 else f"{error.detail}."
+        return self._error_page(http, error.status_code, report=None, title=title)
+
+    def _error_page(self, http: Request, status: int, **values: object) -> Response:
+        name = "error_part.html" if http.headers.get("hx-request") else "error.html"
+        return HTMLResponse(render(name, **values), status)
+
+
+def _event_stream(messages: AsyncIterator[bytes]) -> StreamingResponse:
+    return StreamingResponse(messages, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+def _number(text: str) -> float:
+    """Return a number in the address of a request; 0 for another text."""
+    return float(text) if text.replace(".", "", 1).isdecimal() else 0.0
+
+
+async def _to_console(http: Request) -> Response:
+    return RedirectResponse(f"{PREFIX}/", 307)
+
+
+def _own_path(path: str) -> str:
+    """Return the path of a page of the console; that of the jobs for any other text."""
+    parts = urlsplit(path)
+    own = path.startswith(f"{PREFIX}/") and not parts.netloc and "\\" not in path and path.isprintable()
+    return path if own else f"{PREFIX}/"
+
+
+def _action(form: Form) -> JobAction:
+    action = ACTIONS.get(form.one("action"))
+    if action is None:
+        raise StatementError("REQUEST_NOT_READABLE", f"There is no action {form.one('action')!r}.")
+    return action

@@ -1,0 +1,106 @@
+"""The actions of the pages: each is a statement, with a sentence about what is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from jetsql.errors import Span, StatementError
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job import Guarantee, Job, quoted_name, quoted_text
+from jetsql.jobs.statements.lookup import find_job, find_live_job
+from jetsql.language.statement import Name
+
+_NOTHING_LOST: Final = "Nothing is lost: the running batch is finished first"
+"""The beginning of the sentence about an action that keeps the state."""
+
+
+@dataclass(frozen=True)
+class JobAction:
+    """A kind of action."""
+
+    name: str
+    title: str  # of its button
+    statement: Callable[[str], str]  # of the job's name as statements accept it
+    loss: Callable[[Job], str]  # what is lost, as sentences
+    is_dangerous: bool = False
+
+
+def _suspend_loss(job: Job) -> str:
+    if job.plan.guarantee is Guarantee.NONE:
+        return "The job keeps no state: RESUME starts it from scratch."
+    return f"{_NOTHING_LOST}, and RESUME continues after it."
+
+
+def _restart_loss(job: Job) -> str:
+    if job.plan.guarantee is Guarantee.NONE:
+        return "The job keeps no state: it starts from scratch."
+    return f"{_NOTHING_LOST}, and the next run continues after it."
+
+
+def _resume_loss(job: Job) -> str:
+    if job.plan.guarantee is Guarantee.NONE:
+        return "The job keeps no state: it starts from scratch."
+    if job.batch is None:
+        return "Nothing is lost: the job starts with its first batch."
+    return f"Nothing is lost: the job continues after batch {job.batch}."
+
+
+def _drop_loss(job: Job) -> str:
+    return (
+        f"The job ends for good, and its state is deleted. The rows in {job.plan.analysis.sink_names} stay, and so"
+        " do snapshots. To keep the state, add WITH SNAPSHOT and a name."
+    )
+
+
+ACTIONS: Final[Mapping[str, JobAction]] = {
+    action.name: action
+    for action in (
+        JobAction("suspend", "Suspend", lambda job: f"SUSPEND JOB {job}", _suspend_loss),
+        JobAction("resume", "Resume", lambda job: f"RESUME JOB {job}", _resume_loss),
+        JobAction("restart", "Restart", lambda job: f"RESTART JOB {job}", _restart_loss),
+        JobAction("drop", "Drop", lambda job: f"DROP JOB {job}", _drop_loss, is_dangerous=True),
+    )
+}
+
+
+@dataclass(frozen=True)
+class PlannedStatement:
+    """A statement that the user is asked about."""
+
+    name: str  # of the job or snapshot
+    statement: str
+    loss: str  # what is lost, as sentences
+
+
+def plan_actions(manager: Manager, action: JobAction, jobs: Sequence[str]) -> list[PlannedStatement]:
+    """Return the statement for each job. jobs: ids. Raises StatementError JOB_NOT_FOUND."""
+    found = [find_job(manager, Name(job, Span(0, 0), is_id=True)).job for job in dict.fromkeys(jobs)]
+    if not found:
+        raise StatementError("REQUEST_NOT_READABLE", "No job is selected.", hint="Select jobs first.")
+    return [
+        PlannedStatement(job.name, action.statement(job_reference(manager, job)), action.loss(job)) for job in found
+    ]
+
+
+def plan_snapshot(manager: Manager, job_id: str, name: str) -> PlannedStatement:
+    """Return the statement that takes a snapshot of a job. Raises StatementError JOB_NOT_FOUND."""
+    job = find_job(manager, Name(job_id, Span(0, 0), is_id=True)).job
+    if not name:
+        raise StatementError("INVALID_NAME", "The snapshot needs a name.")
+    statement = f"CREATE SNAPSHOT {quoted_name(name)} FOR JOB {job_reference(manager, job)}"
+    loss = "Nothing is lost: a running job continues while its state is copied."
+    return PlannedStatement(name, statement, loss)
+
+
+def plan_snapshot_drop(name: str) -> PlannedStatement:
+    """Return the statement that deletes a snapshot."""
+    loss = "The snapshot's copy of the state is deleted. Jobs that were created from it do not need it any more."
+    return PlannedStatement(name, f"DROP SNAPSHOT {quoted_name(name)}", loss)
+
+
+def job_reference(manager: Manager, job: Job) -> str:
+    """Return the job as statements accept it: by its name, or by its id if the name stands for another job."""
+    live = find_live_job(manager, job.name)
+    return quoted_name(job.name) if live is not None and live.job.id == job.id else quoted_text(job.id)

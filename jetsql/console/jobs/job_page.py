@@ -1,0 +1,133 @@
+"""The contents of the page of a job, from memory and the store; secrets are redacted as in DESCRIBE JOB."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from jetsql.console.jobs.job_actions import ACTIONS, JobAction, job_reference
+from jetsql.console.jobs.job_graph import JobGraph, job_graph
+from jetsql.errors import Span
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.history_row import HistoryRow
+from jetsql.jobs.model.job import Cause, Job, Snapshot, Status, quoted_name, quoted_text
+from jetsql.jobs.model.redaction import redact_urls, show
+from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
+from jetsql.jobs.planning.options import OPTIONS
+from jetsql.jobs.statements.command_result import describe_not_running
+from jetsql.jobs.statements.describe import create_text, describe
+from jetsql.jobs.statements.job_metrics import JobMetrics, measure_job
+from jetsql.jobs.statements.lookup import find_job
+from jetsql.language.statement import DescribeJob, Name
+
+HISTORY_ROWS: Final = 50
+_SHOWN_ELSEWHERE: Final = ("id", "name", "comment", "status", "last error", "statement", "submission time", "end time")
+_OF_STATUS: Final[Mapping[Status, Sequence[str]]] = {
+    Status.SUSPENDED: ("resume", "drop"),
+    Status.SUSPENDED_EXPORTING_SNAPSHOT: ("drop",),
+    Status.COMPLETING: ("drop",),
+    Status.FAILED: (),
+    Status.COMPLETED: (),
+}
+
+
+@dataclass(frozen=True)
+class ShownOption:
+    """An option of a job."""
+
+    name: str
+    value: str  # of a default, a phrase
+    is_default: bool
+    explanation: str  # a sentence; empty for a setting of Spark
+
+
+@dataclass(frozen=True)
+class ShownSnapshot:
+    """A snapshot of the job, and what can be done with it."""
+
+    snapshot: Snapshot
+    fork: str  # the statement that creates a job from it
+
+
+@dataclass(frozen=True)
+class JobPage:
+    """The page of a job."""
+
+    job: Job
+    metrics: JobMetrics
+    reference: str  # the job in statements
+    not_running: str  # why it does not run; empty for an error, which `cause` has
+    cause: Cause | None
+    graph: JobGraph
+    actions: Sequence[JobAction]
+    delivery: str
+    delivery_reason: str
+    options: Sequence[ShownOption]
+    facts: Sequence[tuple[str, str]]
+    create_statement: str
+    replace_statement: str  # changes the job; empty for an ended one, and for the job of a table
+    history: Sequence[HistoryRow]  # newest first
+    history_total: int
+    snapshots: Sequence[ShownSnapshot]  # newest first
+
+
+def job_page(manager: Manager, job_id: str, history_rows: int | None = HISTORY_ROWS) -> JobPage:
+    """Return the page of a job. history_rows: the limit of rows; None for all. Raises StatementError JOB_NOT_FOUND."""
+    name = Name(job_id, Span(0, 0), is_id=True)
+    job = find_job(manager, name).job
+    metrics = measure_job(manager, job)
+    history = manager.store.history(job.id)[::-1]
+    facts = describe(manager, DescribeJob(name, extended=True)).rows
+    return JobPage(
+        job=job,
+        metrics=metrics,
+        reference=job_reference(manager, job),
+        not_running=describe_not_running(job, len(manager.members)) if job.waiting_for_members else "",
+        cause=job.cause,
+        graph=job_graph(job.plan, metrics.latest, metrics.watermark_delay),
+        actions=[ACTIONS[each] for each in _OF_STATUS.get(job.status, ("suspend", "restart", "drop"))],
+        delivery=GUARANTEE_TEXTS[job.plan.guarantee],
+        delivery_reason=job.plan.guarantee_reason,
+        options=shown_options(job),
+        facts=[(str(key), str(value)) for key, value in facts if value is not None and _is_shown(str(key))],
+        create_statement=create_text(job),
+        replace_statement=_replace(job),
+        history=history if history_rows is None else history[:history_rows],
+        history_total=len(history),
+        snapshots=_snapshots(manager, job),
+    )
+
+
+def _is_shown(key: str) -> bool:
+    return key not in _SHOWN_ELSEWHERE and not key.startswith(("option ", "last error", "delivery"))
+
+
+def shown_options(job: Job) -> list[ShownOption]:
+    """Return the options that the user has set, then the others with their defaults."""
+    given = show(job.plan.options)
+    explanations = {spec.name: spec.explanation for spec in OPTIONS}
+    own = [ShownOption(name, value, False, explanations.get(name, "")) for name, value in given.items()]
+    rest = [ShownOption(spec.name, spec.default, True, spec.explanation) for spec in OPTIONS if spec.name not in given]
+    return [*own, *rest]
+
+
+def _snapshots(manager: Manager, job: Job) -> list[ShownSnapshot]:
+    return [
+        ShownSnapshot(snapshot, _fork(job, snapshot))
+        for snapshot in reversed(manager.store.snapshots())
+        if snapshot.job_id == job.id
+    ]
+
+
+def _replace(job: Job) -> str:
+    if not job.is_live or job.version.table_kind is not None:
+        return ""
+    return create_text(job).replace("CREATE JOB", "CREATE OR REPLACE JOB", 1)
+
+
+def _fork(job: Job, snapshot: Snapshot) -> str:
+    """Return the statement for a job that continues from a snapshot; the user chooses another name and table."""
+    option = f"'initialSnapshotName' = {quoted_text(snapshot.name)}"
+    name = quoted_name(f"{job.name}_fork")
+    return f"CREATE JOB {name}\nOPTIONS ({option})\nAS {redact_urls(job.body.text)}"

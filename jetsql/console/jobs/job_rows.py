@@ -1,0 +1,146 @@
+"""The rows of the jobs page: what is shown of each job, and which of it changes with every batch.
+
+All of it is in memory for live jobs. Of ended jobs, the page has the newest of each name without a live job, so that a
+failed job stays visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job import Job, Status, Trigger, name_key
+from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
+from jetsql.jobs.statements.command_result import describe_not_running
+from jetsql.jobs.statements.job_metrics import JobMetrics, measure_job
+from jetsql.jobs.statements.metrics_sample import JobSample, sample_job
+from jetsql.output.short_numbers import format_bytes, format_count, format_seconds
+
+ENDED_MOST: Final = 200
+_SPARK_WIDTH: Final = 90
+_SPARK_HEIGHT: Final = 20
+
+
+@dataclass(frozen=True)
+class MovingCell:
+    """A cell that changes with every batch."""
+
+    text: str
+    value: float | None = None  # by which the table is sorted
+    warns: bool = False
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """A job as the jobs page shows it."""
+
+    id: str
+    name: str
+    status: str
+    goal: str  # why a COMPLETING job is stopped; empty for others
+    is_live: bool
+    delivery: str
+    kind: str  # streaming or batch
+    comment: str
+    error: str  # the last error, or why it does not run
+    rate: MovingCell
+    spark: str  # the points of the line of its rates in an SVG
+    lag: MovingCell
+    batch: MovingCell
+    state: MovingCell
+
+    @property
+    def fixed_part(self) -> tuple[object, ...]:
+        """Return what is shown outside of moving cells."""
+        return self.name, self.status, self.goal, self.delivery, self.comment, self.error
+
+    def moving_part(self) -> dict[str, object]:
+        """Return the moving cells by their name, as JSON values."""
+        cells = {"rate": self.rate, "lag": self.lag, "batch": self.batch, "state": self.state}
+        values: dict[str, object] = {name: [cell.text, cell.value, cell.warns] for name, cell in cells.items()}
+        return {**values, "spark": self.spark}
+
+
+def live_rows(manager: Manager) -> dict[str, JobRow]:
+    """Return the rows of the live jobs by id, newest first. It reads memory only."""
+    return {view.job.id: job_row(manager, view.job) for view in manager.registry.live()}
+
+
+def ended_rows(manager: Manager, live: Mapping[str, JobRow]) -> Iterator[JobRow]:
+    """Return the newest ended job of each name that no live job has, newest first. It reads the store."""
+    names = {name_key(row.name) for row in live.values()}
+    for job in reversed(manager.store.ended_jobs()):
+        if len(names) - len(live) >= ENDED_MOST:
+            return
+        if job.id not in live and name_key(job.name) not in names:
+            names.add(name_key(job.name))
+            yield job_row(manager, job)
+
+
+def job_row(manager: Manager, job: Job) -> JobRow:
+    """Return the row of a job, from memory only."""
+    metrics = measure_job(manager, job)
+    sample = sample_job(manager, metrics)
+    runs = job.status in (Status.RUNNING, Status.COMPLETING)
+    return JobRow(
+        id=job.id,
+        name=job.name,
+        status=job.status.value,
+        goal=job.stop_goal.value.lower() if job.stop_goal is not None and not job.status.is_final else "",
+        is_live=job.is_live,
+        delivery=GUARANTEE_TEXTS[job.plan.guarantee],
+        kind="streaming" if job.plan.analysis.streaming else "batch",
+        comment=job.version.comment or "",
+        error=describe_not_running(job, len(manager.members)),
+        rate=_rate_cell(sample),
+        spark=spark_points(sample.rates) if runs else "",
+        lag=_lag_cell(metrics) if runs else MovingCell(""),
+        batch=_batch_cell(job, metrics),
+        state=_state_cell(metrics),
+    )
+
+
+def _rate_cell(sample: JobSample) -> MovingCell:
+    rate = sample.rows_per_second
+    return MovingCell(format_count(rate), rate)
+
+
+def _lag_cell(metrics: JobMetrics) -> MovingCell:
+    latest = metrics.latest
+    if latest is None or not latest.lag:
+        return MovingCell("")
+    rows, seconds = sum(latest.lag.values()), max(latest.lag_seconds.values(), default=None)
+    waits = f", {format_seconds(seconds)}" if rows and seconds is not None else ""
+    return MovingCell(f"{format_count(rows)} rows{waits}", rows)
+
+
+def _batch_cell(job: Job, metrics: JobMetrics) -> MovingCell:
+    """Return the duration of the newest batch, and the interval between batches that it should fit into."""
+    took = None if metrics.latest is None else metrics.latest.trigger_ms
+    if took is None:
+        return MovingCell("")
+    plan = job.plan
+    has_interval = plan.analysis.streaming and plan.trigger is Trigger.INTERVAL and plan.interval_millis > 0
+    interval = f" / {format_seconds(plan.interval_millis / 1000)}" if has_interval else ""
+    return MovingCell(
+        f"{format_seconds(took / 1000)}{interval}", took, warns=has_interval and took > plan.interval_millis
+    )
+
+
+def _state_cell(metrics: JobMetrics) -> MovingCell:
+    latest = metrics.latest
+    if latest is None or not latest.state_bytes:
+        return MovingCell("")
+    rows = f", {format_count(latest.state_rows)} rows" if latest.state_rows is not None else ""
+    return MovingCell(f"{format_bytes(latest.state_bytes)}{rows}", latest.state_bytes)
+
+
+def spark_points(rates: Sequence[float]) -> str:
+    """Return the points of a line through rates, relative to the highest, as an SVG has them."""
+    highest = max(rates, default=0.0)
+    step = _SPARK_WIDTH / max(len(rates) - 1, 1)
+    bottom = _SPARK_HEIGHT - 1
+    heights = (bottom if highest <= 0 else bottom - rate / highest * (_SPARK_HEIGHT - 2) for rate in rates)
+    return " ".join(f"{number * step:.0f},{height:.0f}" for number, height in enumerate(heights))

@@ -1,0 +1,113 @@
+"""The lineage of tables: which jobs read and write them, as a graph across jobs. It reads memory only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from jetsql.console.jobs.job_graph import GraphNode, JobGraph, place_columns
+from jetsql.jobs.model.job import Job
+
+NODES_MOST: Final = 120
+"""A graph with more nodes is not readable."""
+
+
+@dataclass(frozen=True)
+class TableUse:
+    """A table, and the live jobs that use it."""
+
+    name: str
+    readers: Sequence[Job]
+    writers: Sequence[Job]
+
+
+def used_tables(jobs: Iterable[Job]) -> list[TableUse]:
+    """Return the tables that jobs read as streams or write, by name."""
+    readers: dict[str, list[Job]] = {}
+    writers: dict[str, list[Job]] = {}
+    for job in jobs:
+        for name in _read(job):
+            readers.setdefault(name, []).append(job)
+        for name in _written(job):
+            writers.setdefault(name, []).append(job)
+    names = sorted(readers.keys() | writers.keys())
+    return [TableUse(name, readers.get(name, ()), writers.get(name, ())) for name in names]
+
+
+def lineage(jobs: Sequence[Job], around: str | None = None) -> JobGraph | None:
+    """Return the graph of jobs and tables, or None if there is none, or it is too large.
+
+    around: a table; the graph has only what its rows come from and go to. None for all jobs.
+    """
+    edges = [(f"table {name}", f"job {job.id}") for job in jobs for name in _read(job)]
+    edges += [(f"job {job.id}", f"table {name}") for job in jobs for name in _written(job)]
+    if around is not None:
+        start = f"table {around}"
+        kept = _reachable(start, edges) | _reachable(start, [(after, before) for before, after in edges])
+        edges = [edge for edge in edges if kept.issuperset(edge)]
+    names = dict.fromkeys(name for edge in edges for name in edge)
+    if not names or len(names) > NODES_MOST:
+        return None
+    by_id = {f"job {job.id}": job for job in jobs}
+    depth = _depths(names, edges)
+    columns: list[list[tuple[str, GraphNode]]] = [[] for _ in range(max(depth.values()) + 1)]
+    for name in names:
+        columns[depth[name]].append((name, _node(name, by_id)))
+    return place_columns(columns, edges)
+
+
+def _node(name: str, jobs: Mapping[str, Job]) -> GraphNode:
+    job = jobs.get(name)
+    if job is None:
+        return GraphNode("source", name.removeprefix("table "), "table")
+    return GraphNode("operator", job.name, f"job, {job.status.value}", link=f"/console/jobs/{job.id}")
+
+
+def _reachable(start: str, edges: Iterable[tuple[str, str]]) -> set[str]:
+    after: dict[str, list[str]] = {}
+    for one, other in edges:
+        after.setdefault(one, []).append(other)
+    found, left = {start}, [start]
+    while left:
+        for name in after.get(left.pop(), ()):
+            if name not in found:
+                found.add(name)
+                left.append(name)
+    return found
+
+
+def _depths(names: Iterable[str], edges: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """Return the column of each node: one after the last of those before it. In a circle, one edge leads back."""
+    depth = dict.fromkeys(names, 0)
+    before: dict[str, list[str]] = {}
+    for one, other in edges:
+        before.setdefault(other, []).append(one)
+    done: set[str] = set()
+    for name in depth:
+        _set_depth(name, before, depth, done)
+    return depth
+
+
+def _set_depth(start: str, before: Mapping[str, Sequence[str]], depth: dict[str, int], done: set[str]) -> None:
+    path, on_path = [(start, iter(before.get(start, ())))], {start}
+    while path:
+        name, rest = path[-1]
+        following = next((each for each in rest if each not in done and each not in on_path), None)
+        if following is not None:
+            path.append((following, iter(before.get(following, ()))))
+            on_path.add(following)
+            continue
+        known = (depth[each] + 1 for each in before.get(name, ()) if each in done)
+        depth[name] = max(known, default=0)
+        done.add(name)
+        on_path.discard(name)
+        path.pop()
+
+
+def _read(job: Job) -> list[str]:
+    return list(dict.fromkeys(source.name for source in job.plan.analysis.sources))
+
+
+def _written(job: Job) -> list[str]:
+    return list(dict.fromkeys(sink.table for sink in job.plan.analysis.sinks))

@@ -1,0 +1,267 @@
+"""The page of a job: graph, measures, statement, options, history, snapshots, and its changes while it is open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from jetsql.console.jobs.job_graph import explained_graph, job_graph
+from jetsql.console.jobs.job_plots import plot_columns
+from jetsql.console.web.sql_markup import sql_markup
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.model.body_analysis import Operator
+from jetsql.jobs.model.job import Cause
+from jetsql.jobs.store.metrics import BatchMetrics
+from tests.support.console_browser import Browser, events, logged_in, run_console
+from tests.support.http_server import RunningServer
+from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.managed_engine import Managed
+
+HOSTILE = "<script>alert(1)</script>\"'`--&"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Managed]:
+    found = analysis(
+        sources=(source("spark_catalog.default.orders"), source("spark_catalog.default.payments")),
+        stateful=True,
+        operators=(Operator("Join"), Operator("Aggregate", "count(1) by region")),
+        sink=sink("spark_catalog.default.totals"),
+    )
+    engine = Managed(tmp_path / "home", engine=InMemoryEngine(analysis=found))
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def server(engine: Managed) -> Iterator[RunningServer]:
+    with run_console(engine) as server:
+        yield server
+
+
+@pytest.fixture
+def browser(server: RunningServer) -> Browser:
+    return logged_in(server)
+
+
+def create(engine: Managed, name: str = "orders", before: str = "", body: str = "SELECT * FROM STREAM src") -> str:
+    return str(next(engine.run(f"CREATE JOB `{name}` {before} AS INSERT INTO out {body}").rows)[0])
+
+
+def commit(engine: Managed, job: str, time: float, **values: Any) -> None:
+    """Commit a batch with these measures."""
+    run = engine.engine.runs[job]
+    run.batch += 1
+    run_id = engine.engine.run_id(job)
+    measure = BatchMetrics(run_id.run, run.batch, time, **{"input_rows": 10, **values})
+    engine.engine.tell(job, BatchCommitted(run_id, run.batch, time, 10, 10.0, metrics=measure))
+
+
+def test_it_shows_what_the_statements_about_a_job_show(engine: Managed, browser: Browser) -> None:
+    job = create(engine, before="COMMENT 'By region' OPTIONS ('restartAttempts' = '7')")
+    page = browser.get(f"/console/jobs/{job}")
+    assert page.status == 200
+    for text in (
+        "By region",
+        "Running",
+        "CREATE JOB `orders` COMMENT 'By region' OPTIONS ( 'restartAttempts' = '7' ) AS INSERT INTO out",
+        "Delivery: exactly once , because all sources can be replayed",
+        "restartAttempts 7 set",
+        "autoScaling true default",
+        "first trigger",
+        "newest batch 0",
+        "There is no snapshot of this job",
+        "members driver",
+    ):
+        assert text in page.visible, text
+
+
+def test_a_live_job_is_changed_in_the_editor(engine: Managed, browser: Browser) -> None:
+    job = create(engine)
+    link = "/console/sql?text=" + quote("CREATE OR REPLACE JOB `orders`\nAS INSERT INTO out SELECT * FROM STREAM src")
+    assert f'href="{link}"' in browser.get(f"/console/jobs/{job}").text
+    assert "CREATE OR REPLACE JOB `orders`" in browser.get(link).text
+    list(engine.run("DROP JOB orders").rows)
+    assert "Change it in the editor" not in browser.get(f"/console/jobs/{job}").visible
+
+
+def test_the_graph_is_that_of_explain(engine: Managed, browser: Browser) -> None:
+    job = create(engine)
+    commit(engine, job, 5000.0, lag={"spark_catalog.default.orders": 1234}, state_rows=77, state_bytes=2048)
+    engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.batch == 1, 20)
+    text = browser.get(f"/console/jobs/{job}").text
+    assert (
+        'aria-label="From spark_catalog.default.orders, spark_catalog.default.payments through Join, Aggregate' in text
+    )
+    assert "lag 1.2k rows" in text
+    assert "state 77 rows, 2.0 KiB" in text
+    explained = str(next(engine.run("EXPLAIN CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src").rows)[0])
+    graph = explained_graph(explained)
+    assert graph is not None
+    assert graph == job_graph(engine.manager.registry.live()[0].job.plan)
+
+
+@pytest.mark.parametrize("text", ["", "== Physical Plan ==\nScan", "Source: x"])
+def test_other_texts_have_no_graph(text: str) -> None:
+    assert explained_graph(text) is None
+
+
+def test_measures_are_columns(engine: Managed, browser: Browser) -> None:
+    job = create(engine)
+    commit(engine, job, 5000.0, trigger_ms=2000, output_rows=4, watermark=4990.0, lag_seconds={"a": 1.0, "b": 3.0})
+    engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.batch == 1, 20)
+    columns = json.loads(browser.get(f"/console/jobs/{job}/measures").text)
+    assert len({len(column) for column in columns.values()}) == 1
+    newest = {name: column[-1] for name, column in columns.items()}
+    expected = {"batch": 1, "trigger": 2.0, "output_rate": 2.0, "watermark_delay": 10.0, "lag_seconds": 3.0}
+    assert expected.items() <= newest.items()
+
+
+def test_measures_of_several_batches_are_means() -> None:
+    measure = BatchMetrics(1, 9, 600.0, span=60, batches=10, trigger_ms=5000, output_rows=120, watermark=650.0)
+    columns = plot_columns([measure])
+    assert (columns["trigger"], columns["output_rate"], columns["time"]) == ([0.5], [2.0], [630.0])
+    assert columns["watermark_delay"] == [10.0]
+    assert (columns["lag_rows"], columns["state_bytes"]) == ([None], [None])
+
+
+def test_an_open_page_gets_new_measures(engine: Managed, server: RunningServer, browser: Browser) -> None:
+    job = create(engine)
+    commit(engine, job, 5000.0)
+    with events(server, browser, f"/console/events/jobs/{job}?{state(browser, job)}&after=5000.0") as messages:
+        commit(engine, job, 6000.0, lag={"spark_catalog.default.orders": 4321})
+        numbers = next(content for name, content in messages if name == "numbers")
+        assert numbers["measures"]["batch"] == [2]
+        assert "lag 4.3k rows" in numbers["graph"]
+
+
+def state(browser: Browser, job: str) -> str:
+    text = browser.get(f"/console/jobs/{job}").text
+    return "state=" + text.partition('data-state="')[2].partition('"')[0]
+
+
+def test_an_open_page_hears_of_changes(engine: Managed, server: RunningServer, browser: Browser) -> None:
+    job = create(engine)
+    shown = state(browser, job)
+    with events(server, browser, f"/console/events/jobs/{job}?{shown}&after=1") as messages:
+        list(engine.run("SUSPEND JOB orders").rows)
+        assert "changed" in (name for name, _ in messages)
+    with events(server, browser, f"/console/events/jobs/{job}?{shown}&after=1") as messages:
+        assert next(messages)[0] == "changed", "it changed while no connection was open"
+    assert state(browser, job) != shown
+    list(engine.run("DROP JOB orders").rows)
+    with events(server, browser, f"/console/events/jobs/{job}?{state(browser, job)}&after=1") as messages:
+        assert next(messages)[0] == "ping"
+
+
+def test_the_error_is_whole(engine: Managed, browser: Browser) -> None:
+    job = create(engine)
+    cause = Cause("x" * 3000, "JETSQL.JOB_CHANGED", "42K05", hint="Create the table again.", retryable=False)
+    engine.engine.fail(job, cause)
+    engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.cause is not None, 20)
+    page = browser.get(f"/console/jobs/{job}").visible
+    assert "x" * 3000 in page
+    assert "What to do: Create the table again." in page
+    assert "JETSQL.JOB_CHANGED · SQLSTATE 42K05" in page
+
+
+def test_actions_depend_on_the_status(engine: Managed, browser: Browser) -> None:
+    job = create(engine)
+    assert buttons(browser, job) == ["suspend", "restart", "drop"]
+    list(engine.run("SUSPEND JOB orders").rows)
+    assert buttons(browser, job) == ["resume", "drop"]
+    list(engine.run("DROP JOB orders").rows)
+    assert buttons(browser, job) == []
+
+
+def buttons(browser: Browser, job: str) -> list[str]:
+    head = browser.get(f"/console/jobs/{job}").text.partition('<h2 id="graph-title">')[0]
+    return [part.partition('"')[0] for part in head.split('<button name="action" value="')[1:]]
+
+
+def test_snapshots_are_taken_forked_and_dropped(engine: Managed, browser: Browser) -> None:
+    job = create(engine)
+    question = browser.act("/console/snapshots/confirm", {"action": "take", "job": job, "name": "before it's changed"})
+    assert "CREATE SNAPSHOT `before it's changed` FOR JOB `orders`" in question.visible
+    assert "Nothing is lost" in question.visible
+    statement = "CREATE SNAPSHOT `before it's changed` FOR JOB `orders`"
+    assert "JETSQL" not in browser.act("/console/run", {"title": "Take", "statement": statement}).visible
+    page = browser.get(f"/console/jobs/{job}")
+    assert "before it's changed" in page.visible
+    assert quote("'initialSnapshotName' = 'before it\\'s changed'") in page.text
+    question = browser.act("/console/snapshots/confirm", {"action": "drop", "name": "before it's changed"})
+    assert "DROP SNAPSHOT `before it's changed`" in question.visible
+    browser.act("/console/run", {"title": "Drop", "statement": "DROP SNAPSHOT `before it's changed`"})
+    assert "There is no snapshot" in browser.get(f"/console/jobs/{job}").visible
+
+
+def test_the_history_is_shortened(engine: Managed, browser: Browser) -> None:
+    job = create(engine)
+    for _ in range(20):
+        list(engine.run("SUSPEND JOB orders").rows)
+        list(engine.run("RESUME JOB orders").rows)
+    short, whole = browser.get(f"/console/jobs/{job}"), browser.get(f"/console/jobs/{job}?history=all")
+    assert short.text.count('class="when"') == 50
+    assert whole.text.count('class="when"') > 50
+    assert "Show all" in short.visible and "Show all" not in whole.visible
+
+
+@pytest.mark.parametrize("job", ["none", "0000-0000-0000-0000", "%3Cscript%3E"])
+def test_a_job_that_does_not_exist(browser: Browser, job: str) -> None:
+    page = browser.get(f"/console/jobs/{job}")
+    assert page.status == 404
+    assert "There is no job with the id" in page.visible
+    assert "<script>" not in page.text.replace("<script src", "")
+
+
+def test_no_secret_is_shown(engine: Managed, browser: Browser) -> None:
+    options = "OPTIONS ('spark.my.password' = 'hunter2secret')"
+    job = create(engine, before=options, body="SELECT * FROM STREAM src WHERE url = 'https://ann:pa55word@host/'")
+    page = browser.get(f"/console/jobs/{job}")
+    assert page.status == 200
+    assert "hunter2secret" not in page.text and "pa55word" not in page.text
+    assert page.text.count("***") >= 3
+
+
+def test_hostile_texts_are_escaped(engine: Managed, browser: Browser) -> None:
+    engine.engine.analysis = replace(
+        engine.engine.analysis,
+        sources=(source(HOSTILE), source(f"b{HOSTILE}")),
+        operators=(Operator(HOSTILE, HOSTILE),),
+        sink=sink(HOSTILE),
+    )
+    quoted = HOSTILE.replace("'", "\\'")
+    name = HOSTILE.replace("`", "``")
+    job = create(engine, name, f"COMMENT '{quoted}'", f"SELECT '{quoted}' FROM STREAM src")
+    engine.engine.fail(job, Cause(HOSTILE, HOSTILE, hint=HOSTILE, retryable=False, where=HOSTILE, error_class=HOSTILE))
+    engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.cause is not None, 20)
+    page = browser.get(f"/console/jobs/{job}")
+    assert page.status == 200
+    assert page.text.count("&lt;script&gt;alert(1)") > 10
+    assert "<script>alert" not in page.text
+
+
+def test_sql_has_colours_and_keeps_its_text() -> None:
+    assert sql_markup("select 'a<b>' -- c") == (
+        '<span class="tok-keyword">select</span> <span class="tok-string">&#39;a&lt;b&gt;&#39;</span>'
+        ' <span class="tok-comment">-- c</span>'
+    )
+
+
+@pytest.mark.parametrize("text", ["", " \n", "'open", "`a``b` $$x$$ 1e5 /* ä */ ;", HOSTILE])
+def test_colours_change_no_text(text: str) -> None:
+    from html import unescape
+    from re import sub
+
+    assert unescape(sub("<[^>]*>", "", str(sql_markup(text)))) == text
+
+
+def test_names_of_measures() -> None:
+    columns: Mapping[str, object] = plot_columns([])
+    assert {"time", "input_rate", "lag_rows", "late_rows", "state_bytes"} <= set(columns)

@@ -1,0 +1,235 @@
+"""Getting into the console: token, one-time links, sessions with limits, and what other pages cannot do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jetsql.console.web.login_sessions import LoginSessions
+from tests.support.console_browser import Browser, events, logged_in, run_console
+from tests.support.http_server import TOKEN, RunningServer
+from tests.support.managed_engine import Managed
+
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def server(tmp_path: Path, clock: Clock) -> Iterator[RunningServer]:
+    engine = Managed(tmp_path / "home")
+    logins = LoginSessions(clock, idle_seconds=100, absolute_seconds=1000, link_seconds=10)
+    with run_console(engine, logins) as server:
+        yield server
+    engine.close()
+
+
+def link(server: RunningServer) -> str:
+    made = Browser(server.url).request("POST", "/console/links", headers=BEARER)
+    assert made.status == 201
+    return str(json.loads(made.text)["path"])
+
+
+def test_the_address_of_the_engine_leads_to_the_login_page(server: RunningServer) -> None:
+    browser = Browser(server.url)
+    assert browser.get("/").headers["location"] == "/console/"
+    assert browser.get("/console").headers["location"] == "/console/"
+    refused = browser.get("/console/")
+    assert (refused.status, refused.headers["location"]) == (303, "/console/login?next=/console/")
+    page = browser.get(refused.headers["location"])
+    assert page.status == 200
+    assert "Token of the engine" in page.visible
+
+
+def test_the_token_opens_a_session(server: RunningServer) -> None:
+    browser = Browser(server.url)
+    page = browser.log_in()
+    assert (page.status, page.headers["location"]) == (303, "/console/")
+    cookie = page.headers["set-cookie"]
+    assert {part.strip().lower() for part in cookie.split(";")[1:]} == {"httponly", "path=/console", "samesite=strict"}
+    assert TOKEN not in cookie
+    assert browser.get().status == 200
+
+
+def test_a_wrong_token_opens_none(server: RunningServer) -> None:
+    browser = Browser(server.url)
+    page = browser.log_in(TOKEN + "x")
+    assert (page.status, browser.cookies) == (401, {})
+    assert "The token is wrong." in page.visible
+    assert TOKEN not in page.text
+
+
+def test_a_link_opens_one_session(server: RunningServer) -> None:
+    path = link(server)
+    browser = Browser(server.url)
+    page = browser.get(path)
+    assert page.status == 200
+    assert 'http-equiv="refresh" content="0; url=/console/"' in page.text
+    assert browser.get().status == 200
+    again = Browser(server.url)
+    page = again.get(path)
+    assert (page.status, again.cookies) == (401, {})
+    assert "Run `jetsql console` again" in page.visible
+
+
+def test_a_link_is_valid_for_a_short_time(server: RunningServer, clock: Clock) -> None:
+    path = link(server)
+    clock.now += 11
+    assert Browser(server.url).get(path).status == 401
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"Authorization": "Bearer wrong"}], ids=["without a token", "with a wrong one"]
+)
+def test_a_link_needs_the_token(server: RunningServer, headers: dict[str, str]) -> None:
+    refused = Browser(server.url).request("POST", "/console/links", headers=headers)
+    assert refused.status == 401
+    assert "enter?code" not in refused.text
+
+
+def test_a_session_is_no_token(server: RunningServer) -> None:
+    browser = logged_in(server)
+    for method, path in (("GET", "/v1/jobs"), ("POST", "/v1/sql"), ("POST", "/v1/engine/stop"), ("GET", "/metrics")):
+        assert browser.request(method, path).status == 401, path
+    assert not server.stop_requested.is_set()
+    assert browser.request("POST", "/console/links").status == 401
+
+
+def test_an_unused_session_ends(server: RunningServer, clock: Clock) -> None:
+    browser = logged_in(server)
+    clock.now += 99
+    assert browser.get().status == 200
+    clock.now += 99
+    assert browser.get().status == 200
+    clock.now += 101
+    assert browser.get().status == 303
+
+
+def test_a_used_session_ends_as_well(server: RunningServer, clock: Clock) -> None:
+    browser = logged_in(server)
+    for _ in range(20):
+        clock.now += 50
+        assert browser.get().status == 200
+    clock.now += 50
+    assert browser.get().status == 303
+
+
+def test_scripts_of_a_page_are_no_use_of_a_session(server: RunningServer, clock: Clock) -> None:
+    browser = logged_in(server)
+    clock.now += 90
+    assert browser.get("/console/session").status == 200
+    clock.now += 90
+    assert browser.get("/console/session", Accept="application/json").status == 401
+
+
+def test_events_end_with_the_session(server: RunningServer, clock: Clock) -> None:
+    browser = logged_in(server)
+    with events(server, browser, "/console/events/jobs") as messages:
+        assert next(messages)[0] in ("jobs", "ping")
+        clock.now += 101
+        assert "logout" in [name for name, _ in messages]
+
+
+def test_pages_without_other_events_get_signs_of_life(server: RunningServer, clock: Clock) -> None:
+    browser = logged_in(server)
+    with events(server, browser, "/console/events/alive") as messages:
+        assert next(messages) == ("ping", None)
+        browser.post("/console/logout", {"csrf": browser.get().csrf})
+        assert [name for name, _ in messages if name != "ping"] == ["logout"]
+    browser = logged_in(server)
+    with events(server, browser, "/console/events/alive") as messages:
+        next(messages)
+        server.http_server.cancel_running()
+        assert [name for name, _ in messages if name != "ping"] == []
+
+
+def test_logout_ends_the_session(server: RunningServer) -> None:
+    browser = logged_in(server)
+    stolen = Browser(server.url, dict(browser.cookies))
+    page = browser.post("/console/logout", {"csrf": browser.get().csrf})
+    assert (page.status, page.headers["location"], browser.cookies) == (303, "/console/login", {})
+    assert stolen.get().status == 303
+
+
+def test_other_pages_cannot_use_the_session(server: RunningServer) -> None:
+    browser = logged_in(server)
+    csrf = browser.get().csrf
+    others = logged_in(server).get().csrf
+    fields = {"csrf": csrf, "action": "drop", "job": "1"}
+    paths = ("/console/jobs/confirm", "/console/run", "/console/logout")
+    for path in paths:
+        for wrong in ("", "x", others):
+            assert browser.post(path, {**fields, "csrf": wrong}).status == 403, path
+        for headers in ({"Origin": "http://localhost:1"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "null"}):
+            assert browser.post(path, fields, **headers).status == 403, (path, headers)
+    assert browser.get().status == 200
+    assert browser.post("/console/login", {"token": TOKEN}, Origin="http://evil.example").status == 403
+
+
+def test_pages_of_the_console_can(server: RunningServer) -> None:
+    browser = logged_in(server)
+    headers = {"Origin": server.url, "Sec-Fetch-Site": "same-origin"}
+    assert browser.post("/console/logout", {"csrf": browser.get().csrf}, **headers).status == 303
+
+
+@pytest.mark.parametrize(
+    "path", ["//evil.example", "https://evil.example/console/", "/v1/jobs", "/console/\\evil", "/console/\r\nX: 1", ""]
+)
+def test_a_login_leads_to_pages_of_the_console_only(server: RunningServer, path: str) -> None:
+    page = Browser(server.url).post("/console/login", {"token": TOKEN, "next": path})
+    assert page.headers["location"] == "/console/"
+
+
+def test_a_login_leads_back_to_the_page(server: RunningServer) -> None:
+    page = Browser(server.url).post("/console/login", {"token": TOKEN, "next": "/console/sql"})
+    assert page.headers["location"] == "/console/sql"
+
+
+@pytest.mark.parametrize("path", ["/console/login", "/console/", "/console/none", "/console/assets/1/console.js"])
+def test_every_response_is_protected(server: RunningServer, path: str) -> None:
+    headers = Browser(server.url).get(path).headers
+    policy = {part.strip() for part in headers["content-security-policy"].split(";")}
+    assert {"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"} <= policy
+    assert "unsafe" not in headers["content-security-policy"]
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "same-origin"
+
+
+def test_pages_are_not_stored_and_assets_are(server: RunningServer) -> None:
+    browser = logged_in(server)
+    page = browser.get()
+    assert page.headers["cache-control"] == "no-store"
+    start = page.text.index("/console/assets/")
+    asset = browser.get(page.text[start : page.text.index('"', start)])
+    assert (asset.status, "immutable" in asset.headers["cache-control"]) == (200, True)
+
+
+def test_other_host_names_are_refused(server: RunningServer) -> None:
+    assert Browser(server.url).get("/console/login", Host="evil.example").status == 403
+
+
+def test_too_many_sessions_end_the_oldest() -> None:
+    logins = LoginSessions()
+    values = [logins.open()[0] for _ in range(201)]
+    assert (logins.is_open(values[0]), logins.is_open(values[1]), logins.is_open(values[-1])) == (False, True, True)
+
+
+@pytest.mark.parametrize("body", ["a=1&" * 3000, "x" * (1024 * 1024 + 1)], ids=["many fields", "large"])
+def test_large_forms_are_refused(server: RunningServer, body: str) -> None:
+    page = logged_in(server).request("POST", "/console/jobs/confirm", body)
+    assert page.status == 400
+    assert "REQUEST_NOT_READABLE" in page.visible

@@ -1,0 +1,176 @@
+"""The pages about tables, members, snapshots and the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jetsql.console.catalog_page import quoted_parts
+from jetsql.console.cluster_pages import LOG_LINES, log_tail
+from jetsql.console.jobs.lineage import NODES_MOST, lineage, used_tables
+from jetsql.jobs.model.job import Job
+from jetsql.settings.engine_settings import Settings, shown_settings
+from jetsql.settings.store_settings import StoreSettings
+from tests.support.console_browser import Browser, logged_in, run_console
+from tests.support.http_server import RunningServer
+from tests.support.in_memory_engine import sink, source
+from tests.support.managed_engine import Managed
+
+HOSTILE = "<script>alert(1)</script>\"'`--&"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Managed]:
+    engine = Managed(tmp_path / "home")
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def server(engine: Managed) -> Iterator[RunningServer]:
+    with run_console(engine) as server:
+        yield server
+
+
+@pytest.fixture
+def browser(server: RunningServer) -> Browser:
+    return logged_in(server)
+
+
+def create(engine: Managed, name: str, read: str, written: str) -> Job:
+    """Create a job that reads one table and writes another."""
+    found = engine.engine.analysis
+    engine.engine.analysis = replace(found, sources=(source(read),), sink=sink(written))
+    quoted = name.replace("`", "``")
+    list(engine.run(f"CREATE JOB `{quoted}` AS INSERT INTO out SELECT * FROM STREAM src").rows)
+    return engine.manager.registry.live()[0].job
+
+
+def test_the_catalogue_has_the_tables_of_jobs(engine: Managed, browser: Browser) -> None:
+    assert "No job reads or writes a table yet" in browser.get("/console/catalog").visible
+    create(engine, "clean", "s.raw", "s.clean")
+    create(engine, "count", "s.clean", "s.counts")
+    page = browser.get("/console/catalog")
+    assert page.status == 200
+    assert "s.clean clean count" in page.visible
+    assert "From s.raw, s.clean, s.counts through clean, count" in page.text
+
+
+def test_lineage_leads_from_left_to_right(engine: Managed) -> None:
+    jobs = [create(engine, "clean", "raw", "clean"), create(engine, "count", "clean", "counts")]
+    graph = lineage(jobs[::-1])
+    assert graph is not None
+    assert [node.name for node in sorted(graph.nodes, key=lambda node: node.x)] == [
+        "raw",
+        "clean",
+        "clean",
+        "count",
+        "counts",
+    ]
+    assert len(graph.edges) == 4
+    assert [(use.name, len(use.readers), len(use.writers)) for use in used_tables(jobs)] == [
+        ("clean", 1, 1),
+        ("counts", 0, 1),
+        ("raw", 1, 0),
+    ]
+
+
+def test_lineage_of_a_table_has_what_belongs_to_it(engine: Managed) -> None:
+    jobs = [create(engine, "a", "t1", "t2"), create(engine, "b", "t2", "t3"), create(engine, "c", "other", "t9")]
+    graph = lineage(jobs, around="t2")
+    assert graph is not None
+    assert {node.name for node in graph.nodes} == {"t1", "a", "t2", "b", "t3"}
+    assert lineage(jobs, around="none") is None
+
+
+def test_lineage_of_a_circle(engine: Managed) -> None:
+    jobs = [create(engine, "a", "t1", "t2"), create(engine, "b", "t2", "t1")]
+    graph = lineage(jobs)
+    assert graph is not None
+    assert (len(graph.nodes), len(graph.edges)) == (4, 4)
+
+
+def test_a_large_lineage_is_left_out(engine: Managed, browser: Browser) -> None:
+    for number in range(NODES_MOST // 3 + 1):
+        create(engine, f"j{number}", f"from{number}", f"to{number}")
+    page = browser.get("/console/catalog")
+    assert "There are too many jobs for one graph" in page.visible
+    assert "from7" in page.visible
+    assert "From from7 through" not in page.visible
+    assert "From from7, to7 through j7" in browser.get("/console/catalog/table?name=from7").text
+
+
+def test_errors_of_spark_are_shown(browser: Browser) -> None:
+    for path in ("schemas", "tables?schema=s", "table?name=s.t"):
+        page = browser.get(f"/console/catalog/{path}")
+        assert page.status == 200
+        assert "PARSE_SYNTAX_ERROR" in page.visible
+
+
+def test_hostile_tables_are_escaped(engine: Managed, browser: Browser) -> None:
+    create(engine, HOSTILE, HOSTILE, f"b{HOSTILE}")
+    pages = [
+        browser.get("/console/catalog"),
+        browser.get("/console/catalog/table?name=%3Cscript%3Ealert(1)%3C/script%3E"),
+    ]
+    for page in pages:
+        assert page.status == 200
+        assert "&lt;script&gt;alert(1)" in page.text
+        assert "<script>alert" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("name", "quoted"),
+    [("a.b.c", "`a`.`b`.`c`"), ("t", "`t`"), ("`a.b`.c", "`a.b`.c"), ("a`b", "`a``b`"), ("`a` x", "```a`` x`")],
+)
+def test_names_are_quoted(name: str, quoted: str) -> None:
+    assert quoted_parts(name) == quoted
+
+
+def test_members_and_engines(browser: Browser) -> None:
+    page = browser.get("/console/members")
+    assert page.status == 200
+    assert "driver 127.0.0.1" in page.visible
+    assert "leader" in page.visible
+
+
+def test_snapshots(engine: Managed, browser: Browser) -> None:
+    assert "There are no snapshots." in browser.get("/console/snapshots").visible
+    job = create(engine, "orders", "a", "b")
+    list(engine.run("CREATE SNAPSHOT `<b>` FOR JOB orders").rows)
+    page = browser.get("/console/snapshots")
+    assert "<b> orders" in page.visible
+    assert f'href="/console/jobs/{job.id}"' in page.text
+    assert "<b>" not in page.text
+
+
+def test_the_engine_and_its_log(engine: Managed, browser: Browser) -> None:
+    assert "There is no log" in browser.get("/console/engine").visible
+    (engine.home / "engine.log").write_text("2026 INFO one\n2026 WARN <script>two</script>\n")
+    page = browser.get("/console/engine")
+    assert "2026 INFO one" in page.visible and str(engine.home) in page.visible
+    assert "<script>two" not in page.text
+    page = browser.get("/console/engine?q=warn")
+    assert "INFO one" not in page.visible and "two" in page.visible
+    assert "No line of the log's end contains this text" in browser.get("/console/engine?q=%3Cb%3E").visible
+
+
+def test_a_long_log_is_read_at_its_end(tmp_path: Path) -> None:
+    (tmp_path / "engine.log").write_text("".join(f"line {number}\n" for number in range(1_000_000)))
+    lines = log_tail(tmp_path, "")
+    assert (len(lines), lines[-1]) == (LOG_LINES, "line 999999")
+    assert log_tail(tmp_path, "LINE 999998") == ["line 999998"]
+
+
+def test_settings_are_shown_without_secrets(tmp_path: Path) -> None:
+    conf = {"spark.my.password": "hunter2secret", "spark.sql.shuffle.partitions": "4"}
+    store = StoreSettings(store="postgresql://ann:pa55word@host/db")
+    shown = shown_settings(Settings(home=tmp_path, spark_conf=conf, store=store))
+    assert shown["home"] == str(tmp_path)
+    assert shown["spark.sql.shuffle.partitions"] == "4"
+    assert shown["kafka"] == "false"
+    assert not any("hunter2secret" in value or "pa55word" in value for value in shown.values())
+    assert shown["spark.my.password"] == "***"

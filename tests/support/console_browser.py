@@ -1,0 +1,118 @@
+"""The web console of an engine without Spark, over a real socket, and a browser without scripts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from html import unescape
+from http.client import HTTPConnection, HTTPMessage
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from jetsql.console.console_app import WebConsole
+from jetsql.console.web.login_sessions import LoginSessions
+from tests.support.http_server import TOKEN, RunningServer, run_server
+from tests.support.managed_engine import Managed
+
+
+@contextmanager
+def run_console(engine: Managed, logins: LoginSessions | None = None, **limits: Any) -> Iterator[RunningServer]:
+    """Serve an engine with its console."""
+    with run_server(
+        engine, console=lambda server, access: WebConsole(engine, server, access, logins), **limits
+    ) as server:
+        yield server
+
+
+@dataclass(frozen=True)
+class Page:
+    """A response."""
+
+    status: int
+    headers: HTTPMessage
+    text: str
+
+    @property
+    def csrf(self) -> str:
+        """Return the value that requests with an effect repeat."""
+        found = re.search(r'data-csrf="([^"]+)"', self.text)
+        assert found is not None, self.text
+        return found[1]
+
+    @property
+    def visible(self) -> str:
+        """Return the text without markup."""
+        return unescape(" ".join(re.sub(r"<[^>]*>", " ", self.text).split()))
+
+
+@dataclass
+class Browser:
+    """A browser with cookies, which does not follow redirects by itself."""
+
+    url: str
+    cookies: dict[str, str] = field(default_factory=dict)
+
+    def request(self, method: str, path: str, body: str = "", headers: Mapping[str, str] | None = None) -> Page:
+        sent = {"Accept": "text/html", **(headers or {})}
+        if self.cookies:
+            sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        with closing(HTTPConnection(urlsplit(self.url).netloc, timeout=30)) as connection:
+            connection.request(method, path, body, sent)
+            response = connection.getresponse()
+            for cookie in response.headers.get_all("set-cookie") or ():
+                name, _, value = cookie.partition(";")[0].partition("=")
+                self.cookies[name] = value.strip('"')
+                if not self.cookies[name]:
+                    del self.cookies[name]
+            return Page(response.status, response.headers, response.read().decode())
+
+    def get(self, path: str = "/console/", **headers: str) -> Page:
+        """Load a page. headers: with `_` in place of `-`."""
+        return self.request("GET", path, headers=_headers(headers))
+
+    def post(self, path: str, fields: Mapping[str, str | Sequence[str]], **headers: str) -> Page:
+        """Send a form. headers: with `_` in place of `-`."""
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        return self.request("POST", path, urlencode(fields, doseq=True), {**form, **_headers(headers)})
+
+    def log_in(self, token: str = TOKEN) -> Page:
+        return self.post("/console/login", {"token": token, "next": "/console/"})
+
+    def act(self, path: str, fields: Mapping[str, str | Sequence[str]]) -> Page:
+        """Send a form of the jobs page."""
+        return self.post(path, {"csrf": self.get().csrf, **fields}, HX_Request="true")
+
+
+def _headers(named: Mapping[str, str]) -> dict[str, str]:
+    return {name.replace("_", "-"): text for name, text in named.items()}
+
+
+def logged_in(server: RunningServer) -> Browser:
+    browser = Browser(server.url)
+    page = browser.log_in()
+    assert page.status == 303, page.text
+    return browser
+
+
+@contextmanager
+def events(server: RunningServer, browser: Browser, path: str) -> Iterator[Iterator[tuple[str, Any]]]:
+    """Yield the names and contents of server-sent events; an empty content is None."""
+    with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=30)) as connection:
+        cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+        connection.request("GET", path, headers={"Cookie": cookie, "Accept": "text/event-stream"})
+        response = connection.getresponse()
+        assert response.status == 200, response.read()
+        yield _events(iter(response.readline, b""))
+
+
+def _events(lines: Iterator[bytes]) -> Iterator[tuple[str, Any]]:
+    name = ""
+    for line in lines:
+        key, _, value = line.decode().rstrip("\n").partition(": ")
+        if key == "event":
+            name = value
+        elif key == "data":
+            yield name, json.loads(value) if value else None
