@@ -15,7 +15,7 @@ from jetsql.output.diagnostics import Diagnostic, Script
 from jetsql.script import PreparedStatement, prepare, prepare_statement
 from jetsql.sqlfiles.lint_problems import NO_TABLE, PREFIX, LintProblem, ProblemLevel
 from jetsql.sqlfiles.lint_statement import CheckedStatement, Found
-from jetsql.sqlfiles.read_bodies import TableUse
+from jetsql.sqlfiles.read_bodies import NamedTable
 from jetsql.sqlfiles.read_sql_files import SqlFile
 
 _REFERENCE: Final = re.compile(r"\$\{([^\W\d]\w*)")
@@ -204,16 +204,16 @@ def _own_rows(checked: CheckedStatement) -> Iterator[Found]:
             yield Found(ProblemLevel.ERROR, condition, message, target.place, "Write another table.")
 
 
-def _targets(job: st.CreateJob, text: str) -> list[TableUse]:
+def _targets(job: st.CreateJob, text: str) -> list[NamedTable]:
     """Return the tables that a job writes; none for a name that an expression gives."""
     if job.table is not None:
-        return [TableUse(job.table.name.parts, job.table.name.place)]
+        return [NamedTable(job.table.name.parts, job.table.name.place)]
     places = [branch.target for branch in job.body.branches] or [job.body.target]
     found = []
     for place in places:
         name = list(tokens(text[place.start : place.stop]))
         if all(token.text != "(" for token in name):
-            found.append(TableUse(tuple(map(_name, name[::2])), place))
+            found.append(NamedTable(tuple(map(_name, name[::2])), place))
     return found
 
 

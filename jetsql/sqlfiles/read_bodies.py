@@ -31,7 +31,7 @@ _UNKNOWN_TO_SQLGLOT: Final = frozenset({"ASOF", "MATCH_CONDITION", "DESCRIPTOR",
 
 
 @dataclass(frozen=True)
-class TableUse:
+class NamedTable:
     """A table that a statement names."""
 
     parts: tuple[str, ...]  # without back quotes
@@ -43,7 +43,7 @@ class ReadQuery:
     """The tables that a statement reads, as far as sqlglot can parse it."""
 
     tree: Any = None  # sqlglot's expression, or None
-    reads: list[TableUse] = field(default_factory=list)
+    reads: list[NamedTable] = field(default_factory=list)
     problem: str = ""  # why there is no tree; empty if there is one
     place: Span | None = None  # where sqlglot cannot read on
     is_known_gap: bool = False  # Spark has the syntax and sqlglot does not
@@ -118,7 +118,7 @@ def _place(text: str, found: Sequence[Token], details: dict[str, Any]) -> Span |
     return None if at is None else at.place
 
 
-def _reads(tree: exp.Expression) -> Iterator[TableUse]:
+def _reads(tree: exp.Expression) -> Iterator[NamedTable]:
     """Yield the tables that a statement reads, without those that it defines itself or writes."""
     defined: set[str] = set()
     written: set[int] = set()
@@ -132,13 +132,13 @@ def _reads(tree: exp.Expression) -> Iterator[TableUse]:
             target = node.this
             written.add(id(target.this if isinstance(target, exp.Schema) else target))
     for table in tables:
-        use = table_use(table)
+        use = named_table(table)
         if use is None or id(table) in written or (len(use.parts) == 1 and use.parts[0].lower() in defined):
             continue
         yield use
 
 
-def table_use(table: exp.Table) -> TableUse | None:
+def named_table(table: exp.Table) -> NamedTable | None:
     """Return a table with its place; None for a function, a path, or a name without a place."""
     names = [part for part in table.parts if isinstance(part, exp.Identifier)]
     if not names or len(names) != len(table.parts) or any("/" in name.name for name in names):
@@ -146,4 +146,4 @@ def table_use(table: exp.Table) -> TableUse | None:
     start, end = names[0].meta.get("start"), names[-1].meta.get("end")
     if start is None or end is None:
         return None
-    return TableUse(tuple(name.name for name in names), Span(int(start), int(end) + 1))
+    return NamedTable(tuple(name.name for name in names), Span(int(start), int(end) + 1))

@@ -192,7 +192,10 @@ def test_which_exception_an_error_is(condition: str, kind: type[Exception]) -> N
 
 
 def test_every_condition_is_a_kind_of_error() -> None:
-    plain = [name for name, state in SQLSTATES.items() if type(dbapi_error(name, state)) is dbapi.DatabaseError]
+    errors = {
+        name: state for name, state in SQLSTATES.items() if not state.startswith("01")
+    }  # those of lint are warnings
+    plain = [name for name, state in errors.items() if type(dbapi_error(name, state)) is dbapi.DatabaseError]
     assert plain == []
 
 
