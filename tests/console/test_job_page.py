@@ -136,8 +136,20 @@ def test_an_open_page_gets_new_measures(engine: Managed, server: RunningServer, 
     commit(engine, job, 5000.0)
     with events(server, browser, f"/console/events/jobs/{job}?{state(browser, job)}&after=5000.0") as messages:
         commit(engine, job, 6000.0, lag={"spark_catalog.default.orders": 4321})
-        numbers = next(content for name, content in messages if name == "numbers")
+        numbers = next(content for name, content in messages if name == "numbers" and content["measures"]["time"])
         assert numbers["measures"]["batch"] == [2]
+        assert "lag 4.3k rows" in numbers["graph"]
+
+
+def test_a_batch_between_the_page_and_its_measures_is_in_the_graph(
+    engine: Managed, server: RunningServer, browser: Browser
+) -> None:
+    job = create(engine)
+    commit(engine, job, 5000.0, lag={"spark_catalog.default.orders": 4321})
+    engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.batch == 1, 20)
+    with events(server, browser, f"/console/events/jobs/{job}?{state(browser, job)}&after=5000.0") as messages:
+        name, numbers = next(messages)
+        assert (name, numbers["measures"]["time"]) == ("numbers", [])
         assert "lag 4.3k rows" in numbers["graph"]
 
 

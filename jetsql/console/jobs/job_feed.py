@@ -39,7 +39,7 @@ class JobFeed:
     async def messages(
         self, job_id: str, state: str, after: float, is_open: Callable[[], bool]
     ) -> AsyncIterator[bytes]:
-        """Yield messages for a page.
+        """Yield messages for a page, first the graph, because a batch may have ended since the page was made.
 
         state: that of the job on the page, see `state_of`. after: the time of the newest measure that the page has.
         is_open: see `JobsFeed`.
@@ -48,16 +48,16 @@ class JobFeed:
         view = self._manager.registry.get(job_id)
         if state != (ENDED if view is None else state_of(view.job)):
             yield b"event: changed\ndata: \n\n"
-        silent = PING_SECONDS
+        silent, is_current = PING_SECONDS, False
         while not self._stopped and is_open():
             fixed = self._fixed(job_id)
             if fixed != shown:
                 shown = fixed
                 yield b"event: changed\ndata: \n\n"
             latest = self._manager.metrics.latest(job_id)
-            if latest is not None and latest.time > after:
+            if latest is not None and (not is_current or latest.time > after):
                 yield b"event: numbers\ndata: %s\n\n" % await self._on_thread(self._numbers, job_id, after)
-                after, silent = latest.time, 0.0
+                after, silent, is_current = max(after, latest.time), 0.0, True
             elif silent >= PING_SECONDS:
                 yield b"event: ping\ndata: \n\n"
                 silent = 0.0
