@@ -45,12 +45,6 @@ def engine(tmp_path: Path) -> Iterator[Managed]:
 
 
 @pytest.fixture
-def server(engine: Managed) -> Iterator[RunningServer]:
-    with run_console(engine) as server:
-        yield server
-
-
-@pytest.fixture
 def page(chromium: Browser, server: RunningServer) -> Iterator[Page]:
     with checked_page(chromium) as page:
         log_in(page, server)

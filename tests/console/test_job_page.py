@@ -18,7 +18,7 @@ from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause
 from jetsql.jobs.store.metrics import BatchMetrics
-from tests.support.console_browser import Browser, events, logged_in, run_console
+from tests.support.console_browser import Browser, events
 from tests.support.http_server import RunningServer
 from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
 from tests.support.managed_engine import Managed
@@ -37,17 +37,6 @@ def engine(tmp_path: Path) -> Iterator[Managed]:
     engine = Managed(tmp_path / "home", engine=InMemoryEngine(analysis=found))
     yield engine
     engine.close()
-
-
-@pytest.fixture
-def server(engine: Managed) -> Iterator[RunningServer]:
-    with run_console(engine) as server:
-        yield server
-
-
-@pytest.fixture
-def browser(server: RunningServer) -> Browser:
-    return logged_in(server)
 
 
 def create(engine: Managed, name: str = "orders", before: str = "", body: str = "SELECT * FROM STREAM src") -> str:

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,29 +13,11 @@ import pytest
 from jetsql.console.jobs import jobs_feed
 from jetsql.console.jobs.job_rows import spark_points
 from jetsql.jobs.model.job import Cause
-from tests.support.console_browser import Browser, Page, events, logged_in, run_console
+from tests.support.console_browser import Browser, Page, events, logged_in
 from tests.support.http_server import RunningServer
 from tests.support.managed_engine import Managed
 
 HOSTILE = "<script>alert(1)</script>\"'`--&"
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Managed]:
-    engine = Managed(tmp_path / "home")
-    yield engine
-    engine.close()
-
-
-@pytest.fixture
-def server(engine: Managed) -> Iterator[RunningServer]:
-    with run_console(engine) as server:
-        yield server
-
-
-@pytest.fixture
-def browser(server: RunningServer) -> Browser:
-    return logged_in(server)
 
 
 def create(engine: Managed, name: str = "orders", options: str = "") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,30 +13,11 @@ from jetsql.console.jobs.lineage import NODES_MOST, lineage, used_tables
 from jetsql.jobs.model.job import Job
 from jetsql.settings.engine_settings import Settings, shown_settings
 from jetsql.settings.store_settings import StoreSettings
-from tests.support.console_browser import Browser, logged_in, run_console
-from tests.support.http_server import RunningServer
+from tests.support.console_browser import Browser
 from tests.support.in_memory_engine import sink, source
 from tests.support.managed_engine import Managed
 
 HOSTILE = "<script>alert(1)</script>\"'`--&"
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Managed]:
-    engine = Managed(tmp_path / "home")
-    yield engine
-    engine.close()
-
-
-@pytest.fixture
-def server(engine: Managed) -> Iterator[RunningServer]:
-    with run_console(engine) as server:
-        yield server
-
-
-@pytest.fixture
-def browser(server: RunningServer) -> Browser:
-    return logged_in(server)
 
 
 def create(engine: Managed, name: str, read: str, written: str) -> Job:

@@ -15,7 +15,7 @@ from jetsql.errors import StatementError
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
 from tests.conftest import until
-from tests.support.console_browser import Browser, Page, logged_in, run_console
+from tests.support.console_browser import Browser, Page, logged_in
 from tests.support.http_server import RunningServer
 from tests.support.in_memory_engine import InMemoryEngine
 from tests.support.managed_engine import Managed
@@ -28,17 +28,6 @@ def engine(tmp_path: Path) -> Iterator[Managed]:
     engine = Managed(tmp_path / "home", engine=InMemoryEngine(scan="Scan"))
     yield engine
     engine.close()
-
-
-@pytest.fixture
-def server(engine: Managed) -> Iterator[RunningServer]:
-    with run_console(engine) as server:
-        yield server
-
-
-@pytest.fixture
-def browser(server: RunningServer) -> Browser:
-    return logged_in(server)
 
 
 def post(browser: Browser, what: str, csrf: str | None = None, **message: object) -> Page:
