@@ -10,13 +10,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
-from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause
 from jetsql.jobs.store.metrics import BatchMetrics
 from tests.support.chromium import accessibility_problems, checked_page, overflows, running_chromium
-from tests.support.console_browser import run_console
+from tests.support.console_browser import joining_engine, run_console
 from tests.support.http_server import TOKEN, RunningServer
-from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
 from tests.support.managed_engine import Managed
 from tests.support.paths import ROOT
 
@@ -33,13 +31,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Managed]:
-    found = analysis(
-        sources=(source("spark_catalog.shop.orders"), source("spark_catalog.shop.payments")),
-        stateful=True,
-        operators=(Operator("Join"), Operator("Aggregate", "count(1) by region")),
-        sink=sink("spark_catalog.shop.totals"),
-    )
-    engine = Managed(tmp_path / "home", engine=InMemoryEngine(analysis=found))
+    engine = joining_engine(tmp_path / "home", "shop")
     yield engine
     engine.close()
 

@@ -18,9 +18,9 @@ from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause
 from jetsql.jobs.store.metrics import BatchMetrics
-from tests.support.console_browser import Browser, events
+from tests.support.console_browser import Browser, events, joining_engine
 from tests.support.http_server import RunningServer
-from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.in_memory_engine import sink, source
 from tests.support.managed_engine import Managed
 
 HOSTILE = "<script>alert(1)</script>\"'`--&"
@@ -28,13 +28,7 @@ HOSTILE = "<script>alert(1)</script>\"'`--&"
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Managed]:
-    found = analysis(
-        sources=(source("spark_catalog.default.orders"), source("spark_catalog.default.payments")),
-        stateful=True,
-        operators=(Operator("Join"), Operator("Aggregate", "count(1) by region")),
-        sink=sink("spark_catalog.default.totals"),
-    )
-    engine = Managed(tmp_path / "home", engine=InMemoryEngine(analysis=found))
+    engine = joining_engine(tmp_path / "home", "default")
     yield engine
     engine.close()
 

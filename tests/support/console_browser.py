@@ -9,13 +9,27 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from html import unescape
 from http.client import HTTPConnection, HTTPMessage
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from jetsql.console.console_app import WebConsole
 from jetsql.console.web.login_sessions import LoginSessions
+from jetsql.jobs.model.body_analysis import Operator
 from tests.support.http_server import TOKEN, RunningServer, run_server
+from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
 from tests.support.managed_engine import Managed
+
+
+def joining_engine(home: Path, schema: str) -> Managed:
+    """Return an engine whose jobs join the tables orders and payments of a schema, and write totals."""
+    found = analysis(
+        sources=(source(f"spark_catalog.{schema}.orders"), source(f"spark_catalog.{schema}.payments")),
+        stateful=True,
+        operators=(Operator("Join"), Operator("Aggregate", "count(1) by region")),
+        sink=sink(f"spark_catalog.{schema}.totals"),
+    )
+    return Managed(home, engine=InMemoryEngine(analysis=found))
 
 
 @contextmanager
