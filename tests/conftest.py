@@ -161,6 +161,7 @@ def sql(engine: EmbeddedEngine) -> Iterator[Sql]:
     yield run
     for row in run("SHOW JOBS"):
         run(f"DROP JOB '{row[0]}'")
+    engine.spark._jsparkSession.sessionState().catalog().clearTempTables()  # no schema has them, so the next test would
     run("USE default")  # the schema stays: dropping all of them would take a minute of `make test`
 
 

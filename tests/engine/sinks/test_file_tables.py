@@ -156,6 +156,7 @@ def test_spark_keeps_no_rows_of_replaced_files(source: Sql) -> None:
     assert cache.numCachedEntries() == before + 1, "only those of CACHE TABLE sink"
     source("UNCACHE TABLE sink")
     assert cache.numCachedEntries() == before
+    source("DROP VIEW largest")
 
 
 @pytest.mark.slow
