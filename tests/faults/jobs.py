@@ -171,6 +171,12 @@ def _by_maximum(facts: Facts) -> Iterable[Row]:
     return ((digit, len(all), sum(all), min(all)) for digit, all in groups.items() if sum(all) % 3)
 
 
+def _pairs(facts: Facts) -> Iterable[Row]:
+    """Return the ids without one 70 above, with the id 30 above or -1, and the number of ids equal modulo 7."""
+    ids = facts.source.ids()
+    return ((i, i + 30 if i + 30 in ids else -1, len(ids[i % 7 :: 7])) for i in ids if i + 70 not in ids)
+
+
 def _matched(facts: Facts) -> Iterable[Row]:
     """Return each id with the one before it that has the same last digit, or -1."""
     return ((i, i - 10 if i >= 10 else -1) for i in facts.source.ids())
@@ -204,6 +210,12 @@ def job_text(name: str, insert: str, *options: str) -> str:
     own = "".join(f", {option}" for option in options)
     return f"CREATE JOB IF NOT EXISTS {name} OPTIONS ('snapshotIntervalMillis' = '100'{own}) AS {insert}"
 
+
+# A row is written without the id 30 above, replaced when that comes and with each batch, and deleted at last.
+_PAIRS = f"""SELECT l.id, coalesce(r.id, -1), c.n FROM {SOURCE} AS l
+  LEFT JOIN {SOURCE} AS r ON r.id = l.id + 30
+  LEFT JOIN (SELECT id % 7 AS k, count(*) AS n FROM {SOURCE} GROUP BY 1) AS c ON c.k = l.id % 7
+  WHERE NOT EXISTS (SELECT * FROM {SOURCE} AS x WHERE x.id = l.id + 70)"""
 
 _AT_LEAST = "'processingGuarantee' = 'atLeastOnce'"
 
@@ -362,6 +374,14 @@ REWRITTEN_KINDS: Final = (
             " GROUP BY m % 10 HAVING sum(m) % 3 <> 0",
         ),
         exactly(_by_maximum),
+    ),
+    Kind(
+        "j_pairs",
+        "joins and NOT EXISTS without a bound, changes to JDBC",
+        "j_pairs",
+        "id, partner, n",
+        job_text("j_pairs", f"SINK INTO j_pairs {_PAIRS}"),
+        exactly(_pairs),
     ),
 )
 # By chance a row goes into one table or the other, so a repeated batch must not decide again.
@@ -538,6 +558,16 @@ KAFKA_KINDS: Final = (
         keyed=True,
     ),
     Kind(
+        "k_pairs",
+        "joins and NOT EXISTS without a bound, changes to a keyed topic",
+        "k_pairs",
+        "digit, n, total",
+        job_text("k_pairs", f"SINK INTO k_pairs {_PAIRS}"),
+        exactly(_pairs),
+        topic=True,
+        keyed=True,
+    ),
+    Kind(
         "k_least",
         "at least once, topic to topic",
         "k_least",
@@ -625,6 +655,7 @@ CREATE TABLE IF NOT EXISTS j_history {_JDBC}, dbtable 'crash.history', 'key.colu
 CREATE TABLE IF NOT EXISTS j_whole {_JDBC}, dbtable 'crash.whole');
 CREATE TABLE IF NOT EXISTS j_retracted {_JDBC}, dbtable 'crash.retracted', 'key.columns' 'digit');
 CREATE TABLE IF NOT EXISTS j_maxima {_JDBC}, dbtable 'crash.maxima', 'key.columns' 'digit');
+CREATE TABLE IF NOT EXISTS j_pairs {_JDBC}, dbtable 'crash.pairs', 'key.columns' 'id');
 CREATE TABLE IF NOT EXISTS j_least {_JDBC}, dbtable 'crash.least')
 """
 SERVER_TABLES: Final = """
@@ -639,6 +670,7 @@ CREATE TABLE crash.history
 CREATE TABLE crash.whole (n bigint, total bigint);
 CREATE TABLE crash.retracted (digit bigint PRIMARY KEY, n bigint, total bigint);
 CREATE TABLE crash.maxima (digit bigint PRIMARY KEY, n bigint, total bigint, least bigint);
+CREATE TABLE crash.pairs (id bigint PRIMARY KEY, partner bigint, n bigint);
 CREATE TABLE crash.least (start timestamptz, n bigint, total bigint);
 """
 

@@ -258,7 +258,7 @@ STATES: Final = Scenario(
         Round(
             (
                 *("state-half-copied:parts", "state-repartitioning:digits", "update-prepared:minutes"),
-                "jdbc-staged:j_maxima",
+                *("jdbc-staged:j_maxima", "jdbc-committed:j_pairs"),
                 "stored-drop-with-snapshot-requested:renewed",
             ),
             (_renew(1), _BEGUN),
@@ -336,7 +336,10 @@ WATERMARKS: Final = Scenario(
     ),
     polled=("unmatched", "late_totals"),
 )
-_TOPICS = (*(kind for kind in FILE_KINDS if kind.name in ("parts", "now")), *KAFKA_KINDS)
+_TOPICS = (
+    *(kind for kind in FILE_KINDS if kind.name in ("parts", "now")),
+    *(kind for kind in KAFKA_KINDS if kind.name != "k_pairs"),
+)
 
 # Jobs that write topics, which die before and after every call of a transaction, and while they are updated.
 TOPICS: Final = Scenario(
@@ -388,6 +391,36 @@ TOPICS: Final = Scenario(
     slots=12,
 )
 
+_CHANGED = tuple(
+    kind
+    for kind in (*FILE_KINDS, *REWRITTEN_KINDS, *KAFKA_KINDS)
+    if kind.name in ("parts", "now", "j_maxima", "j_pairs", "k_pairs")
+)
+
+# Jobs that keep rows of streams and pass on changes, which die in batches and while their state is spread.
+CHANGES: Final = Scenario(
+    "changes",
+    _CHANGED,
+    (
+        Round(("jdbc-staged:j_pairs@2", "kafka-marked:k_pairs@2", "sink-written:j_maxima@2"), _make(_CHANGED), files=4),
+        Round(("jdbc-committed:j_pairs", "kafka-committed:k_pairs", "jdbc-committed:j_maxima"), files=2),
+        Round(
+            ("state-repartitioned:j_pairs", "state-repartitioning:k_pairs"),
+            (),
+            (_spread("j_pairs", 3), _spread("k_pairs", 3)),
+            files=1,
+        ),
+        Round(
+            ("sink-written:j_pairs", "kafka-sent:k_pairs", "jdbc-prepared:j_maxima"),
+            (_spread("j_pairs", 3), _spread("j_maxima", 3)),
+            files=2,
+        ),
+        Round(("jdbc-prepared:j_pairs", "sink-written:k_pairs"), (_spread("k_pairs", 3),), files=3),
+    ),
+    polled=("parts",),
+    slots=6,
+)
+
 # One job into each kind of sink, each killed once in the middle of a batch. `make test` runs this scenario alone.
 _EACH = tuple(
     kind
@@ -408,4 +441,6 @@ EACH_SINK: Final = Scenario(
     java_dies=False,
     slots=6,
 )
-SCENARIOS: Final = {scenario.name: scenario for scenario in (EACH_SINK, SINKS, STATEMENTS, STATES, WATERMARKS, TOPICS)}
+SCENARIOS: Final = {
+    scenario.name: scenario for scenario in (EACH_SINK, SINKS, STATEMENTS, STATES, WATERMARKS, TOPICS, CHANGES)
+}

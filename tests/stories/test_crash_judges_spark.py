@@ -1,4 +1,4 @@
-"""The judges of jobs whose rows wait for a watermark want what the same text returns as a batch query."""
+"""The judges of jobs with watermarks, and of jobs by changes, want what the same text returns as a batch query."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from tests.conftest import Sql
-from tests.faults.jobs import Facts, Kind
+from tests.faults.jobs import KAFKA_KINDS, REWRITTEN_KINDS, Facts, Kind
 from tests.faults.source import Source
 from tests.faults.timed_jobs import TIMED_KINDS
 
@@ -43,9 +43,18 @@ def test_a_judge_wants_what_batch_returns(sql: Sql, numbers: Source, kind: Kind)
     assert kind.check(Counter(rows), Facts(numbers, (), {})).words == ""
 
 
+@pytest.mark.parametrize("name", ["j_maxima", "j_pairs", "k_pairs"])
+def test_a_judge_of_changes_wants_what_batch_returns(sql: Sql, numbers: Source, name: str) -> None:
+    numbers.add(6)
+    kind = next(kind for kind in (*REWRITTEN_KINDS, *KAFKA_KINDS) if kind.name == name)
+    rows = sql(batch(kind))
+    assert len(rows) > 5
+    assert kind.check(Counter(rows), Facts(numbers, (), {})).words == ""
+
+
 def batch(kind: Kind) -> str:
     """Return a job's query over tables. The rows that are late as a stream are left out."""
-    _, _, query = kind.job.partition(f"INSERT INTO {kind.name} ")
+    _, _, query = kind.job.partition(f"INTO {kind.name} ")
     query = re.sub(r"STREAM numbers WITH \([^)]*\)", "numbers", query)
     query = query.replace(" WATERMARK at DELAY OF INTERVAL 0 SECONDS", "")
     return re.sub(r"(id % (\d) \* 10\) AS at FROM numbers)\)", r"\1 WHERE id < 40 OR id % \2 = 0)", query)
