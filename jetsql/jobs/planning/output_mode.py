@@ -69,6 +69,7 @@ _CHANGES_OF_JOIN: Final = (
 
 _KEYS_OF_GROUPS: Final = "Make the grouping columns the 'key.columns' of the table."
 
+_UNKEPT_TYPE: Final = "the state cannot keep"
 _UNKEPT: Final = "Leave the column out of the query, or convert it where it is computed: CAST(a.x AS STRING) AS x."
 
 _MATCHES: Final = (
@@ -106,7 +107,7 @@ _CHANGES: Final = (
 _REASONS: Final = {
     "compares no columns of both sides": _EQUAL,
     "nor equal to one": _EQUAL_GROUPS,
-    "the state cannot keep": _UNKEPT,
+    _UNKEPT_TYPE: _UNKEPT,
     "cannot be updated by changes": _CHANGES,
     "Sorting is not supported": (
         "Remove ORDER BY: the rows of a table have no order. For the first rows, use INSERT OVERWRITE with {top_rows}."
@@ -217,7 +218,10 @@ def _check_overwrite(analysis: Analysis, target: Span | None) -> None:
 
 
 def _none_possible(analysis: Analysis, candidates: tuple[OutputMode, ...], place: Span | None) -> StatementError:
-    reasons = " ".join(f"Not {mode.value}: {_as_sentence(analysis.modes[mode])}" for mode in candidates)
+    by_reason: dict[str, list[str]] = {}
+    for mode in candidates:
+        by_reason.setdefault(_as_sentence(analysis.modes[mode]), []).append(mode.value)
+    reasons = " ".join(f"Not {' and not '.join(modes)}: {reason}" for reason, modes in by_reason.items())
     message = f"No output mode is possible for this query and {analysis.sink.table}. {reasons}"
     return StatementError("NO_OUTPUT_MODE", message, place=place, hint=_specific_hint(analysis, reasons) or _REWRITES)
 
@@ -226,7 +230,7 @@ def _specific_hint(analysis: Analysis, reasons: str) -> str:
     """Return the hint for an operator that is refused; empty if none is known. reasons: Spark's, or empty"""
     lacking = analysis.lacking_clauses
     parts = {name: _OLDER[name] if part.split()[0] in lacking else part for name, part in _NEWER.items()}
-    if analysis.matches_streams:
+    if analysis.matches_streams and _UNKEPT_TYPE not in reasons:
         return _MATCHES.format(**parts)
     found = next((hint.format(**parts) for part, hint in _REASONS.items() if part in reasons), "")
     if found == _CHANGES and analysis.joins_streams:

@@ -230,3 +230,26 @@ def test_options_that_need_a_stream(tables: Sql) -> None:
     followed = body.replace("orders", "STREAM orders")
     assert error.hint.endswith(f"This is possible, with STREAM before orders: {followed}")
     tables(f"EXPLAIN CREATE JOB j OPTIONS ('trigger' = 'interval') AS {followed}")
+
+
+WITH_X: Final = f"(SELECT *, {{value}} AS x FROM {ORDERS}) AS o"
+UNKEPT: Final = {
+    "over": f"INSERT INTO counts SELECT k, count(x) OVER (PARTITION BY k ORDER BY ts) FROM {WITH_X}",
+    "asof join": f"INSERT INTO texts SELECT CAST(x AS STRING) FROM {WITH_X} ASOF JOIN {RATES} AS r"
+    " MATCH_CONDITION (o.ts >= r.at) ON o.k = r.k",
+    "distinct": "INSERT INTO texts SELECT CAST(x AS STRING) FROM (SELECT DISTINCT id, x FROM"
+    f" {WITH_X.replace(ORDERS, 'STREAM orders')})",
+    "join": f"INSERT INTO texts SELECT CAST(x AS STRING) FROM {WITH_X} JOIN STREAM names AS n ON n.k = o.k",
+}
+
+
+def test_a_type_that_the_state_cannot_keep(tables: Sql) -> None:
+    tables("CREATE TABLE texts (t STRING) USING parquet")
+    for name, body in UNKEPT.items():
+        options = "OPTIONS ('stateTtlMillis' = '60000') " if name in ("distinct", "join") else ""
+        value = "ts - TIMESTAMP '2020-01-01'"
+        error = tables.error(f"EXPLAIN CREATE JOB j {options}AS {body.format(value=value)}")
+        assert error.condition == "JETSQL.NO_OUTPUT_MODE", name
+        assert "x has the type INTERVAL DAY TO SECOND, which the state cannot keep" in error.message, name
+        assert error.hint.endswith("convert it where it is computed: CAST(a.x AS STRING) AS x."), name
+        tables(f"EXPLAIN CREATE JOB j {options}AS {body.format(value=f'CAST({value} AS STRING)')}")

@@ -24,6 +24,20 @@ import scala.collection.immutable.Seq;
 public abstract class RuleProcessor extends StatefulProcessor<Row, Row, Row> {
   private static final long serialVersionUID = 1;
 
+  private final List<Expression> stateExpressions;
+  private final List<StructType> kept;
+
+  /**
+   * Creates a processor.
+   *
+   * @param stateExpressions the expressions that the state depends on
+   * @param kept the types of the rows that the state keeps
+   */
+  protected RuleProcessor(List<? extends Expression> stateExpressions, List<StructType> kept) {
+    this.stateExpressions = new ArrayList<>(stateExpressions);
+    this.kept = new ArrayList<>(kept);
+  }
+
   /** Returns the processor of a node, or null for any other operator. */
   public static RuleProcessor of(LogicalPlan node) {
     return node instanceof TransformWithState operator
@@ -41,7 +55,9 @@ public abstract class RuleProcessor extends StatefulProcessor<Row, Row, Row> {
   }
 
   /** Returns the expressions that the state depends on. */
-  public abstract List<Expression> stateExpressions();
+  public final List<Expression> stateExpressions() {
+    return stateExpressions;
+  }
 
   /** Returns the rows that the processor keeps, in words. */
   public abstract String state();
@@ -50,7 +66,7 @@ public abstract class RuleProcessor extends StatefulProcessor<Row, Row, Row> {
   public abstract String keptForEver();
 
   /**
-   * Returns the operator with this processor.
+   * Returns the operator with this processor. Throws UnkeptType if its state cannot keep its rows.
    *
    * @param rows its input, with a name of its own for each column
    * @param keys the indexes of the columns by which rows are grouped
@@ -65,9 +81,12 @@ public abstract class RuleProcessor extends StatefulProcessor<Row, Row, Row> {
     var type = new StructType();
     for (var column : Plans.list(output)) type = type.add("c" + type.size(), column.dataType());
     var key = new KeyOfRow(keys);
+    var keyType = key.type(rows.schema());
+    StateTypes.check(keyType, stateExpressions);
+    for (var each : kept) StateTypes.check(each, stateExpressions);
     var result =
         Dataset.ofRows(SparkSession.active(), rows)
-            .groupByKey(key, StateTypes.encoder(key.type(rows.schema())))
+            .groupByKey(key, StateTypes.encoder(keyType))
             .transformWithState(this, timeMode, outputMode, Encoders.row(type));
     return Plans.withColumns(result.queryExecution().analyzed(), output);
   }

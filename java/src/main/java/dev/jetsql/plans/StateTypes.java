@@ -1,10 +1,12 @@
 package dev.jetsql.plans;
 
+import java.util.List;
 import org.apache.spark.sql.Encoder;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.avro.IncompatibleSchemaException;
 import org.apache.spark.sql.avro.SchemaConverters$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.MapType;
@@ -30,8 +32,31 @@ public final class StateTypes {
     return Encoders.row(new StateTypes().withPlainFields(type));
   }
 
-  /** Returns whether a state can keep values of a type. */
-  public static boolean canKeep(DataType type) {
+  /** The type of a value that a state cannot keep. */
+  public static final class UnkeptType extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    private UnkeptType(String value, DataType type) {
+      super("%s has the type %s, which the state cannot keep.".formatted(value, type.sql()));
+    }
+  }
+
+  /**
+   * Throws UnkeptType if a state cannot keep rows.
+   *
+   * @param type the columns of the rows
+   * @param expressions what the rows are computed from, by which the message names a value
+   */
+  static void check(StructType type, List<Expression> expressions) {
+    for (var field : type.fields()) {
+      if (canKeep(field.dataType())) continue;
+      for (var each : expressions)
+        if (!canKeep(each.dataType())) throw new UnkeptType(Plans.text(each), each.dataType());
+      throw new UnkeptType("A value of the state", field.dataType());
+    }
+  }
+
+  private static boolean canKeep(DataType type) {
     var row = new StateTypes().withPlainFields(new StructType().add("value", type));
     try {
       SchemaConverters$.MODULE$.toAvroTypeWithDefaults(row);

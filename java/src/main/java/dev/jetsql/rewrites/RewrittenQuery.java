@@ -2,12 +2,14 @@ package dev.jetsql.rewrites;
 
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule;
+import dev.jetsql.plans.StateTypes;
 import dev.jetsql.rewrites.bytime.JoinsByTime;
 import dev.jetsql.rewrites.bytime.RowsByTime;
 import dev.jetsql.rewrites.changes.ChangedResults;
 import dev.jetsql.rewrites.ttl.StateTtl;
 import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import org.apache.spark.sql.catalyst.optimizer.ColumnPruning$;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
@@ -44,6 +46,15 @@ public record RewrittenQuery(
 
   /** Returns the query for the first of the output modes in which it can run. */
   public static RewrittenQuery of(SparkSession session, LogicalPlan query, RunOptions options) {
+    try {
+      return rewritten(session, query, options);
+    } catch (StateTypes.UnkeptType e) {
+      return refused(session, query, options.modes(), e.getMessage());
+    }
+  }
+
+  private static RewrittenQuery rewritten(
+      SparkSession session, LogicalPlan query, RunOptions options) {
     var asWritten = of(session, query);
     if (!query.isStreaming()) return asWritten;
     if (options.stateTtlMillis() > 0) {
@@ -80,9 +91,7 @@ public record RewrittenQuery(
     var plan =
         apply(List.of(new RewriteRule(ChangedResults.NAME, 1, rule::apply)), whole, update, rules);
     var refusal = ChangedResults.isUsed(plan) ? null : rule.refusal(whole);
-    if (refusal != null)
-      return new RewrittenQuery(
-          written, null, List.of(), new StreamingCheck(session, written, refusal));
+    if (refusal != null) return refused(session, written, List.of(update), refusal);
     var changes = new RewrittenQuery(plan, null, rules, new StreamingCheck(session, plan));
     return ChangedResults.isUsed(plan) && changes.runs(List.of(update)) ? changes : null;
   }
@@ -100,6 +109,13 @@ public record RewrittenQuery(
       if (isUsed && rewritten.runs(List.of(mode))) return rewritten;
     }
     return null;
+  }
+
+  private static RewrittenQuery refused(
+      SparkSession session, LogicalPlan query, List<OutputMode> modes, String reason) {
+    var reasons = new HashMap<OutputMode, String>();
+    for (var mode : modes) reasons.put(mode, reason);
+    return new RewrittenQuery(query, null, List.of(), new StreamingCheck(session, query, reasons));
   }
 
   private static RewrittenQuery of(SparkSession session, LogicalPlan query) {

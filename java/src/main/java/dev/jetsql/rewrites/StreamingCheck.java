@@ -31,25 +31,25 @@ import org.apache.spark.sql.streaming.OutputMode;
 public final class StreamingCheck {
   private final SparkSession session;
   private final LogicalPlan query;
-  private final String updateReason;
+  private final Map<OutputMode, String> reasons;
   private final Map<OutputMode, Planned> planned = new HashMap<>();
 
   /** The plan of a batch, or why Spark cannot make one; neither for an error of a value. */
   private record Planned(SparkPlan plan, String reason) {}
 
   StreamingCheck(SparkSession session, LogicalPlan query) {
-    this(session, query, null);
+    this(session, query, Map.of());
   }
 
   /**
    * Creates the checks.
    *
-   * @param updateReason why JetSQL does not rewrite the query for update mode, or null
+   * @param reasons why JetSQL does not run the query in an output mode
    */
-  StreamingCheck(SparkSession session, LogicalPlan query, String updateReason) {
+  StreamingCheck(SparkSession session, LogicalPlan query, Map<OutputMode, String> reasons) {
     this.session = session;
     this.query = query;
-    this.updateReason = updateReason;
+    this.reasons = reasons;
   }
 
   /** Returns why Spark cannot run the query in an output mode, or null if it can. */
@@ -60,11 +60,11 @@ public final class StreamingCheck {
 
   /** Returns the reason of the check of the analyzed plan alone. */
   public String logicalReason(OutputMode mode) {
+    if (reasons.containsKey(mode)) return reasons.get(mode);
     if (ChangedResults.isUsed(query) && !mode.equals(OutputMode.Update()))
       return "Rows of the result change, which only the output mode update can write.";
     var reason = Plans.sparkReason(query, mode);
-    if (reason == null || runsUnchecked(mode)) return null;
-    return updateReason != null && mode.equals(OutputMode.Update()) ? updateReason : reason;
+    return reason == null || runsUnchecked(mode) ? null : reason;
   }
 
   /** Returns a phrase for each operator whose state grows for ever in a possible output mode. */

@@ -4,6 +4,7 @@ import dev.jetsql.plans.RuleProcessor;
 import java.util.List;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.AppendColumns;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
@@ -11,6 +12,7 @@ import org.apache.spark.sql.streaming.ListState;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
+import org.apache.spark.sql.types.StructType;
 
 /**
  * Keeps rows of a key until the watermark has passed them. A key has one timer, at the earliest
@@ -22,6 +24,10 @@ public abstract class ByTimeProcessor extends RuleProcessor {
   static final long NEVER = Long.MAX_VALUE;
 
   private transient ValueState<Long> timer;
+
+  ByTimeProcessor(List<? extends Expression> stateExpressions, List<StructType> kept) {
+    super(stateExpressions, kept);
+  }
 
   /** Returns the rows of each stream that an operator by time reads; empty for any other. */
   public static List<StreamRows> streams(LogicalPlan node) {

@@ -32,7 +32,6 @@ final class JoinByTimeProcessor extends ByTimeProcessor {
   private static final long serialVersionUID = 1;
 
   private final JoinRows rows;
-  private final List<Expression> expressions;
   private transient ListState<Row> waiting;
   private transient ListState<Row> versions;
 
@@ -43,8 +42,8 @@ final class JoinByTimeProcessor extends ByTimeProcessor {
    * @param expressions what the state depends on
    */
   JoinByTimeProcessor(JoinRows rows, List<Expression> expressions) {
+    super(expressions, List.of(rows.first(), rows.second()));
     this.rows = rows;
-    this.expressions = expressions;
   }
 
   @Override
@@ -60,11 +59,6 @@ final class JoinByTimeProcessor extends ByTimeProcessor {
     var time = (Attribute) ((Alias) columns.apply(rows.keyCount())).child();
     var row = ((Alias) columns.apply(rowColumn)).child();
     return new StreamRows(name, side.child(), time, new IsNotNull(row));
-  }
-
-  @Override
-  public List<Expression> stateExpressions() {
-    return expressions;
   }
 
   @Override

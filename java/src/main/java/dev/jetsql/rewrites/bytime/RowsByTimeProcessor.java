@@ -46,6 +46,7 @@ final class RowsByTimeProcessor extends ByTimeProcessor {
       FrameEvaluation evaluation,
       FrameHistory history,
       RunningValues running) {
+    super(expressions(evaluation, running), List.of(input, running.bufferType()));
     this.input = input;
     this.output = output;
     this.evaluation = evaluation;
@@ -60,8 +61,7 @@ final class RowsByTimeProcessor extends ByTimeProcessor {
     return List.of(new StreamRows(null, rows, rows.output().apply(time), null));
   }
 
-  @Override
-  public List<Expression> stateExpressions() {
+  private static List<Expression> expressions(FrameEvaluation evaluation, RunningValues running) {
     var expressions = new ArrayList<Expression>(Plans.list(evaluation.columns()));
     expressions.addAll(Plans.list(evaluation.partitionBy()));
     expressions.addAll(Plans.list(evaluation.orderBy()));

@@ -5,7 +5,6 @@ import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.AggregateBuffers;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
-import dev.jetsql.plans.StateTypes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -224,7 +223,6 @@ final class AggregateChanges {
     for (var group : Plans.list(aggregate.groupingExpressions())) {
       if (!UnsafeRowUtils.isBinaryStable(group.dataType()))
         throw new Refusal("values of " + Plans.text(group) + " have several forms");
-      checkKept(group);
       var at = find(columns, group);
       if (at == columns.size()) columns.add(Plans.alias(group, "key"));
       keys.add(at);
@@ -324,7 +322,6 @@ final class AggregateChanges {
     var values = Plans.list(aggregate.aggregateExpressions());
     var type = new StructType();
     for (int i = 0; i < values.size(); i++) {
-      checkKept(values.get(i).toAttribute());
       type = type.add("c" + i, rows.schema().fields()[i].dataType());
     }
     var state = new ArrayList<>(Plans.list(aggregate.groupingExpressions()));
@@ -356,14 +353,6 @@ final class AggregateChanges {
 
   static boolean isGroup(Aggregate aggregate, Expression value) {
     return Plans.list(aggregate.groupingExpressions()).stream().anyMatch(value::semanticEquals);
-  }
-
-  /** Throws Refusal for a value that no state can keep. */
-  static void checkKept(Expression value) {
-    if (!StateTypes.canKeep(value.dataType()))
-      throw new Refusal(
-          "%s has the type %s, which the state cannot keep"
-              .formatted(Plans.text(value), value.dataType().sql()));
   }
 
   /** Throws Refusal for a node that can compute another row when a row is taken back. */

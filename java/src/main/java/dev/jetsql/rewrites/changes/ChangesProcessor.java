@@ -26,7 +26,6 @@ final class ChangesProcessor extends RuleProcessor {
   private static final long serialVersionUID = 1;
 
   private final String groups;
-  private final List<Expression> expressions;
   private final StructType type;
   private transient ValueState<Row> newest;
 
@@ -38,14 +37,9 @@ final class ChangesProcessor extends RuleProcessor {
    * @param type the columns of a row that are kept and returned, which are the first ones
    */
   ChangesProcessor(String groups, List<? extends Expression> expressions, StructType type) {
+    super(expressions, List.of(type));
     this.groups = groups;
-    this.expressions = new ArrayList<>(expressions);
     this.type = type;
-  }
-
-  @Override
-  public List<Expression> stateExpressions() {
-    return expressions;
   }
 
   @Override

@@ -36,7 +36,6 @@ final class GroupsProcessor extends RuleProcessor {
   private final int signColumn;
   private final AggregateBuffers sums;
   private final List<ValueCounts> values;
-  private final List<Expression> expressions;
   private final StructType input;
   private transient ValueState<Row> stored;
   private transient RowConverter rowsOfInput;
@@ -59,18 +58,13 @@ final class GroupsProcessor extends RuleProcessor {
       List<ValueCounts> values,
       List<? extends Expression> expressions,
       StructType input) {
+    super(expressions, kept(sums, values));
     this.groups = groups;
     this.keyCount = keyCount;
     this.signColumn = signColumn;
     this.sums = sums;
     this.values = new ArrayList<>(values);
-    this.expressions = new ArrayList<>(expressions);
     this.input = input;
-  }
-
-  @Override
-  public List<Expression> stateExpressions() {
-    return expressions;
   }
 
   @Override
@@ -84,8 +78,15 @@ final class GroupsProcessor extends RuleProcessor {
     return groups.isEmpty() ? "the different values" : "the different values of each " + groups;
   }
 
+  private static List<StructType> kept(AggregateBuffers sums, List<ValueCounts> values) {
+    var kept = new ArrayList<StructType>();
+    kept.add(type(sums, values));
+    for (var each : values) kept.add(each.type());
+    return kept;
+  }
+
   /** Returns the type of the state of a group: its rows, the sums, and facts about the values. */
-  private StructType type() {
+  private static StructType type(AggregateBuffers sums, List<ValueCounts> values) {
     var type = new StructType().add("rows", DataTypes.LongType).add("sums", sums.type());
     for (var each : values) type = type.add("v" + type.size(), each.factsType());
     return type;
@@ -93,7 +94,7 @@ final class GroupsProcessor extends RuleProcessor {
 
   @Override
   public void init(OutputMode outputMode, TimeMode timeMode) {
-    var type = type();
+    var type = type(sums, values);
     stored = getHandle().getValueState("group", StateTypes.encoder(type), TTLConfig.NONE());
     for (int i = 0; i < values.size(); i++) values.get(i).open(getHandle(), i);
     rowsOfInput = new RowConverter(input);

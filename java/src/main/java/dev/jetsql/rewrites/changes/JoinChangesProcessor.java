@@ -35,7 +35,6 @@ final class JoinChangesProcessor extends RuleProcessor {
   private final StructType rightType;
   private final Expression condition;
   private final Seq<Attribute> columns;
-  private final List<Expression> expressions;
   private transient JoinSide left;
   private transient JoinSide right;
   private transient BasePredicate matches;
@@ -62,6 +61,7 @@ final class JoinChangesProcessor extends RuleProcessor {
       Expression condition,
       Seq<Attribute> columns,
       List<? extends Expression> expressions) {
+    super(expressions, List.of(leftType, rightType));
     this.shape = shape;
     this.words = words;
     this.keyCount = keyCount;
@@ -69,12 +69,6 @@ final class JoinChangesProcessor extends RuleProcessor {
     this.rightType = rightType;
     this.condition = condition;
     this.columns = columns;
-    this.expressions = new ArrayList<>(expressions);
-  }
-
-  @Override
-  public List<Expression> stateExpressions() {
-    return expressions;
   }
 
   @Override

@@ -46,10 +46,7 @@ final class KeyedRows {
     var words = keys.stream().map(i -> columns.get(i).name()).collect(Collectors.joining(", "));
     uses.add("the row of each %s is kept; state: 1 row for each of them".formatted(words));
     var type = new StructType();
-    for (var column : columns) {
-      AggregateChanges.checkKept(column);
-      type = type.add("c" + type.size(), column.dataType());
-    }
+    for (var column : columns) type = type.add("c" + type.size(), column.dataType());
     var output = new ArrayList<>(columns);
     output.add(Plans.alias(Literal$.MODULE$.apply(false), Plans.DELETED).toAttribute());
     var state = new ArrayList<Expression>(List.<Expression>copyOf(columns));

@@ -29,7 +29,6 @@ final class KeyedRowsProcessor extends RuleProcessor {
   private static final long serialVersionUID = 1;
 
   private final String keys;
-  private final List<Expression> expressions;
   private final StructType type;
   private transient ValueState<Row> newest;
   private transient RowConverter converter;
@@ -42,14 +41,9 @@ final class KeyedRowsProcessor extends RuleProcessor {
    * @param type the columns of a row, without the sign, which is the last column of the input
    */
   KeyedRowsProcessor(String keys, List<? extends Expression> expressions, StructType type) {
+    super(expressions, List.of(type));
     this.keys = keys;
-    this.expressions = new ArrayList<>(expressions);
     this.type = type;
-  }
-
-  @Override
-  public List<Expression> stateExpressions() {
-    return expressions;
   }
 
   @Override

@@ -138,7 +138,6 @@ final class SignedCalls {
 
   private Values find(Expression column) {
     for (var each : values) if (each.column().semanticEquals(column)) return each;
-    AggregateChanges.checkKept(column);
     values.add(Values.of(column));
     return values.get(values.size() - 1);
   }

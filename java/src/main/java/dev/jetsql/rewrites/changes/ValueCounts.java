@@ -67,6 +67,11 @@ final class ValueCounts implements Serializable {
     changes.merge(toUnsafe.apply(value).copy(), sign, Integer::sum);
   }
 
+  /** Returns the type of the rows that the state keeps. */
+  StructType type() {
+    return type;
+  }
+
   /** Returns the type of the facts about the values. */
   StructType factsType() {
     return new StructType()

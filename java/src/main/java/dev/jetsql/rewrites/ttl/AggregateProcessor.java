@@ -23,7 +23,6 @@ final class AggregateProcessor extends TtlProcessor {
 
   private final int keyCount;
   private final AggregateBuffers aggregates;
-  private final List<Expression> expressions;
   private final StructType input;
   private transient ValueState<Row> stored;
   private transient RowConverter rowsOfInput;
@@ -42,16 +41,10 @@ final class AggregateProcessor extends TtlProcessor {
       AggregateBuffers aggregates,
       List<Expression> expressions,
       StructType input) {
-    super(millis);
+    super(millis, expressions, List.of(aggregates.type()));
     this.keyCount = keyCount;
     this.aggregates = aggregates;
-    this.expressions = expressions;
     this.input = input;
-  }
-
-  @Override
-  public List<Expression> stateExpressions() {
-    return expressions;
   }
 
   @Override

@@ -16,17 +16,10 @@ import scala.jdk.javaapi.CollectionConverters;
 final class DistinctProcessor extends TtlProcessor {
   private static final long serialVersionUID = 1;
 
-  private final List<Expression> keys;
   private transient ValueState<Boolean> seen;
 
   DistinctProcessor(long millis, List<Expression> keys) {
-    super(millis);
-    this.keys = keys;
-  }
-
-  @Override
-  public List<Expression> stateExpressions() {
-    return keys;
+    super(millis, keys, List.of());
   }
 
   @Override

@@ -26,7 +26,6 @@ final class JoinProcessor extends TtlProcessor {
   private final int firstColumn;
   private final StructType first;
   private final StructType second;
-  private final List<Expression> expressions;
   private transient ListState<Row> firstRows;
   private transient ListState<Row> secondRows;
 
@@ -42,16 +41,10 @@ final class JoinProcessor extends TtlProcessor {
       StructType first,
       StructType second,
       List<Expression> expressions) {
-    super(millis);
+    super(millis, expressions, List.of(first, second));
     this.firstColumn = firstColumn;
     this.first = first;
     this.second = second;
-    this.expressions = expressions;
-  }
-
-  @Override
-  public List<Expression> stateExpressions() {
-    return expressions;
   }
 
   @Override

@@ -2,7 +2,10 @@ package dev.jetsql.rewrites.ttl;
 
 import dev.jetsql.plans.RuleProcessor;
 import java.time.Duration;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.types.StructType;
 
 /** Keeps state that Spark removes when its time to live is over. */
 abstract class TtlProcessor extends RuleProcessor {
@@ -14,8 +17,11 @@ abstract class TtlProcessor extends RuleProcessor {
    * Creates a processor.
    *
    * @param millis the time to live
+   * @param stateExpressions what the state depends on
+   * @param kept the types of the rows that the state keeps
    */
-  TtlProcessor(long millis) {
+  TtlProcessor(long millis, List<? extends Expression> stateExpressions, List<StructType> kept) {
+    super(stateExpressions, kept);
     this.millis = millis;
   }
 
