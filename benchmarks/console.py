@@ -23,9 +23,9 @@ import click
 from benchmarks.reporting import Goal, introduce, middle, say
 
 if TYPE_CHECKING:
-    from tests.support.console_browser import Browser
-    from tests.support.http_server import RunningServer
-    from tests.support.managed_engine import Managed
+    from tests.support.engines.managed_engine import Managed
+    from tests.support.screens.console_browser import Browser
+    from tests.support.servers.http_server import RunningServer
 
 CORE = Goal(most=0.05)
 FIRST_PAGE = Goal(most=0.3)
@@ -96,7 +96,7 @@ def _used() -> float:
 
 def change_delays(engine: Managed, server: RunningServer, browser: Browser) -> list[float]:
     """Return how long changes of a status took to arrive at a page, in seconds."""
-    from tests.support.console_browser import events
+    from tests.support.screens.console_browser import events
 
     delays = []
     with events(server, browser, "/console/events/jobs") as messages:
@@ -122,8 +122,8 @@ def _rows(message: tuple[str, Any]) -> list[str]:
 @click.option("--seconds", type=click.FloatRange(1), default=30.0, show_default=True, help="The time of a measurement.")
 def main(jobs: int, pages: int, seconds: float) -> None:
     from jetsql.console.web.assets_served import assets
-    from tests.support.console_browser import logged_in, run_console
-    from tests.support.managed_engine import Managed
+    from tests.support.engines.managed_engine import Managed
+    from tests.support.screens.console_browser import logged_in, run_console
 
     introduce(f"the web console: {jobs} jobs, {pages} open pages", "an engine without Spark in the same process")
     with tempfile.TemporaryDirectory(prefix="jetsql-bench-") as folder, ExitStack() as stack:

@@ -23,9 +23,9 @@ from benchmarks.processes import beginning, line
 from benchmarks.reporting import figure, figures, introduce, middle, say, table, text
 
 if TYPE_CHECKING:
-    from tests.support.kafka import Kafka
-    from tests.support.postgres import Postgres
-    from tests.support.service_engine import ServiceEngine
+    from tests.support.engines.service_engine import ServiceEngine
+    from tests.support.servers.kafka import Kafka
+    from tests.support.servers.postgres import Postgres
 
 _RATE: Final = 1_000
 _BEFORE_SECONDS: Final = 12
@@ -127,9 +127,9 @@ def _roles(first: ServiceEngine, second: ServiceEngine) -> tuple[ServiceEngine, 
 
 @contextmanager
 def _pair(seconds: int) -> Iterator[tuple[ServiceEngine, ServiceEngine, Flow]]:
-    from tests.support.kafka import running_kafka
-    from tests.support.postgres import USER, running_postgres
-    from tests.support.service_engine import ServiceEngine, share_token
+    from tests.support.engines.service_engine import ServiceEngine, share_token
+    from tests.support.servers.kafka import running_kafka
+    from tests.support.servers.postgres import USER, running_postgres
 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jetsql-bench-")))

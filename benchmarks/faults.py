@@ -75,8 +75,8 @@ def line(point: str, results: list[tuple[Scenario, Outcome]]) -> Line:
 def run(scenarios: list[Scenario]) -> list[tuple[Scenario, Outcome]]:
     from tests.faults.matrix import Matrix
     from tests.faults.migration import MIGRATION, Migration
-    from tests.support.kafka import running_kafka
-    from tests.support.postgres import running_postgres
+    from tests.support.servers.kafka import running_kafka
+    from tests.support.servers.postgres import running_postgres
 
     results: list[tuple[Scenario, Outcome]] = []
     with running_postgres() as server, tempfile.TemporaryDirectory(prefix="jetsql-faults-") as folder:

@@ -50,7 +50,7 @@ def main(
     from benchmarks.kafka_latency import latency
     from benchmarks.kafka_recovery import recovery
     from benchmarks.kafka_streams import Streams
-    from tests.support.kafka import running_kafka
+    from tests.support.servers.kafka import running_kafka
 
     introduce("kafka: streams through topics", "one local broker, topics of 2 partitions, JSON of 84 bytes")
     drains = {name: getattr(kafka_drain, name) for name in ("drain", "files", "counts", "delivery")}

@@ -14,7 +14,7 @@ from benchmarks.processes import beginning, kill, line, started
 from benchmarks.reporting import figure, figures, say, table, text
 
 if TYPE_CHECKING:
-    from tests.support.kafka import Kafka
+    from tests.support.servers.kafka import Kafka
 
 _BEFORE_SECONDS: Final = 20
 _RATE: Final = 1_000

@@ -21,7 +21,7 @@ from benchmarks.contents import Contents, contents
 from benchmarks.engines import Bench, confs_by_hand
 
 if TYPE_CHECKING:
-    from tests.support.kafka import Kafka
+    from tests.support.servers.kafka import Kafka
 
 PARTITIONS: Final = 2
 COLUMNS: Final = "id BIGINT, user STRING, amount DOUBLE, at BIGINT"

@@ -18,10 +18,10 @@ import pytest
 
 import jetsql
 from tests.faults.source import Source
+from tests.support.engines.spark_conf import CONF
 from tests.support.hypothesis_profiles import seed, use_profile
-from tests.support.kafka import Kafka, running_kafka
-from tests.support.postgres import Postgres, running_postgres
-from tests.support.spark_conf import CONF
+from tests.support.servers.kafka import Kafka, running_kafka
+from tests.support.servers.postgres import Postgres, running_postgres
 from tools import class_archive
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jetsql.embedded.embedded_engine import EmbeddedEngine
     from jetsql.engine.session.spark_statements import ErrorReport
     from jetsql.server.app import ServedEngine
-    from tests.support.http_server import RunningServer
+    from tests.support.servers.http_server import RunningServer
 
 collect_ignore = ["sqlalchemy_suite"]  # it needs other options: `make test-clients`
 _schemas = itertools.count(1)
@@ -91,7 +91,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]
 @pytest.fixture
 def server(engine: ServedEngine) -> Iterator[RunningServer]:
     """Yield the HTTP endpoint of the fixture `engine`, which a module may replace by one without Spark."""
-    from tests.support.http_server import run_server
+    from tests.support.servers.http_server import run_server
 
     with run_server(engine) as server:
         yield server
@@ -101,7 +101,7 @@ def server(engine: ServedEngine) -> Iterator[RunningServer]:
 def remote(server: RunningServer) -> Iterator[RemoteEngine]:
     """Yield a session on `server`."""
     from jetsql.client.remote_engine import RemoteEngine
-    from tests.support.http_server import TOKEN
+    from tests.support.servers.http_server import TOKEN
 
     remote = RemoteEngine(server.url, TOKEN)
     yield remote

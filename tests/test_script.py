@@ -11,7 +11,7 @@ from jetsql.output.render import Format
 from jetsql.output.result_sink import OutputClosed
 from jetsql.output.terminal_text import width
 from jetsql.script import ScriptOutcome, prepare, run, variables
-from tests.support.stub_engine import StubEngine
+from tests.support.engines.stub_engine import StubEngine
 
 
 class RecordingSink:

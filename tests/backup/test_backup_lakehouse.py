@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.backup.test_backup_spark import Feed
-from tests.support.lake_tables import CATALOG, QUICK
-from tests.support.lakehouse import SETTINGS, Lakehouse
 from tests.support.paths import ROOT
+from tests.support.tables.lake_tables import CATALOG, QUICK
+from tests.support.tables.lakehouse import SETTINGS, Lakehouse
 from tools.java.older_sparks import install
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]

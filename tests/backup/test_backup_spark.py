@@ -12,9 +12,9 @@ import pytest
 
 from jetsql.backup.backup_manifest import read_manifest
 from tests.conftest import until
-from tests.support.kafka import Kafka
-from tests.support.postgres import DRIVER_PACKAGE, PASSWORD, USER, Postgres
-from tests.support.service_engine import ServiceEngine
+from tests.support.engines.service_engine import ServiceEngine
+from tests.support.servers.kafka import Kafka
+from tests.support.servers.postgres import DRIVER_PACKAGE, PASSWORD, USER, Postgres
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 FAST = "'processingGuarantee' = 'exactlyOnce', 'snapshotIntervalMillis' = '20'"

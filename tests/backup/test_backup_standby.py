@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import until
 from tests.stories.test_standby import add, copy_files, ids, make_pair
-from tests.support.postgres import Postgres
+from tests.support.servers.postgres import Postgres
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 SCHEMA = "backed_up"

@@ -30,7 +30,7 @@ from jetsql.home.home_lock import HomeLock
 from jetsql.jobs.model.job import SnapshotRequest, Status
 from jetsql.jobs.store.database import VERSION
 from jetsql.jobs.store.job_store import Store
-from tests.support.check_homes import ID, Home, write
+from tests.support.engines.check_homes import ID, Home, write
 from tests.support.golden_reports import compare
 from tests.support.hypothesis_profiles import examples
 from tests.support.paths import FIXTURES

@@ -15,9 +15,9 @@ from jetsql.cli.connect import check_home
 from jetsql.jobs.store.store_copy import copy_store
 from jetsql.settings.engine_settings import load
 from jetsql.settings.store_settings import StoreSettings
-from tests.support.check_homes import Home
-from tests.support.postgres import PASSWORD, Postgres
-from tests.support.store_places import SchemaPlace
+from tests.support.engines.check_homes import Home
+from tests.support.engines.store_places import SchemaPlace
+from tests.support.servers.postgres import PASSWORD, Postgres
 
 pytestmark = pytest.mark.spark  # needs a server, as tests with Spark do
 

@@ -19,8 +19,8 @@ from jetsql.errors import EngineError
 from jetsql.output.console import Console
 from jetsql.settings.engine_settings import Settings
 from jetsql.version import VERSION
+from tests.support.engines.stub_engine import StubEngine
 from tests.support.paths import ROOT
-from tests.support.stub_engine import StubEngine
 
 
 class CommandLine:
@@ -217,7 +217,7 @@ def test_an_interrupt_closes_the_engine(jetsql: CommandLine) -> None:
 PROGRAM = """
 import os, sys
 from pathlib import Path
-from tests.support.stub_engine import StubEngine
+from tests.support.engines.stub_engine import StubEngine
 from jetsql import cli
 from jetsql.cli import run_scripts as running
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from jetsql.cli import main
-from tests.support.console_browser import Browser, run_console
-from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.managed_engine import Managed
-from tests.support.server_engine import ServedEngine
+from tests.support.engines.managed_engine import Managed
+from tests.support.engines.server_engine import ServedEngine
+from tests.support.screens.console_browser import Browser, run_console
+from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
 
 @pytest.fixture

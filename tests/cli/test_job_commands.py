@@ -22,9 +22,9 @@ from jetsql.cli.flags import ExitCode
 from jetsql.home.discovery import EngineNote, write_note
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.version import VERSION
-from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.managed_engine import Managed
+from tests.support.engines.managed_engine import Managed
 from tests.support.paths import ROOT
+from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
 QUICK = JobSettings(statement_wait_seconds=0.01, create_wait_seconds=20.0)
 

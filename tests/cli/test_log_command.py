@@ -18,9 +18,9 @@ from jetsql import cli
 from jetsql.cli.flags import ExitCode
 from jetsql.home.discovery import EngineNote, remove_note, write_note
 from jetsql.version import VERSION
-from tests.support.http_server import TOKEN, run_server
-from tests.support.managed_engine import Managed
+from tests.support.engines.managed_engine import Managed
 from tests.support.paths import ROOT
+from tests.support.servers.http_server import TOKEN, run_server
 
 MAKE = "CREATE JOB {} AS INSERT INTO out SELECT * FROM STREAM src"
 LATER = "2999-01-01T00:00:00.000"

@@ -30,9 +30,9 @@ from jetsql.home.discovery import EngineNote, write_note
 from jetsql.resultset import Column
 from jetsql.server.parameter_values import bind_parameters
 from jetsql.version import VERSION
+from tests.support.engines.server_engine import ServedEngine
 from tests.support.golden_reports import raises
-from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.server_engine import ServedEngine
+from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
 
 @pytest.fixture

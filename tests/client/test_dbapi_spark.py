@@ -16,7 +16,7 @@ from jetsql.client import dbapi
 from jetsql.client.decoding import Struct
 from jetsql.client.parameter_encoding import Typed
 from jetsql.embedded.embedded_engine import EmbeddedEngine
-from tests.support.http_server import TOKEN, RunningServer, run_server
+from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
 pytestmark = pytest.mark.spark
 

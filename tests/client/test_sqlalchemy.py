@@ -15,8 +15,8 @@ from jetsql.client import sqlalchemy as dialect
 from jetsql.client.decoding import Struct
 from jetsql.client.engine_address import EngineAddress, parse_address
 from jetsql.client.sqlalchemy.column_types import type_from_json
-from tests.support.http_server import TOKEN, run_server
-from tests.support.server_engine import ServedEngine
+from tests.support.engines.server_engine import ServedEngine
+from tests.support.servers.http_server import TOKEN, run_server
 
 registry.register("jetsql", "jetsql.client.sqlalchemy", "JetSQLDialect")
 DIALECT = dialect.JetSQLDialect()

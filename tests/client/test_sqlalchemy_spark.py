@@ -14,7 +14,7 @@ from sqlalchemy.dialects import registry
 
 from jetsql.client.sqlalchemy import ARRAY, DOUBLE, MAP, STRUCT, TIMESTAMP, TIMESTAMP_NTZ, TINYINT, VARIANT
 from jetsql.embedded.embedded_engine import EmbeddedEngine
-from tests.support.http_server import TOKEN, RunningServer, run_server
+from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
 pytestmark = pytest.mark.spark
 registry.register("jetsql", "jetsql.client.sqlalchemy", "JetSQLDialect")

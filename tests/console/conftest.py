@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.console_browser import Browser, logged_in, run_console
-from tests.support.http_server import RunningServer
-from tests.support.managed_engine import Managed
+from tests.support.engines.managed_engine import Managed
+from tests.support.screens.console_browser import Browser, logged_in, run_console
+from tests.support.servers.http_server import RunningServer
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from playwright.sync_api import Browser, Page, expect
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause
 from jetsql.jobs.store.metrics import BatchMetrics
-from tests.support.chromium import accessibility_problems, checked_page, overflows, running_chromium
-from tests.support.console_browser import joining_engine, run_console
-from tests.support.http_server import TOKEN, RunningServer
-from tests.support.managed_engine import Managed
+from tests.support.engines.managed_engine import Managed
 from tests.support.paths import ROOT
+from tests.support.screens.chromium import accessibility_problems, checked_page, overflows, running_chromium
+from tests.support.screens.console_browser import joining_engine, run_console
+from tests.support.servers.http_server import TOKEN, RunningServer
 
 pytestmark = pytest.mark.browser
 

@@ -18,10 +18,10 @@ from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause
 from jetsql.jobs.store.metrics import BatchMetrics
-from tests.support.console_browser import Browser, events, joining_engine
-from tests.support.http_server import RunningServer
-from tests.support.in_memory_engine import sink, source
-from tests.support.managed_engine import Managed
+from tests.support.engines.in_memory_engine import sink, source
+from tests.support.engines.managed_engine import Managed
+from tests.support.screens.console_browser import Browser, events, joining_engine
+from tests.support.servers.http_server import RunningServer
 
 HOSTILE = "<script>alert(1)</script>\"'`--&"
 

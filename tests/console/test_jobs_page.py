@@ -13,9 +13,9 @@ import pytest
 from jetsql.console.jobs import jobs_feed
 from jetsql.console.jobs.job_rows import spark_points
 from jetsql.jobs.model.job import Cause
-from tests.support.console_browser import Browser, Page, events, logged_in
-from tests.support.http_server import RunningServer
-from tests.support.managed_engine import Managed
+from tests.support.engines.managed_engine import Managed
+from tests.support.screens.console_browser import Browser, Page, events, logged_in
+from tests.support.servers.http_server import RunningServer
 
 HOSTILE = "<script>alert(1)</script>\"'`--&"
 

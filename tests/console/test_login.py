@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from jetsql.console.web.login_sessions import LoginSessions
-from tests.support.console_browser import Browser, events, logged_in, run_console
-from tests.support.http_server import TOKEN, RunningServer
-from tests.support.managed_engine import Managed
+from tests.support.engines.managed_engine import Managed
+from tests.support.screens.console_browser import Browser, events, logged_in, run_console
+from tests.support.servers.http_server import TOKEN, RunningServer
 
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 

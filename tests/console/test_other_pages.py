@@ -13,9 +13,9 @@ from jetsql.console.jobs.lineage import NODES_MOST, lineage, used_tables
 from jetsql.jobs.model.job import Job
 from jetsql.settings.engine_settings import Settings, shown_settings
 from jetsql.settings.store_settings import StoreSettings
-from tests.support.console_browser import Browser
-from tests.support.in_memory_engine import sink, source
-from tests.support.managed_engine import Managed
+from tests.support.engines.in_memory_engine import sink, source
+from tests.support.engines.managed_engine import Managed
+from tests.support.screens.console_browser import Browser
 
 HOSTILE = "<script>alert(1)</script>\"'`--&"
 

@@ -15,10 +15,10 @@ from jetsql.errors import StatementError
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
 from tests.conftest import until
-from tests.support.console_browser import Browser, Page, logged_in
-from tests.support.http_server import RunningServer
-from tests.support.in_memory_engine import InMemoryEngine
-from tests.support.managed_engine import Managed
+from tests.support.engines.in_memory_engine import InMemoryEngine
+from tests.support.engines.managed_engine import Managed
+from tests.support.screens.console_browser import Browser, Page, logged_in
+from tests.support.servers.http_server import RunningServer
 
 HOSTILE = "<script>alert(1)</script>\"'`--&"
 

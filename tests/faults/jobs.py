@@ -12,7 +12,7 @@ from itertools import islice, zip_longest
 from typing import Final
 
 from tests.faults.source import ROWS_A_FILE, Source, sum_by_digit
-from tests.support.postgres import PASSWORD, USER
+from tests.support.servers.postgres import PASSWORD, USER
 
 Row = tuple[int, ...]
 Rows = Counter[Row]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jetsql.check.check_home import check
 from jetsql.check.findings import Severity
-from tests.support.postgres import Postgres
+from tests.support.servers.postgres import Postgres
 
 _TABLES_OF_OURS = "SELECT relname FROM pg_class WHERE relname LIKE 'jetsql\\_%' AND relkind = 'r'"
 

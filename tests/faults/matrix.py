@@ -23,8 +23,8 @@ from tests.faults.readers import FilesReader
 from tests.faults.rounds import Round, Scenario
 from tests.faults.source import Source
 from tests.faults.topics import create_topics, messages
-from tests.support.kafka import Kafka
-from tests.support.postgres import Postgres
+from tests.support.servers.kafka import Kafka
+from tests.support.servers.postgres import Postgres
 from tools import class_archive
 
 _ROOT = Path(__file__).parents[2]

@@ -29,7 +29,7 @@ from tests.faults.open_session import OpenSession
 from tests.faults.rounds import LAST_LIVES, SCENARIOS, Round, Scenario
 from tests.faults.source import Source
 from tests.faults.timed_jobs import TIMED_TABLES
-from tests.support.spark_conf import CONF
+from tests.support.engines.spark_conf import CONF
 
 LAST_INSERTED = (-98, -99)
 _PAUSE_SECONDS = 0.02

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tests.faults.jobs import KAFKA_KINDS, Kind, Row
-from tests.support.kafka import Kafka
+from tests.support.servers.kafka import Kafka
 
 
 def create_topics(kafka: Kafka) -> None:

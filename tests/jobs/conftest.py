@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.postgres import Postgres
-from tests.support.store_places import PLACES, SchemaPlace, StorePlace, make_place
+from tests.support.engines.store_places import PLACES, SchemaPlace, StorePlace, make_place
+from tests.support.servers.postgres import Postgres
 
 
 @pytest.fixture(params=PLACES)

@@ -26,9 +26,9 @@ from jetsql.client import find_engine
 from jetsql.errors import EngineError
 from jetsql.settings.engine_settings import Settings
 from jetsql.version import VERSION
-from tests.support.http_server import TOKEN, RunningServer
+from tests.support.engines.server_engine import ServedEngine
 from tests.support.paths import ROOT
-from tests.support.server_engine import ServedEngine
+from tests.support.servers.http_server import TOKEN, RunningServer
 
 PROGRAM = ROOT / "tests" / "support" / "programs" / "client_only.py"
 ENGINE_PACKAGES = (

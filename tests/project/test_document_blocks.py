@@ -35,8 +35,8 @@ from tests.support.documents.output import differs
 from tests.support.documents.services import KAFKA, POSTGRES, clear_topics, postgres_addresses
 from tests.support.documents.story import SharedEngine, Story, environment
 from tests.support.documents.syntax import check_syntax
+from tests.support.engines.spark_conf import CONF
 from tests.support.paths import ROOT
-from tests.support.spark_conf import CONF
 
 PAGES = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")))}
 """All pages, also those without a block."""

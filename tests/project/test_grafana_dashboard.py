@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.server.prometheus import prometheus_response
-from tests.support.jobs_world import world
+from tests.support.engines.jobs_world import world
 from tests.support.paths import ROOT
 
 DASHBOARD: dict[str, Any] = json.loads((ROOT / "docs/how-to/grafana-dashboard.json").read_text(encoding="utf-8"))

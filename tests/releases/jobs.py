@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.support.postgres import PASSWORD, USER
+from tests.support.servers.postgres import PASSWORD, USER
 
 _SOURCE: Final = "STREAM numbers WITH ('maxFilesPerTrigger' = '1')"
 _FAST: Final = "OPTIONS ('snapshotIntervalMillis' = '100')"

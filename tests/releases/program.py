@@ -20,7 +20,7 @@ from jetsql.engine.session.catalog import Catalog
 from tests.faults.source import Source
 from tests.releases.jobs import JOBS, create, tables
 from tests.releases.restoring import restore_files, restore_store
-from tests.support.spark_conf import CONF
+from tests.support.engines.spark_conf import CONF
 
 _READ = {
     "digits": "SELECT * FROM digits",

@@ -23,7 +23,7 @@ from pathlib import Path
 from jetsql.failpoints import VARIABLE
 from tests.faults.source import Source
 from tests.releases.jobs import SERVER_TABLES
-from tests.support.postgres import Postgres, running_postgres
+from tests.support.servers.postgres import Postgres, running_postgres
 
 ROOT = Path(__file__).parents[2]
 HOME = "@HOME@"

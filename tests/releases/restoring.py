@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.releases.jobs import SERVER_TABLES
 from tests.releases.recording import HOME
-from tests.support.postgres import Postgres
+from tests.support.servers.postgres import Postgres
 
 _LEDGER = (
     'CREATE TABLE release."jetsql_ledger" (job VARCHAR(64) NOT NULL, batch BIGINT NOT NULL, row_count BIGINT NOT NULL,'

@@ -24,9 +24,9 @@ from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
 from jetsql.home.discovery import proof
 from tests.conftest import until
+from tests.support.engines.server_engine import ServedEngine
 from tests.support.golden_reports import compare
-from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.server_engine import ServedEngine
+from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import pytest
 from starlette.datastructures import Headers
 
 from jetsql.server.auth import Access
-from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.server_engine import ServedEngine
+from tests.support.engines.server_engine import ServedEngine
+from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
 AUTHORIZED = f"Authorization: Bearer {TOKEN}"
 BODY = '{"statement": "COUNT 1"}'

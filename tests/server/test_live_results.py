@@ -13,8 +13,8 @@ from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
 from jetsql.live_rows import LiveMode
 from jetsql.server.statement_result import StatementResult
-from tests.support.http_server import TOKEN, RunningServer
-from tests.support.server_engine import ServedEngine
+from tests.support.engines.server_engine import ServedEngine
+from tests.support.servers.http_server import TOKEN, RunningServer
 
 
 @pytest.fixture

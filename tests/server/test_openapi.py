@@ -14,8 +14,8 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.server_engine import ServedEngine
+from tests.support.engines.server_engine import ServedEngine
+from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
 DESCRIPTION = json.loads(resources.files("jetsql.server").joinpath("openapi.json").read_text(encoding="utf-8"))
 # A text may be a good request and no statement; and the token that a bad request was to lack is added to each.

@@ -16,8 +16,8 @@ from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.server.prometheus import prometheus_response
 from jetsql.version import VERSION
+from tests.support.engines.jobs_world import World, world
 from tests.support.golden_reports import compare
-from tests.support.jobs_world import World, world
 
 
 @pytest.fixture

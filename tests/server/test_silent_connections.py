@@ -16,9 +16,9 @@ import pytest
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
 from jetsql.settings.engine_settings import EndpointSettings
-from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.server_engine import ServedEngine
-from tests.support.strangers import connect, half_open, is_closed
+from tests.support.engines.server_engine import ServedEngine
+from tests.support.servers.http_server import TOKEN, RunningServer, run_server
+from tests.support.servers.strangers import connect, half_open, is_closed
 
 NEVER = EndpointSettings(login_seconds=3600.0)
 SOON = EndpointSettings(login_seconds=0.3)

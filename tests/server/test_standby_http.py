@@ -21,8 +21,8 @@ from jetsql.server.auth import Access
 from jetsql.server.login_limits import http_config
 from jetsql.server.standby_app import StandbyServer
 from jetsql.settings.engine_settings import EndpointSettings
-from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.server_engine import ServedEngine
+from tests.support.engines.server_engine import ServedEngine
+from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
 
 @contextmanager

@@ -22,8 +22,8 @@ from jetsql.shell.completion.catalog_cache import CatalogCache
 from jetsql.shell.completion.completer import ShellCompleter
 from jetsql.shell.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableKey, TableName
 from jetsql.shell.session.engine_connection import EngineConnection
-from tests.support.http_server import TOKEN, run_server
-from tests.support.server_engine import ServedEngine, ServedSession
+from tests.support.engines.server_engine import ServedEngine, ServedSession
+from tests.support.servers.http_server import TOKEN, run_server
 
 Row = tuple[Any, ...]
 

@@ -14,7 +14,7 @@ from jetsql.shell.completion.catalog_cache import CatalogCache
 from jetsql.shell.completion.complete import complete
 from jetsql.shell.completion.known_names import Names
 from jetsql.shell.session.engine_connection import EngineConnection
-from tests.support.http_server import TOKEN, run_server
+from tests.support.servers.http_server import TOKEN, run_server
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -22,7 +22,7 @@ from jetsql.shell.output.live_views import ReplacedView, TailView, ViewStyle
 from jetsql.shell.output.result_summary import ShowOutcome
 from jetsql.shell.output.screen import ScreenFrame, ScreenSize
 from jetsql.shell.output.show_live import plain_lines
-from tests.support.terminal import ScreenTerminal, columns, create_output
+from tests.support.screens.terminal import ScreenTerminal, columns, create_output
 
 N = columns(n="bigint", text="string")
 SIZE = ScreenSize(80, 12)

@@ -21,7 +21,7 @@ from jetsql.shell.output.output_writers import pager_command
 from jetsql.shell.output.result_summary import ResultSummary, ShowOutcome, format_duration, summary_line
 from jetsql.shell.output.screen import ScreenFrame
 from jetsql.shell.output.show_results import ResultOutput
-from tests.support.terminal import ScreenTerminal, columns, create_output
+from tests.support.screens.terminal import ScreenTerminal, columns, create_output
 
 LOOK = f"{sys.executable} -c 'import sys; print(sys.stdin.readline().strip(), flush=True)'"
 

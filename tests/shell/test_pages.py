@@ -12,8 +12,8 @@ from jetsql.output.render import Format
 from jetsql.output.terminal_text import width
 from jetsql.shell.output.result_pages import Page, PageOptions, layout_page, screen_height
 from jetsql.shell.output.screen import ScreenSize
-from tests.support.stub_engine import StubResult
-from tests.support.terminal import columns
+from tests.support.engines.stub_engine import StubResult
+from tests.support.screens.terminal import columns
 
 ERROR = "[JETSQL.SINK_CHANGED] The table delays is not the one that the job was made for. Drop the job, or undo it."
 JOBS = columns(id="string", name="string", rows_per_second="double", last_error="string")

@@ -14,9 +14,9 @@ from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.jobs.store.metrics import Totals
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
-from tests.support.http_server import TOKEN, run_server
-from tests.support.server_engine import ServedEngine
-from tests.support.shell_terminal import ShellTerminal, environment, open_terminal
+from tests.support.engines.server_engine import ServedEngine
+from tests.support.screens.shell_terminal import ShellTerminal, environment, open_terminal
+from tests.support.servers.http_server import TOKEN, run_server
 
 
 class ScreensEngine(ServedEngine):

@@ -12,8 +12,7 @@ import pytest
 
 from jetsql.errors import EngineError
 from jetsql.shell.settings.shell_settings import ShellSettings
-from tests.support.http_server import RunningServer, run_server
-from tests.support.shell_session import (
+from tests.support.screens.shell_session import (
     ALT_ENTER,
     CTRL_C,
     CTRL_D,
@@ -25,6 +24,7 @@ from tests.support.shell_session import (
     bracketed_paste,
     open_shell_session,
 )
+from tests.support.servers.http_server import RunningServer, run_server
 
 TABLE = "c0\n--\n{}\n"
 

@@ -11,8 +11,8 @@ from jetsql.client.find_engine import StopOutcome, find_engine, stop_engine
 from jetsql.client.http_client import HttpClient
 from jetsql.client.remote_engine import RemoteEngine
 from tests.conftest import until
-from tests.support.shell_terminal import JETSQL, ShellTerminal, environment, kill_engine, open_terminal
-from tests.support.spark_conf import CONF
+from tests.support.engines.spark_conf import CONF
+from tests.support.screens.shell_terminal import JETSQL, ShellTerminal, environment, kill_engine, open_terminal
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

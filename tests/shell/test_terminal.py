@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.client.find_engine import StopOutcome, stop_engine, wait_for_engine
-from tests.support.shell_terminal import PROGRAM, environment, kill_engine, open_terminal
+from tests.support.screens.shell_terminal import PROGRAM, environment, kill_engine, open_terminal
 
 CREATE = "CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s;\r"
 

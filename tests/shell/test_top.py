@@ -38,9 +38,9 @@ from jetsql.shell.top.top_state import (
     with_message,
 )
 from jetsql.shell.top.top_view import field_lines, render
-from tests.support.http_server import TOKEN, run_server
-from tests.support.server_engine import ServedEngine, ServedSession
-from tests.support.terminal import columns
+from tests.support.engines.server_engine import ServedEngine, ServedSession
+from tests.support.screens.terminal import columns
+from tests.support.servers.http_server import TOKEN, run_server
 
 ORDERS = TopJob(
     "0001-0000-0000-0001", "orders", "RUNNING", 12345.6, (0, 5, 10), 7, 0.25, 1200, None, 5, 3 * 2**20, "it was slow"

@@ -9,8 +9,8 @@ import pytest
 from jetsql.errors import EngineError, ErrorReport, ReportedError
 from jetsql.shell.output.watch import WatchRequest, parse_watch, watch
 from jetsql.shell.session.typed_ahead import Keyboard
-from tests.support.stub_engine import StubResult
-from tests.support.terminal import ScreenTerminal, columns
+from tests.support.engines.stub_engine import StubResult
+from tests.support.screens.terminal import ScreenTerminal, columns
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import jetsql
-from tests.support.http_server import TOKEN, run_server
+from tests.support.servers.http_server import TOKEN, run_server
 
 HERE = Path(__file__).parent
 CONF = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}

@@ -19,7 +19,7 @@ import pytest
 
 import jetsql
 from jetsql.client.dbapi import Connection, Error
-from tests.support.kafka import Kafka, Message
+from tests.support.servers.kafka import Kafka, Message
 from tools.cluster import ROOT, Cluster, cluster, wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]

@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, Page, expect
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from tests.conftest import Sql
 from tests.faults.source import Source
-from tests.support.chromium import checked_page, running_chromium
-from tests.support.console_browser import run_console
-from tests.support.http_server import TOKEN
+from tests.support.screens.chromium import checked_page, running_chromium
+from tests.support.screens.console_browser import run_console
+from tests.support.servers.http_server import TOKEN
 
 pytestmark = [pytest.mark.spark, pytest.mark.browser, pytest.mark.slow]
 

@@ -21,7 +21,7 @@ from tests.faults.migration import MIGRATION, Migration
 from tests.faults.readers import FilesReader
 from tests.faults.rounds import SCENARIOS, SINKS, STATEMENTS, Round
 from tests.faults.source import ROWS_A_FILE, Source, ids_in_minute
-from tests.support.jobs_world import world
+from tests.support.engines.jobs_world import world
 
 KINDS = {kind.name: kind for scenario in SCENARIOS.values() for kind in scenario.kinds}
 

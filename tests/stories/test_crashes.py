@@ -12,8 +12,8 @@ import pytest
 
 from tests.faults.matrix import Matrix
 from tests.faults.rounds import EACH_SINK
-from tests.support.kafka import Kafka
-from tests.support.postgres import Postgres
+from tests.support.servers.kafka import Kafka
+from tests.support.servers.postgres import Postgres
 
 pytestmark = pytest.mark.spark
 

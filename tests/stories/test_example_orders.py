@@ -14,7 +14,7 @@ from tools.topics import Message
 
 if TYPE_CHECKING:
     from tests.conftest import Sql
-    from tests.support.kafka import Kafka
+    from tests.support.servers.kafka import Kafka
 
 
 def sent(number: int, at: str, **more: object) -> Sent:

@@ -17,7 +17,7 @@ from jetsql.output.diagnostics import Script
 from jetsql.output.render import Format
 from jetsql.script import prepare, run
 from tests.support.paths import GOLDEN
-from tests.support.transcript import Transcript
+from tests.support.screens.transcript import Transcript
 
 pytestmark = pytest.mark.spark
 

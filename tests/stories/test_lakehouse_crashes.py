@@ -11,10 +11,10 @@ import pytest
 
 from jetsql.failpoints import VARIABLE
 from tests.faults.source import ROWS_A_FILE, Source, sum_by_digit
-from tests.support.lake_tables import ENGINES
-from tests.support.lakehouse import SETTINGS
 from tests.support.paths import ROOT
 from tests.support.programs.lake_jobs import JOBS
+from tests.support.tables.lake_tables import ENGINES
+from tests.support.tables.lakehouse import SETTINGS
 from tools.java.older_sparks import install
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]

@@ -17,10 +17,10 @@ from jetsql.home.discovery import read_note
 from tests.external_clients.__main__ import parse_steps
 from tests.external_clients.clients import PROGRAMS, java_source
 from tests.external_clients.engine import ClientTestEngine
-from tests.support.lakehouse import lakehouse
 from tests.support.paths import ROOT
-from tests.support.postgres import PASSWORD, USER, running_postgres
 from tests.support.programs.lake_cluster import FILES, ROWS
+from tests.support.servers.postgres import PASSWORD, USER, running_postgres
+from tests.support.tables.lakehouse import lakehouse
 from tools.java.older_sparks import install
 
 # Long enough to install a Spark for the first time.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.kafka import Kafka
-from tests.support.lake_tables import CATALOG, QUICK, LakeTables
+from tests.support.servers.kafka import Kafka
+from tests.support.tables.lake_tables import CATALOG, QUICK, LakeTables
 
-pytest_plugins = ["tests.support.lake_fixtures"]
+pytest_plugins = ["tests.support.tables.lake_fixtures"]
 # Long enough to install a Spark for the first time.
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
 SUMS = "SELECT name, sum(id) AS total FROM STREAM events GROUP BY name"

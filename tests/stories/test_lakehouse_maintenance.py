@@ -13,8 +13,8 @@ import pytest
 
 from jetsql.errors import ReportedError
 from tests.faults.source import Source, sum_by_digit
-from tests.support.lake_tables import CATALOG, ENGINES, QUICK, LakeTables
-from tests.support.lakehouse import Lakehouse, lakehouse
+from tests.support.tables.lake_tables import CATALOG, ENGINES, QUICK, LakeTables
+from tests.support.tables.lakehouse import Lakehouse, lakehouse
 
 # Long enough to install a Spark for the first time.
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]

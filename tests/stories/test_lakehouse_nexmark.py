@@ -9,10 +9,10 @@ import pytest
 from benchmarks.nexmark.events import Events
 from benchmarks.nexmark.query import KEYS, NAMES, Query, load, load_with_keys
 from benchmarks.nexmark.workload import Workload
-from tests.support.lake_tables import CATALOG
-from tests.support.lakehouse import Lakehouse
+from tests.support.tables.lake_tables import CATALOG
+from tests.support.tables.lakehouse import Lakehouse
 
-pytest_plugins = ["tests.support.lake_fixtures"]
+pytest_plugins = ["tests.support.tables.lake_fixtures"]
 # Long enough to install a Spark for the first time.
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1500)]
 PARALLEL = 8

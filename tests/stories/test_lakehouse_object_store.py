@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.lake_tables import QUICK
-from tests.support.lakehouse import lakehouse
-from tests.support.object_store import running_object_store
+from tests.support.servers.object_store import running_object_store
+from tests.support.tables.lake_tables import QUICK
+from tests.support.tables.lakehouse import lakehouse
 
 # Long enough to install a Spark for the first time.
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]

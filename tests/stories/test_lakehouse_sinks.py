@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.lake_tables import QUICK, LakeTables
-from tests.support.lakehouse import Lakehouse
+from tests.support.tables.lake_tables import QUICK, LakeTables
+from tests.support.tables.lakehouse import Lakehouse
 
-pytest_plugins = ["tests.support.lake_fixtures"]
+pytest_plugins = ["tests.support.tables.lake_fixtures"]
 # Long enough to install a Spark for the first time.
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
 SUMS = "SELECT name, sum(id) AS total FROM STREAM events GROUP BY name"

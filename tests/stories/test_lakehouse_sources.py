@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.lakehouse import Lakehouse, lakehouse
+from tests.support.tables.lakehouse import Lakehouse, lakehouse
 
 # Long enough to install a Spark for the first time.
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]

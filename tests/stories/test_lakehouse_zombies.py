@@ -16,9 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.lake_tables import ENGINES
-from tests.support.lakehouse import SETTINGS
 from tests.support.paths import ROOT
+from tests.support.tables.lake_tables import ENGINES
+from tests.support.tables.lakehouse import SETTINGS
 from tools.java.older_sparks import install
 
 # Long enough to install a Spark for the first time.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.object_store import SECRET_KEY, ObjectStore, StoreEngine, running_object_store
+from tests.support.servers.object_store import SECRET_KEY, ObjectStore, StoreEngine, running_object_store
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -10,8 +10,8 @@ import pytest
 
 from jetsql.home.discovery import read_note
 from tests.conftest import until
-from tests.support.postgres import PASSWORD, USER, Postgres
-from tests.support.service_engine import ServiceEngine
+from tests.support.engines.service_engine import ServiceEngine
+from tests.support.servers.postgres import PASSWORD, USER, Postgres
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 PASSWORD_KEY = "spark.hadoop.javax.jdo.option.ConnectionPassword"

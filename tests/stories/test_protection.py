@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from tests.conftest import until
-from tests.support.service_engine import ServiceEngine
+from tests.support.engines.service_engine import ServiceEngine
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 # Each task keeps 10 GB in its buffer, ten times the heap.

@@ -14,7 +14,7 @@ from tests.faults.source import Source
 from tests.releases.recording import ROOT
 from tests.releases.restoring import restore_server
 from tests.support.paths import TESTS
-from tests.support.postgres import Postgres
+from tests.support.servers.postgres import Postgres
 
 pytestmark = pytest.mark.spark
 

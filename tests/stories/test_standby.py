@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from tests.conftest import until
-from tests.support.kafka import Kafka
-from tests.support.postgres import PASSWORD, USER, Postgres
-from tests.support.service_engine import ServiceEngine, share_token
+from tests.support.engines.service_engine import ServiceEngine, share_token
+from tests.support.servers.kafka import Kafka
+from tests.support.servers.postgres import PASSWORD, USER, Postgres
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 Pair = tuple[ServiceEngine, ServiceEngine]

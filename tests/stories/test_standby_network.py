@@ -11,9 +11,9 @@ import pytest
 
 from tests.conftest import until
 from tests.stories.test_standby import Pair, add, copy_files, ids
-from tests.support.networks import HOST, NETWORKS, Network
-from tests.support.postgres import USER, Postgres, running_postgres
-from tests.support.service_engine import ServiceEngine, share_token
+from tests.support.engines.service_engine import ServiceEngine, share_token
+from tests.support.servers.networks import HOST, NETWORKS, Network
+from tests.support.servers.postgres import USER, Postgres, running_postgres
 
 pytestmark = [
     pytest.mark.spark,

@@ -14,8 +14,8 @@ from jetsql.jobs.store.database import VERSION
 from tests.conftest import until
 from tests.stories.test_standby import Pair, add, copy_files, ids, make_pair
 from tests.support.clocks import ShiftedClock
-from tests.support.postgres import Postgres
-from tests.support.service_engine import ServiceEngine
+from tests.support.engines.service_engine import ServiceEngine
+from tests.support.servers.postgres import Postgres
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 SCHEMA = "operated"

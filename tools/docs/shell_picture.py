@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.support.shell_terminal import JETSQL, environment, open_terminal
+from tests.support.screens.shell_terminal import JETSQL, environment, open_terminal
 from tools.docs.screen_picture import draw
 
 PICTURE: Final = Path(__file__).parents[2] / "docs" / "assets" / "shell.svg"

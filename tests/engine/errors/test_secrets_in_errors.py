@@ -18,8 +18,8 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.jobs.model.redaction import SECRET_NAMES, is_secret
 from tests.conftest import Sql
 from tests.support import secret_names
-from tests.support.http_server import TOKEN, RunningServer
-from tests.support.postgres import PASSWORD, Postgres, running_postgres
+from tests.support.servers.http_server import TOKEN, RunningServer
+from tests.support.servers.postgres import PASSWORD, Postgres, running_postgres
 
 pytestmark = pytest.mark.spark
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Sql
-from tests.support.postgres import PASSWORD, Postgres
+from tests.support.servers.postgres import PASSWORD, Postgres
 
 pytestmark = pytest.mark.spark
 

@@ -24,7 +24,7 @@ import pytest
 from jetsql.home.private_files import is_open_to_others
 from tests.external_clients.engine import ROOT, ClientTestEngine
 from tests.external_clients.engine import run_jetsql as command
-from tests.support.ports import kinds, listeners, unix_sockets
+from tests.support.servers.ports import kinds, listeners, unix_sockets
 from tools.cluster import Cluster, cluster
 
 pytestmark = pytest.mark.spark

@@ -21,8 +21,8 @@ from jetsql.engine.errors.run_failures import NOT_RETRYABLE
 from jetsql.engine.jvm.java_classes import java
 from jetsql.errors import SQLSTATES
 from tests.conftest import Sql, until
-from tests.support.home_files import read_files
-from tests.support.postgres import Postgres
+from tests.support.engines.home_files import read_files
+from tests.support.servers.postgres import Postgres
 
 pytestmark = pytest.mark.spark
 

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from tests.conftest import Sql, until
-from tests.support.json_files import create_stream, write_json_files
+from tests.support.tables.json_files import create_stream, write_json_files
 
 pytestmark = pytest.mark.spark
 

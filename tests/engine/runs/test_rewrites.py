@@ -11,7 +11,7 @@ import pytest
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.errors import StatementError
 from tests.conftest import Sql
-from tests.support.json_files import write_json_files
+from tests.support.tables.json_files import write_json_files
 
 pytestmark = pytest.mark.spark
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 import pytest
 
 from tests.conftest import Sql
-from tests.support.json_files import create_stream
-from tests.support.postgres import Postgres
+from tests.support.servers.postgres import Postgres
+from tests.support.tables.json_files import create_stream
 
 pytestmark = pytest.mark.spark
 

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from tests.conftest import Sql
-from tests.support.json_files import create_stream
+from tests.support.tables.json_files import create_stream
 
 pytestmark = pytest.mark.spark
 

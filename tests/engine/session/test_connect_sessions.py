@@ -15,7 +15,7 @@ from pyspark.sql.connect.plan import SQL
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.settings.engine_settings import EndpointSettings
 from tests.conftest import until
-from tests.support.strangers import half_open
+from tests.support.servers.strangers import half_open
 
 pytestmark = pytest.mark.spark
 

@@ -16,7 +16,7 @@ import pytest
 from tests.external_clients.__main__ import try_client
 from tests.external_clients.clients import CLIENTS, PROGRAMS, Client, java_source
 from tests.external_clients.engine import ClientTestEngine, run_engine, run_jetsql
-from tests.support.strangers import half_open
+from tests.support.servers.strangers import half_open
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from jetsql.errors import StatementError
 from jetsql.output.diagnostics import Script
 from jetsql.script import PreparedStatement, prepare
 from tests.conftest import Sql, until
-from tests.support.http_server import TOKEN, RunningServer
+from tests.support.servers.http_server import TOKEN, RunningServer
 
 pytestmark = pytest.mark.spark
 

@@ -22,7 +22,7 @@ from jetsql.engine.session import streaming_selects
 from jetsql.errors import StatementError
 from jetsql.live_rows import Live, LiveMode
 from tests.conftest import Sql, until
-from tests.support.http_server import TOKEN, run_server
+from tests.support.servers.http_server import TOKEN, run_server
 
 pytestmark = pytest.mark.spark
 

@@ -14,7 +14,7 @@ import pytest
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.engine.session.startup import load_kafka_connector
 from jetsql.settings.engine_settings import EndpointSettings
-from tests.support.strangers import connect, half_open, is_closed
+from tests.support.servers.strangers import connect, half_open, is_closed
 
 pytestmark = pytest.mark.spark
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Sql
-from tests.support.postgres import Postgres
+from tests.support.servers.postgres import Postgres
 
 pytestmark = pytest.mark.spark
 

@@ -14,9 +14,9 @@ from benchmarks.nexmark.events import Events
 from benchmarks.nexmark.query import load
 from benchmarks.nexmark.workload import BATCH, STREAM, Workload
 from tests.conftest import Sql
-from tests.support.changed_tables import NOW, Tables, changed_tables, rows_of, streamed
-from tests.support.json_files import create_stream, write_json_files
-from tests.support.postgres import Postgres
+from tests.support.servers.postgres import Postgres
+from tests.support.tables.changed_tables import NOW, Tables, changed_tables, rows_of, streamed
+from tests.support.tables.json_files import create_stream, write_json_files
 
 pytestmark = pytest.mark.spark
 

@@ -11,9 +11,9 @@ import pytest
 
 from tests.conftest import Sql
 from tests.engine.sinks.test_changed_joins import CONDITIONS, LEFT, RIGHT, SIDES, create_streams, random_rows
-from tests.support.changed_tables import Tables, changed_tables, streamed
-from tests.support.json_files import create_stream, write_json_files
-from tests.support.postgres import Postgres
+from tests.support.servers.postgres import Postgres
+from tests.support.tables.changed_tables import Tables, changed_tables, streamed
+from tests.support.tables.json_files import create_stream, write_json_files
 
 pytestmark = pytest.mark.spark
 

@@ -14,8 +14,8 @@ from uuid import UUID
 import pytest
 
 from tests.conftest import Sql
-from tests.support.home_files import read_files
-from tests.support.postgres import PASSWORD, Postgres
+from tests.support.engines.home_files import read_files
+from tests.support.servers.postgres import PASSWORD, Postgres
 
 pytestmark = pytest.mark.spark
 

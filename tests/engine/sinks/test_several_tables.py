@@ -9,8 +9,8 @@ import pytest
 
 from tests.conftest import Sql, until
 from tests.support.golden_reports import compare
-from tests.support.kafka import Kafka
-from tests.support.postgres import Postgres
+from tests.support.servers.kafka import Kafka
+from tests.support.servers.postgres import Postgres
 
 pytestmark = pytest.mark.spark
 

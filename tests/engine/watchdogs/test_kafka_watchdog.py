@@ -17,8 +17,8 @@ from jetsql.jobs.model.body_analysis import Replay, SinkKind, Source
 from jetsql.jobs.model.job import Job, RunId, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
-from tests.support.in_memory_engine import analysis
-from tests.support.jobs_world import body
+from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.jobs_world import body
 
 AWAY, NO_TOPIC = "TimeoutException", "UnknownTopicOrPartitionException"
 

@@ -11,9 +11,9 @@ from jetsql.errors import StatementError
 from jetsql.jobs.functions.function_statements import drop_function
 from jetsql.jobs.model.function import UsedFunction
 from jetsql.jobs.statements.system_tables import rows
+from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.jobs_world import World, world
 from tests.support.golden_reports import raises
-from tests.support.in_memory_engine import analysis
-from tests.support.jobs_world import World, world
 
 CREATE = "CREATE FUNCTION {name}(x INT) RETURNS INT LANGUAGE PYTHON AS $$ return {value} $$"
 REPLACE = CREATE.replace("CREATE", "CREATE OR REPLACE", 1)

@@ -12,7 +12,7 @@ import pytest
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
-from tests.support.jobs_world import QUICK, World, world
+from tests.support.engines.jobs_world import QUICK, World, world
 
 FULL = Cause(
     message="There is no space left: No space left on device",

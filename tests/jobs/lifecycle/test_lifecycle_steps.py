@@ -45,9 +45,9 @@ from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause, Job, Plan, Status, StopGoal, Version
 from jetsql.language.statement import Body
 from tests.jobs.lifecycle.test_lifecycle_table import EVENTS, EXPORT, HOPELESS, HURT, RUN, STATES, job, version
+from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.jobs_world import changed
 from tests.support.golden_reports import compare
-from tests.support.in_memory_engine import analysis
-from tests.support.jobs_world import changed
 
 BATCH = analysis(streaming=False, modes={})
 STATEFUL = analysis(stateful=True, has_aggregates=True)

@@ -42,7 +42,7 @@ from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.body_analysis import Analysis, Operator
 from jetsql.jobs.model.job import CANCELLED, Job, RunId, SnapshotRequest, Status, StopGoal
 from tests.jobs.lifecycle.test_lifecycle_table import HURT, RUN, STATES, job, shown, version
-from tests.support.in_memory_engine import analysis
+from tests.support.engines.in_memory_engine import analysis
 
 BATCH = analysis(streaming=False, modes={})
 OFF = {"autoScaling": "false"}

@@ -10,8 +10,8 @@ import pytest
 
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import ReportedError
-from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.managed_engine import Managed
+from tests.support.engines.managed_engine import Managed
+from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
 MAKE = "CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src"
 NEW = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT * FROM STREAM src WHERE id > 0"

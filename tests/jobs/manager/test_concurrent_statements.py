@@ -11,7 +11,7 @@ import pytest
 
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Cause, Status
-from tests.support.jobs_world import World, world
+from tests.support.engines.jobs_world import World, world
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 MAKE = f"CREATE JOB j AS {BODY}"

@@ -18,7 +18,7 @@ from jetsql.failpoints import POINTS, VARIABLE
 from jetsql.jobs.model.job import Status
 from tests.faults.history import Deaths, store_faults
 from tests.faults.rounds import Round
-from tests.support.jobs_world import world
+from tests.support.engines.jobs_world import world
 from tests.support.paths import PROGRAMS
 
 PROGRAM = PROGRAMS / "dying_jobs.py"

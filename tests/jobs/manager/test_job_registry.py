@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from jetsql.jobs.manager.job_registry import JobRegistry, JobView
-from tests.support.jobs_world import World, world
+from tests.support.engines.jobs_world import World, world
 
 
 @pytest.fixture

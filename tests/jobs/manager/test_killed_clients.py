@@ -16,10 +16,10 @@ import pytest
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.jobs.model.job_settings import JobSettings
 from tests.conftest import until
-from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.in_memory_engine import InMemoryEngine
-from tests.support.managed_engine import Managed
+from tests.support.engines.in_memory_engine import InMemoryEngine
+from tests.support.engines.managed_engine import Managed
 from tests.support.paths import PROGRAMS
+from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
 CLIENT = PROGRAMS / "busy_client.py"
 CLIENTS, AT_ONCE = 12, 3

@@ -18,10 +18,10 @@ from jetsql.jobs.model.job import Cause, Job, Snapshot, Status, StopGoal
 from jetsql.jobs.statements.dispatch import execute
 from jetsql.jobs.store.job_store import Store
 from jetsql.language.statement import CreateJob
+from tests.support.engines.in_memory_engine import InMemoryEngine, Session, analysis
+from tests.support.engines.jobs_world import QUICK, World, create, world
+from tests.support.engines.store_places import StorePlace
 from tests.support.golden_reports import raises
-from tests.support.in_memory_engine import InMemoryEngine, Session, analysis
-from tests.support.jobs_world import QUICK, World, create, world
-from tests.support.store_places import StorePlace
 
 MAKE = "CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src"
 HURT = Cause("the disk is full", "DISK_FULL")

@@ -12,8 +12,8 @@ from jetsql.errors import EngineError
 from jetsql.jobs.model.job import Job, Status
 from jetsql.jobs.store.job_store import Store
 from tests.jobs.lifecycle.test_scaling_policy import BATCH, COUNTS, CUT, NONE, OFF, PROTECTED
-from tests.support.in_memory_engine import InMemoryEngine
-from tests.support.jobs_world import QUICK, World, world
+from tests.support.engines.in_memory_engine import InMemoryEngine
+from tests.support.engines.jobs_world import QUICK, World, world
 
 
 @pytest.fixture

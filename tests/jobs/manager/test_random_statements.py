@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from jetsql.errors import EngineError
 from jetsql.jobs.model.job import Cause, Status
+from tests.support.engines.jobs_world import World, world
 from tests.support.hypothesis_profiles import examples
-from tests.support.jobs_world import World, world
 from tests.support.random_statements import STATEMENTS, Told, faults, storm
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"

@@ -18,8 +18,8 @@ from jetsql.jobs.model.job import Job, Snapshot, Status, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.job_store import Store
-from tests.support.in_memory_engine import InMemoryEngine, analysis
-from tests.support.jobs_world import QUICK, World, body, world
+from tests.support.engines.in_memory_engine import InMemoryEngine, analysis
+from tests.support.engines.jobs_world import QUICK, World, body, world
 
 PLAN = make_plan(analysis(), parse_options(()), body().verb, None)
 MAKE = "CREATE JOB {} AS INSERT INTO out SELECT * FROM STREAM src"

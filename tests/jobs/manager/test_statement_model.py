@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import tests.support.random_statements as storm
 from jetsql.jobs.lifecycle.step_context import can_run_again
-from tests.support.disk_engine import wanted
+from tests.support.engines.disk_engine import wanted
 from tests.support.models.statement_model import Item, Seen
 from tests.support.models.statement_oracle import explained
 from tests.support.models.statement_schedule import COMPLETE, FAULTS, Conductor

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from jetsql.jobs.manager.table_users import refuse_change
+from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.engines.jobs_world import World, world
 from tests.support.golden_reports import compare
-from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
-from tests.support.jobs_world import World, world
 
 CATALOG = "spark_catalog"
 DEFAULT = (CATALOG, "default")

@@ -19,9 +19,9 @@ from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.resultset import Table
 from tests.conftest import until
+from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.engines.jobs_world import World, body, option, world
 from tests.support.golden_reports import raises
-from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
-from tests.support.jobs_world import World, body, option, world
 
 UPDATE = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM STREAM src"
 COUNT = Operator("Aggregate", "source0.a: int; count(1): bigint")

@@ -14,8 +14,8 @@ from jetsql.jobs.model.redaction import is_secret, redact, redact_urls, show
 from jetsql.jobs.planning.options import OPTIONS, Options, parse_options, spec_of
 from jetsql.jobs.planning.protected_confs import protection_reason
 from tests.support import secret_names
+from tests.support.engines.jobs_world import option
 from tests.support.golden_reports import raises
-from tests.support.jobs_world import option
 
 
 def parsed(**options: str) -> Options:

@@ -14,9 +14,9 @@ from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.language.statement import Verb
+from tests.support.engines.in_memory_engine import analysis, sink, source
+from tests.support.engines.jobs_world import option
 from tests.support.golden_reports import raises
-from tests.support.in_memory_engine import analysis, sink, source
-from tests.support.jobs_world import option
 
 TARGET = Span(62, 65)
 NOT_APPEND = "Append output mode not supported when there are streaming aggregations without watermark"

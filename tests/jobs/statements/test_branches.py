@@ -8,8 +8,8 @@ from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.serialization import decode, encode
-from tests.support.in_memory_engine import InMemoryEngine, analysis, sink
-from tests.support.jobs_world import World, world
+from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink
+from tests.support.engines.jobs_world import World, world
 
 KEPT = sink("spark_catalog.default.kept", kind=SinkKind.JDBC, provider="jdbc", key_columns=("id",))
 BODY = "FROM STREAM src INSERT INTO out SELECT a SINK INTO kept SELECT b INSERT INTO out SELECT c"

@@ -18,8 +18,8 @@ from jetsql.jobs.statements.dispatch import columns
 from jetsql.jobs.statements.lookup import like_pattern
 from jetsql.language import parse
 from jetsql.resultset import Table
-from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
-from tests.support.jobs_world import QUICK, World, create, world
+from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.engines.jobs_world import QUICK, World, create, world
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 MAKE = f"CREATE JOB j AS {BODY}"

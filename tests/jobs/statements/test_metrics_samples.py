@@ -16,7 +16,7 @@ from jetsql.jobs.statements.job_metrics import JobMetrics
 from jetsql.jobs.statements.metrics_sample import RATE_SECONDS, RATES, JobSample, rates, sample_jobs
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.server.metrics_response import as_object
-from tests.support.jobs_world import World, world
+from tests.support.engines.jobs_world import World, world
 
 NOW = 1000.0
 

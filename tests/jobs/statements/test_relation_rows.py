@@ -12,7 +12,7 @@ from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.resultset import Cell
-from tests.support.jobs_world import World, body, world
+from tests.support.engines.jobs_world import World, body, world
 
 IS_OF: dict[str, Callable[[Cell], bool]] = {
     "string": lambda cell: isinstance(cell, str),

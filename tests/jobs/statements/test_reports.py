@@ -13,9 +13,9 @@ from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import Analysis, Operator, OutputMode, Replay, SinkKind
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.language import parse
+from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.engines.jobs_world import QUICK, World, world
 from tests.support.golden_reports import compare, report
-from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
-from tests.support.jobs_world import QUICK, World, world
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 MAKE = f"CREATE JOB j AS {BODY}"

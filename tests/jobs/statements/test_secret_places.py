@@ -17,9 +17,9 @@ from jetsql.jobs.model.redaction import REDACTED
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows
 from jetsql.language.statement import ExplainCreateJob
 from jetsql.server.prometheus import prometheus_response
+from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.engines.jobs_world import World, body, create, in_thread, world
 from tests.support.golden_reports import raises
-from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
-from tests.support.jobs_world import World, body, create, in_thread, world
 
 # Every secret begins so. Each one is another, so that a failure names the one that got out.
 SECRET = "sesame-of-"

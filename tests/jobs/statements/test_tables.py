@@ -18,9 +18,9 @@ from jetsql.jobs.planning.table_verb import choose_verb
 from jetsql.jobs.statements.lookup import find_live_job
 from jetsql.language import parse
 from jetsql.language.statement import Verb
+from tests.support.engines.in_memory_engine import analysis, sink, source
+from tests.support.engines.jobs_world import World, world
 from tests.support.golden_reports import raises
-from tests.support.in_memory_engine import analysis, sink, source
-from tests.support.jobs_world import World, world
 
 OUT = "spark_catalog.default.out"
 MAKE = "CREATE JOB j AS CREATE TABLE out AS SELECT * FROM STREAM src"

@@ -19,8 +19,8 @@ from jetsql.jobs.statements.job_metrics import job_metrics
 from jetsql.jobs.store.metrics import LEVELS, BatchMetrics, Changes, Level, Metrics, Series, Totals
 from jetsql.jobs.store.metrics_file import MetricsFile
 from jetsql.jobs.store.metrics_store import VERSION
+from tests.support.engines.jobs_world import World, world
 from tests.support.golden_reports import compare
-from tests.support.jobs_world import World, world
 
 JOB = "0001-0000-0000-0001"
 SMALL = (Level(0, 3), Level(10, 2), Level(60, 2))

@@ -27,11 +27,11 @@ from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.migrations import STEPS
 from jetsql.jobs.store.record_versions import RENAMED_EVENTS
 from jetsql.jobs.store.store_file import StoreFile
+from tests.support.engines.jobs_world import world
+from tests.support.engines.store_places import HOME, SchemaPlace
 from tests.support.golden_reports import raises
-from tests.support.jobs_world import world
 from tests.support.paths import FIXTURES, ROOT
-from tests.support.postgres import Postgres
-from tests.support.store_places import HOME, SchemaPlace
+from tests.support.servers.postgres import Postgres
 
 FIXTURE = FIXTURES / "store_v1.sql"
 NAMES = ["running", "Suspended délays", "hurt", "dropped", "loaded"]

@@ -24,10 +24,10 @@ from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.database import VERSION
 from jetsql.jobs.store.job_store import Store
 from jetsql.version import VERSION as PROGRAM
+from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.jobs_world import body
+from tests.support.engines.store_places import FilePlace, SchemaPlace, StorePlace, open_store
 from tests.support.golden_reports import raises
-from tests.support.in_memory_engine import analysis
-from tests.support.jobs_world import body
-from tests.support.store_places import FilePlace, SchemaPlace, StorePlace, open_store
 
 FULL_DISK = {
     FilePlace: ("CREATE TRIGGER full BEFORE INSERT ON history BEGIN SELECT RAISE(FAIL, 'disk is full'); END",),

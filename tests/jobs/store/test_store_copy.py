@@ -33,10 +33,10 @@ from jetsql.jobs.store.store_copy import StoreCopy, copy_store
 from tests.conftest import until
 from tests.jobs.store.test_metrics import FULL
 from tests.jobs.store.test_store import JOB, row, snapshot
+from tests.support.engines.store_places import SchemaPlace
 from tests.support.golden_reports import raises
 from tests.support.paths import ROOT
-from tests.support.postgres import PASSWORD
-from tests.support.store_places import SchemaPlace
+from tests.support.servers.postgres import PASSWORD
 
 pytestmark = pytest.mark.spark  # needs a server, as tests with Spark do
 SECRET = "secret:env:STORE_PASSWORD"
@@ -170,7 +170,7 @@ def test_a_home_without_a_store(home: Path, schema: SchemaPlace, missing: str) -
 
 
 def test_an_older_store_is_refused(home: Path, schema: SchemaPlace) -> None:
-    from tests.support.store_places import FilePlace
+    from tests.support.engines.store_places import FilePlace
 
     FilePlace(home / STORE).execute("UPDATE meta SET value = '4' WHERE key = 'version'")
     with raises(EngineError, match="has version 4, not"):

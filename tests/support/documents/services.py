@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.kafka import Kafka
-from tests.support.postgres import PASSWORD, USER, Postgres
+from tests.support.servers.kafka import Kafka
+from tests.support.servers.postgres import PASSWORD, USER, Postgres
 
 KAFKA = "localhost:9092"
 POSTGRES = "postgresql://"

@@ -23,9 +23,9 @@ from jetsql.script import ScriptOutcome, prepare, run
 from jetsql.settings.engine_settings import load
 from tests.support.documents.blocks import Step, console_commands
 from tests.support.documents.output import differs
-from tests.support.kafka import Kafka
 from tests.support.paths import ROOT
-from tests.support.transcript import Transcript
+from tests.support.screens.transcript import Transcript
+from tests.support.servers.kafka import Kafka
 
 _STEP_SECONDS: Final = 120.0
 _MARK: Final = "\x1e"

@@ -63,8 +63,8 @@ from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.job import CANCELLED, Cause, Job, RunId, Snapshot, SnapshotRequest, Status, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
-from tests.support.in_memory_engine import analysis
-from tests.support.jobs_world import body
+from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.jobs_world import body
 
 HURT = Cause("the disk is full", "DISK", retryable=True)
 HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", retryable=False)

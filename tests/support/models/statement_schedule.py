@@ -21,8 +21,8 @@ from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status, Trigger
 from jetsql.jobs.store.job_store import Store
-from tests.support.disk_engine import HEALING, HOPELESS, DiskEngine
-from tests.support.jobs_world import QUICK, World, in_thread
+from tests.support.engines.disk_engine import HEALING, HOPELESS, DiskEngine
+from tests.support.engines.jobs_world import QUICK, World, in_thread
 from tests.support.models.statement_forms import body_of
 from tests.support.models.statement_model import TOLD_LATER, Answer, Item, LiveJob, Seen
 

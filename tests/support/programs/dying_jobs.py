@@ -14,8 +14,8 @@ sys.path.insert(0, str(ROOT))
 
 from jetsql.jobs.model.job import Cause  # noqa: E402
 from tests.conftest import until  # noqa: E402
-from tests.support.in_memory_engine import analysis  # noqa: E402
-from tests.support.jobs_world import World, in_thread, world  # noqa: E402
+from tests.support.engines.in_memory_engine import analysis  # noqa: E402
+from tests.support.engines.jobs_world import World, in_thread, world  # noqa: E402
 
 
 def runs(w: World) -> dict[str, int]:

@@ -25,7 +25,7 @@ def await_file(variable: str) -> None:
 
 
 def open_without_spark(settings: Any, service: Any) -> Any:
-    from tests.support.managed_engine import open_managed
+    from tests.support.engines.managed_engine import open_managed
 
     if "JETSQL_TEST_BREAKS" in os.environ:
         raise RuntimeError("it breaks")

@@ -17,7 +17,7 @@ from typing import Final
 
 import jetsql
 from jetsql import failpoints
-from tests.support.lake_tables import CATALOG
+from tests.support.tables.lake_tables import CATALOG
 
 QUICK: Final = "'snapshotIntervalMillis' = '100'"
 GROUPS: Final = "SELECT id % 10 AS digit, count(*) AS n, sum(id) AS total FROM STREAM numbers GROUP BY id % 10"

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import jetsql
 from jetsql.engine.jvm.connectors import connector_versions
 from jetsql.engine.jvm.spark_version import version_name
-from tests.support.spark_conf import CONF
+from tests.support.engines.spark_conf import CONF
 
 _OPTIONS = "OPTIONS ('snapshotIntervalMillis' = '100')"
 

@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import jetsql
-from tests.support.spark_conf import CONF
+from tests.support.engines.spark_conf import CONF
 
 STATEMENTS = (
     "SELECT 1 AS job",

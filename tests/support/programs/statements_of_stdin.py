@@ -12,7 +12,7 @@ import sys
 
 import jetsql
 from jetsql.embedded.embedded_engine import EmbeddedEngine
-from tests.support.spark_conf import CONF
+from tests.support.engines.spark_conf import CONF
 
 
 def answer(engine: EmbeddedEngine, text: str) -> object:

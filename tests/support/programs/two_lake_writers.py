@@ -19,7 +19,7 @@ from typing import Any
 import jetsql
 from jetsql.engine.sinks.lake.table_commits import TableCommits, open_commits
 from jetsql.jobs.model.body_analysis import SinkKind
-from tests.support.lake_tables import CATALOG
+from tests.support.tables.lake_tables import CATALOG
 
 WRITER = "writer-1"
 ROWS = 10

@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 
 import jetsql
 from jetsql.errors import EngineError
-from tests.support.ports import call_first_proxy, refuses_calls
-from tests.support.spark_conf import CONF
+from tests.support.engines.spark_conf import CONF
+from tests.support.servers.ports import call_first_proxy, refuses_calls
 
 
 def main(home: str) -> None:

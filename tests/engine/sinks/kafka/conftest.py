@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.schema_registry import Registry, running_registry
+from tests.support.servers.schema_registry import Registry, running_registry
 
 
 @pytest.fixture

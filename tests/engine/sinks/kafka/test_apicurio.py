@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import Sql
-from tests.support.apicurio import Apicurio, running_apicurio
-from tests.support.kafka import Kafka, Message
+from tests.support.servers.apicurio import Apicurio, running_apicurio
+from tests.support.servers.kafka import Kafka, Message
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

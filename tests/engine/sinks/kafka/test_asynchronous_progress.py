@@ -13,7 +13,7 @@ import pytest
 from jetsql.engine.checkpoints.checkpoint_reader import fill_offset_gap
 from jetsql.engine.jvm.filesystem import FileSystem
 from tests.conftest import Sql
-from tests.support.kafka import Kafka, Message
+from tests.support.servers.kafka import Kafka, Message
 
 OFTEN = "'snapshotIntervalMillis' = '1'"
 SELDOM = "'snapshotIntervalMillis' = '3600000'"

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
 from tests.conftest import Sql, until
-from tests.support.kafka import PASSWORD, USER, Kafka, Message
+from tests.support.servers.kafka import PASSWORD, USER, Kafka, Message
 
 pytestmark = pytest.mark.spark
 

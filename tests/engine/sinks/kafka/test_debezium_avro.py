@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import Sql
-from tests.support.kafka import Kafka, Message
-from tests.support.schema_registry import Registry
+from tests.support.servers.kafka import Kafka, Message
+from tests.support.servers.schema_registry import Registry
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -14,7 +14,7 @@ from confluent_kafka.admin import AclOperation, ResourceType
 from jetsql.engine.session.startup import load_kafka_connector
 from jetsql.engine.sinks.kafka.messages import TopicTable
 from tests.conftest import Sql, until
-from tests.support.kafka import PASSWORD, USER, Kafka, Message
+from tests.support.servers.kafka import PASSWORD, USER, Kafka, Message
 
 pytestmark = pytest.mark.spark
 

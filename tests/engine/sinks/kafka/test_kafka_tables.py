@@ -12,7 +12,7 @@ from decimal import Decimal
 import pytest
 
 from tests.conftest import Sql
-from tests.support.kafka import Kafka, Message
+from tests.support.servers.kafka import Kafka, Message
 
 pytestmark = pytest.mark.spark
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from jetsql.home.discovery import read_note
-from tests.support.kafka import Kafka
 from tests.support.paths import ROOT
-from tests.support.schema_registry import Registry
+from tests.support.servers.kafka import Kafka
+from tests.support.servers.schema_registry import Registry
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Sql
-from tests.support.kafka import Kafka, Message
-from tests.support.protobuf_messages import descriptor_set, message_class
+from tests.support.servers.kafka import Kafka, Message
+from tests.support.tables.protobuf_messages import descriptor_set, message_class
 
 pytestmark = pytest.mark.spark
 

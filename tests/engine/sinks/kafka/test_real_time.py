@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.conftest import Sql, until
-from tests.support.kafka import Kafka, Message
+from tests.support.servers.kafka import Kafka, Message
 
 pytestmark = pytest.mark.spark
 

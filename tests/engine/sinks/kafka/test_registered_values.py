@@ -13,9 +13,9 @@ import pytest
 from google.protobuf import descriptor_pb2
 
 from tests.conftest import Sql
-from tests.support.kafka import Kafka, Message
-from tests.support.protobuf_messages import descriptor_set, message_class
-from tests.support.schema_registry import Registry
+from tests.support.servers.kafka import Kafka, Message
+from tests.support.servers.schema_registry import Registry
+from tests.support.tables.protobuf_messages import descriptor_set, message_class
 
 pytestmark = pytest.mark.spark
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import Sql, until
-from tests.support.kafka import Kafka, Message
-from tests.support.schema_registry import USER_INFO, Registry, create_certificates, running_registry
+from tests.support.servers.kafka import Kafka, Message
+from tests.support.servers.schema_registry import USER_INFO, Registry, create_certificates, running_registry
 
 pytestmark = pytest.mark.spark
 

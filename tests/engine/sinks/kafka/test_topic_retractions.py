@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Sql
-from tests.support.kafka import Kafka, Message
+from tests.support.servers.kafka import Kafka, Message
 
 pytestmark = pytest.mark.spark
 

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AclOperation, ResourceType
 
 from tests.conftest import Sql
-from tests.support.kafka import PASSWORD, USER, Kafka, Message
+from tests.support.servers.kafka import PASSWORD, USER, Kafka, Message
 
 pytestmark = pytest.mark.spark
 

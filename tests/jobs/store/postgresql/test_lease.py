@@ -21,9 +21,9 @@ from jetsql.jobs.store.postgresql.lease import Observation, Watch
 from jetsql.jobs.store.postgresql.shared_store import join_homes
 from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 from tests.conftest import until
+from tests.support.engines.store_places import HOME, SchemaPlace
 from tests.support.golden_reports import raises
-from tests.support.postgres import Postgres
-from tests.support.store_places import HOME, SchemaPlace
+from tests.support.servers.postgres import Postgres
 
 TIMES = LeaseTimes(heartbeat_seconds=0.1, lease_seconds=0.6)
 

@@ -12,8 +12,8 @@ from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import BatchMetrics, Metrics
 from jetsql.jobs.store.metrics_store import VERSION, MetricsStore
 from tests.jobs.store.test_metrics import FULL, JOB
-from tests.support.postgres import Postgres
-from tests.support.store_places import SchemaPlace
+from tests.support.engines.store_places import SchemaPlace
+from tests.support.servers.postgres import Postgres
 
 pytestmark = pytest.mark.spark  # needs a server, as tests with Spark do
 

@@ -21,11 +21,11 @@ from jetsql.jobs.store.postgresql import store_schema
 from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 from tests.conftest import until
 from tests.jobs.store.test_store import JOB, row
+from tests.support.engines.jobs_world import QUICK, world
+from tests.support.engines.store_places import HOME, SchemaPlace
 from tests.support.golden_reports import raises
-from tests.support.jobs_world import QUICK, world
-from tests.support.postgres import PASSWORD, Postgres
-from tests.support.store_places import HOME, SchemaPlace
-from tests.support.tcp_proxy import Cut, TcpProxy
+from tests.support.servers.postgres import PASSWORD, Postgres
+from tests.support.servers.tcp_proxy import Cut, TcpProxy
 
 pytestmark = pytest.mark.spark  # needs a server, as tests with Spark do
 

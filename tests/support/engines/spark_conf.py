@@ -1,6 +1,6 @@
 """The Spark settings of every engine in the tests, in addition to those of `tools.class_archive.environment`."""
 
-from tests.support.postgres import DRIVER_PACKAGE
+from tests.support.servers.postgres import DRIVER_PACKAGE
 
 CONF = {
     "spark.driver.memory": "1g",

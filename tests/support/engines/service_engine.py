@@ -14,7 +14,7 @@ import psutil
 
 from jetsql.home.discovery import read_note
 from tests.support.paths import ROOT
-from tests.support.postgres import PASSWORD
+from tests.support.servers.postgres import PASSWORD
 
 
 class ServiceEngine:

@@ -33,7 +33,7 @@ from jetsql.server.prometheus import PrometheusResponse, prometheus_response
 from jetsql.server.statement_result import StatementResult, from_table
 from jetsql.settings.engine_settings import EndpointSettings, Settings
 from jetsql.version import VERSION
-from tests.support.in_memory_engine import InMemoryEngine, Session
+from tests.support.engines.in_memory_engine import InMemoryEngine, Session
 
 
 class ManagedSession:

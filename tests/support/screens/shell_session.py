@@ -20,8 +20,8 @@ from jetsql.server.statement_result import StatementResult
 from jetsql.shell.repl.loop import Shell
 from jetsql.shell.session.engine_connection import ShellStartupReporter
 from jetsql.shell.settings.shell_settings import ShellSettings
-from tests.support.http_server import TOKEN
-from tests.support.server_engine import ServedEngine
+from tests.support.engines.server_engine import ServedEngine
+from tests.support.servers.http_server import TOKEN
 
 CTRL_C, CTRL_D, ENTER, ALT_ENTER, ESC, UP = "\x03", "\x04", "\r", "\x1b\r", "\x1b", "\x1b[A"
 

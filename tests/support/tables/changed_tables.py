@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from jetsql.errors import StatementError
-from tests.support.postgres import Postgres
+from tests.support.servers.postgres import Postgres
 
 if TYPE_CHECKING:
     from tests.conftest import Sql

@@ -20,7 +20,7 @@ from jetsql.live_rows import Live, LiveBatch, LiveMode
 from jetsql.resultset import Column
 from jetsql.server.prometheus import PrometheusResponse
 from jetsql.server.statement_result import StatementResult
-from tests.support.stub_engine import StubEngine, StubReport
+from tests.support.engines.stub_engine import StubEngine, StubReport
 
 
 @dataclass

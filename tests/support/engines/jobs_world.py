@@ -22,8 +22,8 @@ from jetsql.jobs.store.job_store import Store
 from jetsql.language import parse
 from jetsql.language.statement import Body, CreateJob, Name, OptionText, Statement, Verb
 from jetsql.resultset import Table
+from tests.support.engines.in_memory_engine import InMemoryEngine, Session
 from tests.support.golden_reports import raises
-from tests.support.in_memory_engine import InMemoryEngine, Session
 
 T = TypeVar("T")
 QUICK = JobSettings(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.lakehouse import Lakehouse, lakehouse
+from tests.support.tables.lakehouse import Lakehouse, lakehouse
 
 CATALOG = "lake"
 """The catalogue of the Iceberg tables."""

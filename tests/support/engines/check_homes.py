@@ -14,8 +14,8 @@ from jetsql.jobs.model.job import Job, Snapshot, Status, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.job_store import Store
-from tests.support.in_memory_engine import analysis, sink
-from tests.support.jobs_world import body, changed, option
+from tests.support.engines.in_memory_engine import analysis, sink
+from tests.support.engines.jobs_world import body, changed, option
 
 ID = "0001-0000-0000-0001"
 

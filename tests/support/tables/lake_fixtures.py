@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.lake_tables import ENGINES, LakeTables, lake_engine, lake_schema
+from tests.support.tables.lake_tables import ENGINES, LakeTables, lake_engine, lake_schema
 
 
 @pytest.fixture(scope="module", params=ENGINES)

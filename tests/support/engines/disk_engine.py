@@ -17,7 +17,7 @@ from jetsql.jobs.lifecycle.engine_api import BatchCommitted, CopiedState, Report
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.job import Cause, Job, RunId, Version
 from jetsql.language.statement import Body
-from tests.support.in_memory_engine import InMemoryEngine, Run, analysis, source
+from tests.support.engines.in_memory_engine import InMemoryEngine, Run, analysis, source
 
 HEALING = Cause("the disk is full", "DISK", batch=1)
 HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", batch=1, retryable=False)

@@ -17,7 +17,7 @@ from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 from jetsql.jobs.store.store_file import StoreFile
-from tests.support.postgres import PASSWORD, USER, Postgres
+from tests.support.servers.postgres import PASSWORD, USER, Postgres
 
 PLACES = (pytest.param("file", id=pytest.HIDDEN_PARAM), pytest.param("schema", marks=pytest.mark.spark))
 """The parameters of a test on both databases; `make test-fast` leaves out PostgreSQL, as it leaves out Spark."""

@@ -16,9 +16,9 @@ from urllib.parse import urlencode, urlsplit
 from jetsql.console.console_app import WebConsole
 from jetsql.console.web.login_sessions import LoginSessions
 from jetsql.jobs.model.body_analysis import Operator
-from tests.support.http_server import TOKEN, RunningServer, run_server
-from tests.support.in_memory_engine import InMemoryEngine, analysis, sink, source
-from tests.support.managed_engine import Managed
+from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.engines.managed_engine import Managed
+from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
 
 def joining_engine(home: Path, schema: str) -> Managed:
