@@ -29,6 +29,7 @@ import org.apache.spark.sql.connector.catalog.V1Table;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
+import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -106,6 +107,11 @@ public final class CatalogTables {
   static Identifier identifier(List<String> names) {
     var last = names.size() - 1;
     return Identifier.of(names.subList(0, last).toArray(String[]::new), names.get(last));
+  }
+
+  /** Returns the name of a relation's catalogue; the session's for a relation without one. */
+  static String catalogName(Option<CatalogPlugin> catalog) {
+    return catalog.isDefined() ? catalog.get().name() : Tables.CATALOG;
   }
 
   /** Returns the facts of a table, with the names of those of a table of Spark (see `Tables`). */
