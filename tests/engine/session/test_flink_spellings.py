@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from jetsql.engine.jvm.spark_version import lacking_clauses
 from tests.conftest import Sql
 
 pytestmark = pytest.mark.spark
@@ -114,7 +115,7 @@ ERRORS = [
     ("SELECT * FROM TUMBLE(TABLE bids, DESCRIPTOR(ts), SIZES => INTERVAL 1 DAY)", "TUMBLE", "no argument SIZES"),
     ("SELECT * FROM TUMBLE(TABLE bids, DESCRIPTOR(nope), INTERVAL 1 DAY)", "nope", "`nope`"),
     ("SELECT * FROM TABLE(TUMBLE(TABLE nope, DESCRIPTOR(ts), INTERVAL 1 DAY))", "nope", "`nope`"),
-    ("SELECT * FROM bids b JOIN names FOR SYSTEM_TIME AS OF b.ts AS n ON b.k = n.k", "FOR", "ASOF JOIN"),
+    ("SELECT * FROM bids b JOIN names FOR SYSTEM_TIME AS OF b.ts AS n ON b.k = n.k", "FOR", "no processing time"),
     ("SELECT * FROM bids FOR SYSTEM_TIME AS OF ts", "FOR", "right side of a JOIN only"),
     (
         "SELECT *, PROCTIME() AS p FROM bids b\nJOIN names FOR SYSTEM_TIME\n  AS OF\n  b.p AS n\nON b.k = n.nope",
@@ -138,6 +139,11 @@ def test_an_error_points_at_its_place(bids: Sql) -> None:
         error = bids.error(query)
         assert message in error.message
         assert query.splitlines()[error.line - 1][error.column - 1 :].startswith(word), query
+
+
+def test_an_error_names_only_clauses_that_spark_has(bids: Sql) -> None:
+    error = bids.error("SELECT * FROM bids b JOIN names FOR SYSTEM_TIME AS OF b.ts AS n ON b.k = n.k")
+    assert ("ASOF JOIN" in error.message) == ("ASOF" not in lacking_clauses())
 
 
 def test_a_view_keeps_the_text_of_its_user(bids: Sql) -> None:
