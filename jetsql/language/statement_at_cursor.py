@@ -151,6 +151,7 @@ class _Reader:
         self.begun = mark.begun
         self.blocks = mark.blocks.copy()
         self.last: Token | None = None
+        self._ends_are_sure = True  # those of the commands before
 
     def read_to_end(self, command_end: CommandEnd) -> int | None:
         """Scan to the end of the text; return the offset of the command in which it ends, or None."""
@@ -158,11 +159,13 @@ class _Reader:
             self._at = command_end(self._text, command)
             if self._at >= len(self._text):
                 return command
+            # A quote that closes later in another text would move the end of the command.
+            self._ends_are_sure &= all(token.kind is not Kind.OPEN for token in scan(self._text[command : self._at]))
         return None
 
     def _read_to_command(self, command_end: CommandEnd) -> int | None:
         for token in scan(self._text, self._at):
-            if token.start >= self._marked + _MARK_DISTANCE and self._is_separate(token):
+            if self._ends_are_sure and token.start >= self._marked + _MARK_DISTANCE and self._is_separate(token):
                 self._mark(token)
             beginning = self.begun == len(self.tokens) and not self.blocks.inside and token.kind is not Kind.COMMENT
             if beginning and command_end(self._text, token.start) > token.start:

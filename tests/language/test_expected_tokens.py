@@ -106,6 +106,7 @@ def test_following_the_completions_gives_a_statement(data: some.DataObject) -> N
             text += samples[rest]
             break
         text += data.draw(some.sampled_from(offers)) + " "
+    expected = completions(text)
     try:
         assert parse(text) is not None or not expected.ends, text  # CREATE FUNCTION may still become one of Spark
     except StatementError as error:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jetsql.language import at_cursor, is_open
@@ -90,6 +90,7 @@ def test_a_key_costs_no_scan_of_the_whole_text() -> None:
 
 @settings(max_examples=examples(60))
 @given(_LONG, _EDITS)
+@example("\n.watch SELECT (1,\n2);\n --" * 40, [Edit(0.1875, 0, "'"), Edit(1.0, 0, "'")])
 def test_what_was_read_before_changes_nothing(text: str, edits: list[Edit]) -> None:
     found = []
     for edit in edits:
