@@ -22,6 +22,7 @@ from jetsql.language.statement import OptionText
 Value = bool | int | str | Enum
 _Choice = TypeVar("_Choice", Guarantee, Trigger, OutputMode)
 LATE_ROWS_TABLE: Final = "table:"
+APPLY_GROUP: Final = "applyGroup"
 _MAX_INTEGER: Final = 2**63 - 1
 
 
@@ -70,6 +71,7 @@ class Options:
     late_rows: str = "drop"
     idle_timeout_millis: int | None = None
     state_ttl_millis: int | None = None
+    apply_group: str | None = None
     spark_confs: Mapping[str, str] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)  # the options that the user set, in canonical spelling
     texts: Mapping[str, OptionText] = field(default_factory=dict)  # the options of this statement with their places
@@ -273,6 +275,14 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "The time in milliseconds after which the job forgets distinct rows, groups and joined rows of its state.",
         partial(_integer, 1),
         changeable=False,
+    ),
+    OptionSpec(
+        APPLY_GROUP,
+        "apply_group",
+        "a name",
+        "none",
+        "The group of `jetsql apply --group`, which drops jobs of its group with `--prune`.",
+        _name,
     ),
 )
 

@@ -8,16 +8,17 @@ from typing import Final
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.body_analysis import Sink, SinkKind, Source
-from jetsql.jobs.model.job import Plan, Trigger
+from jetsql.jobs.model.job import Plan, Status, Trigger
 from jetsql.jobs.model.redaction import redact, redact_urls
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.options import Options, parse_options
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
+from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_same_text
 from jetsql.jobs.statements.creation.create import describe_notes, initial_snapshot
 from jetsql.jobs.statements.creation.create_checks import make_statement_plan
-from jetsql.jobs.statements.creation.replace import update_message
+from jetsql.jobs.statements.creation.replace import explain_update
 from jetsql.jobs.statements.lookup import find_live_job
-from jetsql.jobs.statements.tables.table_creation import prepare_to_explain
+from jetsql.jobs.statements.tables.table_creation import prepare_to_explain, without_secrets
 from jetsql.language.statement import CreateJob, ExplainCreateJob
 from jetsql.resultset import Column, Table
 
@@ -26,15 +27,15 @@ PLAN_COLUMNS: Final = (Column("plan"),)
 
 def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession) -> Table:
     """Return one row with the text. Raises the error with which CREATE JOB would refuse the statement."""
-    create = statement.create
+    create = kept = statement.create  # kept: as the job keeps it
     options = parse_options(create.options)
     table: tuple[str, ...] = ()
     if create.table is not None:
         create, description = prepare_to_explain(manager, create, options, session)
-        table = (f"Table:       {description}",)
+        table, kept = (f"Table:       {description}",), without_secrets(create)
     plan = make_statement_plan(manager, create, options, session)
     spark = manager.engine.explain(create.body, plan, session, statement.formatted)
-    start = tuple(_start_lines(manager, create, options, plan))
+    start = tuple(_start_lines(manager, kept, options, plan))
     notes = (f"Note:        {note}" for note in describe_notes(create.body, plan, create.kind))
     text = "\n".join((*decisions(plan), *table, *notes, *start, "", spark.rstrip()))
     return Table(PLAN_COLUMNS, ((redact(text, plan.options),),))
@@ -44,7 +45,11 @@ def _start_lines(manager: Manager, create: CreateJob, options: Options, plan: Pl
     """Return a line about the live job or snapshot that the job would continue, if there is one."""
     live = find_live_job(manager, create.name.text) if create.or_replace else None
     if live is not None:
-        yield f"Update:      {update_message(live.job, plan, manager.engine.fixed_partitions)}"
+        yield explain_update(manager, live.job, create, options, plan).line()
+        return
+    completed = manager.store.newest_named(create.name.text) if create.or_replace else None
+    if completed is not None and completed.status is Status.COMPLETED and is_same_text(completed, create):
+        yield UpdateVerdict(UpdateKind.UNCHANGED, "the job had this statement, and has completed").line()
         return
     snapshot = initial_snapshot(manager, create, options, plan)
     if snapshot is not None:

@@ -17,6 +17,7 @@ from jetsql.jobs.model.job import Cause, Job, Plan, Status
 from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
+from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, read_verdict
 from jetsql.resultset import Table
 from tests.conftest import until
 from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
@@ -54,6 +55,71 @@ def test_the_same_statement_again_changes_nothing(w: World) -> None:
     w.sql(UPDATE)
     assert w.said(UPDATE) == ("RUNNING", "The job already has this statement; it continues.")
     assert w.job(job_id).run == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE OR REPLACE JOB j AS\n  INSERT INTO out -- all rows\n  SELECT  a /* one */ FROM STREAM src",
+        "create or replace job j as insert into out select a from stream src",
+    ],
+)
+def test_white_space_comments_and_the_case_of_keywords_change_nothing(w: World, text: str) -> None:
+    job_id = w.make()
+    w.sql(UPDATE)
+    assert verdict(w, text).kind is UpdateKind.UNCHANGED
+    assert w.said(text) == ("RUNNING", "The job already has this statement; it continues.")
+    assert w.job(job_id).run == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT A FROM STREAM src",
+        "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT /*+ REPARTITION(3) */ a FROM STREAM src",
+        "CREATE OR REPLACE JOB j COMMENT 'c' AS INSERT INTO out SELECT a FROM STREAM src",
+        "CREATE OR REPLACE JOB j OPTIONS ('restartAttempts' = '4') AS INSERT INTO out SELECT a FROM STREAM src",
+    ],
+)
+def test_other_names_hints_comments_of_the_job_and_options_are_changes(w: World, text: str) -> None:
+    w.make()
+    w.sql(UPDATE)
+    assert verdict(w, text).kind is UpdateKind.POSSIBLE
+
+
+def test_the_order_of_options_is_no_change(w: World) -> None:
+    options = ["'restartAttempts' = '4'", "'metricsEnabled' = 'false'"]
+    texts = [UPDATE.replace(" AS ", f" OPTIONS ({', '.join(each)}) AS ") for each in (options, options[::-1])]
+    w.sql(texts[0])
+    assert verdict(w, texts[1]) == UpdateVerdict(UpdateKind.UNCHANGED, "the job has this statement, and is RUNNING")
+
+
+def test_a_completed_job_with_the_same_statement_has_nothing_to_do(w: World) -> None:
+    w.engine.analysis = analysis(streaming=False)
+    text = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM src"
+    job_id = str(w.sql(text).rows[0][0])
+    w.engine.complete(job_id)
+    until(lambda: w.job(job_id).status is Status.COMPLETED)
+    assert verdict(w, text).details == "the job had this statement, and has completed"
+    assert "Update:" not in str(w.sql(f"EXPLAIN {text} WHERE a > 1").rows[0][0])
+
+
+def test_a_job_that_exists_is_explained_with_its_initial_snapshot(w: World) -> None:
+    w.make()
+    w.sql("CREATE SNAPSHOT s FOR JOB j")
+    text = UPDATE.replace(" AS ", " OPTIONS ('initialSnapshotName' = 's') AS ")
+    assert verdict(w, text) == UpdateVerdict(
+        UpdateKind.REFUSED, "the job continues with its own state, so it cannot start from a snapshot"
+    )
+    new = text.replace("JOB j", "JOB k").replace("INTO out", "INTO out2")
+    w.sql(new)
+    assert w.said(new) == ("RUNNING", "The job already has this statement; it continues.")
+
+
+def verdict(w: World, text: str) -> UpdateVerdict:
+    found = read_verdict(str(w.sql(f"EXPLAIN {text}").rows[0][0]))
+    assert found is not None
+    return found
 
 
 def test_the_same_statement_of_a_release_with_another_wording_changes_nothing(w: World) -> None:

@@ -6,6 +6,7 @@ A statement that cannot work is refused here, while the job continues. `lifecycl
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import UserSession
@@ -18,9 +19,13 @@ from jetsql.jobs.model.job import Job, Plan, Status, Version
 from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
+from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_same_text
 from jetsql.jobs.statements.command_result import CommandResult, describe_error
 from jetsql.jobs.statements.creation.create_checks import check_reachable, make_statement_plan
 from jetsql.language.statement import CreateJob
+
+
+_NO_SNAPSHOT: Final = "continues with its own state, so it cannot start from a snapshot"
 
 
 class JobEnded(Exception):
@@ -36,11 +41,11 @@ def replace_job(
     continues), WRONG_STATUS, and the errors of options, analysis and plan; JobEnded.
     """
     plan = keep_table_location(job, make_statement_plan(manager, statement, options, session, job))
+    if _is_same(job, statement, plan) and job.status is Status.RUNNING:
+        return CommandResult(job, "The job already has this statement; it continues.")
     compatibility = check_compatible(manager, job, plan, statement, options)
     others = (view.job for view in manager.registry.live() if view.job.id != job.id)
     check_overwrite_conflicts(plan, statement.body, others)
-    if _is_same(job, statement, plan) and job.status is Status.RUNNING:
-        return CommandResult(job, "The job already has this statement; it continues.")
     check_reachable(manager, statement, plan)
     try:
         updating = manager.apply(job, Update(_make_version(manager, statement, plan, job), job.plan)).job
@@ -58,7 +63,7 @@ def check_compatible(
     if options.initial_snapshot is not None:
         raise StatementError(
             "OPTION_NOT_CHANGEABLE",
-            f"Job {job.name} already exists and continues with its own state, so it cannot start from a snapshot.",
+            f"Job {job.name} already exists and {_NO_SNAPSHOT}.",
             place=options.value_place("initialSnapshotName"),
             hint="Remove the option, use DROP JOB first, or use another name.",
         )
@@ -84,8 +89,7 @@ def keep_table_location(job: Job, plan: Plan) -> Plan:
 
 def _is_same(job: Job, statement: CreateJob, plan: Plan) -> bool:
     """Return whether the statement would change neither the job nor its description."""
-    same_text = job.body.text == statement.body.text and job.version.comment == statement.comment
-    return same_text and job.plan == plan
+    return is_same_text(job, statement) and job.plan == plan
 
 
 def _make_version(manager: Manager, statement: CreateJob, plan: Plan, job: Job) -> Version:
@@ -149,14 +153,16 @@ def _progress(job: Job) -> str:
     return "Its first batch is still running; if it fails, the job returns to the old version."
 
 
-def update_message(job: Job, plan: Plan, fixed_partitions: str) -> str:
-    """Return the result of EXPLAIN CREATE OR REPLACE JOB for a live job, without changing it.
-
-    fixed_partitions: why the engine cannot repartition state; empty when it can.
-    """
-    compatibility = compare_plans(job.plan, plan, fixed_partitions)
+def explain_update(manager: Manager, job: Job, statement: CreateJob, options: Options, plan: Plan) -> UpdateVerdict:
+    """Return the effect of CREATE OR REPLACE JOB on a live job, without changing it."""
+    plan = keep_table_location(job, plan)
+    if _is_same(job, statement, plan):
+        return UpdateVerdict(UpdateKind.UNCHANGED, f"the job has this statement, and is {job.status.value}")
+    if options.initial_snapshot is not None:
+        return UpdateVerdict(UpdateKind.REFUSED, f"the job {_NO_SNAPSHOT}")
+    compatibility = compare_plans(job.plan, plan, manager.engine.fixed_partitions)
     if compatibility.reasons:
-        return f"refused: {'; '.join(compatibility.reasons)}"
+        return UpdateVerdict(UpdateKind.REFUSED, "; ".join(compatibility.reasons))
     kept = "the state is kept" if plan.analysis.stateful else "the job continues after the rows already read"
-    state = () if compatibility.from_scratch else (f"possible: {kept} (committed so far: batch {job.batch})",)
-    return "; ".join((*state, *compatibility.changes))
+    state = () if compatibility.from_scratch else (f"{kept} (committed so far: batch {job.batch})",)
+    return UpdateVerdict(UpdateKind.POSSIBLE, "; ".join((*state, *compatibility.changes)))

@@ -250,6 +250,8 @@ def show_create_streaming_table(manager: Manager, statement: ShowCreateStreaming
 def explain_streaming_table(manager: Manager, statement: ExplainCreateStreamingTable, session: UserSession) -> Table:
     """Return the decisions and the plan for a table and its job, without creating them."""
     job = _named(manager, statement.create, session)
+    if job.or_replace and job.table is not None and find_live_job(manager, job.name.text) is None:
+        job = replace(job, table=replace(job.table, if_not_exists=True))  # as `_create`
     return explain(manager, ExplainCreateJob(job, statement.formatted), session)
 
 
