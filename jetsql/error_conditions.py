@@ -109,6 +109,31 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "`jetsql lint`, `format` or `convert` cannot read a part of a statement, which an engine may accept.",
         "Run `jetsql lint --engine` to check it on an engine.",
     ),
+    "NOT_A_DECLARATION": Condition(
+        "0A000",
+        "A file of `jetsql apply` has a statement that declares no object.",
+        "Move it to a file outside of the folder, and run it with `jetsql run`.",
+    ),
+    "DECLARED_TWICE": Condition(
+        "42710",
+        "Two statements of `jetsql apply` declare one object.",
+        "Remove one of the statements, or use another name.",
+    ),
+    "DEPENDENCY_CYCLE": Condition(
+        "42P17",
+        "Statements of `jetsql apply` need each other, so none of them can come first.",
+        "Change one of the queries.",
+    ),
+    "TABLE_DIFFERS": Condition(
+        "42P16",
+        "A table exists, and differs from its statement in the files of `jetsql apply`.",
+        "Run the statement in the hint, or change the file. Tables are never changed by `jetsql apply`.",
+    ),
+    "JOB_OF_ANOTHER_GROUP": Condition(
+        "42710",
+        "A job belongs to another group of `jetsql apply`, or to none of this run.",
+        "Use `--group` with its group, or another name for the job.",
+    ),
     "OPTION_SPELLING": Condition(
         "01000",
         "An option or its value is not written as in the documentation. It has the same effect.",

@@ -20,6 +20,7 @@ class ExitCode(IntEnum):
     STATEMENT_FAILED = 1
     PROBLEMS_FOUND = 1
     USAGE = 2
+    CHANGES_PLANNED = 2
     NO_ENGINE = 3
     INTERRUPTED = 130
     OUTPUT_CLOSED = 141

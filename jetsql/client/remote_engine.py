@@ -83,6 +83,10 @@ class RemoteEngine:
         """Return another connection to the same session: statements may run on both at the same time."""
         return RemoteEngine(self.url, self._token, with_traces=self._with_traces, session=self.session_id)
 
+    def open_session(self) -> RemoteEngine:
+        """Return a connection to the same engine with a session of its own."""
+        return RemoteEngine(self.url, self._token, with_traces=self._with_traces)
+
     def abandon_response(self) -> None:
         """Close a response that was not read to its end, which cancels its statement."""
         self._client.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
@@ -22,7 +22,7 @@ _REFERENCE: Final = re.compile(rf"\$\$\{{|\$\{{(?:(?P<name>{_NAME})(?::-(?P<defa
 
 @dataclass(frozen=True)
 class Replacement:
-    """A substituted variable."""
+    """A substituted variable, or an edited part."""
 
     written: Span  # of the `${...}` in the text as written
     result: Span  # of its value in the resulting text
@@ -34,9 +34,27 @@ class Substituted:
 
     text: str
     replacements: tuple[Replacement, ...] = ()  # by offset
+    edited: Substituted | None = None  # the text that `replacements` were made in; None for the text as written
 
     def original(self, offset: int) -> int:
         """Return the offset in the text as written for an offset in `text`; within a value, that of its `${`."""
+        before = self._before(offset)
+        return before if self.edited is None else self.edited.original(before)
+
+    def edit(self, edits: Sequence[tuple[Span, str]]) -> Substituted:
+        """Return the text with parts replaced. edits: the parts, by offset, with their new texts."""
+        pieces: list[str] = []
+        replacements: list[Replacement] = []
+        copied = length = 0
+        for place, new in edits:
+            pieces += (self.text[copied : place.start], new)
+            start = length + place.start - copied
+            copied, length = place.stop, start + len(new)
+            replacements.append(Replacement(place, Span(start, length)))
+        pieces.append(self.text[copied:])
+        return Substituted("".join(pieces), tuple(replacements), self)
+
+    def _before(self, offset: int) -> int:
         found = self._replacement(offset)
         if found is None:
             return offset

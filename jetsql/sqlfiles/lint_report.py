@@ -32,7 +32,7 @@ class LintFormat(Enum):
 def report_problems(problems: Sequence[LintProblem], form: LintFormat) -> Iterator[str]:
     """Yield the lines of a report."""
     if form is LintFormat.JSON:
-        yield json.dumps([_entry(problem) for problem in problems], indent=2, ensure_ascii=False)
+        yield json.dumps([problem_entry(problem) for problem in problems], indent=2, ensure_ascii=False)
     elif form is LintFormat.SARIF:
         yield json.dumps(_sarif(problems), indent=2, ensure_ascii=False)
     elif form is LintFormat.GITHUB:
@@ -52,7 +52,8 @@ def _number(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _entry(problem: LintProblem) -> dict[str, Any]:
+def problem_entry(problem: LintProblem) -> dict[str, Any]:
+    """Return a problem as an object for JSON."""
     return {
         "file": problem.script.name,
         "line": problem.line,

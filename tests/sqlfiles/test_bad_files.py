@@ -14,6 +14,10 @@ from click.testing import CliRunner, Result
 from jetsql import cli
 from jetsql.cli.flags import ExitCode
 from jetsql.language.tokens import Kind, scan
+from jetsql.sqlfiles.apply.declarations import read_declarations
+from jetsql.sqlfiles.apply.dependencies import order_declarations
+from jetsql.sqlfiles.apply.statement_edits import creating
+from jetsql.sqlfiles.apply.table_definitions import read_definition
 from jetsql.sqlfiles.convert_script import convert_script
 from jetsql.sqlfiles.format_files import FileFormatter
 from jetsql.sqlfiles.lint_files import LintRun
@@ -74,13 +78,25 @@ OTHERS = {
 
 
 def problems(text: str, name: str = "a.sql") -> list[LintProblem]:
-    """Lint, format and convert a text; return all problems."""
+    """Lint, format, convert and declare a text; return all problems."""
     file = SqlFile(name, text)
+    run = LintRun({}, [SqlFile("s.sql", text)])
     found = [
-        *LintRun({}, [SqlFile("s.sql", text)]).check([file]),
+        *run.check([file]),
         *FileFormatter(only_check=True).format(file).problems,
     ]
-    return [*found, *convert_script(file.script, "postgres").problems]
+    return [*found, *convert_script(file.script, "postgres").problems, *declaration_problems(run)]
+
+
+def declaration_problems(run: LintRun) -> list[LintProblem]:
+    """Read the declarations for `jetsql apply`, and edit each; return the problems."""
+    declared = read_declarations(run.statements)
+    ordered = order_declarations(declared.items)
+    for item in declared.items:
+        read_definition(item.text)
+        assert creating(item, "g").text.strip()
+        assert item.location.startswith("a.sql:")
+    return [*declared.problems, *ordered.problems]
 
 
 def check(text: str) -> list[LintProblem]:
@@ -159,7 +175,7 @@ def jetsql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> JetSql:
 
 
 @pytest.mark.parametrize(
-    "command", [("lint",), ("format",), ("convert", "--from", "mysql")], ids=lambda value: value[0]
+    "command", [("lint",), ("format",), ("convert", "--from", "mysql"), ("apply",)], ids=lambda value: value[0]
 )
 def test_binary_and_huge_files(jetsql: JetSql, command: tuple[str, ...]) -> None:
     for name, content in BINARY.items():

@@ -24,7 +24,6 @@ from jetsql.jobs.statements.command_result import CommandResult, describe_error
 from jetsql.jobs.statements.creation.create_checks import check_reachable, make_statement_plan
 from jetsql.language.statement import CreateJob
 
-
 _NO_SNAPSHOT: Final = "continues with its own state, so it cannot start from a snapshot"
 
 

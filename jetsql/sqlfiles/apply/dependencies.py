@@ -1,0 +1,155 @@
+"""Order declarations: an object comes after those that its statement needs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
+from typing import Final
+
+from jetsql.language.tokens import Kind, tokens, unquote
+from jetsql.sqlfiles.apply.declarations import Context, Declaration, ObjectKind, made_tables, qualified
+from jetsql.sqlfiles.lint_problems import PREFIX, LintProblem
+from jetsql.sqlfiles.statement_names import is_same_name, job_targets, lower_parts, name_at
+
+_CYCLE: Final = f"{PREFIX}DEPENDENCY_CYCLE"
+_TABLE_OPTION: Final = "table:"  # before a table's name in the values of lateRows and on.error
+_RANKS: Final = {kind: min(rank, 4) for rank, kind in enumerate(ObjectKind)}  # jobs and their tables have one rank
+
+
+@dataclass
+class OrderedDeclarations:
+    """Declarations in the order in which they can be created."""
+
+    items: list[Declaration] = field(default_factory=list)
+    needs: dict[int, tuple[Declaration, ...]] = field(default_factory=dict)  # by the id of a declaration
+    problems: list[LintProblem] = field(default_factory=list)
+
+    def needed_by(self, item: Declaration) -> tuple[Declaration, ...]:
+        """Return the declarations that a declaration needs."""
+        return self.needs.get(id(item), ())
+
+
+def order_declarations(items: Sequence[Declaration]) -> OrderedDeclarations:
+    """Return the declarations in order; if they need each other, with an error."""
+    names = _DeclaredNames(items)
+    needs = {index: sorted(set(names.needed_by(item)) - {index}) for index, item in enumerate(items)}
+    order = _sorted(items, needs)
+    ordered = OrderedDeclarations([items[index] for index in order])
+    ordered.needs = {id(items[index]): tuple(items[each] for each in needed) for index, needed in needs.items()}
+    if len(order) < len(items):
+        ordered.problems.append(_cycle_problem(items, needs, set(order)))
+    return ordered
+
+
+def written_tables(item: Declaration) -> Iterator[tuple[str, ...]]:
+    """Yield the qualified names of the tables that a job writes."""
+    job = item.checked.job
+    if job is not None:
+        for target in job_targets(job, item.text):
+            yield qualified(target.parts, item.context)
+
+
+def read_tables(item: Declaration) -> Iterator[tuple[str, ...]]:
+    """Yield the qualified names of the tables and views that a statement reads, and of those for wrong rows."""
+    for use in item.checked.query.reads:
+        yield qualified(use.parts, item.context)
+    for token in tokens(item.text):
+        value = unquote(token.text) if token.kind is Kind.STRING else ""
+        if value.lower().startswith(_TABLE_OPTION):
+            parts = [part.strip().strip("`") for part in value[len(_TABLE_OPTION) :].split(".")]
+            yield qualified(parts, item.context)
+
+
+class _DeclaredNames:
+    """The declarations by their names."""
+
+    def __init__(self, items: Sequence[Declaration]) -> None:
+        self._tables: dict[tuple[str, ...], int] = {}
+        self._last_parts: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+        self._schemas: dict[tuple[str, ...], int] = {}
+        self._functions: dict[str, int] = {}
+        for index, item in enumerate(items):
+            for key in made_tables(item):
+                self._tables[key] = index
+                self._last_parts[key[-1]].append(key)
+            if item.kind is ObjectKind.SCHEMA:
+                self._schemas[item.key] = index
+            elif item.kind is ObjectKind.FUNCTION:
+                self._functions[item.key[-1]] = index
+
+    def needed_by(self, item: Declaration) -> Iterator[int]:
+        """Yield the indexes of the declarations that a declaration needs."""
+        tables = [*written_tables(item), *read_tables(item), *self._names_in_unread_text(item)]
+        for key in tables:
+            yield from self._table(key)
+        own = [] if item.kind is ObjectKind.JOB else [item.key]
+        schemas = [_used_schema(item.context), *(key[:-1] for key in (*tables, *own))]
+        yield from (self._schemas[schema] for schema in schemas if schema in self._schemas)
+        yield from self._called_functions(item)
+
+    def _table(self, key: tuple[str, ...]) -> Iterator[int]:
+        if key in self._tables:
+            yield self._tables[key]
+        else:  # the catalogue of one of the names may be the session's
+            same = (known for known in self._last_parts[key[-1]] if is_same_name(known, key))
+            yield from (self._tables[known] for known in same)
+
+    def _names_in_unread_text(self, item: Declaration) -> Iterator[tuple[str, ...]]:
+        """Yield all names that can be those of declared tables, if sqlglot could not read the query."""
+        if not item.checked.query.problem:
+            return
+        found = list(tokens(item.text))
+        at = 0
+        while at < len(found):
+            name = name_at(found, at)
+            if name is not None and lower_parts(name[0][-1:])[0] in self._last_parts:
+                yield qualified(name[0], item.context)
+            at = at + 1 if name is None else max(name[1], at + 1)
+
+    def _called_functions(self, item: Declaration) -> Iterator[int]:
+        if not self._functions:
+            return
+        found = list(tokens(item.text))
+        for token, following in pairwise(found):
+            name = unquote(token.text) if token.kind is Kind.QUOTED else token.text
+            if following.text == "(" and name.lower() in self._functions:
+                yield self._functions[name.lower()]
+
+
+def _used_schema(context: Context) -> tuple[str, ...]:
+    return qualified((*context.schema, ""), context)[:-1] if context.schema else ()
+
+
+def _sorted(items: Sequence[Declaration], needs: Mapping[int, Sequence[int]]) -> list[int]:
+    """Return the indexes in order: by kind and then as written, and each after those that it needs."""
+    waiting = {index: len(needed) for index, needed in needs.items()}
+    users: dict[int, list[int]] = defaultdict(list)
+    for index, needed in needs.items():
+        for each in needed:
+            users[each].append(index)
+    ready = [(_RANKS[items[index].kind], index) for index, count in waiting.items() if count == 0]
+    heapify(ready)
+    order = []
+    while ready:
+        _, index = heappop(ready)
+        order.append(index)
+        for user in users[index]:
+            waiting[user] -= 1
+            if waiting[user] == 0:
+                heappush(ready, (_RANKS[items[user].kind], user))
+    return order
+
+
+def _cycle_problem(items: Sequence[Declaration], needs: Mapping[int, Sequence[int]], done: set[int]) -> LintProblem:
+    index = min(set(needs) - done)
+    path: list[int] = []
+    while index not in path:
+        path.append(index)
+        index = next(each for each in needs[index] if each not in done)
+    cycle = path[path.index(index) :]
+    texts = [f"{items[each].kind.value} {items[each].name} ({items[each].location})" for each in cycle]
+    message = f"The statements need each other: {' needs '.join([*texts, items[cycle[0]].name])}."
+    return items[cycle[0]].problem(_CYCLE, message, "Change one of the queries so that one statement can come first.")

@@ -1,0 +1,356 @@
+"""Compare declarations with an engine, and plan what to do. Nothing is changed.
+
+Tables are compared by their parts (`compare_tables`), functions by what the engine stores of them, and jobs by the
+engine itself: EXPLAIN CREATE OR REPLACE JOB returns whether the statement changes anything, and whether the job can
+keep its state. A statement that reads an object which the plan creates or replaces cannot be explained before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from jetsql.jobs.model.job import name_key, quoted_name
+from jetsql.jobs.model.redaction import redact_urls
+from jetsql.jobs.model.table_names import join_table, quoted_table, split_table
+from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, normalised_words, read_verdict
+from jetsql.language import parse
+from jetsql.language import statement as st
+from jetsql.output.diagnostics import Diagnostic
+from jetsql.script import PreparedStatement
+from jetsql.sqlfiles.apply.ask_engine import MISSING, NO_SCHEMA, EngineSessions, ExistingJob, StatementFailed
+from jetsql.sqlfiles.apply.compare_tables import compare_table, compare_view
+from jetsql.sqlfiles.apply.declarations import Declaration, ObjectKind
+from jetsql.sqlfiles.apply.dependencies import OrderedDeclarations, written_tables
+from jetsql.sqlfiles.apply.function_rows import differs_from, find_function
+from jetsql.sqlfiles.apply.plan_steps import ApplyPlan, PlanAction, PlanStep
+from jetsql.sqlfiles.apply.statement_edits import creating, explaining, group_of, replacing
+from jetsql.sqlfiles.apply.table_definitions import read_definition
+from jetsql.sqlfiles.lint_problems import PREFIX, LintProblem, ProblemLevel
+from jetsql.sqlfiles.statement_names import is_same_name, lower_parts
+
+_TABLE_DIFFERS: Final = f"{PREFIX}TABLE_DIFFERS"
+_OTHER_GROUP: Final = f"{PREFIX}JOB_OF_ANOTHER_GROUP"
+_STATE_NOT_COMPATIBLE: Final = f"{PREFIX}STATE_NOT_COMPATIBLE"
+_BATCH: Final = "Job:         batch"
+_LOST_STATE: Final = "its state is lost; its table is kept"
+
+
+def make_plan(
+    ordered: OrderedDeclarations, sessions: EngineSessions, group: str = "", prune: bool = False
+) -> ApplyPlan:
+    """Return the plan for declarations.
+
+    group: of the folder's jobs; empty for none. prune: drop the jobs of the group that no file declares.
+    Raises EngineError, and ReportedError if the engine refuses to list its jobs.
+    """
+    maker = _PlanMaker(ordered, sessions, group)
+    for declaration in ordered.items:
+        maker.add(declaration)
+    if group:
+        maker.add_undeclared(prune)
+    return maker.plan
+
+
+class _PlanMaker:
+    def __init__(self, ordered: OrderedDeclarations, sessions: EngineSessions, group: str) -> None:
+        self.plan = ApplyPlan()
+        self._ordered = ordered
+        self._sessions = sessions
+        self._group = group
+        self._jobs = sessions.jobs()
+        self._live = {name_key(job.name): job for job in self._jobs if job.is_live}
+        self._steps: dict[int, PlanStep] = {}  # by the id of a declaration
+        self._changed: set[int] = set()  # ids of declarations that readers see changed
+
+    def add(self, declaration: Declaration) -> None:
+        """Plan what is done with a declared object."""
+        try:
+            step = self._step(declaration)
+        except StatementFailed as failed:
+            self.plan.problems.append(_problem_of(failed.diagnostic))
+            return
+        if step is None:
+            return
+        self.plan.steps.append(step)
+        self._steps[id(declaration)] = step
+        replaced = step.action is PlanAction.REPLACE and step.kind in (ObjectKind.VIEW, ObjectKind.FUNCTION)
+        through_view = step.kind is ObjectKind.VIEW and bool(self._changed_needs(declaration))
+        if step.action is PlanAction.CREATE or replaced or through_view:
+            self._changed.add(id(declaration))
+
+    def add_undeclared(self, prune: bool) -> None:
+        """Plan to drop the jobs of the group that no file declares, or note them."""
+        for job in reversed(self._jobs):
+            if job.is_live and job.group == self._group and not self._is_declared(job):
+                self._insert(self._undeclared(job, prune), job)
+
+    def _step(self, declaration: Declaration) -> PlanStep | None:
+        if not self._is_ready(declaration):
+            return self._unchecked(declaration)
+        match declaration.kind:
+            case ObjectKind.SCHEMA:
+                return self._schema(declaration)
+            case ObjectKind.FUNCTION:
+                return self._function(declaration)
+            case ObjectKind.TABLE:
+                return self._table(declaration)
+            case ObjectKind.VIEW:
+                return self._view(declaration)
+        return self._job(declaration)
+
+    def _is_ready(self, declaration: Declaration) -> bool:
+        """Return whether the session of a statement can be set up now. Raises StatementFailed if it never can."""
+        try:
+            self._sessions.session(declaration.context)
+            return True
+        except StatementFailed as failed:
+            created = any(need.kind is ObjectKind.SCHEMA for need in self._changed_needs(declaration))
+            if failed.diagnostic.condition == NO_SCHEMA and created:
+                return False
+            raise
+
+    def _schema(self, declaration: Declaration) -> PlanStep:
+        name = quoted_table(join_table(declaration.parts))
+        if self._sessions.ask(declaration, f"DESCRIBE SCHEMA {name}") is None:
+            return _create(declaration)
+        return _leave(declaration)
+
+    def _function(self, declaration: Declaration) -> PlanStep:
+        statement = declaration.checked.statement
+        if isinstance(statement, st.CreateFunction):
+            row = find_function(declaration, self._sessions)
+            if row is None:
+                return _create(declaration)
+            differences = differs_from(statement, row)
+            if not differences:
+                return _leave(declaration)
+            return replace(_replace(declaration), notes=(f"it has {', '.join(differences)}",))
+        name = quoted_table(join_table(declaration.parts))
+        if self._sessions.ask(declaration, f"DESCRIBE FUNCTION {name}") is None:
+            return _create(declaration)
+        return replace(_leave(declaration), notes=("its definition was not compared",))
+
+    def _table(self, declaration: Declaration) -> PlanStep | None:
+        text = self._sessions.created_text(declaration)
+        if text is None:
+            return self._check(_create(declaration))
+        declared, existing = read_definition(declaration.text), read_definition(text)
+        if declared is None:
+            return replace(_leave(declaration), notes=("its definition was not compared",))
+        if existing is None or _is_view(text):
+            self._report_other_kind(declaration, text)
+            return None
+        compared = compare_table(declaration.qualified_name, declared, existing)
+        for difference in compared.differences:
+            place = None if difference.token is None else difference.token.place
+            message = f"The table {declaration.name} differs: {difference.message}."
+            self.plan.problems.append(declaration.problem(_TABLE_DIFFERS, message, difference.hint, place))
+        return replace(_leave(declaration), notes=compared.notes)
+
+    def _view(self, declaration: Declaration) -> PlanStep | None:
+        text = self._sessions.created_text(declaration)
+        if text is None:
+            return self._check(_create(declaration))
+        declared, existing = read_definition(declaration.text), read_definition(text)
+        if not _is_view(text) or existing is None or declared is None:
+            self._report_other_kind(declaration, text)
+            return None
+        differences = compare_view(declared, existing)
+        if not differences:
+            return _leave(declaration)
+        step = replace(_replace(declaration), before=text, notes=(f"the file has {', '.join(differences)}",))
+        return self._check(step)
+
+    def _check(self, step: PlanStep) -> PlanStep:
+        """Return a step for a table or view after Spark has checked its statement, or as unchecked."""
+        assert step.declaration is not None and step.statement is not None
+        if self._explain(step.declaration, replace(step.statement, prefix="EXPLAIN ")) is not None:
+            return step
+        return replace(step, is_checked=False, notes=(*step.notes, self._unchecked_note(step.declaration)))
+
+    def _explain(self, declaration: Declaration, statement: PreparedStatement) -> str | None:
+        """Return the plan of a statement; None if it needs what other steps create or change.
+
+        Raises StatementFailed for an error of the statement, EngineError.
+        """
+        changed = self._changed_needs(declaration)
+        if any(self._steps[id(need)].action is not PlanAction.CREATE for need in changed):
+            return None  # the plan of the present view or function would be another one
+        try:
+            rows = self._sessions.run(statement, declaration.context)
+        except StatementFailed as failed:
+            if changed and failed.diagnostic.condition in MISSING:
+                return None
+            raise
+        return str(next(iter(rows[0].values())))
+
+    def _report_other_kind(self, declaration: Declaration, text: str) -> None:
+        kind = " ".join(text.split()[1:3]).lower() if read_definition(text) is None else "table"
+        kind = "view" if _is_view(text) else kind
+        message = f"{declaration.name} exists, and is a {kind} instead of a {declaration.kind.value}."
+        hint = "Use another name, or drop the object that exists."
+        self.plan.problems.append(declaration.problem(_TABLE_DIFFERS, message, hint))
+
+    def _job(self, declaration: Declaration) -> PlanStep | None:
+        live = self._live_job(declaration)
+        if not self._check_group(declaration, live):
+            return None
+        plan = self._explain(declaration, explaining(declaration, self._group))
+        if plan is None:
+            return self._unchecked(declaration)
+        verdict = read_verdict(plan)
+        notes = ("a batch job: it runs once",) if plan.startswith(_BATCH) else ()
+        if verdict is None:
+            return replace(_create(declaration, self._group), notes=(*notes, *self._ended_notes(declaration)))
+        if verdict.kind is UpdateKind.UNCHANGED:
+            is_idle = live is not None and live.status != "RUNNING"
+            notes = (_status_text("its status is", live),) if live is not None and is_idle else ()
+            return replace(_leave(declaration), notes=notes)
+        if verdict.kind is UpdateKind.REFUSED:
+            self._report_refusal(declaration, verdict)
+        step = _replace(declaration, self._group)
+        before = "" if live is None else live.statement
+        return replace(step, verdict=verdict.details, before=before, notes=_started_notes(live))
+
+    def _live_job(self, declaration: Declaration) -> ExistingJob | None:
+        if declaration.kind is ObjectKind.JOB:
+            return self._live.get(name_key(declaration.parts[0]))
+        key = declaration.key
+        return next((job for job in self._live.values() if is_same_name(lower_parts(split_table(job.name)), key)), None)
+
+    def _check_group(self, declaration: Declaration, live: ExistingJob | None) -> bool:
+        """Report a job that belongs to another group; return whether it does not."""
+        option = group_of(declaration)
+        if option is not None and self._group and option.value != self._group:
+            message = f"The file puts the job {declaration.name} into the group '{option.value}', not '{self._group}'."
+            hint = f"Remove the option, or use --group {option.value}."
+            self.plan.problems.append(declaration.problem(_OTHER_GROUP, message, hint, option.value_place))
+            return False
+        group = option.value if option is not None else self._group
+        if live is None or not live.group or live.group == group:
+            return True
+        message = f"The job {live.name} belongs to the group '{live.group}' of `jetsql apply`."
+        hint = f"Use --group {live.group} if this is its folder; otherwise use another name for the job."
+        self.plan.problems.append(declaration.problem(_OTHER_GROUP, message, hint))
+        return False
+
+    def _report_refusal(self, declaration: Declaration, verdict: UpdateVerdict) -> None:
+        job = declaration.checked.job
+        assert job is not None, "only a job has a verdict"
+        if declaration.kind is ObjectKind.JOB:
+            drop = f"run DROP JOB {quoted_name(job.name.text)}, delete the rows of its table"
+        else:
+            drop = f"run DROP {declaration.kind.value.upper()} {declaration.qualified_name}, which deletes its rows"
+        message = f"The {declaration.kind.value} {declaration.name} cannot continue with this statement:"
+        hint = f"Use another name; or {drop}, and apply again: the job then reads all rows again."
+        problem = declaration.problem(_STATE_NOT_COMPATIBLE, f"{message} {verdict.details}.", hint, job.body.place)
+        self.plan.problems.append(problem)
+
+    def _ended_notes(self, declaration: Declaration) -> tuple[str, ...]:
+        """Return that the job of this name has ended, if it has."""
+        if declaration.kind is not ObjectKind.JOB:
+            return ()
+        ended = self._newest_job(declaration)
+        return () if ended is None else (_status_text("the last job of this name is", ended),)
+
+    def _newest_job(self, declaration: Declaration) -> ExistingJob | None:
+        key = name_key(declaration.parts[0])
+        return next((job for job in self._jobs if name_key(job.name) == key), None)
+
+    def _has_completed(self, declaration: Declaration) -> bool:
+        """Return whether the job has run this body to its end."""
+        ended = self._newest_job(declaration) if declaration.kind is ObjectKind.JOB else None
+        wanted = declaration.checked.job
+        if ended is None or ended.status != "COMPLETED" or wanted is None:
+            return False
+        stored = parse(ended.statement)
+        return isinstance(stored, st.CreateJob) and normalised_words(stored.body.text) == normalised_words(
+            redact_urls(wanted.body.text)
+        )
+
+    def _changed_needs(self, declaration: Declaration) -> list[Declaration]:
+        return [need for need in self._ordered.needed_by(declaration) if id(need) in self._changed]
+
+    def _unchecked(self, declaration: Declaration) -> PlanStep | None:
+        """Return the step for a statement that the engine cannot check before other steps."""
+        live = self._live_job(declaration) if declaration.kind.has_job else None
+        if not self._check_group(declaration, live):
+            return None
+        if live is None and self._has_completed(declaration):
+            return replace(_leave(declaration), notes=("it has completed; a batch job does not run again",))
+        step = _create(declaration, self._group)
+        if live is not None:
+            step = replace(_replace(declaration, self._group), before=live.statement)
+        return replace(step, is_checked=False, notes=(self._unchecked_note(declaration), *_started_notes(live)))
+
+    def _unchecked_note(self, declaration: Declaration) -> str:
+        changed = self._changed_needs(declaration)
+        created = all(self._steps[id(need)].action is PlanAction.CREATE for need in changed)
+        names = ", ".join(f"{need.kind.value} {need.name}" for need in changed)
+        return f"not checked: the plan {'creates' if created else 'changes'} {names} first"
+
+    def _is_declared(self, job: ExistingJob) -> bool:
+        return any(self._live_job(each) is job for each in self._ordered.items if each.kind.has_job)
+
+    def _undeclared(self, job: ExistingJob, prune: bool) -> PlanStep:
+        statement = parse(job.statement)
+        if isinstance(statement, st.CreateStreamingTable):
+            note = f"no file declares it; it has rows, so only DROP {statement.kind.value} drops it"
+            return PlanStep(PlanAction.LEAVE, ObjectKind(statement.kind.value.lower()), job.name, notes=(note,))
+        if not prune:
+            note = "no file declares it; --prune would drop it"
+            return PlanStep(PlanAction.LEAVE, ObjectKind.JOB, job.name, notes=(note,))
+        text = f"DROP JOB {quoted_name(job.name)}"
+        note = f"job of the group '{self._group}' that no file declares; {_LOST_STATE}"
+        return PlanStep(PlanAction.DROP, ObjectKind.JOB, job.name, text=text, notes=(note,), before=job.statement)
+
+    def _insert(self, step: PlanStep, job: ExistingJob) -> None:
+        """Insert a step before the first one that writes the same table, otherwise at the end."""
+        sinks = [lower_parts(split_table(sink)) for sink in job.sinks]
+        at = len(self.plan.steps)
+        if step.action is PlanAction.DROP:
+            at = next(
+                (
+                    index
+                    for index, other in enumerate(self.plan.steps)
+                    if other.declaration is not None
+                    and other.changes_something
+                    and any(is_same_name(sink, key) for key in written_tables(other.declaration) for sink in sinks)
+                ),
+                at,
+            )
+        self.plan.steps.insert(at, step)
+
+
+def _create(declaration: Declaration, group: str = "") -> PlanStep:
+    statement = creating(declaration, group)
+    return PlanStep(PlanAction.CREATE, declaration.kind, declaration.name, declaration, statement)
+
+
+def _replace(declaration: Declaration, group: str = "") -> PlanStep:
+    statement = replacing(declaration, group)
+    return PlanStep(PlanAction.REPLACE, declaration.kind, declaration.name, declaration, statement)
+
+
+def _leave(declaration: Declaration) -> PlanStep:
+    return PlanStep(PlanAction.LEAVE, declaration.kind, declaration.name, declaration)
+
+
+def _is_view(text: str) -> bool:
+    return text.split()[1:2] == ["VIEW"]
+
+
+def _status_text(before: str, job: ExistingJob) -> str:
+    return f"{before} {job.status}{f': {job.last_error}' if job.last_error else ''}"
+
+
+def _started_notes(live: ExistingJob | None) -> tuple[str, ...]:
+    if live is None or not live.status.startswith("SUSPENDED"):
+        return ()
+    return ("the job is suspended, and the replacement starts it",)
+
+
+def _problem_of(error: Diagnostic) -> LintProblem:
+    level = ProblemLevel.ERROR
+    return LintProblem(error.script, error.offset, error.offset, level, error.condition, error.message, error.hint)
