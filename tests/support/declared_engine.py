@@ -12,7 +12,7 @@ from typing import Any
 from jetsql.errors import ErrorReport, JetSQLError, ReportedError, StatementError
 from jetsql.jobs.model.job import name_key
 from jetsql.jobs.planning.options import parse_options
-from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, normalised_words
+from jetsql.jobs.planning.update_verdict import EXISTING_TABLE, UpdateKind, UpdateVerdict, normalised_words
 from jetsql.language import parse
 from jetsql.language import statement as st
 from jetsql.language.tokens import tokens
@@ -231,7 +231,9 @@ class DeclaredEngine:
             line = self._verdict(live, job).line()
         elif (done := self._completed(name)) is not None and self._is_same(done, job):
             line = UpdateVerdict(UpdateKind.UNCHANGED, "the job had this statement, and has completed").line()
-        return f"Job:         {kind}\n{line}\n== Physical Plan =="
+        exists = job.table is not None and self._key(job.table.name.parts) in self.catalog.tables
+        table = f"Table:       {EXISTING_TABLE}: a int\n" if exists else ""
+        return f"Job:         {kind}\n{table}{line}\n== Physical Plan =="
 
     def _completed(self, name: str) -> DeclaredJob | None:
         newest = next((job for job in reversed(self.catalog.jobs) if name_key(job.name) == name_key(name)), None)

@@ -15,6 +15,9 @@ from jetsql.language import parse
 from jetsql.language.statement import CreateJob, CreateStreamingTable
 from jetsql.language.tokens import Kind, tokens
 
+EXISTING_TABLE: Final = "exists with the columns of the query"
+"""The beginning of the description of a table that a statement with a job continues to use."""
+
 _LABEL: Final = "Update:"
 _INDENT: Final = 13  # of the facts in a plan
 # Words of queries whose case `jetsql format` changes. As names, they follow AS or a dot, and keep their case.

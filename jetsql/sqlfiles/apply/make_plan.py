@@ -13,7 +13,13 @@ from typing import Final
 from jetsql.jobs.model.job import name_key, quoted_name
 from jetsql.jobs.model.redaction import redact_urls
 from jetsql.jobs.model.table_names import join_table, quoted_table, split_table
-from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, normalised_words, read_verdict
+from jetsql.jobs.planning.update_verdict import (
+    EXISTING_TABLE,
+    UpdateKind,
+    UpdateVerdict,
+    normalised_words,
+    read_verdict,
+)
 from jetsql.language import parse
 from jetsql.language import statement as st
 from jetsql.output.diagnostics import Diagnostic
@@ -59,7 +65,6 @@ class _PlanMaker:
         self._sessions = sessions
         self._group = group
         self._jobs = sessions.jobs()
-        self._live = {name_key(job.name): job for job in self._jobs if job.is_live}
         self._steps: dict[int, PlanStep] = {}  # by the id of a declaration
         self._changed: set[int] = set()  # ids of declarations that readers see changed
 
@@ -201,6 +206,10 @@ class _PlanMaker:
             return self._unchecked(declaration)
         verdict = read_verdict(plan)
         notes = ("a batch job: it runs once",) if plan.startswith(_BATCH) else ()
+        if verdict is None and declaration.kind is not ObjectKind.JOB and EXISTING_TABLE in plan:
+            ended = self._newest_job(declaration)
+            before = "" if ended is None else ended.statement
+            return replace(_replace(declaration, self._group), before=before, notes=("its rows are computed again",))
         if verdict is None:
             return replace(_create(declaration, self._group), notes=(*notes, *self._ended_notes(declaration)))
         if verdict.kind is UpdateKind.UNCHANGED:
@@ -214,10 +223,7 @@ class _PlanMaker:
         return replace(step, verdict=verdict.details, before=before, notes=_started_notes(live))
 
     def _live_job(self, declaration: Declaration) -> ExistingJob | None:
-        if declaration.kind is ObjectKind.JOB:
-            return self._live.get(name_key(declaration.parts[0]))
-        key = declaration.key
-        return next((job for job in self._live.values() if is_same_name(lower_parts(split_table(job.name)), key)), None)
+        return next((job for job in self._jobs if job.is_live and _is_job_of(job, declaration)), None)
 
     def _check_group(self, declaration: Declaration, live: ExistingJob | None) -> bool:
         """Report a job that belongs to another group; return whether it does not."""
@@ -255,8 +261,7 @@ class _PlanMaker:
         return () if ended is None else (_status_text("the last job of this name is", ended),)
 
     def _newest_job(self, declaration: Declaration) -> ExistingJob | None:
-        key = name_key(declaration.parts[0])
-        return next((job for job in self._jobs if name_key(job.name) == key), None)
+        return next((job for job in self._jobs if _is_job_of(job, declaration)), None)
 
     def _has_completed(self, declaration: Declaration) -> bool:
         """Return whether the job has run this body to its end."""
@@ -335,6 +340,12 @@ def _replace(declaration: Declaration, group: str = "") -> PlanStep:
 
 def _leave(declaration: Declaration) -> PlanStep:
     return PlanStep(PlanAction.LEAVE, declaration.kind, declaration.name, declaration)
+
+
+def _is_job_of(job: ExistingJob, declaration: Declaration) -> bool:
+    if declaration.kind is ObjectKind.JOB:
+        return name_key(job.name) == declaration.key[0]
+    return is_same_name(lower_parts(split_table(job.name)), declaration.key)
 
 
 def _is_view(text: str) -> bool:

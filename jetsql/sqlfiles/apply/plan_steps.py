@@ -1,4 +1,4 @@
-"""The plan of `jetsql apply`: what is done with each object, in order."""
+"""The plan of `jetsql apply`: a step for each object, in order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PlanAction(Enum):
 
 @dataclass(frozen=True)
 class PlanStep:
-    """What is done with one object."""
+    """The change of one object, or that it is left."""
 
     action: PlanAction
     kind: ObjectKind

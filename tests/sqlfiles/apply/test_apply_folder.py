@@ -359,6 +359,21 @@ def test_a_batch_job_runs_once(folder: Folder) -> None:
     ]
 
 
+def test_a_materialized_view_is_computed_again_when_its_query_differs(folder: Folder) -> None:
+    folder.files["jobs.sql"] = "CREATE MATERIALIZED VIEW names AS SELECT customer FROM orders;"
+    folder.apply()
+    folder.engine.catalog.jobs[0].status = "COMPLETED"
+    assert folder.apply() is ApplyStatus.NOTHING_TO_DO
+    folder.files["jobs.sql"] = "CREATE MATERIALIZED VIEW names AS SELECT customer FROM orders WHERE id > 1;"
+    assert folder.apply() is ApplyStatus.APPLIED
+    assert folder.output.lines[:2] == [
+        "~ replace materialized view names  jobs.sql:1:26",
+        "    its rows are computed again",
+    ]
+    assert "    +WHERE" in folder.output.lines and len(folder.questions) == 1
+    assert folder.engine.catalog.ran[0].startswith("CREATE OR REFRESH MATERIALIZED VIEW names")
+
+
 def test_a_suspended_job_stays_suspended(folder: Folder) -> None:
     folder.apply()
     [job] = folder.engine.catalog.jobs

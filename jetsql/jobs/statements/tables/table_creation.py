@@ -21,6 +21,7 @@ from jetsql.jobs.model.redact_sql import redact_sql
 from jetsql.jobs.planning.options import Options, parse_options
 from jetsql.jobs.planning.output_mode import MODES
 from jetsql.jobs.planning.table_verb import choose_verb
+from jetsql.jobs.planning.update_verdict import EXISTING_TABLE
 from jetsql.jobs.statements.creation.create import create
 from jetsql.jobs.statements.creation.create_checks import make_statement_plan
 from jetsql.jobs.statements.creation.rewritten_bodies import add_rewritten_body
@@ -85,7 +86,7 @@ def prepare_to_explain(
     prepared = prepare(manager, statement, options, session, existing)
     columns = manager.engine.columns(statement.body, session)
     if existing is not None:
-        return prepared, f"exists with the columns of the query: {columns}"
+        return prepared, f"{EXISTING_TABLE}: {columns}"
     return _before_creation(statement, prepared.body.verb), f"is created with the columns {columns}"
 
 
