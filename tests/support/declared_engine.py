@@ -105,8 +105,7 @@ class DeclaredEngine:
                 if self._key(name[0]) not in self.catalog.functions:
                     raise error("UNRESOLVED_ROUTINE", "There is no function.", text, found[2].text)
             case ["EXPLAIN", "CREATE", *_]:
-                self._explain(text)
-                return rows(("plan",), [("== Physical Plan ==",)])
+                return rows(("plan",), [(line,) for line in self._explain(text).split("\n")])
             case ["SELECT", *_] if "jetsql.jobs" in text:
                 return rows(JOB_COLUMNS, [self._job_row(job) for job in reversed(self.catalog.jobs)])
             case ["SELECT", *_] if "jetsql.functions" in text:
@@ -141,15 +140,25 @@ class DeclaredEngine:
         self.catalog.before(" ".join(text.split()))
         self.catalog.ran.append(" ".join(text.split()))
 
-    def _explain(self, text: str) -> None:
+    def _explain(self, text: str) -> str:
+        """Return the plan of a statement of Spark, or its error as a text: Spark raises errors of the syntax only."""
         checked = CheckedStatement(text.replace("EXPLAIN", "       ", 1))
         if "WRONG_TYPE" in text:
             raise error("UNSUPPORTED_DATATYPE", "There is no type.", text, "WRONG_TYPE")
         created = created_by_spark(list(tokens(checked.text)))
         assert created is not None
-        if self._key(created.parts)[0] not in self.catalog.schemas:
-            raise error("SCHEMA_NOT_FOUND", "There is no schema.", text, text[created.place.start : created.place.stop])
-        self._check_tables(checked, [], text)
+        try:
+            if self._key(created.parts)[0] not in self.catalog.schemas:
+                name = text[created.place.start : created.place.stop]
+                raise error("SCHEMA_NOT_FOUND", "There is no schema.", text, name)
+            self._check_tables(checked, [], text)
+        except ReportedError as failed:
+            report = failed.report
+            assert report.column is not None
+            place = f"line {report.line} pos {report.column - 1}"
+            words = f"[{report.condition}] {report.message} SQLSTATE: 42P01; {place};"
+            return f"Error occurred during query planning: \n{words}\n'Project [*]\n+- 'UnresolvedRelation"
+        return "== Physical Plan =="
 
     def _create(self, text: str) -> None:
         created = created_by_spark(list(tokens(text)))

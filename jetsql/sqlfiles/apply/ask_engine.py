@@ -5,12 +5,13 @@ Errors of a statement are at their places in its file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from jetsql.errors import EngineError
+from jetsql.errors import EngineError, ErrorReport, StatementError
 from jetsql.jobs.model.table_names import join_table, quoted_table
 from jetsql.language import parse
 from jetsql.output.diagnostics import Diagnostic
@@ -24,6 +25,11 @@ NO_SCHEMA: Final = "SCHEMA_NOT_FOUND"
 MISSING: Final = frozenset({NO_TABLE, NO_SCHEMA, NO_FUNCTION, "ROUTINE_NOT_FOUND", f"{PREFIX}FUNCTION_NOT_FOUND"})
 """The conditions of errors that name an object which does not exist."""
 
+_PLANNING_ERROR: Final = re.compile(
+    r"Error occurred during query planning:\s*(?:\[(?P<condition>[A-Z0-9_.]+)\])?(?P<message>.*?)"
+    r"(?:SQLSTATE: \w{5})?(?:; line (?P<line>\d+) pos (?P<position>\d+).*)?\Z",
+    re.DOTALL,
+)
 _JOBS: Final = "SELECT name, status, sink, kind, last_error, statement FROM jetsql.jobs ORDER BY id DESC"
 _FINAL: Final = ("FAILED", "COMPLETED")
 
@@ -93,6 +99,26 @@ class EngineSessions:
         """Run a statement and return its rows. Raises StatementFailed, EngineError."""
         return _run(self.session(context), step, step.text)
 
+    def explain(self, step: PreparedStatement, context: Context) -> str:
+        """Run an EXPLAIN and return its text. Raises StatementFailed, EngineError.
+
+        Spark returns an error of the analysis as rows.
+        """
+        rows = self.run(step, context)
+        text = "\n".join(str(next(iter(row.values()))) for row in rows)
+        failure = _PLANNING_ERROR.match(text)
+        if failure is None:
+            return text
+        line, position = failure["line"], failure["position"]
+        report = ErrorReport(
+            failure["condition"] or "",
+            "",
+            failure["message"].strip(),
+            line=int(line) if line else None,
+            column=int(position) + 1 if position else None,
+        )
+        raise StatementFailed(diagnose(step, report))
+
     def ask(self, declaration: Declaration, text: str) -> list[dict[str, Any]] | None:
         """Run a query about a declared object, and return its rows; None if the object does not exist.
 
@@ -133,8 +159,6 @@ def _job(row: dict[str, Any]) -> ExistingJob:
 
 
 def _group(statement: str) -> str:
-    from jetsql.errors import StatementError
-
     try:
         return stored_group(parse(statement))
     except StatementError:  # of a release with another grammar: the group is not known, so the job is left alone

@@ -183,12 +183,11 @@ class _PlanMaker:
         if any(self._steps[id(need)].action is not PlanAction.CREATE for need in changed):
             return None  # the plan of the present view or function would be another one
         try:
-            rows = self._sessions.run(statement, declaration.context)
+            return self._sessions.explain(statement, declaration.context)
         except StatementFailed as failed:
             if changed and failed.diagnostic.condition in MISSING:
                 return None
             raise
-        return str(next(iter(rows[0].values())))
 
     def _report_other_kind(self, declaration: Declaration, text: str) -> None:
         kind = " ".join(text.split()[1:3]).lower() if read_definition(text) is None else "table"
