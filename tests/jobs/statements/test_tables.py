@@ -15,6 +15,7 @@ from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.table_verb import choose_verb
+from jetsql.jobs.planning.update_verdict import EXISTING_TABLE, UpdateKind, UpdateVerdict, read_verdict
 from jetsql.jobs.statements.lookup import find_live_job
 from jetsql.language import parse
 from jetsql.language.statement import Verb
@@ -251,6 +252,18 @@ def test_a_refresh_runs_a_batch_job_again(w: World) -> None:
     assert len(w.sql("SHOW MATERIALIZED VIEWS").rows) == 1
     w.sql("DROP MATERIALIZED VIEW out")
     assert w.sql("SHOW MATERIALIZED VIEWS").rows == ()
+
+
+def test_a_view_whose_job_has_ended_is_explained(w: World) -> None:
+    w.engine.analysis = analysis(streaming=False, sources=())
+    computed(w, VIEW)
+    refresh = VIEW.replace("CREATE", "CREATE OR REFRESH")
+    [(same,)] = w.sql(f"EXPLAIN {refresh}").rows
+    assert read_verdict(str(same)) == UpdateVerdict(
+        UpdateKind.UNCHANGED, "the job had this statement, and has completed"
+    )
+    [(other,)] = w.sql(f"EXPLAIN {refresh.replace('*', 'id')}").rows
+    assert read_verdict(str(other)) is None and EXISTING_TABLE in str(other)
 
 
 def test_a_refreshed_text_updates_the_job(w: World) -> None:
