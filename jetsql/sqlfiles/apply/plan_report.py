@@ -30,7 +30,8 @@ def plan_lines(plan: ApplyPlan) -> Iterator[str]:
     for step in plan.steps:
         if step.changes_something or step.notes:
             yield from _step_lines(step)
-    yield plan_summary(plan.steps)
+    if plan.to_do or plan.is_possible:
+        yield plan_summary(plan.steps)
 
 
 def plan_summary(steps: Sequence[PlanStep]) -> str:
