@@ -19,7 +19,7 @@ from jetsql import cli
 from jetsql.cli.flags import ExitCode
 from tests.support.declared_engine import DeclaredCatalog
 from tests.support.declared_server import declared_server
-from tests.support.http_server import TOKEN, RunningServer
+from tests.support.servers.http_server import TOKEN, RunningServer
 from tests.support.paths import ROOT
 
 Apply = Callable[..., Result]

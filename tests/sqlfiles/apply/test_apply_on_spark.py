@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from jetsql import cli
 from jetsql.sqlfiles.apply.plan_steps import PlanAction
-from tests.support.http_server import TOKEN, run_server
+from tests.support.servers.http_server import TOKEN, run_server
 
 if TYPE_CHECKING:
     from jetsql.embedded.embedded_engine import EmbeddedEngine
