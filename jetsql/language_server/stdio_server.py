@@ -7,23 +7,35 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, BinaryIO, Final, TypeVar
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Protocol, TypeVar
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 
+from jetsql.errors import StatementError
 from jetsql.language_server.complete_document import TRIGGERS, completion_items
 from jetsql.language_server.document_checks import CheckSchedule, DocumentChecks
 from jetsql.language_server.engine_names import EngineNames
-from jetsql.language_server.open_documents import Document, OpenDocuments
+from jetsql.language_server.open_documents import Document, OpenDocuments, file_path
 from jetsql.language_server.server_options import ServerOptions
 from jetsql.language_server.server_protocol import JetSQLProtocol
+from jetsql.language_server.workspace_names import WorkspaceNames, add_file_names
 from jetsql.shell.completion.known_names import Names
 from jetsql.version import VERSION
 
 _LOG: Final = logging.getLogger(__name__)
 _Params = TypeVar("_Params")
+
+
+class _HasDocument(Protocol):
+    """The parameters of a method about a document."""
+
+    text_document: types.TextDocumentIdentifier
+
+
+_OnDocument = TypeVar("_OnDocument", bound=_HasDocument)
 
 
 class JetSQLServer(LanguageServer):
@@ -36,6 +48,7 @@ class JetSQLServer(LanguageServer):
         self.documents = OpenDocuments()
         self.checks = DocumentChecks(options.variables)
         self.schedule = CheckSchedule(self.checks, self.documents.get, self._publish)
+        self.names = self._workspace_names()
         self.engine: EngineNames | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_shut_down = False
@@ -62,6 +75,9 @@ class JetSQLServer(LanguageServer):
         sys.stderr.flush()
         os._exit(0 if self._is_shut_down else 1)  # a thread still reads standard input
 
+    def _workspace_names(self) -> WorkspaceNames:
+        return WorkspaceNames(self.documents, self.options.variables, self._workspace_folders, self.documents.encoding)
+
     def _close(self) -> None:
         self.schedule.close()
         if self.engine is not None:
@@ -72,8 +88,20 @@ class JetSQLServer(LanguageServer):
         self._add(types.INITIALIZE, self._initialize)
         self._add(types.INITIALIZED, self._initialized)
         self._add(types.SHUTDOWN, self._shut_down)
-        options = types.CompletionOptions(trigger_characters=list(TRIGGERS))
-        self._add(types.TEXT_DOCUMENT_COMPLETION, self._complete, options)
+        self._add(types.TEXT_DOCUMENT_DID_SAVE, self._files_changed)
+        self._add(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, self._files_changed)
+        self._add(types.WORKSPACE_SYMBOL, self._workspace_symbols)
+        completion = types.CompletionOptions(trigger_characters=list(TRIGGERS))
+        self._add_on_document(types.TEXT_DOCUMENT_COMPLETION, self._complete, completion)
+        self._add_on_document(types.TEXT_DOCUMENT_HOVER, self._hover)
+        self._add_on_document(types.TEXT_DOCUMENT_DEFINITION, self._definition)
+        self._add_on_document(types.TEXT_DOCUMENT_REFERENCES, self._references)
+        self._add_on_document(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, self._symbols)
+        self._add_on_document(types.TEXT_DOCUMENT_FOLDING_RANGE, self._folding)
+        self._add_on_document(types.TEXT_DOCUMENT_FORMATTING, self._format)
+        self._add_on_document(types.TEXT_DOCUMENT_RANGE_FORMATTING, self._format_range)
+        actions = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+        self._add_on_document(types.TEXT_DOCUMENT_CODE_ACTION, self._code_actions, actions)
 
     def _add(self, method: str, handler: Callable[[_Params], Awaitable[Any]], options: object | None = None) -> None:
         """Add the handler of a method. An error is logged, and the editor gets a message without a stack trace."""
@@ -88,12 +116,25 @@ class JetSQLServer(LanguageServer):
 
         self.feature(method, options)(handle)
 
+    def _add_on_document(
+        self, method: str, handler: Callable[[Document, _OnDocument], Any], options: object | None = None
+    ) -> None:
+        """Add the handler of a method about an open document. It runs on a thread, with the text as it is now."""
+
+        async def handle(params: _OnDocument) -> Any:
+            document = self.documents.get(params.text_document.uri)
+            return None if document is None else await asyncio.to_thread(handler, document, params)
+
+        self._add(method, handle, options)
+
     async def _initialize(self, params: types.InitializeParams) -> None:
         self._loop = asyncio.get_running_loop()
         self.options, messages = self.options.with_editor(params.initialization_options)
-        self.documents.encoding = str(getattr(self.workspace.position_encoding, "value", "utf-16"))
+        encoding = self.workspace.position_encoding
+        self.documents.encoding = str(getattr(encoding, "value", encoding))
         self.checks = DocumentChecks(self.options.variables, self.options.documentation)
         self.schedule = CheckSchedule(self.checks, self.documents.get, self._publish)
+        self.names = self._workspace_names()
         if self.options.uses_engine:
             try:
                 connect = self.options.connector(self.options.home, self.options.url)
@@ -112,23 +153,85 @@ class JetSQLServer(LanguageServer):
         self._is_shut_down = True
         await asyncio.to_thread(self._close)
 
-    async def _complete(self, params: types.CompletionParams) -> types.CompletionList | None:
-        document = self.documents.get(params.text_document.uri)
-        if document is None:
-            return None
-        context = params.context
-        is_typed_space = context is not None and context.trigger_character == " "
-        return await asyncio.to_thread(self._completion, document, params.position, is_typed_space)
+    async def _files_changed(self, params: object) -> None:
+        self.names.expire()
 
-    def _completion(self, document: Document, position: types.Position, is_typed_space: bool) -> types.CompletionList:
-        cursor = document.offset(position)
-        names = self._names_for(document, cursor)
-        items = completion_items(document, position, names, is_typed_space)
+    async def _workspace_symbols(self, params: types.WorkspaceSymbolParams) -> list[types.WorkspaceSymbol]:
+        from jetsql.language_server.navigation import workspace_symbols
+
+        return await asyncio.to_thread(workspace_symbols, self.names, params.query)
+
+    def _complete(self, document: Document, params: types.CompletionParams) -> types.CompletionList:
+        cursor, context = document.offset(params.position), params.context
+        is_typed_space = context is not None and context.trigger_character == " "
+        names = add_file_names(self._engine_names(document, cursor), self.names.all_files())
+        items = completion_items(document, params.position, names, is_typed_space)
         is_incomplete = self.engine is not None and self.engine.lacks_names(document.text, cursor)
         return types.CompletionList(is_incomplete=is_incomplete, items=items)
 
-    def _names_for(self, document: Document, cursor: int) -> Names:
+    def _engine_names(self, document: Document, cursor: int) -> Names:
         return Names() if self.engine is None else self.engine.names_for(document.text, cursor)
+
+    def _hover(self, document: Document, params: types.HoverParams) -> types.Hover | None:
+        from jetsql.language_server.hover import HoverText
+        from jetsql.language_server.navigation import name_at
+
+        offset = document.offset(params.position)
+        help_text = HoverText(document, offset, self.options.documentation.rstrip("/"))
+        if help_text.place is None:
+            return None
+        files = self.names.all_files()
+        names = add_file_names(self._engine_names(document, help_text.cursor), files)
+        text = help_text.markdown(names, files, name_at(self.names.of_document(document), offset))
+        content = types.MarkupContent(types.MarkupKind.Markdown, text)
+        return types.Hover(content, document.range(help_text.place)) if text else None
+
+    def _definition(self, document: Document, params: types.DefinitionParams) -> list[types.Location]:
+        from jetsql.language_server.navigation import definitions, name_or_word_at
+
+        named = name_or_word_at(self.names.of_document(document), document.offset(params.position))
+        return [] if named is None else definitions(self.names, named)
+
+    def _references(self, document: Document, params: types.ReferenceParams) -> list[types.Location]:
+        from jetsql.language_server.navigation import name_or_word_at, references
+
+        named = name_or_word_at(self.names.of_document(document), document.offset(params.position))
+        return [] if named is None else references(self.names, named, params.context.include_declaration)
+
+    def _symbols(self, document: Document, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        from jetsql.language_server.navigation import document_symbols
+
+        return document_symbols(self.names.of_document(document))
+
+    def _folding(self, document: Document, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
+        from jetsql.language_server.navigation import folding_ranges
+
+        return folding_ranges(document)
+
+    def _format(self, document: Document, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
+        from jetsql.language_server.format_document import format_document
+
+        try:
+            return format_document(document)
+        except StatementError as error:  # it is among the problems of the document
+            self.log(f"{document.name} was not formatted: {error.explanation}")
+            return []
+
+    def _format_range(self, document: Document, params: types.DocumentRangeFormattingParams) -> list[types.TextEdit]:
+        from jetsql.language_server.format_document import format_range
+
+        return format_range(document, params.range)
+
+    def _code_actions(self, document: Document, params: types.CodeActionParams) -> list[types.CodeAction]:
+        from jetsql.language_server.quick_fixes import quick_fixes
+
+        return quick_fixes(self.checks, document, params.range)
+
+    def _workspace_folders(self) -> list[Path]:
+        """Return the folders of the workspace; without one, that of each open document."""
+        uris = [folder.uri for folder in self.workspace.folders.values()] or [self.workspace.root_uri or ""]
+        folders = [path for uri in uris if (path := file_path(uri)) is not None]
+        return folders or [path.parent for document in self.documents if (path := file_path(document.uri)) is not None]
 
     def _publish(self, document: Document, diagnostics: Sequence[types.Diagnostic]) -> None:
         params = types.PublishDiagnosticsParams(document.uri, list(diagnostics), document.version)

@@ -10,13 +10,13 @@ from typing import Final
 from jetsql.jobs.model.job import name_key
 from jetsql.language import Fragment
 from jetsql.language import statement as st
-from jetsql.language.tokens import Kind, Token, scan, tokens, unquote
+from jetsql.language.tokens import Kind, scan, tokens
 from jetsql.output.diagnostics import Diagnostic, Script
 from jetsql.script import PreparedStatement, prepare, prepare_statement
 from jetsql.sqlfiles.lint_problems import NO_TABLE, PREFIX, LintProblem, ProblemLevel
 from jetsql.sqlfiles.lint_statement import CheckedStatement, Found
-from jetsql.sqlfiles.read_bodies import NamedTable
 from jetsql.sqlfiles.read_sql_files import SqlFile
+from jetsql.sqlfiles.statement_names import NamedKind, created_by_spark, may_be_same, table_key, written_tables
 
 _REFERENCE: Final = re.compile(r"\$\{([^\W\d]\w*)")
 _SYSTEM_SCHEMAS: Final = ("jetsql", "information_schema")
@@ -132,20 +132,22 @@ class LintRun:
         """Note the tables, views and functions that a statement creates."""
         job = checked.job
         if job is not None and job.table is not None:
-            self._tables.add(_key(job.table.name.parts))
+            self._tables.add(table_key(job.table.name.parts))
         if isinstance(checked.statement, st.CreateFunction):
             self._functions.add(checked.statement.name[-1].lower())
         if checked.statement is None:
-            created = _created_by_spark(list(tokens(checked.text)))
+            created = created_by_spark(list(tokens(checked.text)))
             if created is not None:
-                kind, name = created
-                (self._functions.add(name[-1]) if kind == "FUNCTION" else self._tables.add(name))
+                key = table_key(created.parts)
+                (self._functions.add(key[-1]) if created.kind is NamedKind.FUNCTION else self._tables.add(key))
 
     def _missing_tables(self, checked: CheckedStatement) -> Iterator[Found]:
-        targets = [] if checked.job is None or checked.job.table is not None else _targets(checked.job, checked.text)
+        targets = (
+            [] if checked.job is None or checked.job.table is not None else written_tables(checked.job, checked.text)
+        )
         for use in [*targets, *checked.query.reads]:
-            key = _key(use.parts)
-            if key[0] in _SYSTEM_SCHEMAS or any(_is_same(key, known) for known in self._tables):
+            key = table_key(use.parts)
+            if key[0] in _SYSTEM_SCHEMAS or any(may_be_same(key, known) for known in self._tables):
                 continue
             name = ".".join(use.parts)
             message = f"No file creates the table or view {name}."
@@ -207,58 +209,11 @@ def _own_rows(checked: CheckedStatement) -> Iterator[Found]:
     job = checked.job
     if job is None:
         return
-    targets = _targets(job, checked.text)
-    read = {_key(use.parts) for use in checked.query.reads}
+    targets = written_tables(job, checked.text)
+    read = {table_key(use.parts) for use in checked.query.reads}
     for target in targets:
-        if _key(target.parts) in read:
+        if table_key(target.parts) in read:
             name = ".".join(target.parts)
             message = f"The job would read its own rows: {name} is both its source and its sink."
             condition = f"{PREFIX}UNSUPPORTED_QUERY"
             yield Found(ProblemLevel.ERROR, condition, message, target.place, "Write another table.")
-
-
-def _targets(job: st.CreateJob, text: str) -> list[NamedTable]:
-    """Return the tables that a job writes; none for a name that an expression gives."""
-    if job.table is not None:
-        return [NamedTable(job.table.name.parts, job.table.name.place)]
-    places = [branch.target for branch in job.body.branches] or [job.body.target]
-    found = []
-    for place in places:
-        name = list(tokens(text[place.start : place.stop]))
-        if all(token.text != "(" for token in name):
-            found.append(NamedTable(tuple(map(_name, name[::2])), place))
-    return found
-
-
-def _created_by_spark(found: Sequence[Token]) -> tuple[str, tuple[str, ...]] | None:
-    """Return the kind and the name of what a statement of Spark creates, or None."""
-    if not found or found[0].word != "CREATE":
-        return None
-    kinds = {"TABLE", "VIEW", "FUNCTION"}
-    at = next((index for index, token in enumerate(found[:8]) if token.word in kinds), None)
-    if at is None:
-        return None
-    first = at + 1
-    if [token.word for token in found[first : first + 3]] == ["IF", "NOT", "EXISTS"]:
-        first += 3
-    parts = []
-    while first < len(found) and found[first].kind in (Kind.WORD, Kind.QUOTED):
-        parts.append(_name(found[first]))
-        if first + 1 >= len(found) or found[first + 1].text != ".":
-            break
-        first += 2
-    return (found[at].word, _key(parts)) if parts else None
-
-
-def _name(token: Token) -> str:
-    return unquote(token.text) if token.kind is Kind.QUOTED else token.text
-
-
-def _key(parts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(part.lower() for part in parts)
-
-
-def _is_same(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
-    """Return whether two names can be those of one table: the shorter one is the end of the longer one."""
-    size = min(len(first), len(second))
-    return first[-size:] == second[-size:]

@@ -7,7 +7,7 @@ import itertools
 import os
 import sys
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,6 +28,7 @@ class Editor:
         self.server: Any = None  # what the server answered to `initialize`
         self.messages: list[str] = []  # shown to the user, or in the log
         self._numbers = itertools.count(1)
+        self._opened: list[str] = []
         self._published: dict[str, types.PublishDiagnosticsParams] = {}
         self._changed = threading.Condition()
         self._loop = asyncio.new_event_loop()
@@ -105,7 +106,15 @@ class Editor:
         uri = uri or f"file:///tests/document{next(self._numbers)}.sql"
         item = types.TextDocumentItem(uri, "sql", 1, text)
         self.notify(self.client.text_document_did_open, types.DidOpenTextDocumentParams(item))
+        self._opened.append(uri)
         return uri
+
+    def close_documents(self) -> None:
+        """Close all documents."""
+        for uri in self._opened:
+            params = types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri))
+            self.notify(self.client.text_document_did_close, params)
+        self._opened.clear()
 
     def change(self, uri: str, version: int, *changes: types.TextDocumentContentChangeEvent) -> None:
         """Change a document."""
@@ -115,16 +124,21 @@ class Editor:
 
     def diagnostics(self, uri: str, version: int = 1) -> list[types.Diagnostic]:
         """Wait for the problems of a document at a version, and return them."""
-        with self._changed:
-            found = self._changed.wait_for(lambda: self._at(uri, version), _SECONDS)
-            assert found, f"no diagnostics of {uri}"
-            return list(self._published[uri].diagnostics)
+        self.wait_for(lambda: self._at(uri, version))
+        return self.published(uri)
 
-    def wait_for_message(self, part: str) -> str:
-        """Wait for a message that contains a text, and return it."""
+    def published(self, uri: str) -> list[types.Diagnostic]:
+        """Return the newest problems of a document."""
+        return list(self._published[uri].diagnostics)
+
+    def wait_for(self, condition: Callable[[], bool]) -> None:
+        """Wait until problems or messages that have arrived fulfil a condition."""
         with self._changed:
-            assert self._changed.wait_for(lambda: any(part in each for each in self.messages), _SECONDS)
-            return next(each for each in self.messages if part in each)
+            assert self._changed.wait_for(condition, _SECONDS)
+
+    def wait_for_message(self, part: str) -> None:
+        """Wait for a message that contains a text."""
+        self.wait_for(lambda: any(part in each for each in self.messages))
 
     def complete(self, uri: str, line: int, column: int, typed: str | None = None) -> list[types.CompletionItem]:
         """Return what can be written at a position. typed: the character that opened the menu."""

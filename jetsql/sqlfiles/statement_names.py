@@ -1,0 +1,158 @@
+"""The names in a statement of a file: jobs, tables, views, functions and snapshots, and how it uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from enum import Enum
+
+from sqlglot import exp
+
+from jetsql.errors import Span
+from jetsql.language import statement as st
+from jetsql.language.tokens import Kind, Token, tokens, unquote
+from jetsql.sqlfiles.lint_statement import CheckedStatement
+from jetsql.sqlfiles.read_bodies import NamedTable
+
+
+class NamedKind(Enum):
+    """The kind of a named thing."""
+
+    JOB = "job"
+    TABLE = "table"
+    VIEW = "view"
+    FUNCTION = "function"
+    SNAPSHOT = "snapshot"
+
+
+class NameUse(Enum):
+    """What a statement does with a thing."""
+
+    CREATES = "creates"
+    WRITES = "writes"  # the table of a job
+    USES = "uses"
+
+
+@dataclass(frozen=True)
+class StatementName:
+    """A name in a statement."""
+
+    kind: NamedKind
+    use: NameUse
+    parts: tuple[str, ...]  # without back quotes
+    place: Span  # in the statement
+
+
+@dataclass(frozen=True)
+class DefinedColumn:
+    """A column in a CREATE TABLE."""
+
+    name: str
+    type: str
+
+
+def statement_names(checked: CheckedStatement) -> Iterator[StatementName]:
+    """Yield the names in a statement, as far as it can be read."""
+    statement = checked.statement
+    if statement is None:
+        yield from _names_of_spark(checked)
+        return
+    if isinstance(statement, st.CreateFunction):
+        yield StatementName(NamedKind.FUNCTION, NameUse.CREATES, statement.name, statement.place)
+        return
+    job = checked.job
+    if job is not None:
+        yield from _names_of_job(job, checked)
+        return
+    for field in fields(statement):
+        value = getattr(statement, field.name)
+        if isinstance(value, st.TableIdentifier):
+            yield StatementName(NamedKind.TABLE, NameUse.USES, value.parts, value.place)
+        elif isinstance(value, st.Name):
+            is_snapshot = "snapshot" in field.name or isinstance(statement, st.DropSnapshot)
+            kind = NamedKind.SNAPSHOT if is_snapshot else NamedKind.JOB
+            creates = isinstance(statement, st.CreateSnapshot) and is_snapshot
+            yield StatementName(kind, NameUse.CREATES if creates else NameUse.USES, (value.text,), value.place)
+
+
+def defined_columns(checked: CheckedStatement) -> tuple[DefinedColumn, ...]:
+    """Return the columns that a CREATE TABLE lists."""
+    tree = checked.query.tree
+    if not isinstance(tree, exp.Create) or not isinstance(tree.this, exp.Schema):
+        return ()
+    columns = (each for each in tree.this.expressions if isinstance(each, exp.ColumnDef))
+    typed = ((each.name, each.kind) for each in columns)
+    return tuple(DefinedColumn(name, kind.sql(dialect="spark").lower()) for name, kind in typed if kind is not None)
+
+
+def written_tables(job: st.CreateJob, text: str) -> list[NamedTable]:
+    """Return the tables that a job writes; none for a name that an expression gives."""
+    if job.table is not None:
+        return [NamedTable(job.table.name.parts, job.table.name.place)]
+    places = [branch.target for branch in job.body.branches] or [job.body.target]
+    found = []
+    for place in places:
+        name = list(tokens(text[place.start : place.stop]))
+        if all(token.text != "(" for token in name):
+            found.append(NamedTable(tuple(map(_name, name[::2])), place))
+    return found
+
+
+def created_by_spark(found: Sequence[Token]) -> StatementName | None:
+    """Return what a statement of Spark creates, or None."""
+    if not found or found[0].word != "CREATE":
+        return None
+    kinds = {"TABLE": NamedKind.TABLE, "VIEW": NamedKind.VIEW, "FUNCTION": NamedKind.FUNCTION}
+    at = next((index for index, token in enumerate(found[:8]) if token.word in kinds), None)
+    if at is None:
+        return None
+    first = at + 1
+    if [token.word for token in found[first : first + 3]] == ["IF", "NOT", "EXISTS"]:
+        first += 3
+    parts: list[Token] = []
+    while first < len(found) and found[first].kind in (Kind.WORD, Kind.QUOTED):
+        parts.append(found[first])
+        if first + 1 >= len(found) or found[first + 1].text != ".":
+            break
+        first += 2
+    if not parts:
+        return None
+    place = Span(parts[0].start, parts[-1].stop)
+    return StatementName(kinds[found[at].word], NameUse.CREATES, tuple(map(_name, parts)), place)
+
+
+def table_key(parts: Sequence[str]) -> tuple[str, ...]:
+    """Return the name of a table in the form in which names are compared."""
+    return tuple(part.lower() for part in parts)
+
+
+def may_be_same(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    """Return whether two keys can be those of one table: the shorter one is the end of the longer one."""
+    size = min(len(first), len(second))
+    return first[-size:] == second[-size:]
+
+
+def _names_of_spark(checked: CheckedStatement) -> Iterator[StatementName]:
+    created = created_by_spark(list(tokens(checked.text)))
+    if created is not None:
+        yield created
+    for use in checked.query.reads:
+        if created is None or use.place != created.place:
+            yield StatementName(NamedKind.TABLE, NameUse.USES, use.parts, use.place)
+
+
+def _names_of_job(job: st.CreateJob, checked: CheckedStatement) -> Iterator[StatementName]:
+    is_table = isinstance(checked.statement, (st.CreateStreamingTable, st.ExplainCreateStreamingTable))
+    creates = not isinstance(checked.statement, (st.ExplainCreateJob, st.ExplainCreateStreamingTable))
+    use = NameUse.CREATES if creates else NameUse.USES
+    if not is_table:
+        yield StatementName(NamedKind.JOB, use, (job.name.text,), job.name.place)
+    for target in written_tables(job, checked.text):
+        writes = NameUse.WRITES if creates and job.table is None else use
+        yield StatementName(NamedKind.TABLE, writes, target.parts, target.place)
+    for read in checked.query.reads:
+        yield StatementName(NamedKind.TABLE, NameUse.USES, read.parts, read.place)
+
+
+def _name(token: Token) -> str:
+    return unquote(token.text) if token.kind is Kind.QUOTED else token.text
