@@ -104,9 +104,9 @@ class CheckSchedule:
 
     def request(self, uri: str) -> None:
         """Check a document after a pause. Returns immediately."""
-        if uri not in self._tasks:
-            self._tasks[uri] = task = asyncio.get_running_loop().create_task(self._check(uri))
-            task.add_done_callback(lambda _: self._tasks.pop(uri, None))
+        running = self._tasks.get(uri)
+        if running is None or running.done():  # a task that is not done takes the newest text
+            self._tasks[uri] = asyncio.get_running_loop().create_task(self._check(uri))
 
     def close(self) -> None:
         """Check no more."""

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Final
 
 from jetsql.errors import EngineError, ReportedError
+from jetsql.language import split
 from jetsql.shell.completion.catalog_cache import CatalogCache
 from jetsql.shell.completion.known_names import Names
 from jetsql.shell.session.engine_connection import BackgroundConnection, Connect, EngineConnection
@@ -62,6 +63,11 @@ class EngineNames:
     def lacks_names(self, text: str, cursor: int) -> bool:
         """Return whether an engine runs, and names for the position are still being loaded."""
         return self._connection.current is not None and self._cache.lacks_names(text, cursor)
+
+    def expire_names(self, text: str) -> None:
+        """Load the names again, when they are needed, that the statements of a text may have changed."""
+        for fragment in split(text):
+            self._cache.expire_names(fragment.text)
 
     def _check_engine(self) -> None:
         """Start a check of the connection, unless the last one is recent."""

@@ -10,7 +10,7 @@ from typing import Final
 from jetsql.jobs.model.job import name_key
 from jetsql.language import Fragment
 from jetsql.language import statement as st
-from jetsql.language.tokens import Kind, scan, tokens
+from jetsql.language.tokens import Kind, scan
 from jetsql.output.diagnostics import Diagnostic, Script
 from jetsql.script import PreparedStatement, prepare, prepare_statement
 from jetsql.sqlfiles.lint_problems import NO_TABLE, PREFIX, LintProblem, ProblemLevel
@@ -136,7 +136,7 @@ class LintRun:
         if isinstance(checked.statement, st.CreateFunction):
             self._functions.add(checked.statement.name[-1].lower())
         if checked.statement is None:
-            created = created_by_spark(list(tokens(checked.text)))
+            created = created_by_spark(checked.text)
             if created is not None:
                 key = table_key(created.parts)
                 (self._functions.add(key[-1]) if created.kind is NamedKind.FUNCTION else self._tables.add(key))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
+from itertools import islice
+from typing import Final
 
 from sqlglot import exp
 
@@ -13,6 +15,9 @@ from jetsql.language import statement as st
 from jetsql.language.tokens import Kind, Token, tokens, unquote
 from jetsql.sqlfiles.lint_statement import CheckedStatement
 from jetsql.sqlfiles.read_bodies import NamedTable
+
+_HEAD_TOKENS: Final = 40
+"""The tokens of a statement up to the name that it creates."""
 
 
 class NamedKind(Enum):
@@ -98,8 +103,9 @@ def written_tables(job: st.CreateJob, text: str) -> list[NamedTable]:
     return found
 
 
-def created_by_spark(found: Sequence[Token]) -> StatementName | None:
+def created_by_spark(text: str) -> StatementName | None:
     """Return what a statement of Spark creates, or None."""
+    found = list(islice(tokens(text), _HEAD_TOKENS))
     if not found or found[0].word != "CREATE":
         return None
     kinds = {"TABLE": NamedKind.TABLE, "VIEW": NamedKind.VIEW, "FUNCTION": NamedKind.FUNCTION}
@@ -133,7 +139,7 @@ def may_be_same(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
 
 
 def _names_of_spark(checked: CheckedStatement) -> Iterator[StatementName]:
-    created = created_by_spark(list(tokens(checked.text)))
+    created = created_by_spark(checked.text)
     if created is not None:
         yield created
     for use in checked.query.reads:
