@@ -256,18 +256,24 @@ def lsp(context: click.Context, /, no_engine: bool, stdio: bool, **params: Any) 
 
     options = ServerOptions(_engine_of, flags.home, flags.url, not no_engine, script_variables(flags))
     if not no_engine:
-        _engine_of(flags.home, flags.url)  # an error in the usage is reported at once
+        try:
+            _engine_of(flags.home, flags.url)
+        except ValueError as error:  # reported before the editor connects
+            raise click.UsageError(str(error), context) from error
     serve_stdio(options)
 
 
 def _engine_of(home: str | None, url: str | None) -> Connect:
     """Return how to connect to the engine of a home or at a URL, without starting one.
 
-    Raises click.UsageError for an invalid address or setting.
+    Raises ValueError for an invalid address or setting.
     """
     flags = Flags(home=home, url=url, no_start=True)
-    settings = load_settings(flags)
-    remote_url(flags)
+    try:
+        settings = load_settings(flags)
+        remote_url(flags)
+    except click.UsageError as error:
+        raise ValueError(error.message) from error
 
     def connect_engine(progress: ShellStartupReporter) -> RemoteEngine:
         return connect(settings, flags, progress, only_existing_home=True)

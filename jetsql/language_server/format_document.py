@@ -15,16 +15,12 @@ def format_document(document: Document) -> list[types.TextEdit]:
 
     Raises StatementError for a quote or comment without end.
     """
-    if document.file.problem is not None:
-        return []
     formatted = format_script(document.script, document.file.line_ends).text
     return _edits(document, Span(0, len(document.text)), formatted)
 
 
 def format_range(document: Document, place: types.Range) -> list[types.TextEdit]:
     """Return the changes that format the statements which a range touches."""
-    if document.file.problem is not None:
-        return []
     wanted = document.span(place)
     edits = []
     for fragment in split(document.text):

@@ -119,11 +119,16 @@ class JetSQLServer(LanguageServer):
     def _add_on_document(
         self, method: str, handler: Callable[[Document, _OnDocument], Any], options: object | None = None
     ) -> None:
-        """Add the handler of a method about an open document. It runs on a thread, with the text as it is now."""
+        """Add the handler of a method about an open document. It runs on a thread, with the text as it is now.
+
+        A document that `jetsql lint` refuses to read, because it is too large, only has this problem.
+        """
 
         async def handle(params: _OnDocument) -> Any:
             document = self.documents.get(params.text_document.uri)
-            return None if document is None else await asyncio.to_thread(handler, document, params)
+            if document is None or document.file.problem is not None:
+                return None
+            return await asyncio.to_thread(handler, document, params)
 
         self._add(method, handle, options)
 

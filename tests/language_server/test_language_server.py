@@ -232,12 +232,13 @@ def test_a_closed_document_has_no_problems(editor: Editor) -> None:
 
 
 def test_wrong_options_are_reported_and_the_others_apply() -> None:
-    options = {"variables": {"a": 1}, "hom": "x", "engine": False, "url": 3}
+    options = {"variables": {"a": 1}, "hom": "x", "url": "ftp://h", "engine": 3}
     utf_8 = [types.PositionEncodingKind.Utf8]
     with running_editor(options=options, encodings=utf_8) as editor:
         assert editor.server.capabilities.position_encoding == types.PositionEncodingKind.Utf8
         editor.wait_for_message("The initialization option 'hom' is unknown or wrong.")
-        editor.wait_for_message("The initialization option 'url' is unknown or wrong.")
+        editor.wait_for_message("The initialization option 'engine' is unknown or wrong.")
+        editor.wait_for_message("The engine's URL 'ftp://h' begins with neither http:// nor https://.")
         [problem] = editor.diagnostics(editor.open("/* ä😀 */ SELECT ${a}, ${b}"))
         assert problem.range == at(0, 26, 0, 30)
 
@@ -248,6 +249,13 @@ def test_an_end_without_a_request_to_shut_down_has_the_code_1() -> None:
     command = [sys.executable, "-m", "jetsql", "lsp", "--stdio", "--no-engine"]
     done = subprocess.run(command, input=sent, capture_output=True, cwd=ROOT, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
+
+
+def test_a_wrong_address_is_refused_before_the_editor_connects() -> None:
+    command = [sys.executable, "-m", "jetsql", "lsp", "--url", "ftp://h"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "begins with neither http:// nor https://" in done.stderr
 
 
 def test_a_missing_extra_is_named() -> None:
