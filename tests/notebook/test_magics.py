@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,16 +18,19 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
+import jetsql
 from jetsql.live_rows import LiveMode
 from jetsql.notebook import magics
 from jetsql.notebook.cell_completion import CellCompletion
 from jetsql.notebook.cell_result import CellResult
 from jetsql.notebook.live_table import LiveTable
 from jetsql.resultset import Column
+from jetsql.server.statement_result import StatementResult
 from tests.support.catalog_engine import CatalogEngine
 from tests.support.http_server import TOKEN, run_server
 from tests.support.paths import ROOT
 from tests.support.server_engine import ServedEngine
+from tests.support.stub_engine import StubEngine, StubReport
 
 HOSTILE = "<script>alert('x')</script>&amp;\"`"
 
@@ -211,6 +215,55 @@ def test_the_first_statement_connects_to_the_engine_of_the_environment(
 ) -> None:
     notebook.run("%jetsql --close")
     monkeypatch.setenv("JETSQL_URL", notebook.url)
+    notebook.run("%jetsql SELECT 1")
+    assert notebook.result.rows == (("1",),)
+
+
+class EngineInside:
+    """An engine inside the notebook, without Spark."""
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+        self.closed = False
+        self.statements = StubEngine()
+
+    def run(self, text: str, live: bool) -> StatementResult:
+        found = self.statements.run(text)
+        return StatementResult(found.columns, found.rows)
+
+    def error(self, error: Exception, text: str) -> StubReport:
+        return self.statements.error(error, text)
+
+
+def test_an_engine_inside_the_notebook_is_found(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    engines = [EngineInside("first"), EngineInside("second")]
+    opened = SimpleNamespace(current_engine=lambda: next(each for each in engines if not each.closed))
+    monkeypatch.setitem(sys.modules, "jetsql.embedded.open_engine", opened)
+    notebook.run("%jetsql --close")
+    for engine in engines:
+        notebook.run("%jetsql SELECT 1")
+        assert notebook.result.rows == (("1",),)
+        assert notebook.run("%jetsql").stdout == f"JetSQL: the engine in this notebook, on {engine.home}\n"
+        shown = notebook.run("%jetsql FAIL job")
+        assert "[JETSQL.JOB_NOT_FOUND]" in shown.stdout
+        engine.closed = True
+
+
+def test_jetsql_is_added_to_the_spark_session_of_the_notebook(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enabled: list[tuple[object, object]] = []
+
+    def enable(spark: object, home: str | None = None) -> EngineInside:
+        enabled.append((spark, home))
+        return EngineInside("here")
+
+    monkeypatch.setattr(jetsql, "enable", enable, raising=False)
+    notebook.run("session = 'a session'")
+    notebook.run("%jetsql --home 'a home' --spark session")
+    notebook.run("spark = 'another'")
+    notebook.run("%jetsql --spark")
+    assert enabled == [("a session", "a home"), ("another", None)]
     notebook.run("%jetsql SELECT 1")
     assert notebook.result.rows == (("1",),)
 
