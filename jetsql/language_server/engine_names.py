@@ -19,7 +19,7 @@ from jetsql.shell.session.engine_connection import BackgroundConnection, Connect
 _CHECK_SECONDS: Final = 5.0
 """The time between two checks whether the engine answers, or whether there is one, while the user types."""
 _WAIT_SECONDS: Final = 0.4
-"""How long a request waits for names that are being loaded."""
+"""The longest time that a request waits for names which are being loaded."""
 _CLOSE_SECONDS: Final = 1.0
 
 
@@ -38,7 +38,7 @@ class EngineNames:
         self._checked = monotonic()
 
     def start(self) -> None:
-        """Look for an engine, in the background."""
+        """Find the engine, in the background."""
         self._cache.start()
         self._connection.start(start_engine=False)
 

@@ -1,4 +1,4 @@
-"""What JetSQL's statements do, in a sentence, with their syntax."""
+"""The help of JetSQL's statements: a sentence and the syntax."""
 
 from __future__ import annotations
 

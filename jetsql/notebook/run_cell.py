@@ -24,7 +24,7 @@ from jetsql.script import PreparedStatement, diagnose, prepare
 
 REDRAW_SECONDS: Final = 0.5
 _CANCEL_SECONDS: Final = 30.0
-"""How long a cancelled statement may take to end."""
+"""The longest time that a cancelled statement may take to end."""
 
 
 class StatementFailed(Exception):

@@ -31,7 +31,7 @@ class NamedKind(Enum):
 
 
 class NameUse(Enum):
-    """What a statement does with a thing."""
+    """The way in which a statement uses a thing."""
 
     CREATES = "creates"
     WRITES = "writes"  # the table of a job

@@ -27,7 +27,7 @@ def editor() -> Iterator[Editor]:
 
 
 async def ask_everything(editor: Editor, uri: str, position: types.Position) -> list[Any]:
-    """Send all requests about a position at once, as an editor does. An answer with an error raises it."""
+    """Send all requests about a position in parallel, as an editor does. Raises the error of an answer."""
     client, document, options = editor.client, types.TextDocumentIdentifier(uri), types.FormattingOptions(4, True)
     whole = types.Range(types.Position(0, 0), types.Position(10_000, 0))
     actions = types.CodeActionParams(document, whole, types.CodeActionContext([]))
@@ -59,7 +59,7 @@ def test_documents_of_other_kinds(editor: Editor, name: str) -> None:
 
 
 def test_documents_that_are_cut_off_while_they_are_typed(editor: Editor) -> None:
-    """The text is cut after each of some characters, by a change of the document, with the cursor there."""
+    """Cut the text after each of some characters, by a change of the document, with the cursor there."""
     chosen = random.Random(7)
     uri, text = editor.open(SCRIPT), SCRIPT
     for version, stop in enumerate(sorted(chosen.sample(range(len(SCRIPT)), CUTS), reverse=True), start=2):
@@ -94,7 +94,6 @@ def test_requests_about_other_documents_and_positions_have_empty_answers(editor:
 
 
 def test_an_unexpected_error_reaches_the_editor_without_a_stack_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stack trace is in the server's log."""
     server = JetSQLServer(ServerOptions(lambda home, url: lambda progress: RemoteEngine("", "")))
     server.documents.open(types.TextDocumentItem("file:///a.sql", "sql", 1, "SHOW JOBS"))
     monkeypatch.setattr("jetsql.language_server.navigation.folding_ranges", lambda document: 1 / 0)

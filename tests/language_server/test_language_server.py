@@ -75,8 +75,7 @@ def test_variables_come_from_the_options_of_the_editor(editor: Editor) -> None:
 
 
 def test_changes_apply_where_the_editor_made_them(editor: Editor) -> None:
-    """A form feed and other separators of Unicode are no line ends in the protocol."""
-    uri = editor.open("-- \f\x85\u2028 😀\r\nSHOW JOBS;\rSHOW JOB")
+    uri = editor.open("-- \f\x85\u2028 😀\r\nSHOW JOBS;\rSHOW JOB")  # the first three end no line in the protocol
     editor.change(
         uri,
         2,
