@@ -43,4 +43,8 @@ def __getattr__(name: str) -> Any:
         from jetsql.client.dbapi import connect
 
         return connect
+    if name in ("load_ipython_extension", "unload_ipython_extension"):  # IPython calls them: %load_ext jetsql
+        from jetsql.notebook import magics
+
+        return magics.load if name == "load_ipython_extension" else magics.unload
     raise AttributeError(f"module 'jetsql' has no attribute {name!r}")

@@ -52,7 +52,14 @@ class JetSQLError(Exception):
     """An error of JetSQL: condition, message and hint."""
 
     def __init__(
-        self, condition: str, message: str, *, place: Span | None = None, hint: str = "", where: str = ""
+        self,
+        condition: str,
+        message: str,
+        *,
+        place: Span | None = None,
+        hint: str = "",
+        where: str = "",
+        correction: str = "",
     ) -> None:
         """Create the error.
 
@@ -60,6 +67,7 @@ class JetSQLError(Exception):
         place: the token at fault in the statement's text, if there is one.
         hint: what the user can do, as a sentence.
         where: the table, file, folder or system where it happened; empty for the statement.
+        correction: what an editor can write at `place` instead, if the hint names exactly one text.
         """
         self.condition = f"JETSQL.{condition}"
         self.sqlstate = SQLSTATES[condition]
@@ -67,6 +75,7 @@ class JetSQLError(Exception):
         self.place = place
         self.hint = hint
         self.where = where
+        self.correction = correction
         super().__init__(message)
 
     def __str__(self) -> str:

@@ -210,5 +210,7 @@ def prepare_statement(script: Script, fragment: Fragment, values: Mapping[str, s
 
 def _diagnose_unprepared(script: Script, start: int, error: JetSQLError) -> Diagnostic:
     """Return an error that was found before running. start: the offset from which its place is counted."""
-    offset = start + (error.place.start if error.place else 0)
-    return Diagnostic(script, offset, error.condition, error.message, error.hint)
+    offset, stop = (start, None) if error.place is None else (start + error.place.start, start + error.place.stop)
+    return Diagnostic(
+        script, offset, error.condition, error.message, error.hint, correction=error.correction, stop=stop
+    )

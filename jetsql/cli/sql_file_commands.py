@@ -1,4 +1,4 @@
-"""The commands for SQL files: `jetsql lint`, `jetsql format`, `jetsql convert` and `jetsql apply`."""
+"""The commands for SQL files: `jetsql lint`, `format`, `convert`, `apply` and `lsp`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jetsql.cli.connect import connect
+from jetsql.cli.connect import connect, remote_url
 from jetsql.cli.flags import (
     CONF_OPTION,
     HOME_OPTION,
@@ -31,7 +31,9 @@ from jetsql.cli.run_scripts import script_variables
 from jetsql.cli.statement_commands import run_and_report
 
 if TYPE_CHECKING:
+    from jetsql.client.remote_engine import RemoteEngine
     from jetsql.output.console import Console
+    from jetsql.shell.session.engine_connection import Connect, ShellStartupReporter
     from jetsql.sqlfiles.lint_files import LintRun
     from jetsql.sqlfiles.lint_problems import LintProblem
     from jetsql.sqlfiles.read_sql_files import SqlFile
@@ -352,6 +354,63 @@ def _apply(
         ApplyStatus.INTERRUPTED: ExitCode.INTERRUPTED,
     }
     return codes.get(status, ExitCode.STATEMENT_FAILED)
+
+
+@click.command()
+@add_options(HOME_OPTION, URL_OPTION, VARIABLES_OPTION)
+@click.option("--no-engine", is_flag=True, help="Take no names from an engine, even if it runs.")
+@click.option("--stdio", is_flag=True, help="Use standard input and output, as always; some editors give this option.")
+@click.pass_context
+def lsp(context: click.Context, /, no_engine: bool, stdio: bool, **params: Any) -> None:
+    """Serve an editor as a language server for SQL files.
+
+    An editor starts the command and speaks with it over standard input and output. Install pygls for it: pip install
+    'jetsql[lsp]'. Neither Java nor an engine is needed. If an engine runs on the home, or at --url, completion also
+    offers its jobs, tables and columns; the command starts no engine.
+
+    \b
+    Examples:
+      jetsql lsp
+      jetsql lsp --home ./engine --set day=2013-01-01
+
+    The editor can give the same as initialization options: home, url, engine, variables, documentation.
+
+    Exit codes: 0 ended by the editor, 1 ended without the editor's request, 2 wrong usage.
+    """
+    flags = parse_flags(context, params)
+    try:
+        import pygls.lsp.server  # noqa: F401
+    except ImportError as error:
+        message = f"The language server needs pygls, which cannot be loaded: {error}. Run: pip install 'jetsql[lsp]'."
+        raise click.ClickException(message) from error
+    from jetsql.language_server.server_options import ServerOptions
+    from jetsql.language_server.stdio_server import serve_stdio
+
+    options = ServerOptions(_engine_of, flags.home, flags.url, not no_engine, script_variables(flags))
+    if not no_engine:
+        try:
+            _engine_of(flags.home, flags.url)
+        except ValueError as error:  # reported before the editor connects
+            raise click.UsageError(str(error), context) from error
+    serve_stdio(options)
+
+
+def _engine_of(home: str | None, url: str | None) -> Connect:
+    """Return how to connect to the engine of a home or at a URL, without starting one.
+
+    Raises ValueError for an invalid address or setting.
+    """
+    flags = Flags(home=home, url=url, no_start=True)
+    try:
+        settings = load_settings(flags)
+        remote_url(flags)
+    except click.UsageError as error:
+        raise ValueError(error.message) from error
+
+    def connect_engine(progress: ShellStartupReporter) -> RemoteEngine:
+        return connect(settings, flags, progress, only_existing_home=True)
+
+    return connect_engine
 
 
 def _read(names: Sequence[str]) -> list[SqlFile]:

@@ -132,9 +132,9 @@ class EmbeddedEngine:
         self._archiving = archive_later(settings.class_archives) if owns_spark else None
         atexit.register(self.close)
 
-    def run(self, text: str) -> StatementResult:
+    def run(self, text: str, live: bool = False) -> StatementResult:
         """Run one statement, JetSQL's or Spark's, in the engine's own session. See `EngineSession.run`."""
-        return EngineSession(self, self.spark).run(text)
+        return EngineSession(self, self.spark).run(text, live=live)
 
     def session(self) -> EngineSession:
         """Return a new session with its own current schema, settings and temporary views."""

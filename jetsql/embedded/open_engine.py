@@ -99,7 +99,7 @@ def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> Embedd
     be changed in a running session. Further calls with the same session have no effect. Raises EngineError as `open`.
     """
     settings = load(home=home)
-    current = _current_engine()
+    current = current_engine()
     if current is not None and current.home == make_home(settings.home) and is_same_spark(current.spark, spark):
         java_classes.enable(spark)
         redact_table_options(spark)
@@ -191,7 +191,7 @@ def _engine(
     return engine
 
 
-def _current_engine() -> EmbeddedEngine | None:
+def current_engine() -> EmbeddedEngine | None:
     """Return the engine that is open in this process; None if there is none."""
     engine = None if _open_engine is None else _open_engine()
     return None if engine is None or engine.is_closing else engine

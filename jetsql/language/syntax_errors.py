@@ -54,7 +54,9 @@ def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
     if END in expected and begins_statement(text, found, at):
         return _unexpected(expected, f"found {shown(token.text)}", token.place, add_semicolon(token))
     hint = _CREATE_HINTS.get(token.word) if expected & {"FUNCTION", "HANDLER"} else ""
-    hint = hint or _did_you_mean(token, expected) or _quote_it(found, at, expected) or _taken_as_name(error, expected)
+    if not hint and (meant := _meant(token, expected)):
+        return _unexpected(expected, f"found {shown(token.text)}", token.place, f"Did you mean {meant}?", meant)
+    hint = hint or _quote_it(found, at, expected) or _taken_as_name(error, expected)
     if expected == {"HISTORY"} and not hint:
         hint = "SHOW JOBS lists the jobs, DESCRIBE JOB shows one."
     return _unexpected(expected, f"found {shown(token.text)}", token.place, hint)
@@ -143,7 +145,7 @@ def place_at(found: Sequence[Token], index: int) -> Span:
     return found[index].place if index < len(found) else Span(found[-1].stop, found[-1].stop)
 
 
-def _unexpected(expected: frozenset[str], found: str, place: Span, hint: str) -> StatementError:
+def _unexpected(expected: frozenset[str], found: str, place: Span, hint: str, correction: str = "") -> StatementError:
     if BODY in expected:
         return StatementError(
             "UNSUPPORTED_BODY",
@@ -151,16 +153,18 @@ def _unexpected(expected: frozenset[str], found: str, place: Span, hint: str) ->
             place=place,
             hint="Write AS INSERT INTO table SELECT ...",
         )
-    return StatementError("PARSE_SYNTAX_ERROR", f"Expected {listed(expected)}, {found}.", place=place, hint=hint)
+    message = f"Expected {listed(expected)}, {found}."
+    return StatementError("PARSE_SYNTAX_ERROR", message, place=place, hint=hint, correction=correction)
 
 
-def _did_you_mean(token: Token, expected: frozenset[str]) -> str:
+def _meant(token: Token, expected: frozenset[str]) -> str:
+    """Return the keywords that were probably meant, or ''."""
     keywords = [name for name in expected if name not in SLOTS and name not in MARKS and name != END]
     synonym = SYNONYMS.get(token.word, "")
     if synonym.split(" ")[0] in keywords:
-        return f"Did you mean {synonym}?"
+        return synonym
     close = get_close_matches(token.word, sorted(keywords))
-    return f"Did you mean {close[0]}?" if close else ""
+    return close[0] if close else ""
 
 
 def _quote_it(found: Sequence[Token], at: int, expected: frozenset[str]) -> str:
@@ -216,7 +220,7 @@ def _misnamed(
 
 def _invalid_name(message: str, place: Span, name: str) -> StatementError:
     quoted = "`" + name.replace("`", "``") + "`"
-    return StatementError("INVALID_NAME", message, place=place, hint=f"Write {quoted}.")
+    return StatementError("INVALID_NAME", message, place=place, hint=f"Write {quoted}.", correction=quoted)
 
 
 def _run(found: Sequence[Token], at: int) -> list[Token]:

@@ -120,4 +120,6 @@ def _value(reference: re.Match[str], variables: Mapping[str, str]) -> str:
         return str(default)
     close = get_close_matches(name, sorted(variables))
     hint = f"Did you mean ${{{close[0]}}}?" if close else f"Set it, or write a default: ${{{name}:-default}}."
-    raise StatementError("VARIABLE_NOT_SET", f"The variable {name} has no value.", place=place, hint=hint)
+    correction = f"${{{close[0]}}}" if close else ""
+    message = f"The variable {name} has no value."
+    raise StatementError("VARIABLE_NOT_SET", message, place=place, hint=hint, correction=correction)

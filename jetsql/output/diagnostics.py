@@ -47,6 +47,8 @@ class Diagnostic:
     message: str
     hint: str = ""
     trace: str = ""  # the engine's stack trace, if it was requested
+    correction: str = ""  # the text that an editor can write from `offset` to `stop` instead
+    stop: int | None = None  # the offset after the words at fault, if they are known
 
     def __str__(self) -> str:
         return self.render()

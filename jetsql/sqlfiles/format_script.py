@@ -56,7 +56,7 @@ def format_script(script: Script, line_end: str = "\n") -> FormattedScript:
     stop = 0
     for fragment in fragments:
         writer.add_gap(text[stop : fragment.start])
-        formatted = _format_fragment(fragment, line_end)
+        formatted = format_fragment(fragment, line_end)
         writer.add_statement(formatted.text)
         if formatted.reason:
             notes.append(_note(script, fragment, formatted))
@@ -84,8 +84,8 @@ def format_statement(text: str, line_end: str = "\n") -> FormattedStatement:
     return FormattedStatement(written, layout.unread, offset=0 if kept is None else kept.start)
 
 
-def _format_fragment(fragment: Fragment, line_end: str) -> FormattedStatement:
-    """Return a statement formatted, with its variables as they are."""
+def format_fragment(fragment: Fragment, line_end: str = "\n") -> FormattedStatement:
+    """Return a statement of a script formatted, with its variables as they are."""
     written = fragment.text
     variables = list(references(written))
     if not variables:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,13 +40,20 @@ class LintedStatement:
 class LintRun:
     """The check of some files."""
 
-    def __init__(self, values: Mapping[str, str], schema: Sequence[SqlFile] | None = None) -> None:
+    def __init__(
+        self,
+        values: Mapping[str, str],
+        schema: Sequence[SqlFile] | None = None,
+        check_statement: Callable[[str], CheckedStatement] = CheckedStatement,
+    ) -> None:
         """Create a run.
 
         values: the variables of the files.
         schema: files that create the other tables that exist. Without it, missing tables are not reported.
+        check_statement: checks a statement, or returns the check of the same text.
         """
         self._values = values
+        self._check_statement = check_statement
         self._checks_tables = schema is not None
         self._tables: set[tuple[str, ...]] = set()
         self._functions: set[str] = set()
@@ -55,7 +62,7 @@ class LintRun:
         for file in schema or ():
             for step in self._steps(file.script):
                 if isinstance(step, PreparedStatement):
-                    self._note_created(CheckedStatement(step.filled.text))
+                    self._note_created(self._check_statement(step.filled.text))
 
     def check(self, files: Sequence[SqlFile]) -> list[LintProblem]:
         """Return the problems of the files, in the order of their places."""
@@ -83,7 +90,7 @@ class LintRun:
             if isinstance(step, Diagnostic):
                 self._add_diagnostic(step)
             else:
-                self.statements.append(LintedStatement(step, CheckedStatement(step.filled.text)))
+                self.statements.append(LintedStatement(step, self._check_statement(step.filled.text)))
 
     def _steps(self, script: Script) -> Iterator[PreparedStatement | Diagnostic]:
         """Yield the statements of a script; for one with several unset variables, an error for each."""
@@ -112,7 +119,8 @@ class LintRun:
     def _add_diagnostic(self, error: Diagnostic) -> None:
         script, offset = error.script, error.offset
         level = ProblemLevel.ERROR
-        found = LintProblem(script, offset, offset + 1, level, error.condition, error.message, error.hint)
+        stop = offset + 1 if error.stop is None else error.stop
+        found = LintProblem(script, offset, stop, level, error.condition, error.message, error.hint, error.correction)
         self.problems.append(found)
 
     def _report(self, linted: LintedStatement, found: Iterator[Found] | Sequence[Found]) -> None:
@@ -159,7 +167,12 @@ def placed(prepared: PreparedStatement, found: Found) -> LintProblem:
 
     start = origin(found.place.start)
     stop = max(origin(max(found.place.stop - 1, found.place.start)) + 1, start)
-    return LintProblem(prepared.script, start, stop, found.level, found.condition, found.message, found.hint)
+    # In a value that a variable has, there is nothing to correct.
+    is_written = prepared.script.text[start:stop] == prepared.filled.text[found.place.start : found.place.stop]
+    correction = found.correction if is_written else ""
+    return LintProblem(
+        prepared.script, start, stop, found.level, found.condition, found.message, found.hint, correction
+    )
 
 
 class _CreatedJobs:

@@ -35,6 +35,7 @@ class LintProblem:
     condition: str  # JetSQL's with its prefix, or Spark's
     message: str
     hint: str = ""
+    correction: str = ""  # the text that an editor can write from `offset` to `stop` instead; empty without one
 
     @property
     def sqlstate(self) -> str:

@@ -33,17 +33,22 @@ _DISTINCT_TIME: Final = ("TUMBLE", "HOP", "SESSION")  # also table functions ove
 class Found:
     """A problem in a statement."""
 
-    def __init__(self, level: ProblemLevel, condition: str, message: str, place: Span, hint: str = "") -> None:
+    def __init__(
+        self, level: ProblemLevel, condition: str, message: str, place: Span, hint: str = "", correction: str = ""
+    ) -> None:
+        """Create the problem. correction: what an editor can write at `place` instead, or ''."""
         self.level = level
         self.condition = condition
         self.message = message
         self.place = place
         self.hint = hint
+        self.correction = correction
 
     @classmethod
     def of(cls, error: StatementError) -> Found:
         """Return the problem of an error of the statement."""
-        return cls(ProblemLevel.ERROR, error.condition, error.message, error.place or Span(0, 0), error.hint)
+        place = error.place or Span(0, 0)
+        return cls(ProblemLevel.ERROR, error.condition, error.message, place, error.hint, error.correction)
 
 
 class CheckedStatement:
@@ -140,13 +145,14 @@ def _unknown_statement(found: list[Token]) -> Found:
     first = found[0]
     verbs = sorted(STATEMENT_VERBS)
     close = get_close_matches(first.word, verbs, n=1, cutoff=0.7) if first.word else []
-    hint = SYNONYMS.get(first.word, "") or next(islice(close, 1), "")
+    meant = SYNONYMS.get(first.word, "") or next(islice(close, 1), "")
     return Found(
         ProblemLevel.ERROR,
         f"{PREFIX}PARSE_SYNTAX_ERROR",
         f"Expected the beginning of a statement, found {shown(first.text)}.",
         first.place,
-        f"Did you mean {hint}?" if hint else "Statements begin with a verb such as CREATE, SELECT or INSERT.",
+        f"Did you mean {meant}?" if meant else "Statements begin with a verb such as CREATE, SELECT or INSERT.",
+        meant,
     )
 
 
@@ -160,7 +166,7 @@ def _misspelled_object(found: list[Token]) -> Found | None:
         return None
     message = f"Expected {close[0]}, found {shown(found[1].text)}."
     hint = f"Did you mean {close[0]}?"
-    return Found(ProblemLevel.ERROR, f"{PREFIX}PARSE_SYNTAX_ERROR", message, found[1].place, hint)
+    return Found(ProblemLevel.ERROR, f"{PREFIX}PARSE_SYNTAX_ERROR", message, found[1].place, hint, close[0])
 
 
 def _option_problems(statement: st.Statement | None) -> Iterator[Found]:
@@ -191,8 +197,10 @@ def _spelling(text: st.OptionText) -> Iterator[Found]:
     condition = f"{PREFIX}OPTION_SPELLING"
     if text.key != spec.name:
         message = f"The option '{text.key}' is written '{spec.name}' in the documentation."
-        yield Found(ProblemLevel.NOTE, condition, message, text.key_place, f"Write '{spec.name}'.")
+        correction = f"'{spec.name}'"
+        yield Found(ProblemLevel.NOTE, condition, message, text.key_place, f"Write {correction}.", correction)
     written = format_value(spec.parse(text.value))
     if text.value != written and folded(text.value) == folded(written):
         message = f"The value '{text.value}' is written '{written}' in the documentation."
-        yield Found(ProblemLevel.NOTE, condition, message, text.value_place, f"Write '{written}'.")
+        correction = f"'{written}'"
+        yield Found(ProblemLevel.NOTE, condition, message, text.value_place, f"Write {correction}.", correction)

@@ -17,10 +17,10 @@ from click.testing import CliRunner, Result
 
 from jetsql import cli
 from jetsql.cli.flags import ExitCode
-from tests.support.declared_engine import DeclaredCatalog
-from tests.support.declared_server import declared_server
-from tests.support.servers.http_server import TOKEN, RunningServer
+from tests.support.engines.declared_engine import DeclaredCatalog
 from tests.support.paths import ROOT
+from tests.support.servers.declared_server import declared_server
+from tests.support.servers.http_server import TOKEN, RunningServer
 
 Apply = Callable[..., Result]
 FILE = """CREATE TABLE orders (id BIGINT) USING json;

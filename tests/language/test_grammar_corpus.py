@@ -16,6 +16,7 @@ from jetsql.errors import StatementError
 from jetsql.language import completions, parse, split
 from jetsql.language.grammar import grammar_text, parser
 from jetsql.language.statement import Statement
+from jetsql.language.statement_syntax import statement_rules
 from jetsql.language.tokens import tokens
 from tests.support.golden_reports import compare, raises, report
 from tests.support.paths import ROOT
@@ -40,11 +41,6 @@ class Rejected:
 
 def rules() -> list[str]:
     return [rule for rule in RULE.findall(grammar_text()) if rule not in LISTS]
-
-
-def statement_rules() -> list[str]:
-    listed = grammar_text().split("_statement:")[1].split("\n\n")[0]
-    return re.findall(r"\w+", listed)
 
 
 def class_name(rule: str) -> str:

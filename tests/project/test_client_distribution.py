@@ -41,8 +41,19 @@ EXTRAS = {
     "jetsql.client.sqlalchemy.column_types": "sqlalchemy",
     "jetsql.client.sqlalchemy.compiler": "sqlalchemy",
     "jetsql.client.sqlalchemy.superset": "superset",
+    **dict.fromkeys(
+        (
+            f"jetsql.language_server.{name}"
+            for name in (
+                *("complete_document", "document_checks", "format_document", "hover", "navigation", "open_documents"),
+                *("quick_fixes", "server_protocol", "stdio_server", "workspace_names"),
+            )
+        ),
+        "lsprotocol",
+    ),
+    "jetsql.notebook.magics": "IPython",
 }
-"""The modules that need an extra, or Superset, with what each lacks first."""
+"""The modules that need an extra, Superset or a notebook, with what each lacks first."""
 
 
 def project(folder: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES
+from jetsql.language import statement_syntax
 from jetsql.settings.settings_table import DESCRIPTIONS, READERS
 from tests.support.paths import ROOT
 from tools.docs import grammar, site
@@ -100,6 +101,6 @@ def test_everything_that_the_reference_lists_is_described() -> None:
 
 
 def test_every_rule_of_the_grammar_is_in_a_diagram() -> None:
-    drawn = " ".join(grammar.diagram(rule) for rule in (*grammar.statement_rules(), "options"))
+    drawn = " ".join(grammar.diagram(rule) for rule in (*statement_syntax.statement_rules(), "options"))
     words = set(re.findall(r">([A-Z]+)<", drawn))
     assert words == grammar.keywords()

@@ -12,34 +12,8 @@ from lark import Tree
 from lark.load_grammar import load_grammar
 
 from jetsql.language.grammar import MARKS, SLOTS, grammar_text
+from jetsql.language.statement_syntax import INLINED, SLOT_WORDS
 
-_INLINED: Final = (
-    *("_job", "_goal", "_kind", "or_replace", "or_refresh"),
-    *("if_not_exists", "if_exists", "comment", "timeout", "option"),
-    *("parameters", "parameter", "returns", "column", "_clause", "deterministic"),
-)
-"""Rules that are drawn where they are used: a reader wants to see a statement whole."""
-_SLOT_WORDS: Final = {
-    "BODY": "INSERT statement",
-    "TABLE_NAME": "name",
-    "TABLE_CLAUSES": "clauses AS query",
-    "JOB_ID": "'id'",
-    "COMMENT_TEXT": "'text'",
-    "OPTION_KEY": "'key'",
-    "OPTION_VALUE": "'value'",
-    "PATTERN_TEXT": "'pattern'",
-    "NEW_JOB": "name",
-    "JOB_NAME": "name",
-    "NEW_SNAPSHOT": "snapshot",
-    "SNAPSHOT_NAME": "snapshot",
-    "WHOLE_NUMBER": "n",
-    "NEW_FUNCTION": "name",
-    "COLUMN_NAME": "name",
-    "DATA_TYPE": "type",
-    "DEFAULT_VALUE": "expression",
-    "HANDLER_NAME": "'handler'",
-    "SOURCE": "$$ Python $$",
-}
 _ROW_PIXELS: Final = 640.0
 _CSS: Final = """
 svg.railroad-diagram { background-color: transparent; }
@@ -50,12 +24,6 @@ svg.railroad-diagram g.terminal rect { fill: #dbe7fb; stroke: #4a72b8; stroke-wi
 svg.railroad-diagram g.non-terminal rect { fill: #fdf1d6; stroke: #b48a2c; stroke-width: 1.5; }
 @media (prefers-color-scheme: dark) { svg.railroad-diagram path { stroke: #9aa3b5; } }
 """
-
-
-def statement_rules() -> list[str]:
-    """Return the names of the statements' rules in the grammar's order."""
-    symbols: list[Any] = [_tree(choice).children[0] for choice in _trees(_rules()["_statement"])]
-    return [str(symbol.name) for symbol in symbols]
 
 
 def keywords() -> set[str]:
@@ -70,11 +38,6 @@ def diagram(rule: str) -> str:
     out = io.StringIO()
     drawn.writeStandalone(out.write, _CSS)
     return out.getvalue() + "\n"
-
-
-def title(rule: str) -> str:
-    """Return the words of a statement as a heading has them: `CREATE JOB`."""
-    return rule.replace("_", " ").upper().removesuffix(" OPTIONS")
 
 
 @cache
@@ -131,8 +94,8 @@ def _symbol(symbol: Any) -> Any:
     if name in MARKS:
         return railroad.Terminal(MARKS[name])
     if name in SLOTS:
-        return railroad.NonTerminal(_SLOT_WORDS[name])
-    if name in _INLINED:
+        return railroad.NonTerminal(SLOT_WORDS[name])
+    if name in INLINED:
         return _draw(_rules()[name])
     if name in _rules():
         return railroad.NonTerminal(name.replace("_", " "))

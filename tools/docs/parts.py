@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from jetsql.language import statement_syntax
 from tools.docs import (
     command_parts,
     error_parts,
@@ -36,7 +37,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "http operations": http_parts.operations,
     "http schemas": http_parts.schemas,
     "diagram options": partial(statement_parts.diagram_only, "options"),
-    **{f"statement {rule}": partial(statement_parts.statement, rule) for rule in grammar.statement_rules()},
+    **{f"statement {rule}": partial(statement_parts.statement, rule) for rule in statement_syntax.statement_rules()},
 }
 """The text of each part, by the name that a page gives it: `<!-- generated: NAME -->`."""
 
@@ -47,7 +48,7 @@ def generated_files() -> dict[Path, str]:
     filled = {path: fill(text, lambda name: PARTS[name]()) for path, text in pages.items()}
     diagrams = {
         REFERENCE / statement_parts.diagram_file(rule): grammar.diagram(rule)
-        for rule in (*grammar.statement_rules(), "options")
+        for rule in (*statement_syntax.statement_rules(), "options")
     }
     pictures = {ROOT / "docs" / "assets" / "life-cycle.svg": life_cycle_picture.picture()}
     return {path: text for path, text in filled.items() if "<!-- generated: " in text} | diagrams | pictures

@@ -8,7 +8,7 @@ from typing import Final
 
 from jetsql.language import split
 from jetsql.language.grammar import grammar_text
-from tools.docs.grammar import title
+from jetsql.language.statement_syntax import statement_title
 
 ROOT: Final = Path(__file__).parents[2]
 _MOST_EXAMPLES: Final = 6
@@ -22,7 +22,7 @@ def diagram_file(rule: str) -> str:
 
 def statement(rule: str) -> str:
     """Return diagram and examples of a statement."""
-    return f"![Syntax diagram of {title(rule)}]({diagram_file(rule)})\n\n```text\n{_examples(rule)}\n```"
+    return f"![Syntax diagram of {statement_title(rule)}]({diagram_file(rule)})\n\n```text\n{_examples(rule)}\n```"
 
 
 def diagram_only(rule: str) -> str:

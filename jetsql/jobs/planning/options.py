@@ -343,8 +343,10 @@ def _find_spec(text: OptionText) -> OptionSpec | None:
 
 def _unknown(text: OptionText) -> StatementError:
     close = get_close_matches(folded(text.key), _BY_KEY)
-    hint = f"Did you mean '{_BY_KEY[close[0]].name}'?" if close else f"Options: {_names()}, and 'spark.*' settings."
-    return StatementError("UNKNOWN_OPTION", f"There is no option '{text.key}'.", place=text.key_place, hint=hint)
+    meant = f"'{_BY_KEY[close[0]].name}'" if close else ""
+    hint = f"Did you mean {meant}?" if meant else f"Options: {_names()}, and 'spark.*' settings."
+    message = f"There is no option '{text.key}'."
+    return StatementError("UNKNOWN_OPTION", message, place=text.key_place, hint=hint, correction=meant)
 
 
 def _names() -> str:
@@ -355,16 +357,18 @@ def _value(spec: OptionSpec, text: OptionText) -> Value:
     try:
         return spec.parse(text.value)
     except (KeyError, ValueError) as error:
+        meant, valid = _meant_value(spec, text.value), f"Valid values: {spec.values}."
         raise StatementError(
             "INVALID_OPTION_VALUE",
             f"'{text.value}' is not a valid value of the option '{spec.name}'.",
             place=text.value_place,
-            hint=_value_hint(spec, text.value),
+            hint=f"Did you mean {meant}? {valid}" if meant else valid,
+            correction=meant,
         ) from error
 
 
-def _value_hint(spec: OptionSpec, value: str) -> str:
+def _meant_value(spec: OptionSpec, value: str) -> str:
+    """Return the fixed value that was probably meant, in quotes, or ''."""
     by_folded = {folded(word): word for word in spec.words}
     close = get_close_matches(folded(value), by_folded)
-    valid = f"Valid values: {spec.values}."
-    return f"Did you mean '{by_folded[close[0]]}'? {valid}" if close else valid
+    return f"'{by_folded[close[0]]}'" if close else ""

@@ -172,7 +172,7 @@ def _not_an_insert(found: Sequence[Token], at: int) -> StatementError:
         message = "A query alone is not a job: its rows need a table."
         hint = f"Write INSERT INTO table {token.word} ..."
     elif close := get_close_matches(token.word, ("INSERT", "SINK", "AUTO", "WITH")):
-        hint = f"Did you mean {close[0]}?"
+        return unsupported_body(message, token.place, f"Did you mean {close[0]}?", close[0])
     return unsupported_body(message, token.place, hint)
 
 
@@ -304,9 +304,9 @@ def _shortened(head: str, count: int) -> str:
     return head[:at] + head[at + count :]
 
 
-def unsupported_body(message: str, place: Span, hint: str = _EXAMPLE) -> StatementError:
+def unsupported_body(message: str, place: Span, hint: str = _EXAMPLE, correction: str = "") -> StatementError:
     """Return the error of a body that no job can run."""
-    return StatementError("UNSUPPORTED_BODY", message, place=place, hint=hint)
+    return StatementError("UNSUPPORTED_BODY", message, place=place, hint=hint, correction=correction)
 
 
 def _parameter(kind: str, place: Span) -> StatementError:

@@ -72,6 +72,7 @@ class CatalogCache:
         self._on_failure = on_failure
         self._names = Names()
         self._loaded_at: dict[NameNeed, float] = {}
+        self._loading: NameNeed | None = None
         self._typed: tuple[str, int] | None = None
         self._woken = threading.Event()
         self._stopped = threading.Event()
@@ -98,6 +99,11 @@ class CatalogCache:
         """Request the names that completion of this text needs. Returns immediately."""
         self._typed = (text, cursor)
         self._woken.set()
+
+    def lacks_names(self, text: str, cursor: int) -> bool:
+        """Return whether names that completion of this text needs are not loaded, or not fresh."""
+        needs = needed_names(text, cursor, self.names)
+        return any(need == self._loading or not self._is_fresh(need) for need in needs)
 
     def wake_up(self) -> None:
         """Load missing names after a change of the connection."""
@@ -146,6 +152,7 @@ class CatalogCache:
                 return False
             with self._lock:
                 self._loaded_at[need] = started
+            self._loading = need
             self._names = load_names(_RemoteNames(engine), need, self.names)
         except EngineError:
             self._forget()
@@ -154,6 +161,8 @@ class CatalogCache:
             if error.report.condition == "JETSQL.SESSION_NOT_FOUND":
                 self._forget()
                 return False
+        finally:
+            self._loading = None
         return True
 
     def _engine(self) -> RemoteEngine | None:

@@ -28,6 +28,7 @@ _STATUSES: Final = {
     "EXPLAIN": _LIVE,
 }
 _CONF_PREFIX: Final = "spark."
+_IN_A_FILE: Final = "in a file"
 
 
 def statuses_for(before: Sequence[Token]) -> frozenset[Status]:
@@ -41,7 +42,7 @@ def applicable_keywords(words: Iterable[str], before: Sequence[Token], names: Na
     if [token.word for token in before[:2]] != ["ALTER", "JOB"] or len(before) != 3:
         return words
     job = _find_job(before[2], names)
-    if job is None:
+    if job is None or job.status is None:
         return words
     refused = {"OPTIONS"} if job.status is not Status.SUSPENDED else set()
     refused |= {word for word in ("SUSPEND", "RESUME", "RESTART") if job.status not in _STATUSES[word]}
@@ -60,7 +61,7 @@ def _jobs_by_name(jobs: Iterable[JobName]) -> tuple[JobName, ...]:
     result: dict[str, JobName] = {}
     for job in jobs:
         key = job.name.casefold()
-        if key not in result or (result[key].status.is_final and not job.status.is_final):
+        if key not in result or (job.is_live and not result[key].is_live):
             result[key] = job
     return tuple(result.values())
 
@@ -80,14 +81,14 @@ def _add_job_names(
 ) -> None:
     statuses = statuses_for(before)
     for job in _jobs_by_name(names.jobs):
-        if job.status in statuses:
-            collector.add_name(job.name, CandidateKind.JOB, job.status.value)
+        if job.fits(statuses):
+            collector.add_name(job.name, CandidateKind.JOB, job.status.value if job.status else _IN_A_FILE)
 
 
 def _add_job_ids(before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector) -> None:
     if collector.quote:
         for job in names.jobs:
-            if job.status in statuses_for(before):
+            if job.status is not None and job.status in statuses_for(before):
                 collector.add_string(job.id, CandidateKind.JOB, f"{job.name}, {job.status.value}")
 
 
@@ -96,8 +97,9 @@ def _add_replaced_jobs(
 ) -> None:
     if any(token.word == "REPLACE" for token in before):
         for job in _jobs_by_name(names.jobs):
-            if job.status in _LIVE:
-                collector.add_name(job.name, CandidateKind.JOB, f"{job.status.value}; would be replaced")
+            if job.fits(_LIVE):
+                state = job.status.value if job.status else _IN_A_FILE
+                collector.add_name(job.name, CandidateKind.JOB, f"{state}; would be replaced")
 
 
 def _add_snapshots(
@@ -107,7 +109,7 @@ def _add_snapshots(
     if words[:2] == ["DROP", "JOB"]:
         return  # DROP JOB names a new snapshot
     for snapshot in names.snapshots:
-        collector.add_name(snapshot.name, CandidateKind.SNAPSHOT, f"of job {snapshot.job}")
+        collector.add_name(snapshot.name, CandidateKind.SNAPSHOT, f"of job {snapshot.job}" if snapshot.job else "")
 
 
 def _add_replaced_snapshots(

@@ -5,7 +5,7 @@ The objects are frozen: new names make a new object, so a keystroke never sees a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
 from jetsql.jobs.model.job import Status
@@ -30,9 +30,18 @@ class TableName:
 
 @dataclass(frozen=True)
 class JobName:
-    id: str
+    id: str  # empty for a job that no engine has
     name: str
-    status: Status
+    status: Status | None  # None for a job that is only in a file, which fits every statement
+
+    @property
+    def is_live(self) -> bool:
+        """Return whether the job has not ended, as far as known."""
+        return self.status is None or not self.status.is_final
+
+    def fits(self, statuses: Container[Status]) -> bool:
+        """Return whether a statement for jobs with these statuses applies to the job."""
+        return self.status is None or self.status in statuses
 
 
 @dataclass(frozen=True)

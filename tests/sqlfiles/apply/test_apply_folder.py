@@ -11,7 +11,7 @@ import pytest
 from jetsql.errors import EngineError
 from jetsql.sqlfiles.apply.apply_folder import ApplyOptions, ApplyStatus, FolderApply
 from jetsql.sqlfiles.read_sql_files import SqlFile
-from tests.support.declared_engine import DeclaredEngine
+from tests.support.engines.declared_engine import DeclaredEngine
 
 TABLES = """CREATE TABLE orders (id BIGINT, customer STRING) USING json;
 CREATE TABLE IF NOT EXISTS totals (customer STRING, n BIGINT) USING parquet;

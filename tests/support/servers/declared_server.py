@@ -9,9 +9,9 @@ from typing import Any
 
 from jetsql.errors import ErrorReport, JetSQLError, ReportedError
 from jetsql.server.statement_result import StatementResult
-from tests.support.declared_engine import DeclaredCatalog, DeclaredEngine
-from tests.support.servers.http_server import RunningServer, run_server
+from tests.support.engines.declared_engine import DeclaredCatalog, DeclaredEngine
 from tests.support.engines.server_engine import ServedEngine, ServedSession
+from tests.support.servers.http_server import RunningServer, run_server
 
 
 @dataclass

@@ -1,0 +1,112 @@
+"""The names in a statement of a file: jobs, tables, views, functions and snapshots, and how it uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from enum import Enum
+from itertools import islice
+from typing import Final
+
+from sqlglot import exp
+
+from jetsql.errors import Span
+from jetsql.language import statement as st
+from jetsql.language.tokens import tokens
+from jetsql.sqlfiles.lint_statement import CheckedStatement
+from jetsql.sqlfiles.statement_names import created_by_spark, job_targets
+
+_HEAD_TOKENS: Final = 40
+"""The tokens of a statement up to the name that it creates."""
+
+
+class NamedKind(Enum):
+    """The kind of a named thing."""
+
+    JOB = "job"
+    TABLE = "table"
+    VIEW = "view"
+    FUNCTION = "function"
+    SNAPSHOT = "snapshot"
+
+
+class NameUse(Enum):
+    """The way in which a statement uses a thing."""
+
+    CREATES = "creates"
+    WRITES = "writes"  # the table of a job
+    USES = "uses"
+
+
+@dataclass(frozen=True)
+class StatementName:
+    """A name in a statement."""
+
+    kind: NamedKind
+    use: NameUse
+    parts: tuple[str, ...]  # without back quotes
+    place: Span  # in the statement
+
+
+@dataclass(frozen=True)
+class DefinedColumn:
+    """A column in a CREATE TABLE."""
+
+    name: str
+    type: str
+
+
+def statement_names(checked: CheckedStatement) -> Iterator[StatementName]:
+    """Yield the names in a statement, as far as it can be read."""
+    statement = checked.statement
+    if statement is None:
+        yield from _names_of_spark(checked)
+        return
+    if isinstance(statement, st.CreateFunction):
+        yield StatementName(NamedKind.FUNCTION, NameUse.CREATES, statement.name, statement.place)
+        return
+    job = checked.job
+    if job is not None:
+        yield from _names_of_job(job, checked)
+        return
+    for field in fields(statement):
+        value = getattr(statement, field.name)
+        if isinstance(value, st.TableIdentifier):
+            yield StatementName(NamedKind.TABLE, NameUse.USES, value.parts, value.place)
+        elif isinstance(value, st.Name):
+            is_snapshot = "snapshot" in field.name or isinstance(statement, st.DropSnapshot)
+            kind = NamedKind.SNAPSHOT if is_snapshot else NamedKind.JOB
+            creates = isinstance(statement, st.CreateSnapshot) and is_snapshot
+            yield StatementName(kind, NameUse.CREATES if creates else NameUse.USES, (value.text,), value.place)
+
+
+def defined_columns(checked: CheckedStatement) -> tuple[DefinedColumn, ...]:
+    """Return the columns that a CREATE TABLE lists."""
+    tree = checked.query.tree
+    if not isinstance(tree, exp.Create) or not isinstance(tree.this, exp.Schema):
+        return ()
+    columns = (each for each in tree.this.expressions if isinstance(each, exp.ColumnDef))
+    typed = ((each.name, each.kind) for each in columns)
+    return tuple(DefinedColumn(name, kind.sql(dialect="spark").lower()) for name, kind in typed if kind is not None)
+
+
+def _names_of_spark(checked: CheckedStatement) -> Iterator[StatementName]:
+    created = created_by_spark(list(islice(tokens(checked.text), _HEAD_TOKENS)))
+    if created is not None and created.kind != "SCHEMA":
+        yield StatementName(NamedKind[created.kind], NameUse.CREATES, created.parts, created.place)
+    for use in checked.query.reads:
+        if created is None or use.place != created.place:
+            yield StatementName(NamedKind.TABLE, NameUse.USES, use.parts, use.place)
+
+
+def _names_of_job(job: st.CreateJob, checked: CheckedStatement) -> Iterator[StatementName]:
+    is_table = isinstance(checked.statement, (st.CreateStreamingTable, st.ExplainCreateStreamingTable))
+    creates = not isinstance(checked.statement, (st.ExplainCreateJob, st.ExplainCreateStreamingTable))
+    use = NameUse.CREATES if creates else NameUse.USES
+    if not is_table:
+        yield StatementName(NamedKind.JOB, use, (job.name.text,), job.name.place)
+    for target in job_targets(job, checked.text):
+        writes = NameUse.WRITES if creates and job.table is None else use
+        yield StatementName(NamedKind.TABLE, writes, target.parts, target.place)
+    for read in checked.query.reads:
+        yield StatementName(NamedKind.TABLE, NameUse.USES, read.parts, read.place)

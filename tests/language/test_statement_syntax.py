@@ -1,0 +1,35 @@
+"""The syntax of statements as text."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from jetsql.language.grammar import MARKS, SLOTS
+from jetsql.language.statement_syntax import statement_rules, syntax_text
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("show_jobs", "SHOW [ALL] JOBS [LIKE 'pattern']"),
+        ("suspend_job", "SUSPEND JOB (name | 'id') | ALTER JOB (name | 'id') SUSPEND"),
+        ("drop_job", "DROP JOB [IF EXISTS] (name | 'id') [WITH SNAPSHOT snapshot]"),
+        (
+            "create_job",
+            "CREATE [OR REPLACE] JOB [IF NOT EXISTS] name [COMMENT 'text'] [OPTIONS ('key' = 'value' [, ...])]"
+            " AS INSERT statement",
+        ),
+    ],
+)
+def test_syntax_is_that_of_the_grammar(rule: str, text: str) -> None:
+    assert syntax_text(rule) == text
+
+
+@pytest.mark.parametrize("rule", statement_rules())
+def test_syntax_has_no_names_of_the_grammar(rule: str) -> None:
+    text = syntax_text(rule)
+    assert text.count("(") == text.count(")") and text.count("[") == text.count("]")
+    assert not re.findall(r"\w+_\w+", text)
+    assert not set(re.findall(r"\w+", text)) & (set(SLOTS) | set(MARKS))
