@@ -150,6 +150,7 @@ class WebConsole:
         async def checked(http: Request) -> Response:
             value = http.cookies.get(self._cookie, "")
             login = self._logins.use(value) if is_use else self._logins.find(value)
+            await self._note_logins()
             if login is None:
                 return self._without_login(http)
             if http.method == "POST":
@@ -175,7 +176,7 @@ class WebConsole:
         target = _own_path(form.one("next"))
         if not self._access.is_token(form.one("token").strip()):
             return HTMLResponse(render("login.html", next=target, error="The token is wrong."), 401)
-        return self._with_cookie(http, RedirectResponse(target, 303))
+        return await self._with_cookie(http, RedirectResponse(target, 303))
 
     async def _enter(self, http: Request) -> Response:
         """Log in with a link. The page that follows is loaded by a page of the console, so it gets the cookie.
@@ -186,7 +187,7 @@ class WebConsole:
         if not self._logins.redeem(http.query_params.get("code", "")):
             error = "The link was used already, or is too old. Run `jetsql console` again, or enter the token."
             return HTMLResponse(render("login.html", next=f"{PREFIX}/", error=error), 401)
-        return self._with_cookie(http, HTMLResponse(render("enter.html")))
+        return await self._with_cookie(http, HTMLResponse(render("enter.html")))
 
     async def _make_link(self, http: Request) -> Response:
         if not self._access.has_token(http.headers):
@@ -199,16 +200,30 @@ class WebConsole:
 
     async def _log_out(self, http: Request, login: Login) -> Response:
         self._check(login, http, await read_form(http))
-        self._logins.close(login)
-        if login.client_session is not None:
-            self._http_server.sessions.close(login.client_session)
-            self._http_server.running.cancel_streaming_selects(login.client_session)
+        await self._end(login)
         response = RedirectResponse(f"{PREFIX}/login", 303)
         response.delete_cookie(self._cookie, path=PREFIX, httponly=True, samesite="strict")
         return response
 
-    def _with_cookie(self, http: Request, response: Response) -> Response:
+    async def _end(self, login: Login) -> None:
+        """End a session, with the statements of its SQL page."""
+        self._logins.close(login)
+        await self._note_logins()
+        if login.client_session:
+            self._http_server.sessions.close(login.client_session)
+            self._http_server.running.cancel_streaming_selects(login.client_session)
+
+    async def _note_logins(self) -> None:
+        if self._logins.is_changed:
+            await self._http_server.on_thread(self._logins.save)
+
+    async def _with_cookie(self, http: Request, response: Response) -> Response:
+        """Open a new session in any case: the value that the browser has may come from someone else."""
+        before = self._logins.find(http.cookies.get(self._cookie, ""))
+        if before is not None:
+            await self._end(before)
         value, _ = self._logins.open()
+        await self._note_logins()
         secure = http.url.scheme == "https"
         response.set_cookie(self._cookie, value, path=PREFIX, secure=secure, httponly=True, samesite="strict")
         return response

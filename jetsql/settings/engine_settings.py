@@ -51,6 +51,8 @@ class EndpointSettings:
     thrift: bool = False  # whether to open Spark's Thrift endpoint (JDBC)
     thrift_host: str = "127.0.0.1"
     thrift_port: int = 0
+    console_idle_seconds: float = 3600.0  # a login at the web console ends after this time without use
+    console_login_seconds: float = 12 * 3600.0  # it ends after this time in any case
     session_idle_seconds: float = 3600.0  # an unused session of a client is closed after this time
     sessions_most: int = 1000  # the limit of sessions at the HTTP server
     login_seconds: float = 10.0

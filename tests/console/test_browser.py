@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from jetsql.console.web.login_sessions import LoginSessions
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause
 from jetsql.jobs.store.metrics import BatchMetrics
@@ -223,14 +224,25 @@ def test_many_rows_are_drawn_in_part(page: Page) -> None:
 
 
 def test_a_lost_engine_is_reported_and_found_again(engine: Managed, chromium: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "engine.logins"
+
+    def logins() -> LoginSessions:
+        return LoginSessions(file=file)
+
     with checked_page(chromium) as page:
-        with run_console(engine) as server:
+        with run_console(engine, logins=logins()) as server:
             log_in(page, server)
             create(engine)
             expect(row(page, "orders")).to_be_visible()
             port = int(server.url.rpartition(":")[2])
         expect(page.locator("#connection")).to_contain_text("The engine does not answer")
-        with run_console(engine, port=port):
+        create(engine, "payments")
+        with run_console(engine, port=port, logins=logins()):
+            expect(row(page, "payments")).to_be_visible()
+            expect(page.locator("#connection")).to_be_hidden()
+        expect(page.locator("#connection")).to_contain_text("The engine does not answer")
+        file.unlink()
+        with run_console(engine, port=port, logins=logins()):
             expect(page.locator("#connection")).to_contain_text("You are logged out")
             page.get_by_role("link", name="Log in").click()
             expect(page.get_by_label("Token of the engine")).to_be_visible()
