@@ -10,7 +10,6 @@ import dev.jetsql.common.Sequences;
 import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.lookup.LookupJoinExec;
-import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RuleProcessor;
 import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.Branches;
@@ -403,7 +402,7 @@ public final class JobBody {
 
   private ObjectNode source(String name, int ordinal, LogicalPlan node) {
     for (var column : CollectionConverters.asJava(node.output())) {
-      sourceColumns.put(column.exprId(), qualify(column, "source" + ordinal));
+      sourceColumns.put(column.exprId(), qualify(column, QueryFlow.SOURCE + ordinal));
     }
     return Json.MAPPER.createObjectNode().put("name", name);
   }
@@ -449,12 +448,12 @@ public final class JobBody {
     facts.put("idle_sources", IdleSources.refusal(rewritten.query()));
     facts.put("aggregates", false);
     facts.put("watermark", false);
+    QueryFlow.describe(rewritten.query(), sourceColumns, facts);
     for (var node : nodes) {
       if (!node.isStreaming()) continue;
       if (node instanceof Aggregate || node instanceof Distinct) facts.put("aggregates", true);
       if (node instanceof EventTimeWatermark) facts.put("watermark", true);
-      if (node instanceof EventTimeWatermark || Plans.keepsState(node))
-        stateful.add(describeOperator(node));
+      if (QueryFlow.isListed(node)) stateful.add(describeOperator(node));
       else if (node instanceof Join) facts.put("joins", true);
     }
     nodes.forEach(node -> readVarying(node, facts));
