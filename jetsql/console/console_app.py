@@ -7,6 +7,7 @@
     GET  /console/session           answer whether the user is still logged in
     POST /console/logout            end the session
     GET  /console/events/alive      signs of life, as server-sent events
+    GET  /console/events/log?q=...  the end of the log, and new lines, as server-sent events
     GET  /console/events/jobs       changes of the jobs, as server-sent events
     GET  /console/jobs/{id}         the page of a job
     GET  /console/jobs/{id}/measures
@@ -34,7 +35,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 
 from jetsql.console.catalog_page import CatalogPages
-from jetsql.console.cluster_pages import ClusterPages, DescribedEngine
+from jetsql.console.cluster_pages import ClusterPages, DescribedEngine, log_messages
 from jetsql.console.jobs.job_actions import (
     ACTIONS,
     JobAction,
@@ -80,6 +81,10 @@ class ConsoleEngine(DescribedEngine, Protocol):
     def manager(self) -> Manager:
         """Return the manager, from which pages read the jobs."""
 
+    @property
+    def catalogs(self) -> Sequence[str]:
+        """Return the names of all catalogues that statements can use."""
+
 
 class WebConsole:
     """The web console of an engine."""
@@ -89,6 +94,7 @@ class WebConsole:
     ) -> None:
         """Create the console, and mount it on the HTTP endpoint. logins: the sessions; None for new ones."""
         self._manager = engine.manager
+        self._home = engine.home
         self._http_server = http_server
         self._access = access
         self._logins = logins or LoginSessions()
@@ -97,7 +103,7 @@ class WebConsole:
         self._job_feed = JobFeed(self._manager, http_server.on_thread)
         self._pages = (
             SqlPage(http_server),
-            CatalogPages(self._manager, http_server),
+            CatalogPages(self._manager, http_server, engine.catalogs),
             ClusterPages(engine, http_server),
         )
         self._stopped = False
@@ -125,6 +131,7 @@ class WebConsole:
             Route("/session", self._for_user(self._session, is_use=False)),
             Route("/logout", self._for_user(self._log_out), methods=["POST"]),
             Route("/events/alive", self._for_user(self._events_of_life, is_use=False)),
+            Route("/events/log", self._for_user(self._events_of_log, is_use=False)),
             Route("/events/jobs", self._for_user(self._events_of_jobs, is_use=False)),
             Route("/events/jobs/{id}", self._for_user(self._events_of_job, is_use=False)),
             Route("/jobs/confirm", self._for_user(self._confirm), methods=["POST"]),
@@ -249,6 +256,17 @@ class WebConsole:
     async def _events_of_job(self, http: Request, login: Login) -> Response:
         state, after = http.query_params.get("state", ""), _number(http.query_params.get("after", ""))
         return _event_stream(self._job_feed.messages(http.path_params["id"], state, after, self._is_open(http)))
+
+    async def _events_of_log(self, http: Request, login: Login) -> Response:
+        pattern, is_open = http.query_params.get("q", ""), self._is_open(http)
+        return _event_stream(self._log_messages(pattern, is_open))
+
+    async def _log_messages(self, pattern: str, is_open: Callable[[], bool]) -> AsyncIterator[bytes]:
+        on_thread = self._http_server.on_thread
+        async for message in log_messages(self._home, pattern, on_thread, lambda: not self._stopped and is_open()):
+            yield message
+        if not self._stopped:
+            yield b"event: logout\ndata: \n\n"
 
     async def _events_of_life(self, http: Request, login: Login) -> Response:
         return _event_stream(self._signs_of_life(self._is_open(http)))

@@ -98,6 +98,13 @@ class Settings:
         return formats_of(self.catalogs, self.delta, self.iceberg)
 
     @property
+    def catalog_names(self) -> tuple[str, ...]:
+        """Return the names of all catalogues, those of Spark's settings as well; `spark_catalog` is the first."""
+        keys = (key.split(".") for key in self.spark_conf if key.startswith("spark.sql.catalog."))
+        names = ("spark_catalog", *(each.name for each in self.catalogs), *(key[3] for key in keys if len(key) == 4))
+        return tuple(dict.fromkeys(names))
+
+    @property
     def start_conf(self) -> dict[str, str]:
         """Return the Spark settings of a start, with those of the catalogues and table formats.
 

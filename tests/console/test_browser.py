@@ -18,6 +18,7 @@ from tests.support.console_browser import joining_engine, run_console
 from tests.support.http_server import TOKEN, RunningServer
 from tests.support.managed_engine import Managed
 from tests.support.paths import ROOT
+from tests.support.standby_http import run_standby
 
 pytestmark = pytest.mark.browser
 
@@ -254,6 +255,35 @@ def test_a_lost_engine_is_reported_on_pages_that_do_not_move(engine: Managed, ch
             log_in(page, server)
             open_sql(page)
         expect(page.locator("#connection")).to_contain_text("The engine does not answer")
+
+
+def test_the_log_is_followed(engine: Managed, page: Page) -> None:
+    file = engine.home / "engine.log"
+    file.write_text("INFO one\n")
+    page.get_by_role("navigation").get_by_role("link", name="Engine").click()
+    log = page.get_by_role("region", name="Log")
+    expect(log).to_have_text("INFO one")
+    with file.open("a") as writing:
+        writing.write("INFO <b>two</b>\n")
+    expect(log).to_have_text("INFO one\nINFO <b>two</b>")
+    page.get_by_role("button", name="Pause").press("Enter")
+    with file.open("a") as writing:
+        writing.write("INFO three\n")
+    page.get_by_role("button", name="Continue").press("Enter")
+    expect(log).to_contain_text("INFO three")
+    page.get_by_label("Lines with").fill("TWO")
+    page.keyboard.press("Enter")
+    expect(log).to_have_text("INFO <b>two</b>")
+
+
+def test_a_standby_leads_to_the_leader(chromium: Browser) -> None:
+    leader = "http://first:1"
+    with run_standby(lambda: leader) as url, checked_page(chromium) as page:
+        page.goto(url)
+        expect(page.get_by_role("link", name="http://first:1")).to_be_visible()
+        assert accessibility_problems(page) == []
+        leader = "http://second:1"
+        expect(page.get_by_role("link", name="http://second:1")).to_be_visible()
 
 
 def test_hostile_names_run_no_script(engine: Managed, page: Page) -> None:
