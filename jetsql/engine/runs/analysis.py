@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, repeat
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -188,10 +188,10 @@ def _analysis(
     captured: CapturedSession,
 ) -> Analysis:
     modes = {OutputMode(mode): _reason(text) for mode, text in facts.get("modes", {}).items()}
-    inputs = facts.get("operator_inputs", ())
+    inputs = chain(facts.get("operator_inputs", ()), repeat(()))  # those of operators in subqueries are not known
     operators = tuple(
         Operator(each["kind"], each["meaning"], tuple(read))
-        for each, read in zip_longest(facts.get("stateful", ()), inputs, fillvalue=())
+        for each, read in zip(facts.get("stateful", ()), inputs, strict=False)
     )
     waits_for_watermark = bool(operators) and bool(facts.get("watermark")) and modes.get(OutputMode.APPEND, "") is None
     return Analysis(
