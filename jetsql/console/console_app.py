@@ -225,7 +225,7 @@ class WebConsole:
             await self._http_server.on_thread(self._logins.save)
 
     async def _with_cookie(self, http: Request, response: Response) -> Response:
-        """Open a new session in any case: the value that the browser has may come from someone else."""
+        """Open a new session in any case: the value that the browser has may have been planted."""
         before = self._logins.find(http.cookies.get(self._cookie, ""))
         if before is not None:
             await self._end(before)

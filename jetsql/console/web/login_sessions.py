@@ -169,7 +169,7 @@ class LoginSessions:
             for note in notes:
                 # A clock that was set back must not prolong a session.
                 opened, used = (min(float(note[name]) - elapsed, now) for name in ("opened", "last_used"))
-                # The page is told that its session for statements is not there any more.
+                # The page reports that its session for statements has ended.
                 login = Login(str(note["key"]), opened, used, str(note["csrf"]), client_session="", noted=used)
                 self._logins[login.key] = login
         except (OSError, ValueError, KeyError, TypeError) as error:
