@@ -5,6 +5,8 @@ import { startDialogs } from "./dialogs";
 import { startCopying } from "./copying";
 import { listen } from "./live";
 import { startJobsTable } from "./jobs_table";
+import { followLog } from "./log";
+import { watchLeader } from "./standby";
 
 window.htmx = htmx;
 startDialogs();
@@ -14,5 +16,9 @@ document.addEventListener("htmx:afterSwap", (event) => {
   if (event.target instanceof Element) showTimes(event.target);
 });
 const jobs = document.querySelector<HTMLFormElement>("#jobs");
-if (jobs !== null) startJobsTable(jobs);
+const log = document.querySelector<HTMLElement>("[data-events].log");
+const standby = document.querySelector<HTMLElement>("[data-standby]");
+if (standby !== null) watchLeader(standby);
+else if (jobs !== null) startJobsTable(jobs);
+else if (log !== null) followLog(log);
 else if (document.body.dataset.csrf && !document.querySelector("#job")) listen(() => "/console/events/alive", {});

@@ -49,11 +49,18 @@ export function listen(url: (lastId: string) => string, listeners: Record<string
     try {
       const response = await fetch("/console/session", { headers: { accept: "application/json" } });
       if (response.status === 401) toLogin();
+      else if (response.status === 503) toStandby();
       else if (response.ok) connect();
       else lose();
     } catch {
       lose();
     }
+  };
+
+  const toStandby = (): void => {
+    showConnection("This engine does not lead its jobs at the moment. Trying again … ");
+    addLink("/console/", "Go to the leader");
+    window.setTimeout(() => void reconnect(), RETRY_MS);
   };
 
   connect();
@@ -67,10 +74,14 @@ function toLogin(): void {
   const place = connection();
   place.hidden = false;
   place.textContent = "You are logged out: the session has ended, or the engine has started again. ";
+  addLink(`/console/login?next=${encodeURIComponent(location.pathname)}`, "Log in");
+}
+
+function addLink(href: string, text: string): void {
   const link = document.createElement("a");
-  link.href = `/console/login?next=${encodeURIComponent(location.pathname)}`;
-  link.textContent = "Log in";
-  place.append(link);
+  link.href = href;
+  link.textContent = text;
+  connection().append(link);
 }
 
 function connection(): HTMLElement {

@@ -185,7 +185,10 @@ export class Result {
     this.tool("CSV", () => save("result.csv", "text/csv", this.csv()));
     this.tool("JSON", () => save("result.json", "application/json", this.json()));
     if (/^\s*(select|with|values|from|table)\b/i.test(this.statement) && !this.live) {
-      this.tool("Arrow", () => void this.arrow());
+      this.tool("Arrow", () => void this.export("run", "arrows", "application/vnd.apache.arrow.stream"));
+      if (document.querySelector("#sql")!.hasAttribute("data-parquet")) {
+        this.tool("Parquet", () => void this.export("parquet", "parquet", "application/vnd.apache.parquet"));
+      }
     }
   }
 
@@ -208,11 +211,10 @@ export class Result {
     return JSON.stringify(this.rows.map((row) => Object.fromEntries(row.map((value, index) => [this.columns[index]!.name, value]))));
   }
 
-  /** Run the query again for a stream of Arrow, which has the types as well. */
-  private async arrow(): Promise<void> {
-    const accept = "application/vnd.apache.arrow.stream";
-    const response = await post("run", { statement: this.statement, id: `${this.id}-arrow`, live: false }, { accept });
-    if (response.ok) save("result.arrows", accept, await response.blob());
+  /** Run the query again for a file with all its rows and their types. */
+  private async export(path: string, ending: string, accept: string): Promise<void> {
+    const response = await post(path, { statement: this.statement, id: `${this.id}-${ending}`, live: false }, { accept });
+    if (response.ok) save(`result.${ending}`, accept, await response.blob());
     else this.fail(((await response.json()) as { error: Report }).error);
   }
 

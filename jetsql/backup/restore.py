@@ -26,7 +26,7 @@ from jetsql.jobs.model.job import RESTORED
 from jetsql.jobs.store.store_file import StoreFile
 
 _STORAGE_FOLDERS: Final = ("checkpoints", "snapshots", "warehouse")
-_ALLOWED: Final = ("engine.lock", "engine.owner", "engine.token", "start.lock", NOTE)
+_ALLOWED: Final = ("engine.lock", "engine.owner", "engine.token", "engine.logins", "start.lock", NOTE)
 """The files that an empty home may have, next to the log: a token that clients know, and locks."""
 
 

@@ -1,8 +1,8 @@
 """The pages about tables: which jobs use them, from memory; and schemas, columns and DDL, with statements on demand.
 
 GET  /console/catalog           the tables that jobs use, and their lineage
-GET  /console/catalog/schemas   the schemas, as a part of the page
-GET  /console/catalog/tables    the tables of a schema, as a part of the page
+GET  /console/catalog/schemas   the schemas of a catalogue, as a part of the page
+GET  /console/catalog/tables    the schemas and tables in a schema, as a part of the page
 GET  /console/catalog/table     a table: its columns, DDL, lineage, and jobs
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from starlette.requests import Request
@@ -26,14 +27,18 @@ from jetsql.jobs.model.job import Job, quoted_name
 from jetsql.server.app import HttpServer
 
 _PART: Final = r"(?:`(?:[^`]|``)+`|\w+)"
+_SESSION_CATALOG: Final = "spark_catalog"
+_PLAIN: Final = re.compile(r"\w+", re.ASCII)
 _QUOTED: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
 
 
 class CatalogPages:
     """The pages and their parts."""
 
-    def __init__(self, manager: Manager, http_server: HttpServer) -> None:
+    def __init__(self, manager: Manager, http_server: HttpServer, catalogs: Sequence[str]) -> None:
+        """Create them. catalogs: the names of all catalogues"""
         self._manager = manager
+        self._catalogs = catalogs
         self._http_server = http_server
 
     def routes(self, for_user: ForUser) -> list[Route]:
@@ -47,16 +52,24 @@ class CatalogPages:
 
     async def _catalog(self, http: Request, login: Login) -> Response:
         jobs = self._jobs()
-        return page(http, login, "catalog.html", tables=used_tables(jobs), graph=lineage(jobs))
+        values = {"tables": used_tables(jobs), "graph": lineage(jobs), "catalogs": self._catalogs}
+        return page(http, login, "catalog.html", **values)
 
     async def _schemas(self, http: Request, login: Login) -> Response:
-        outcome = await run_statement(self._http_server, "SHOW SCHEMAS")
-        return HTMLResponse(render("catalog_schemas.html", outcome=outcome))
+        catalog = http.query_params.get("catalog", _SESSION_CATALOG)
+        outcome = await run_statement(self._http_server, f"SHOW SCHEMAS IN {quoted_name(catalog)}")
+        return HTMLResponse(render("catalog_schemas.html", outcome=outcome, catalog=catalog))
 
     async def _tables(self, http: Request, login: Login) -> Response:
-        schema = http.query_params.get("schema", "")
-        outcome = await run_statement(self._http_server, f"SHOW TABLES IN {quoted_name(schema)}")
-        return HTMLResponse(render("catalog_tables.html", outcome=outcome, schema=schema))
+        catalog = http.query_params.get("catalog", _SESSION_CATALOG)
+        schema = f"{_written(catalog)}.{http.query_params.get('schema', '')}"
+        place = quoted_parts(schema)
+        kinds = ("TABLES",) if catalog == _SESSION_CATALOG else ("TABLES", "SCHEMAS")  # it has no schemas in schemas
+        texts = (f"SHOW {kind} IN {place}" for kind in kinds)
+        outcome, *nested = await asyncio.gather(*(run_statement(self._http_server, text) for text in texts))
+        names = [f"{schema}.{_written(str(row['tableName']))}" for row in outcome.rows if not row["isTemporary"]]
+        values = {"outcome": outcome, "tables": names, "nested": nested, "catalog": catalog}
+        return HTMLResponse(render("catalog_tables.html", **values))
 
     async def _table(self, http: Request, login: Login) -> Response:
         name = http.query_params.get("name", "")
@@ -70,6 +83,11 @@ class CatalogPages:
 
     def _jobs(self) -> list[Job]:
         return [view.job for view in self._manager.registry.live()]
+
+
+def _written(name: str) -> str:
+    """Return a part of a qualified name, in back quotes if it needs them, as Spark writes the others."""
+    return name if _PLAIN.fullmatch(name) else quoted_name(name)
 
 
 def quoted_parts(name: str) -> str:

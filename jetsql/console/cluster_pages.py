@@ -8,7 +8,8 @@ GET  /console/engine            versions, settings without secrets, and the newe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -16,11 +17,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from jetsql.console.jobs.jobs_feed import PING_SECONDS, TICK_SECONDS, OnThread
 from jetsql.console.statement_runs import run_statement
 from jetsql.console.web.login_sessions import Login
 from jetsql.console.web.page_templates import page
 from jetsql.console.web.user_handlers import ForUser
-from jetsql.home.log_reader import LOG
+from jetsql.home.log_reader import LOG, LogReader
 from jetsql.server.app import HttpServer
 
 LOG_LINES: Final = 300
@@ -70,12 +72,48 @@ class ClusterPages:
         return page(http, login, "engine.html", facts=facts, lines=lines, pattern=pattern)
 
 
-def log_tail(home: Path, pattern: str) -> list[str]:
-    """Return the newest lines of the engine's log that contain a text, the newest last. pattern: without case."""
+async def log_messages(
+    home: Path, pattern: str, on_thread: OnThread, is_open: Callable[[], bool]
+) -> AsyncIterator[bytes]:
+    """Yield messages for a page: the end of the log, and new lines. pattern, is_open: see `log_tail`, `JobsFeed`."""
+    reader = LogReader(home)
+    try:
+        size = await on_thread(reader.skip)
+        yield _message("end", await on_thread(log_tail, home, pattern, size))
+        silent = 0.0
+        while is_open():
+            await asyncio.sleep(TICK_SECONDS)
+            silent += TICK_SECONDS
+            lines = await on_thread(lambda: _matching(reader.lines(), pattern))
+            if lines:
+                yield _message("lines", lines)
+            elif silent >= PING_SECONDS:
+                yield b"event: ping\ndata: \n\n"
+            silent = 0.0 if lines or silent >= PING_SECONDS else silent
+    finally:
+        reader.close()
+
+
+def _message(name: str, lines: Sequence[str]) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), json.dumps(lines).encode())
+
+
+def _matching(lines: Iterable[str], pattern: str) -> list[str]:
+    """Return the newest lines with a text."""
+    return [line for line in lines if pattern.casefold() in line.casefold()][-LOG_LINES:]
+
+
+def log_tail(home: Path, pattern: str, size: int | None = None) -> list[str]:
+    """Return the newest lines of the engine's log that contain a text, the newest last.
+
+    pattern: without case. size: the bytes of the file before which lines are new; None for all.
+    """
     file = home / LOG
     if not file.exists():
         return []
     with file.open("rb") as log:
-        log.seek(max(file.stat().st_size - _LOG_BYTES, 0))
-        read = log.read(_LOG_BYTES).decode(errors="replace").splitlines()
-    return [line for line in read if pattern.casefold() in line.casefold()][-LOG_LINES:]
+        end = file.stat().st_size if size is None else size
+        start = max(end - _LOG_BYTES, 0)
+        log.seek(start)
+        read = log.read(end - start).decode(errors="replace").splitlines()
+    return _matching(read, pattern)

@@ -7,6 +7,7 @@
     GET  /console/session           answer whether the user is still logged in
     POST /console/logout            end the session
     GET  /console/events/alive      signs of life, as server-sent events
+    GET  /console/events/log?q=...  the end of the log, and new lines, as server-sent events
     GET  /console/events/jobs       changes of the jobs, as server-sent events
     GET  /console/jobs/{id}         the page of a job
     GET  /console/jobs/{id}/measures
@@ -34,7 +35,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 
 from jetsql.console.catalog_page import CatalogPages
-from jetsql.console.cluster_pages import ClusterPages, DescribedEngine
+from jetsql.console.cluster_pages import ClusterPages, DescribedEngine, log_messages
 from jetsql.console.jobs.job_actions import (
     ACTIONS,
     JobAction,
@@ -80,6 +81,10 @@ class ConsoleEngine(DescribedEngine, Protocol):
     def manager(self) -> Manager:
         """Return the manager, from which pages read the jobs."""
 
+    @property
+    def catalogs(self) -> Sequence[str]:
+        """Return the names of all catalogues that statements can use."""
+
 
 class WebConsole:
     """The web console of an engine."""
@@ -89,6 +94,7 @@ class WebConsole:
     ) -> None:
         """Create the console, and mount it on the HTTP endpoint. logins: the sessions; None for new ones."""
         self._manager = engine.manager
+        self._home = engine.home
         self._http_server = http_server
         self._access = access
         self._logins = logins or LoginSessions()
@@ -97,7 +103,7 @@ class WebConsole:
         self._job_feed = JobFeed(self._manager, http_server.on_thread)
         self._pages = (
             SqlPage(http_server),
-            CatalogPages(self._manager, http_server),
+            CatalogPages(self._manager, http_server, engine.catalogs),
             ClusterPages(engine, http_server),
         )
         self._stopped = False
@@ -125,6 +131,7 @@ class WebConsole:
             Route("/session", self._for_user(self._session, is_use=False)),
             Route("/logout", self._for_user(self._log_out), methods=["POST"]),
             Route("/events/alive", self._for_user(self._events_of_life, is_use=False)),
+            Route("/events/log", self._for_user(self._events_of_log, is_use=False)),
             Route("/events/jobs", self._for_user(self._events_of_jobs, is_use=False)),
             Route("/events/jobs/{id}", self._for_user(self._events_of_job, is_use=False)),
             Route("/jobs/confirm", self._for_user(self._confirm), methods=["POST"]),
@@ -150,6 +157,7 @@ class WebConsole:
         async def checked(http: Request) -> Response:
             value = http.cookies.get(self._cookie, "")
             login = self._logins.use(value) if is_use else self._logins.find(value)
+            await self._note_logins()
             if login is None:
                 return self._without_login(http)
             if http.method == "POST":
@@ -175,7 +183,7 @@ class WebConsole:
         target = _own_path(form.one("next"))
         if not self._access.is_token(form.one("token").strip()):
             return HTMLResponse(render("login.html", next=target, error="The token is wrong."), 401)
-        return self._with_cookie(http, RedirectResponse(target, 303))
+        return await self._with_cookie(http, RedirectResponse(target, 303))
 
     async def _enter(self, http: Request) -> Response:
         """Log in with a link. The page that follows is loaded by a page of the console, so it gets the cookie.
@@ -186,7 +194,7 @@ class WebConsole:
         if not self._logins.redeem(http.query_params.get("code", "")):
             error = "The link was used already, or is too old. Run `jetsql console` again, or enter the token."
             return HTMLResponse(render("login.html", next=f"{PREFIX}/", error=error), 401)
-        return self._with_cookie(http, HTMLResponse(render("enter.html")))
+        return await self._with_cookie(http, HTMLResponse(render("enter.html")))
 
     async def _make_link(self, http: Request) -> Response:
         if not self._access.has_token(http.headers):
@@ -199,16 +207,30 @@ class WebConsole:
 
     async def _log_out(self, http: Request, login: Login) -> Response:
         self._check(login, http, await read_form(http))
-        self._logins.close(login)
-        if login.client_session is not None:
-            self._http_server.sessions.close(login.client_session)
-            self._http_server.running.cancel_streaming_selects(login.client_session)
+        await self._end(login)
         response = RedirectResponse(f"{PREFIX}/login", 303)
         response.delete_cookie(self._cookie, path=PREFIX, httponly=True, samesite="strict")
         return response
 
-    def _with_cookie(self, http: Request, response: Response) -> Response:
+    async def _end(self, login: Login) -> None:
+        """End a session, with the statements of its SQL page."""
+        self._logins.close(login)
+        await self._note_logins()
+        if login.client_session:
+            self._http_server.sessions.close(login.client_session)
+            self._http_server.running.cancel_streaming_selects(login.client_session)
+
+    async def _note_logins(self) -> None:
+        if self._logins.is_changed:
+            await self._http_server.on_thread(self._logins.save)
+
+    async def _with_cookie(self, http: Request, response: Response) -> Response:
+        """Open a new session in any case: the value that the browser has may have been planted."""
+        before = self._logins.find(http.cookies.get(self._cookie, ""))
+        if before is not None:
+            await self._end(before)
         value, _ = self._logins.open()
+        await self._note_logins()
         secure = http.url.scheme == "https"
         response.set_cookie(self._cookie, value, path=PREFIX, secure=secure, httponly=True, samesite="strict")
         return response
@@ -234,6 +256,17 @@ class WebConsole:
     async def _events_of_job(self, http: Request, login: Login) -> Response:
         state, after = http.query_params.get("state", ""), _number(http.query_params.get("after", ""))
         return _event_stream(self._job_feed.messages(http.path_params["id"], state, after, self._is_open(http)))
+
+    async def _events_of_log(self, http: Request, login: Login) -> Response:
+        pattern, is_open = http.query_params.get("q", ""), self._is_open(http)
+        return _event_stream(self._log_messages(pattern, is_open))
+
+    async def _log_messages(self, pattern: str, is_open: Callable[[], bool]) -> AsyncIterator[bytes]:
+        on_thread = self._http_server.on_thread
+        async for message in log_messages(self._home, pattern, on_thread, lambda: not self._stopped and is_open()):
+            yield message
+        if not self._stopped:
+            yield b"event: logout\ndata: \n\n"
 
     async def _events_of_life(self, http: Request, login: Login) -> Response:
         return _event_stream(self._signs_of_life(self._is_open(http)))

@@ -4,6 +4,7 @@
     POST /console/sql/read          the statements of a text, and their mistakes
     POST /console/sql/complete      what can be written at the cursor
     POST /console/sql/run           run a statement; the response is that of `POST /v1/sql`
+    POST /console/sql/parquet       run a statement; the response is a Parquet file
     POST /console/sql/cancel        cancel a statement
     POST /console/sql/graph         the graph of a text of EXPLAIN CREATE JOB, as a part of a page
 
@@ -24,6 +25,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from jetsql.console.jobs.job_graph import explained_graph
+from jetsql.console.parquet_export import export_parquet, has_parquet
 from jetsql.console.sql_reading import Completion, read_statements
 from jetsql.console.web.login_sessions import Login
 from jetsql.console.web.page_templates import page, render
@@ -55,13 +57,15 @@ class SqlPage:
             Route("/sql/read", for_user(self._read), methods=["POST"]),
             Route("/sql/complete", for_user(self._complete), methods=["POST"]),
             Route("/sql/run", for_user(self._run), methods=["POST"]),
+            Route("/sql/parquet", for_user(self._parquet), methods=["POST"]),
             Route("/sql/cancel", for_user(self._cancel), methods=["POST"]),
             Route("/sql/graph", for_user(self._graph), methods=["POST"]),
         ]
 
     async def _page(self, http: Request, login: Login) -> Response:
         text = http.query_params.get("text", "")
-        return page(http, login, "sql.html", text=text, keywords=" ".join(sorted(KEYWORDS)).lower())
+        values = {"text": text, "keywords": " ".join(sorted(KEYWORDS)).lower(), "has_parquet": has_parquet()}
+        return page(http, login, "sql.html", **values)
 
     async def _read(self, http: Request, login: Login) -> Response:
         text = _text(await self._message(http, login), "text")
@@ -97,6 +101,14 @@ class SqlPage:
         if is_new:
             response.headers[SESSION_HEADER] = "new"
         return response
+
+    async def _parquet(self, http: Request, login: Login) -> Response:
+        message = await self._message(http, login)
+        await self._session(login)
+        request = StatementRequest(
+            id=_text(message, "id"), text=_text(message, "statement"), session=login.client_session, arrow=True
+        )
+        return await export_parquet(self._http_server, request)
 
     async def _cancel(self, http: Request, login: Login) -> Response:
         statement = _text(await self._message(http, login), "id")

@@ -154,6 +154,11 @@ class EmbeddedEngine:
         return facts | shown_settings(self._settings)
 
     @property
+    def catalogs(self) -> tuple[str, ...]:
+        """Return the names of all catalogues that statements can use, from the settings."""
+        return self._settings.catalog_names
+
+    @property
     def manager(self) -> Manager:
         """Return the manager, from which the web console reads the jobs."""
         return self._manager

@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from jetsql.console.console_app import WebConsole
+from jetsql.console.web.login_sessions import FILE as LOGINS
+from jetsql.console.web.login_sessions import LoginSessions
 from jetsql.embedded import endpoints, open_engine
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.embedded.endpoints import Addresses
@@ -276,7 +278,13 @@ async def _serve_http(
     http = settings.endpoints
     access = Access(note.token, (*http.http_hosts, http.http_host))
     http_server = HttpServer(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
-    WebConsole(engine, http_server, access)
+    logins = LoginSessions(
+        idle_seconds=http.console_idle_seconds,
+        absolute_seconds=http.console_login_seconds,
+        file=settings.home / LOGINS,
+        engine=access.name,
+    )
+    WebConsole(engine, http_server, access, logins)
     server = create_server(http_server.app, access, http)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     stopped = asyncio.create_task(asyncio.to_thread(stop.wait))

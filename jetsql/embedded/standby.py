@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
+from jetsql.console.standby_page import standby_pages
 from jetsql.embedded.http_serving import create_server
 from jetsql.engine.jvm.spark_version import full_version
 from jetsql.engine.runs.rehearsal import Rehearsal
@@ -71,7 +72,8 @@ class Standby:
         endpoints = self._settings.endpoints
         access = Access(self._token, (*endpoints.http_hosts, endpoints.http_host))
         facts = _facts(self._settings)
-        app = StandbyServer(lambda: {**facts, **about()}, access, self._stop.set).app
+        pages = standby_pages(access, lambda: str(about()["leader"]))
+        app = StandbyServer(lambda: {**facts, **about()}, access, self._stop.set, pages).app
         server = create_server(app, access, endpoints)
         # The server closes its socket at its end; the engine needs another one for the same port.
         sockets = [self._listening.dup()]

@@ -80,6 +80,15 @@ class LogReader:
             self._file = self._open_next(os.fstat(before.fileno()).st_ino)
             before.close()
 
+    def skip(self) -> int:
+        """Continue at the end of the newest file, and return its size; 0 without a file."""
+        files = log_files(self._home)
+        if not files:
+            return 0
+        self.close()
+        self._file, self._half = files[-1].open(encoding="utf-8", errors="replace", newline="\n"), ""
+        return self._file.seek(0, os.SEEK_END)
+
     def close(self) -> None:
         """Close the open log file."""
         if self._file is not None:

@@ -52,9 +52,9 @@ from jetsql.server.client_sessions import ClientSessions, SessionFactory
 from jetsql.server.metrics_response import as_object
 from jetsql.server.parameter_values import bind_parameters
 from jetsql.server.prometheus import PrometheusResponse
-from jetsql.server.running_statements import ErrorReporter, RunningStatements, StatementRequest
+from jetsql.server.running_statements import Emit, ErrorReporter, RunningStatements, StatementRequest
 from jetsql.server.standby_app import health_response
-from jetsql.server.statement_response import StatementResponse, collect_lines, error_response
+from jetsql.server.statement_response import StatementResponse, collect_lines, error_response, run_lines
 from jetsql.server.statement_result import StatementResult
 
 T = TypeVar("T")
@@ -142,6 +142,10 @@ class HttpServer:
     async def run_statement(self, request: StatementRequest) -> tuple[bytes | ErrorReport, ...]:
         """Run a statement with a short result, and return its lines and the error, if there is one."""
         return await collect_lines(self.running, request, self._threads)
+
+    async def run_lines(self, request: StatementRequest, emit: Emit) -> None:
+        """Run a statement, and pass its lines on, see `statement_response.run_lines`."""
+        await run_lines(self.running, request, self._threads, emit)
 
     async def on_thread(self, work: Callable[..., T], *arguments: Any) -> T:
         """Run a function that may wait on a thread for short requests."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from jetsql.errors import EngineError
 from jetsql.server import wire
@@ -20,11 +20,17 @@ _ALL_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 class StandbyServer:
     """The ASGI application of a standby."""
 
-    def __init__(self, about: Callable[[], Mapping[str, Any]], access: Access, stop: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        about: Callable[[], Mapping[str, Any]],
+        access: Access,
+        stop: Callable[[], None],
+        pages: Sequence[BaseRoute] = (),
+    ) -> None:
         """Create the application.
 
         about: returns facts about this engine, with the URL of the leader as `leader`, empty if there is none.
-        stop: stops this engine, for a client that requested it.
+        stop: stops this engine, for a client that requested it. pages: the routes for browsers.
         """
         self._about = about
         self._access = access
@@ -35,6 +41,7 @@ class StandbyServer:
                 Route("/readyz", self._readiness, methods=["GET"]),
                 Route("/v1/engine", self._engine, methods=["GET"]),
                 Route("/v1/engine/stop", self._stop, methods=["POST"]),
+                *pages,
                 Route("/{path:path}", self._refuse, methods=_ALL_METHODS),
             ]
         )
@@ -55,11 +62,15 @@ class StandbyServer:
         return Response(status_code=202)
 
     async def _refuse(self, http: Request) -> Response:
-        leader = str(self._about()["leader"])
-        where = f"the leader is the engine at {leader}" if leader else "no engine leads at the moment"
-        hint = f"Send the statement to {leader}." if leader else "Try again in a few seconds."
-        error = EngineError("NOT_LEADER", f"This engine is a standby, and {where}.", hint=hint)
-        return JSONResponse({**wire.error_body(error.report()), "leader": leader}, 503)
+        return not_leader(str(self._about()["leader"]))
+
+
+def not_leader(leader: str) -> Response:
+    """Return the response to a statement. leader: the URL of the leader; empty if there is none"""
+    where = f"the leader is the engine at {leader}" if leader else "no engine leads at the moment"
+    hint = f"Send the statement to {leader}." if leader else "Try again in a few seconds."
+    error = EngineError("NOT_LEADER", f"This engine is a standby, and {where}.", hint=hint)
+    return JSONResponse({**wire.error_body(error.report()), "leader": leader}, 503)
 
 
 def health_response(status: str, role: str, access: Access, http: Request) -> Response:

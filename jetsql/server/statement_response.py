@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from jetsql.errors import ErrorReport
 from jetsql.server import wire
-from jetsql.server.running_statements import ClientDisconnected, RunningStatements, StatementRequest
+from jetsql.server.running_statements import ClientDisconnected, Emit, RunningStatements, StatementRequest
 
 # The number of lines that wait for a slow client: with 64 KiB each, 256 KiB for a statement.
 _QUEUED_LINES: Final = 4
@@ -96,17 +96,27 @@ async def collect_lines(
 
     Raises StatementError if the id of the statement is in use.
     """
-    running.add(request)
     lines: list[bytes | ErrorReport] = []
+    await run_lines(running, request, threads, lines.append)
+    return tuple(lines)
+
+
+async def run_lines(
+    running: RunningStatements, request: StatementRequest, threads: ThreadPoolExecutor, emit: Emit
+) -> None:
+    """Run a statement. emit: called with each line, and with the error, on a thread.
+
+    Raises StatementError if the id of the statement is in use.
+    """
+    running.add(request)
 
     def work() -> None:
         try:
-            running.run(request, lines.append)
+            running.run(request, emit)
         finally:
             running.remove(request)
 
     await asyncio.get_running_loop().run_in_executor(threads, work)
-    return tuple(lines)
 
 
 def _emit(

@@ -51,6 +51,8 @@ class EndpointSettings:
     thrift: bool = False  # whether to open Spark's Thrift endpoint (JDBC)
     thrift_host: str = "127.0.0.1"
     thrift_port: int = 0
+    console_idle_seconds: float = 3600.0  # a login at the web console ends after this time without use
+    console_login_seconds: float = 12 * 3600.0  # it ends after this time in any case
     session_idle_seconds: float = 3600.0  # an unused session of a client is closed after this time
     sessions_most: int = 1000  # the limit of sessions at the HTTP server
     login_seconds: float = 10.0
@@ -94,6 +96,13 @@ class Settings:
     def formats(self) -> tuple[str, ...]:
         """Return the table formats whose connectors are loaded at the start."""
         return formats_of(self.catalogs, self.delta, self.iceberg)
+
+    @property
+    def catalog_names(self) -> tuple[str, ...]:
+        """Return the names of all catalogues, those of Spark's settings as well; `spark_catalog` is the first."""
+        keys = (key.split(".") for key in self.spark_conf if key.startswith("spark.sql.catalog."))
+        names = ("spark_catalog", *(each.name for each in self.catalogs), *(key[3] for key in keys if len(key) == 4))
+        return tuple(dict.fromkeys(names))
 
     @property
     def start_conf(self) -> dict[str, str]:

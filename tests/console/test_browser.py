@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from jetsql.console.web.login_sessions import LoginSessions
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause
 from jetsql.jobs.store.metrics import BatchMetrics
@@ -17,6 +18,7 @@ from tests.support.paths import ROOT
 from tests.support.screens.chromium import accessibility_problems, checked_page, overflows, running_chromium
 from tests.support.screens.console_browser import joining_engine, run_console
 from tests.support.servers.http_server import TOKEN, RunningServer
+from tests.support.servers.standby_http import run_standby
 
 pytestmark = pytest.mark.browser
 
@@ -223,14 +225,25 @@ def test_many_rows_are_drawn_in_part(page: Page) -> None:
 
 
 def test_a_lost_engine_is_reported_and_found_again(engine: Managed, chromium: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "engine.logins"
+
+    def logins() -> LoginSessions:
+        return LoginSessions(file=file)
+
     with checked_page(chromium) as page:
-        with run_console(engine) as server:
+        with run_console(engine, logins=logins()) as server:
             log_in(page, server)
             create(engine)
             expect(row(page, "orders")).to_be_visible()
             port = int(server.url.rpartition(":")[2])
         expect(page.locator("#connection")).to_contain_text("The engine does not answer")
-        with run_console(engine, port=port):
+        create(engine, "payments")
+        with run_console(engine, port=port, logins=logins()):
+            expect(row(page, "payments")).to_be_visible()
+            expect(page.locator("#connection")).to_be_hidden()
+        expect(page.locator("#connection")).to_contain_text("The engine does not answer")
+        file.unlink()
+        with run_console(engine, port=port, logins=logins()):
             expect(page.locator("#connection")).to_contain_text("You are logged out")
             page.get_by_role("link", name="Log in").click()
             expect(page.get_by_label("Token of the engine")).to_be_visible()
@@ -242,6 +255,35 @@ def test_a_lost_engine_is_reported_on_pages_that_do_not_move(engine: Managed, ch
             log_in(page, server)
             open_sql(page)
         expect(page.locator("#connection")).to_contain_text("The engine does not answer")
+
+
+def test_the_log_is_followed(engine: Managed, page: Page) -> None:
+    file = engine.home / "engine.log"
+    file.write_text("INFO one\n")
+    page.get_by_role("navigation").get_by_role("link", name="Engine").click()
+    log = page.locator("pre.log")
+    expect(log).to_have_text("INFO one")
+    with file.open("a") as writing:
+        writing.write("INFO <b>two</b>\n")
+    expect(log).to_have_text("INFO one\nINFO <b>two</b>")
+    page.get_by_role("button", name="Pause").press("Enter")
+    with file.open("a") as writing:
+        writing.write("INFO three\n")
+    page.get_by_role("button", name="Continue").press("Enter")
+    expect(log).to_contain_text("INFO three")
+    page.get_by_label("Lines with").fill("TWO")
+    page.keyboard.press("Enter")
+    expect(log).to_have_text("INFO <b>two</b>")
+
+
+def test_a_standby_leads_to_the_leader(chromium: Browser) -> None:
+    leader = "http://first:1"
+    with run_standby(lambda: leader) as url, checked_page(chromium) as page:
+        page.goto(url)
+        expect(page.get_by_role("link", name="http://first:1")).to_be_visible()
+        assert accessibility_problems(page) == []
+        leader = "http://second:1"
+        expect(page.get_by_role("link", name="http://second:1")).to_be_visible()
 
 
 def test_hostile_names_run_no_script(engine: Managed, page: Page) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from jetsql.console.web.login_sessions import LoginSessions
+from jetsql.settings.engine_settings import EndpointSettings
 from tests.support.engines.managed_engine import Managed
 from tests.support.screens.console_browser import Browser, events, logged_in, run_console
 from tests.support.servers.http_server import TOKEN, RunningServer
@@ -164,6 +168,43 @@ def test_logout_ends_the_session(server: RunningServer) -> None:
     assert stolen.get().status == 303
 
 
+def test_a_login_opens_a_new_session_whatever_the_browser_has(server: RunningServer, clock: Clock) -> None:
+    """Session fixation: another server on this host name has set the cookie, to a value that its owner knows."""
+    attacker = logged_in(server)
+    [(name, planted)] = attacker.cookies.items()
+    for value in (planted, "chosen", ""):
+        browser = Browser(server.url, {name: value})
+        assert browser.log_in().status == 303
+        assert browser.cookies[name] not in (value, planted)
+        assert browser.get().status == 200
+    assert attacker.get().status == 303  # the login has ended the session that was planted
+    browser = Browser(server.url, {name: "chosen"})
+    assert browser.get(link(server)).status == 200
+    assert browser.cookies[name] != "chosen"
+
+
+def test_guesses_open_none(server: RunningServer) -> None:
+    browser = Browser(server.url)
+    for guess in ("", " ", TOKEN[:-1], TOKEN.upper(), f"{TOKEN}\x00", "é" * 1000):
+        assert browser.log_in(guess).status == 401
+    assert browser.post("/console/login", {"next": "/console/"}).status == 401
+    assert browser.post("/console/login", {"token": ["wrong", TOKEN]}).status == 401
+    assert (browser.cookies, browser.get().status) == ({}, 303)
+
+
+def test_connections_of_the_login_page_have_a_deadline(tmp_path: Path) -> None:
+    """As those of other clients that have not shown the token: the login page opens no way around it."""
+    engine = Managed(tmp_path / "home")
+    with run_console(engine, settings=EndpointSettings(login_seconds=0.2)) as server:
+        address = urlsplit(server.url)
+        with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+            head = f"POST /console/login HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Length: 100\r\n\r\ntoken="
+            connection.sendall(head.encode())
+            with suppress(ConnectionResetError):
+                assert connection.recv(1) == b""
+    engine.close()
+
+
 def test_other_pages_cannot_use_the_session(server: RunningServer) -> None:
     browser = logged_in(server)
     csrf = browser.get().csrf
@@ -220,6 +261,52 @@ def test_pages_are_not_stored_and_assets_are(server: RunningServer) -> None:
 
 def test_other_host_names_are_refused(server: RunningServer) -> None:
     assert Browser(server.url).get("/console/login", Host="evil.example").status == 403
+
+
+def test_the_next_engine_continues_the_sessions(tmp_path: Path) -> None:
+    clock, file = Clock(), tmp_path / "engine.logins"
+
+    def start(engine: str = "a") -> LoginSessions:
+        limits = {"idle_seconds": 100.0, "absolute_seconds": 1000.0}
+        return LoginSessions(clock, **limits, wall_clock=clock, file=file, engine=engine)
+
+    logins = start()
+    (first, login), (second, closed) = logins.open(), logins.open()
+    logins.close(closed)
+    assert logins.is_changed
+    logins.save()
+    assert not logins.is_changed
+    assert first not in file.read_text() and file.stat().st_mode & 0o777 == 0o600
+    later = start()
+    found = later.find(first)
+    assert found is not None and found.csrf == login.csrf
+    assert not later.is_open(second)
+    assert not start(engine="another token").is_open(first)
+    clock.now += 90
+    later.use(first)
+    assert later.is_changed
+    later.save()
+    clock.now += 90
+    assert start().is_open(first)
+    clock.now += 20
+    assert not start().is_open(first)
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"engine": "", "logins": [{"key": 1}]}', "[]"])
+def test_a_damaged_file_has_no_sessions(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "engine.logins"
+    file.write_text(content)
+    logins = LoginSessions(file=file)
+    value, _ = logins.open()
+    logins.save()
+    assert LoginSessions(file=file).is_open(value)
+
+
+def test_a_full_disk_ends_no_session(tmp_path: Path) -> None:
+    logins = LoginSessions(file=tmp_path / "none" / "engine.logins")
+    value, _ = logins.open()
+    logins.save()
+    assert logins.is_open(value)
 
 
 def test_too_many_sessions_end_the_oldest() -> None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from jetsql.console.catalog_page import quoted_parts
 from jetsql.console.cluster_pages import LOG_LINES, log_tail
 from jetsql.console.jobs.lineage import NODES_MOST, lineage, used_tables
+from jetsql.console.statement_runs import RunOutcome
 from jetsql.jobs.model.job import Job
 from jetsql.settings.engine_settings import Settings, shown_settings
 from jetsql.settings.store_settings import StoreSettings
 from tests.support.engines.in_memory_engine import sink, source
 from tests.support.engines.managed_engine import Managed
-from tests.support.screens.console_browser import Browser
+from tests.support.screens.console_browser import Browser, events
+from tests.support.servers.http_server import RunningServer
 
 HOSTILE = "<script>alert(1)</script>\"'`--&"
 
@@ -83,6 +87,50 @@ def test_a_large_lineage_is_left_out(engine: Managed, browser: Browser) -> None:
     assert "From from7, to7 through j7" in browser.get("/console/catalog/table?name=from7").text
 
 
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[dict[str, Any]]]:
+    """Rows by the statement that returns them, in place of Spark's."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+
+    async def run(server: object, text: str) -> RunOutcome:
+        return RunOutcome(text, rows[text])
+
+    monkeypatch.setattr("jetsql.console.catalog_page.run_statement", run)
+    return rows
+
+
+def table(name: str, *, temporary: bool = False) -> dict[str, Any]:
+    return {"namespace": "", "tableName": name, "isTemporary": temporary}
+
+
+def test_tables_of_all_catalogues_are_found(browser: Browser, statements: dict[str, list[dict[str, Any]]]) -> None:
+    statements.update({
+        "SHOW SCHEMAS IN `lake`": [{"namespace": "sales"}],
+        "SHOW TABLES IN `lake`.`sales`": [table("orders"), table("a.b"), table("view", temporary=True)],
+        "SHOW SCHEMAS IN `lake`.`sales`": [{"namespace": "sales.`north west`"}],
+        "SHOW TABLES IN lake.sales.`north west`": [table("`odd`")],
+        "SHOW SCHEMAS IN lake.sales.`north west`": [],
+    })  # fmt: skip
+    page = browser.get("/console/catalog")
+    assert "spark_catalog" in page.visible and "/console/catalog/schemas?catalog=lake" in page.text
+    page = browser.get("/console/catalog/schemas?catalog=lake")
+    assert "/console/catalog/tables?catalog=lake&amp;schema=sales" in page.text
+    page = browser.get("/console/catalog/tables?catalog=lake&schema=sales")
+    assert page.visible.split()[-2:] == ["orders", "a.b"]
+    assert "schema=sales.%60north%20west%60" in page.text
+    assert "name=lake.sales.orders" in page.text and f"name={quote('lake.sales.`a.b`')}" in page.text
+    page = browser.get(f"/console/catalog/tables?catalog=lake&schema={quote('sales.`north west`')}")
+    assert f"name={quote('lake.sales.`north west`.```odd```')}" in page.text
+
+
+def test_the_session_catalogue_has_no_schemas_in_schemas(
+    browser: Browser, statements: dict[str, list[dict[str, Any]]]
+) -> None:
+    statements["SHOW TABLES IN `spark_catalog`.`shop`"] = []
+    page = browser.get("/console/catalog/tables?catalog=spark_catalog&schema=shop")
+    assert "There are no tables." in page.visible
+
+
 def test_errors_of_spark_are_shown(browser: Browser) -> None:
     for path in ("schemas", "tables?schema=s", "table?name=s.t"):
         page = browser.get(f"/console/catalog/{path}")
@@ -136,6 +184,31 @@ def test_the_engine_and_its_log(engine: Managed, browser: Browser) -> None:
     page = browser.get("/console/engine?q=warn")
     assert "INFO one" not in page.visible and "two" in page.visible
     assert "No line of the log's end contains this text" in browser.get("/console/engine?q=%3Cb%3E").visible
+
+
+def test_an_open_page_follows_the_log(engine: Managed, server: RunningServer, browser: Browser) -> None:
+    file = engine.home / "engine.log"
+    file.write_text("INFO one\nWARN two\n")
+    with events(server, browser, "/console/events/log?q=warn") as messages:
+        assert next(messages) == ("end", ["WARN two"])
+        with file.open("a") as log:
+            log.write("INFO three\nwarn <four>\nWARN fi")
+        assert next(messages) == ("lines", ["warn <four>"])
+        with file.open("a") as log:
+            log.write("ve\n")
+        assert next(messages) == ("lines", ["WARN five"])
+        file.rename(engine.home / "engine.log.1")
+        file.write_text("WARN six\n")
+        assert next(messages) == ("lines", ["WARN six"])
+        browser.post("/console/logout", {"csrf": browser.get().csrf})
+        assert [name for name, _ in messages if name != "ping"] == ["logout"]
+
+
+def test_a_log_that_begins_later_is_followed(engine: Managed, server: RunningServer, browser: Browser) -> None:
+    with events(server, browser, "/console/events/log?q=") as messages:
+        assert next(messages) == ("end", [])
+        (engine.home / "engine.log").write_text("INFO one\n")
+        assert next(messages) == ("lines", ["INFO one"])
 
 
 def test_a_long_log_is_read_at_its_end(tmp_path: Path) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from jetsql.console.sql_reading import Completion, read_statements
@@ -16,7 +22,7 @@ from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
 from tests.conftest import until
 from tests.support.engines.in_memory_engine import InMemoryEngine
-from tests.support.engines.managed_engine import Managed
+from tests.support.engines.managed_engine import Managed, ManagedSession
 from tests.support.screens.console_browser import Browser, Page, logged_in
 from tests.support.servers.http_server import RunningServer
 
@@ -47,6 +53,60 @@ def test_a_statement_has_the_response_of_the_endpoint(browser: Browser) -> None:
         {"rows": [[0], [1], [2]]},
         {"end": {"rows": 3}},
     ]
+
+
+def arrow_stream(columns: dict[str, Any]) -> bytes:
+    sink = io.BytesIO()
+    rows = pyarrow.table(columns)
+    with pyarrow.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows, max_chunksize=2)
+    return sink.getvalue()
+
+
+def run_as_arrow(monkeypatch: pytest.MonkeyPatch, stream: bytes) -> None:
+    """Let statements return a stream in three pieces."""
+    pieces = [stream[:10], stream[10:100], stream[100:]]
+    monkeypatch.setattr(ManagedSession, "run_arrow", lambda session, text, parameters=None: iter(pieces))
+
+
+def export(server: RunningServer, browser: Browser, statement: str = "SELECT 3") -> tuple[int, bytes]:
+    cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    headers = {"X-CSRF-Token": browser.get().csrf, "Cookie": cookies, "Accept": "application/vnd.apache.parquet"}
+    with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=30)) as connection:
+        connection.request("POST", "/console/sql/parquet", json.dumps({"statement": statement, "id": "1"}), headers)
+        response = connection.getresponse()
+        return response.status, response.read()
+
+
+def test_rows_are_exported_as_parquet(server: RunningServer, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {"n": [1, 2, 3, None], "name": ["a", None, "c", HOSTILE]}
+    run_as_arrow(monkeypatch, arrow_stream(columns))
+    status, content = export(server, browser)
+    assert status == 200
+    assert pyarrow.parquet.read_table(io.BytesIO(content)).to_pydict() == columns
+    assert "data-parquet" in browser.get("/console/sql").text
+
+
+def test_types_that_parquet_lacks_are_named(
+    server: RunningServer, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_as_arrow(monkeypatch, arrow_stream({"odd": pyarrow.array([(1, 2, 3)], pyarrow.month_day_nano_interval())}))
+    status, content = export(server, browser)
+    assert status == 400 and b"cannot be written as Parquet" in content
+
+
+def test_an_export_that_fails_says_why(server: RunningServer, browser: Browser) -> None:
+    status, content = export(server, browser, "NONSENSE")
+    assert status == 400 and b"PARSE_SYNTAX_ERROR" in content
+
+
+def test_without_pyarrow_there_is_no_parquet(
+    server: RunningServer, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jetsql.console.parquet_export.find_spec", lambda name: None)
+    status, content = export(server, browser)
+    assert status == 400 and b"jetsql[arrow]" in content
+    assert "data-parquet" not in browser.get("/console/sql").text
 
 
 def test_an_error_has_its_place_and_hint(browser: Browser) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
@@ -15,30 +13,10 @@ import pytest
 
 from jetsql.client.engine_address import parse_address
 from jetsql.client.http_client import HttpClient
-from jetsql.embedded.http_serving import Server
 from jetsql.errors import EngineError
-from jetsql.server.auth import Access
-from jetsql.server.login_limits import http_config
-from jetsql.server.standby_app import StandbyServer
-from jetsql.settings.engine_settings import EndpointSettings
 from tests.support.engines.server_engine import ServedEngine
 from tests.support.servers.http_server import TOKEN, RunningServer, run_server
-
-
-@contextmanager
-def run_standby(leader: Callable[[], str], stop: Callable[[], None] = lambda: None) -> Iterator[str]:
-    """Yield the URL of a standby. leader: returns the URL of the leader."""
-    access = Access(TOKEN)
-    app = StandbyServer(lambda: {"role": "standby", "leader": leader()}, access, stop).app
-    server = Server(http_config(app, access, EndpointSettings(), 100))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=server.run, args=([listening],))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
+from tests.support.servers.standby_http import run_standby
 
 
 @pytest.fixture

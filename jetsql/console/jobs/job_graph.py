@@ -1,130 +1,135 @@
 """The graph of a job: its sources, the operators that keep state, and its sinks, as an SVG.
 
-It is drawn from the lines of EXPLAIN CREATE JOB, so a job has the same graph before and after it is created. The
-operators are a chain, in the order in which Spark numbers their state.
+It is drawn from the lines of EXPLAIN CREATE JOB, so a job has the same graph before and after it is created. The line
+`Flow` says which operator reads which source or operator. Without it, as for jobs of earlier releases, the operators
+are a chain, the last one first, because they are listed from the result on.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
+from jetsql.console.jobs.graph_layout import GraphNode, JobGraph, depths, place
 from jetsql.jobs.model.job import Plan
 from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.statements.explain import decisions
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.output.short_numbers import format_bytes, format_count, format_seconds
 
-_WIDTH: Final = 230
-_HEIGHT: Final = 78
-_GAP_X: Final = 64
-_GAP_Y: Final = 18
-_MARGIN: Final = 6
-_CHARS: Final = 25
-"""The number of characters that fit into a node."""
-
-_LINE: Final = re.compile(r"(Source|Sink|State|Lookup|Late rows): +(.*)")
-_STATE: Final = re.compile(r"(?:^|; )(?:state \d+: (\w+)|rule )")
+_LINE: Final = re.compile(r"(Source|Sink|State|Flow|Lookup|Late rows): +(.*)")
+_STATE: Final = re.compile(r"(?:^|; )state (\d+): (\w+)")
+_READS: Final = re.compile(r"(state \d+|result) reads (.*)")
+_WATERMARK: Final = "EventTimeWatermark"
 
 
-@dataclass(frozen=True)
-class GraphNode:
-    """A node of the graph."""
+@dataclass
+class _Drawing:
+    """The nodes of a graph by their keys, and what leads to what."""
 
-    kind: str  # source, operator or sink
-    name: str
-    detail: str  # a phrase
-    numbers: tuple[str, ...] = ()  # its current metrics
-    link: str = ""  # the page about it
-    x: int = 0  # the left edge, in the SVG's units
-    y: int = 0  # the upper edge
+    nodes: dict[str, GraphNode] = field(default_factory=dict)
+    reads: dict[str, list[str]] = field(default_factory=dict)  # the inputs of each operator, and those of `result`
+
+    def keys(self, *kinds: str) -> list[str]:
+        """Return the keys of the nodes of these kinds, such as `source` and `state`."""
+        return [key for key in self.nodes if key.split()[0] in kinds]
+
+    def add(self, kind: str, node: GraphNode) -> None:
+        self.nodes[f"{kind} {len(self.keys(kind))}"] = node
 
     @property
-    def label(self) -> str:
-        """Return the name as far as it fits; its end distinguishes tables more than its beginning."""
-        return self.name if len(self.name) <= _CHARS else f"…{self.name[1 - _CHARS :]}"
+    def edges(self) -> list[tuple[str, str]]:
+        """Return the pairs of keys, from sources to sinks. Lookups read the result, and sinks are after them."""
+        states, lookups, sinks = self.keys("state"), self.keys("lookup"), self.keys("sink")
+        edges = [(one, other) for other in states for one in self.reads.get(other, ()) if one in self.nodes]
+        if "result" in self.reads:
+            last = [key for key in self.reads["result"] if key in self.nodes]
+        else:
+            chain = [self.keys("source"), *([key] for key in reversed(states))]
+            edges = [(one, other) for before, after in pairwise(chain) for one in before for other in after]
+            last = chain[-1]
+        for key in lookups:
+            edges += ((one, key) for one in last)
+            last = [key]
+        return edges + [(one, other) for other in sinks for one in last]
 
-    @property
-    def short_detail(self) -> str:
-        return self.detail if len(self.detail) <= _CHARS + 4 else f"{self.detail[: _CHARS + 3]}…"
-
-
-@dataclass(frozen=True)
-class JobGraph:
-    """A graph with the places of its nodes."""
-
-    nodes: Sequence[GraphNode]
-    edges: Sequence[str]  # the paths of its arrows
-    width: int
-    height: int
-    node_width: int = _WIDTH
-    node_height: int = _HEIGHT
-
-    @property
-    def has_links(self) -> bool:
-        return any(node.link for node in self.nodes)
-
-    @property
-    def description(self) -> str:
-        """Return the graph as a sentence, for those who do not see it."""
-        names = {
-            kind: [node.name for node in self.nodes if node.kind == kind] for kind in ("source", "operator", "sink")
-        }
-        through = f" through {', '.join(names['operator'])}" if names["operator"] else ""
-        return f"From {', '.join(names['source']) or 'tables'}{through} to {', '.join(names['sink'])}."
+    def placed(self) -> JobGraph:
+        """Return the graph: sources are next to what reads them, and all sinks are at its end."""
+        edges = self.edges
+        depth = depths(self.nodes, edges)
+        for key in self.keys("source"):
+            depth[key] = max(min((depth[other] for one, other in edges if one == key), default=1) - 1, 0)
+        end = max(depth.values(), default=0)
+        depth.update(dict.fromkeys(self.keys("sink"), end))
+        return place(self.nodes, edges, depth)
 
 
 def job_graph(plan: Plan, latest: BatchMetrics | None = None, watermark_delay: float | None = None) -> JobGraph:
     """Return the graph of a job. latest: its newest batch; watermark_delay: in seconds."""
     text = redact("\n".join(decisions(plan)), plan.options)
-    return _placed(_with_numbers(_nodes(text.splitlines()), latest, watermark_delay))
+    return _with_numbers(_drawing(text.splitlines()), latest, watermark_delay).placed()
 
 
 def explained_graph(text: str) -> JobGraph | None:
     """Return the graph of the text of EXPLAIN CREATE JOB; None for another text."""
-    lines = text.partition("\n\n")[0].splitlines()
-    nodes = _nodes(lines)
-    return _placed(nodes) if any(node.kind == "sink" for node in nodes) else None
+    drawing = _drawing(text.partition("\n\n")[0].splitlines())
+    return drawing.placed() if drawing.keys("sink") else None
 
 
-def _nodes(lines: Iterable[str]) -> list[GraphNode]:
-    nodes: list[GraphNode] = []
+def _drawing(lines: Iterable[str]) -> _Drawing:
+    drawing = _Drawing()
     for line in lines:
         match = _LINE.fullmatch(line)
-        if match is None:
-            continue
-        kind, value = match.groups()
-        if kind in ("Source", "Sink"):
-            name, _, detail = value.partition(" (")
-            nodes.append(GraphNode(kind.casefold(), name, detail.replace(")", "", 1)))
-        elif kind == "State":
-            nodes += (GraphNode("operator", each, "keeps state") for each in _STATE.findall(value) if each)
-        elif kind == "Lookup":
-            nodes.append(GraphNode("operator", "Lookup", value))
-        else:
-            nodes.append(GraphNode("sink", value.removeprefix("written to "), "late rows"))
-    return nodes
+        if match is not None:
+            _add(drawing, *match.groups())
+    return drawing
 
 
-def _with_numbers(
-    nodes: Sequence[GraphNode], latest: BatchMetrics | None, watermark_delay: float | None
-) -> list[GraphNode]:
+def _add(drawing: _Drawing, kind: str, value: str) -> None:
+    """Add the nodes of a line. kind: its title"""
+    if kind in ("Source", "Sink"):
+        name, _, detail = value.partition(" (")
+        drawing.add(kind.casefold(), GraphNode(kind.casefold(), name, detail.replace(")", "", 1)))
+    elif kind == "State":
+        for number, name in _STATE.findall(value):
+            detail = "watermark of event time" if name == _WATERMARK else "keeps state"
+            drawing.nodes[f"state {number}"] = GraphNode("operator", name, detail)
+    elif kind == "Flow":
+        for name, inputs in _READS.findall(value.replace("; ", "\n")):
+            drawing.reads[name] = inputs.split(", ")
+    elif kind == "Lookup":
+        drawing.add("lookup", GraphNode("operator", "Lookup", value))
+    else:
+        drawing.add("sink", GraphNode("sink", value.removeprefix("written to "), "late rows"))
+
+
+def _with_numbers(drawing: _Drawing, latest: BatchMetrics | None, watermark_delay: float | None) -> _Drawing:
     if latest is None:
-        return list(nodes)
-    operators = [index for index, node in enumerate(nodes) if node.kind == "operator"]
-    with_state = operators[-1] if operators else None
-    return [
-        replace(node, numbers=tuple(_numbers(node, latest, watermark_delay, nodes, index == with_state)))
-        for index, node in enumerate(nodes)
-    ]
+        return drawing
+    states = drawing.keys("state")
+    # The first one is next to the result. Spark reports the state of all operators together, and one watermark.
+    with_state = next((key for key in states if drawing.nodes[key].name != _WATERMARK), None)
+    with_watermark = next((key for key in states if drawing.nodes[key].name == _WATERMARK), with_state)
+    for key, node in drawing.nodes.items():
+        if node.kind == "operator":
+            numbers = [*_state_numbers(latest)] if key == with_state else []
+            if key == with_watermark and watermark_delay is not None:
+                numbers.append(f"watermark {format_seconds(max(watermark_delay, 0.0))} ago")
+        else:
+            numbers = [*_numbers(node, latest, [*drawing.nodes.values()])]
+        drawing.nodes[key] = replace(node, numbers=tuple(numbers))
+    return drawing
 
 
-def _numbers(
-    node: GraphNode, latest: BatchMetrics, watermark_delay: float | None, nodes: Sequence[GraphNode], has_state: bool
-) -> Iterable[str]:
+def _state_numbers(latest: BatchMetrics) -> Iterable[str]:
+    if latest.state_rows is not None:
+        yield f"state {format_count(latest.state_rows)} rows, {format_bytes(latest.state_bytes)}"
+
+
+def _numbers(node: GraphNode, latest: BatchMetrics, nodes: Sequence[GraphNode]) -> Iterable[str]:
     only = sum(each.kind == node.kind for each in nodes) == 1
     if node.kind == "source":
         lag = _of(latest.lag, node.name, only)
@@ -133,11 +138,6 @@ def _numbers(
             yield f"{format_count(latest.input_rows_per_second)} rows/s"
         if lag is not None:
             yield f"lag {format_count(lag)} rows" + (f", {format_seconds(seconds)}" if lag and seconds else "")
-    elif node.kind == "operator":
-        if has_state and latest.state_rows is not None:
-            yield f"state {format_count(latest.state_rows)} rows, {format_bytes(latest.state_bytes)}"
-        if has_state and watermark_delay is not None:
-            yield f"watermark {format_seconds(max(watermark_delay, 0.0))} ago"
     elif latest.output_rows is not None or latest.sink_rows:
         rows = _of(latest.sink_rows, node.name, False)
         rows = latest.output_rows if rows is None and only else rows
@@ -150,37 +150,3 @@ def _of(values: Mapping[str, float], name: str, only: bool) -> float | None:
     if name in values:
         return values[name]
     return next(iter(values.values())) if only and len(values) == 1 else None
-
-
-def _placed(nodes: Sequence[GraphNode]) -> JobGraph:
-    """Return the graph in which each column leads to the next one."""
-    operators = [[node] for node in nodes if node.kind == "operator"]
-    sources, sinks = ([node for node in nodes if node.kind == kind] for kind in ("source", "sink"))
-    keyed = [(str(number), node) for number, node in enumerate([*sources, *(each[0] for each in operators), *sinks])]
-    rest = iter(keyed)
-    columns = [[next(rest) for _ in column] for column in (sources, *operators, sinks) if column]
-    edges = [(one, other) for before, after in pairwise(columns) for one, _ in before for other, _ in after]
-    return place_columns(columns, edges)
-
-
-def place_columns(columns: Sequence[Sequence[tuple[str, GraphNode]]], edges: Iterable[tuple[str, str]]) -> JobGraph:
-    """Return the graph with a place for each node. columns: the nodes with their keys; edges: pairs of keys."""
-    height = max((len(column) for column in columns), default=1) * (_HEIGHT + _GAP_Y) - _GAP_Y + 2 * _MARGIN
-    placed = {
-        key: replace(node, x=_MARGIN + number * (_WIDTH + _GAP_X), y=_top(len(column), row, height))
-        for number, column in enumerate(columns)
-        for row, (key, node) in enumerate(column)
-    }
-    width = len(columns) * (_WIDTH + _GAP_X) - _GAP_X + 2 * _MARGIN
-    return JobGraph(list(placed.values()), [_edge(placed[one], placed[other]) for one, other in edges], width, height)
-
-
-def _top(rows: int, row: int, height: int) -> int:
-    used = rows * (_HEIGHT + _GAP_Y) - _GAP_Y
-    return (height - used) // 2 + row * (_HEIGHT + _GAP_Y)
-
-
-def _edge(one: GraphNode, other: GraphNode) -> str:
-    x1, y1, x2, y2 = one.x + _WIDTH, one.y + _HEIGHT // 2, other.x - 7, other.y + _HEIGHT // 2
-    middle = (x1 + x2) // 2
-    return f"M{x1} {y1} C{middle} {y1} {middle} {y2} {x2} {y2}"

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from jetsql.console.jobs.graph_layout import JobGraph
 from jetsql.console.jobs.job_actions import ACTIONS, JobAction, job_reference
-from jetsql.console.jobs.job_graph import JobGraph, job_graph
+from jetsql.console.jobs.job_graph import job_graph
 from jetsql.errors import Span
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.history_row import HistoryRow

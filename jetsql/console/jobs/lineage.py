@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.console.jobs.job_graph import GraphNode, JobGraph, place_columns
+from jetsql.console.jobs.graph_layout import GraphNode, JobGraph, place
 from jetsql.jobs.model.job import Job
 
 NODES_MOST: Final = 120
@@ -50,11 +50,7 @@ def lineage(jobs: Sequence[Job], around: str | None = None) -> JobGraph | None:
     if not names or len(names) > NODES_MOST:
         return None
     by_id = {f"job {job.id}": job for job in jobs}
-    depth = _depths(names, edges)
-    columns: list[list[tuple[str, GraphNode]]] = [[] for _ in range(max(depth.values()) + 1)]
-    for name in names:
-        columns[depth[name]].append((name, _node(name, by_id)))
-    return place_columns(columns, edges)
+    return place({name: _node(name, by_id) for name in names}, edges)
 
 
 def _node(name: str, jobs: Mapping[str, Job]) -> GraphNode:
@@ -75,34 +71,6 @@ def _reachable(start: str, edges: Iterable[tuple[str, str]]) -> set[str]:
                 found.add(name)
                 left.append(name)
     return found
-
-
-def _depths(names: Iterable[str], edges: Iterable[tuple[str, str]]) -> dict[str, int]:
-    """Return the column of each node: one after the last of those before it. In a circle, one edge leads back."""
-    depth = dict.fromkeys(names, 0)
-    before: dict[str, list[str]] = {}
-    for one, other in edges:
-        before.setdefault(other, []).append(one)
-    done: set[str] = set()
-    for name in depth:
-        _set_depth(name, before, depth, done)
-    return depth
-
-
-def _set_depth(start: str, before: Mapping[str, Sequence[str]], depth: dict[str, int], done: set[str]) -> None:
-    path, on_path = [(start, iter(before.get(start, ())))], {start}
-    while path:
-        name, rest = path[-1]
-        following = next((each for each in rest if each not in done and each not in on_path), None)
-        if following is not None:
-            path.append((following, iter(before.get(following, ()))))
-            on_path.add(following)
-            continue
-        known = (depth[each] + 1 for each in before.get(name, ()) if each in done)
-        depth[name] = max(known, default=0)
-        done.add(name)
-        on_path.discard(name)
-        path.pop()
 
 
 def _read(job: Job) -> list[str]:

@@ -1,24 +1,35 @@
 """The sessions of browsers at the console, and the one-time links that open them.
 
 A session is a random value in a cookie; the server has only its hash. It ends after some time without a request of the
-user, after a fixed time, and with a logout. It is kept in memory, so it also ends with the engine.
+user, after a fixed time, and with a logout. A file in the home has the sessions, so that open pages continue when the
+engine starts again. Like the server, the file has only hashes; they belong to the engine's token.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import logging
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
-from time import monotonic
-from typing import Final
+from time import monotonic, time
+from typing import Any, Final
 
+from jetsql.home.private_files import write_private
+
+_LOG: Final = logging.getLogger(__name__)
+FILE: Final = "engine.logins"
+"""The name of the file in the home."""
 IDLE_SECONDS: Final = 3600.0
 ABSOLUTE_SECONDS: Final = 12 * 3600.0
 LINK_SECONDS: Final = 60.0
 _SESSIONS_MOST: Final = 200
 _LINKS_MOST: Final = 20
+_NOTED_SECONDS: Final = 30.0
+"""The use of a session is noted in the file when this time has passed since the last note."""
 
 
 @dataclass(eq=False)
@@ -30,7 +41,8 @@ class Login:
     last_used: float
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     """A value that each request with an effect has to repeat. Pages of other origins cannot read it."""
-    client_session: str | None = None  # the id of the session in which its SQL page runs statements
+    client_session: str | None = None  # the id of the session in which its SQL page runs statements; may be closed
+    noted: float = 0.0  # its last use in the file, as `last_used`
 
 
 class LoginSessions:
@@ -42,19 +54,28 @@ class LoginSessions:
         idle_seconds: float = IDLE_SECONDS,
         absolute_seconds: float = ABSOLUTE_SECONDS,
         link_seconds: float = LINK_SECONDS,
+        wall_clock: Callable[[], float] = time,
+        file: Path | None = None,
+        engine: str = "",
     ) -> None:
-        """Create it without sessions.
+        """Create it with the sessions of the file.
 
         idle_seconds: a session ends after this time without use. absolute_seconds: it ends after this time in any case.
-        link_seconds: the time for which a link can be used.
+        link_seconds: the time for which a link can be used. file: has the sessions; None for none. engine: the name of
+        the token, see `Access.name`; sessions of another one are dropped.
         """
         self._clock = clock
+        self._wall_clock = wall_clock
         self._idle_seconds = idle_seconds
         self._absolute_seconds = absolute_seconds
         self._link_seconds = link_seconds
         self._logins: dict[str, Login] = {}
         self._links: dict[str, float] = {}
         self._lock = Lock()
+        self._file = file
+        self._engine = engine
+        self._is_changed = False
+        self._read()
 
     def open(self) -> tuple[str, Login]:
         """Open a session; return the cookie's value and the session. The oldest one ends if there are too many."""
@@ -64,6 +85,7 @@ class LoginSessions:
         with self._lock:
             self._remove_ended(now)
             self._logins[login.key] = login
+            self._is_changed = True
             while len(self._logins) > _SESSIONS_MOST:
                 del self._logins[next(iter(self._logins))]
         return value, login
@@ -73,6 +95,7 @@ class LoginSessions:
         login = self.find(value)
         if login is not None:
             login.last_used = self._clock()
+            self._is_changed |= login.last_used - login.noted > _NOTED_SECONDS
         return login
 
     def find(self, value: str) -> Login | None:
@@ -89,6 +112,7 @@ class LoginSessions:
         """End a session."""
         with self._lock:
             self._logins.pop(login.key, None)
+            self._is_changed = True
 
     def make_link(self) -> str:
         """Return a code that opens one session, within a short time."""
@@ -104,6 +128,52 @@ class LoginSessions:
         with self._lock:
             until = self._links.pop(_hash(code), None)
         return until is not None and self._clock() < until
+
+    @property
+    def is_changed(self) -> bool:
+        """Return whether `save` has something to write."""
+        return self._is_changed and self._file is not None
+
+    def save(self) -> None:
+        """Write the sessions to the file. Without space on the disk, they end with the engine."""
+        if self._file is None:
+            return
+        with self._lock:
+            self._is_changed = False
+            now = self._clock()
+            self._remove_ended(now)
+            try:
+                write_private(self._file, json.dumps({"engine": self._engine, "logins": self._notes(now)}))
+            except OSError as error:
+                _LOG.warning("Logins of the web console end with the engine: %s cannot be written: %s", FILE, error)
+
+    def _notes(self, now: float) -> list[dict[str, Any]]:
+        """Return the sessions as JSON values, with times that a later process can read."""
+        elapsed = self._wall_clock() - now
+        notes = []
+        for login in self._logins.values():
+            login.noted = login.last_used
+            times = {"opened": login.opened + elapsed, "last_used": login.last_used + elapsed}
+            notes.append({"key": login.key, "csrf": login.csrf, **times})
+        return notes
+
+    def _read(self) -> None:
+        """Read the sessions of the engine's last process. A file that is damaged has none."""
+        if self._file is None or not self._file.exists():
+            return
+        now = self._clock()
+        elapsed = self._wall_clock() - now
+        try:
+            content = json.loads(self._file.read_text(encoding="utf-8"))
+            notes = content["logins"] if content["engine"] == self._engine else ()
+            for note in notes:
+                # A clock that was set back must not prolong a session.
+                opened, used = (min(float(note[name]) - elapsed, now) for name in ("opened", "last_used"))
+                # The page reports that its session for statements has ended.
+                login = Login(str(note["key"]), opened, used, str(note["csrf"]), client_session="", noted=used)
+                self._logins[login.key] = login
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            _LOG.warning("Users of the web console have to log in again: %s cannot be read: %s", FILE, error)
 
     def _has_ended(self, login: Login, now: float) -> bool:
         return now - login.last_used > self._idle_seconds or now - login.opened > self._absolute_seconds

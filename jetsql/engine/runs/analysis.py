@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -187,7 +188,11 @@ def _analysis(
     captured: CapturedSession,
 ) -> Analysis:
     modes = {OutputMode(mode): _reason(text) for mode, text in facts.get("modes", {}).items()}
-    operators = tuple(Operator(each["kind"], each["meaning"]) for each in facts.get("stateful", ()))
+    inputs = chain(facts.get("operator_inputs", ()), repeat(()))  # those of operators in subqueries are not known
+    operators = tuple(
+        Operator(each["kind"], each["meaning"], tuple(read))
+        for each, read in zip(facts.get("stateful", ()), inputs, strict=False)
+    )
     waits_for_watermark = bool(operators) and bool(facts.get("watermark")) and modes.get(OutputMode.APPEND, "") is None
     return Analysis(
         streaming=facts["streaming"],
@@ -200,6 +205,7 @@ def _analysis(
         stateful=bool(operators),
         waits_for_watermark=waits_for_watermark,
         operators=operators,
+        result_inputs=tuple(facts.get("result_inputs", ())),
         rewrites=tuple(Rewrite(**each) for each in facts.get("rules", ())),
         kept_state=tuple(facts.get("kept_state", ())),
         batch_part="; ".join(_batch_parts(facts)),

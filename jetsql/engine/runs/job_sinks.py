@@ -14,8 +14,13 @@ from jetsql.engine.runs.start_checks import check_not_ahead
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.sinks import SinkContext, SinkWriter
 from jetsql.engine.sinks.branched_sink import BranchRun, branch_contexts
-from jetsql.engine.sinks.kafka.dead_letters import create_dead_letter_tables, with_dead_letters
+from jetsql.engine.sinks.kafka.dead_letters import (
+    create_dead_letter_tables,
+    has_dead_letters,
+    with_dead_letters,
+)
 from jetsql.engine.sinks.late_rows import create_late_rows_table, with_late_rows
+from jetsql.engine.sinks.result_changes import discard_result
 from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.jobs.lifecycle.engine_api import Report, SinkNotice
 from jetsql.jobs.model.body_analysis import SinkKind
@@ -53,6 +58,14 @@ class JobSinks:
 
     def has_batch(self, job: Job, batch: int) -> bool:
         return self._writer(job).has_batch(batch)
+
+    def has_part(self, job: Job, batch: int) -> bool:
+        """Return whether the sink has a batch, or a side table has rows of it, so that no other plan may write it."""
+        return self.has_batch(job, batch) or has_dead_letters(self._context(job), batch)
+
+    def discard_result(self, job: Job, batch: int) -> None:
+        """Delete what was stored to compare the results of a batch that is not in the sink."""
+        discard_result(self._context(job), batch)
 
     def recover(self, job: Job) -> None:
         with self.gate.writing(job.name):

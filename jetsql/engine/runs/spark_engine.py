@@ -42,6 +42,7 @@ from jetsql.engine.session.job_tables import create_table, is_empty, qualify, ti
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.file_tables import PART_NAMES
 from jetsql.engine.watchdogs.resource_watchdog import ResourceWatchdog
+from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import (
     CheckpointImage,
@@ -50,8 +51,10 @@ from jetsql.jobs.lifecycle.engine_api import (
     JobTable,
     MembersListener,
     Report,
+    SinkNotice,
     UserSession,
 )
+from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.cluster_member import Member
 from jetsql.jobs.model.function import Function
@@ -223,10 +226,30 @@ class SparkEngine:
     def prepare_update(self, job: Job, report: Report, cancelled: Future[None]) -> None:
         proposed = job.pending_version
         assert proposed is not None, "an update has a pending version"
-        if job.plan.guarantee is not Guarantee.NONE and not self._has_written_nothing(job):
-            self._runs.finish_pending(job, report, cancelled)
+        if job.plan.guarantee is not Guarantee.NONE:
+            self._finish_or_leave_pending(job, report, cancelled)
         with cancel_when(cancelled, self._spark, f"update-{job.id}-{proposed.checkpoint}"):
             self._state_copies.copy_for_update(job, proposed, self._sessions.open_for_job(job))
+
+    def _finish_or_leave_pending(self, job: Job, report: Report, cancelled: Future[None]) -> None:
+        """Finish the pending batch, or leave it to the pending version, which reads its rows again.
+
+        Raises StatementError PENDING_BATCH_FAILED when the batch cannot be finished and a table has a part of it.
+        """
+        batch = self._checkpoints.read_progress(job).replayed_batch
+        if batch is None:
+            return
+        if not self._has_written_nothing(job):
+            try:
+                self._runs.finish_pending(job, report, cancelled)
+            except StatementError as error:
+                is_failure = error.condition == "JETSQL.PENDING_BATCH_FAILED"
+                if not is_failure or cancelled.done() or self._sinks.has_part(job, batch):
+                    raise
+                report(SinkNotice(job.run_id, _describe_left_batch(job, batch, error)))
+            else:
+                return
+        self._sinks.discard_result(job, batch)
 
     def _has_written_nothing(self, job: Job) -> bool:
         """Return whether a version after the first has written no batch to the sink.
@@ -308,6 +331,15 @@ class SparkEngine:
     def describe_crash(self, reason: str) -> CrashReport:
         """Return what is known about the end of Spark's process, without Spark. reason: why it ended, a sentence."""
         return self._runs.describe_crash(reason)
+
+
+def _describe_left_batch(job: Job, batch: int, error: StatementError) -> str:
+    """Return the notice that the new version computes a batch that the old one could not finish."""
+    tables = job.plan.analysis.sink_names
+    is_tracked = job.plan.guarantee is Guarantee.EXACTLY_ONCE
+    rows = f"no row of it is in {tables}" if is_tracked else f"{tables} may have some of its rows already"
+    reason = as_sentence(error.message)
+    return f"{reason} The new version reads the rows of batch {batch} again; {rows}."
 
 
 def _spark(session: UserSession) -> SparkSession:

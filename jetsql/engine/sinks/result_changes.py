@@ -26,7 +26,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantT
 
 from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows, encode_rows, is_ahead
 from jetsql.failpoints import failpoint
-from jetsql.jobs.model.job import Guarantee
+from jetsql.jobs.model.job import Guarantee, Job
 
 _NAME: Final = re.compile(r"(?P<version>\d+)-(?P<batch>\d+)")
 _DELETED: Final = "__jetsql_deleted"
@@ -100,15 +100,25 @@ class ResultChanges:
         return [result for result in results if self._files.exists(f"{self._path(result)}/_SUCCESS")]
 
     def _result(self, batch: int) -> _Result:
-        job = self._context.job
-        unnumbered = job.plan.guarantee is Guarantee.NONE
-        return _Result(job.run if unnumbered else job.version.checkpoint, batch)
+        return _result(self._context.job, batch)
 
     def _read(self, result: _Result, rows: DataFrame) -> DataFrame:
         return rows.sparkSession.read.schema(rows.schema).parquet(self._path(result))
 
     def _path(self, result: _Result) -> str:
         return f"{self._folder}/{result}"
+
+
+def discard_result(context: SinkContext, batch: int) -> None:
+    """Delete the stored result of a batch that is not in the sink, so that no later result is compared with it."""
+    folder = context.checkpoints.results_folder(context.job.id)
+    context.checkpoints.files.delete(f"{folder}/{_result(context.job, batch)}")
+
+
+def _result(job: Job, batch: int) -> _Result:
+    """Return the stored result of a batch of the job's current version."""
+    unnumbered = job.plan.guarantee is Guarantee.NONE
+    return _Result(job.run if unnumbered else job.version.checkpoint, batch)
 
 
 def compare(before: DataFrame, now: DataFrame, keys: Sequence[str]) -> DataFrame:

@@ -303,8 +303,9 @@ class Engine(Protocol):
         """Create the checkpoint of `job.pending_version` from the checkpoint of the job, which does not run.
 
         As in `copy_state`, a pending batch is committed first, with the job's current statement. The pending batch of a
-        version that has written nothing is discarded, because that version can hang in it. Any other pending batch that
-        hangs is stopped when `cancelled` is done, and the update is abandoned. Raises any error.
+        version that has written nothing is discarded, because that version can hang in it. So is one that cannot be
+        committed and that no table has a part of; this is reported. Any other pending batch that hangs is stopped when
+        `cancelled` is done, and the update is abandoned. Raises any error.
         """
 
     def discard_version(self, job: Job, version: Version) -> None:

@@ -92,6 +92,8 @@ class Operator:
 
     kind: str  # the class of the node in Spark's plan, such as Aggregate
     meaning: str = ""  # its expressions down to the sources' columns, with their types
+    inputs: tuple[str, ...] = field(default=(), compare=False)
+    """The sources and operators whose rows it reads, such as `source 0` and `state 1`; empty if they are not known."""
 
     def __str__(self) -> str:
         return f"{self.kind}; {self.meaning}" if self.meaning else self.kind
@@ -137,6 +139,8 @@ class Analysis:
     stateful: bool = False  # the query keeps state between batches (aggregates, joins of streams, duplicates)
     waits_for_watermark: bool = False  # rows are returned only after a watermark has passed them
     operators: tuple[Operator, ...] = ()  # the stateful operators, in their order (streaming only)
+    result_inputs: tuple[str, ...] = field(default=(), compare=False)
+    """The sources and operators that the result comes from, as `Operator.inputs`."""
     rewrites: tuple[Rewrite, ...] = ()  # the rules that made operators of the query
     batch_part: str = field(default="", compare=False)
     """The part that runs as a batch query over the rows of each batch, a phrase; empty if all of it is streamed."""
@@ -196,6 +200,15 @@ class Analysis:
         """Return the operators, and the rules that made them, as texts that can be shown."""
         operators = (f"state {n}: {operator}" for n, operator in enumerate(self.operators))
         return (*operators, *(f"rule {rewrite}" for rewrite in dict.fromkeys(self.rewrites)))
+
+    @property
+    def flow_texts(self) -> tuple[str, ...]:
+        """Return which operator reads what, as texts that can be shown; empty if it is not known of each operator."""
+        if not self.operators or not self.result_inputs or not all(each.inputs for each in self.operators):
+            return ()
+        reads = [(f"state {number}", each.inputs) for number, each in enumerate(self.operators)]
+        names = (*reads, ("result", self.result_inputs))
+        return tuple(f"{name} reads {', '.join(inputs)}" for name, inputs in names)
 
     @property
     def fingerprint(self) -> tuple[str, ...]:

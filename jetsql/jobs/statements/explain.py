@@ -75,6 +75,8 @@ def decisions(plan: Plan) -> Iterator[str]:
         for lookup in plan.analysis.lookups:
             yield f"Lookup:      {lookup}"
         yield f"State:       {'; '.join(plan.analysis.operator_texts) or 'none'}"
+        if plan.analysis.flow_texts:
+            yield f"Flow:        {'; '.join(plan.analysis.flow_texts)}"
         if plan.late_rows:
             yield f"Late rows:   written to {plan.late_rows}"
         if plan.idle_timeout_millis is not None:

@@ -113,6 +113,10 @@ class Managed:
         return sample_jobs(self.manager)
 
     @property
+    def catalogs(self) -> tuple[str, ...]:
+        return ("spark_catalog", "lake")
+
+    @property
     def facts(self) -> dict[str, str]:
         return {"version": VERSION, "home": str(self.home)}
 

@@ -381,7 +381,8 @@ class Life:
             assert not self.sink, "the checkpoint that is to be copied is not there"
             source = self.checkpoints[updated.version.checkpoint] = Checkpoint(self.number(), updated.version.statement)
         untried = updated.version.checkpoint > 0 and source.committed == source.begin and not self.holds(source)
-        if not ((untried or self.finish_pending(source, run, finishes)) and works):
+        left = source.committed + 1 not in self.sink  # a batch that can't be finished, and that the sink doesn't have
+        if not ((untried or self.finish_pending(source, run, finishes) or left) and works):
             return UpdateFailed(run, HURT)
         copied = Checkpoint(self.number(), pending_version.statement, source.committed, source.committed)
         self.checkpoints[pending_version.checkpoint] = copied

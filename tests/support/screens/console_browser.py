@@ -26,7 +26,11 @@ def joining_engine(home: Path, schema: str) -> Managed:
     found = analysis(
         sources=(source(f"spark_catalog.{schema}.orders"), source(f"spark_catalog.{schema}.payments")),
         stateful=True,
-        operators=(Operator("Join"), Operator("Aggregate", "count(1) by region")),
+        operators=(
+            Operator("Aggregate", "count(1) by region", ("state 1",)),
+            Operator("Join", inputs=("source 0", "source 1")),
+        ),
+        result_inputs=("state 0",),
         sink=sink(f"spark_catalog.{schema}.totals"),
     )
     return Managed(home, engine=InMemoryEngine(analysis=found))

@@ -80,15 +80,25 @@ def create_dead_letter_tables(spark: SparkSession, catalog: Catalog, plan: Plan)
 
 def with_dead_letters(context: SinkContext, writer: SinkWriter) -> SinkWriter:
     """Return a sink that writes dead letters before each batch, or `writer` for a job without dead-letter tables."""
-    tables = [
-        (target, context.catalog.table(target.table))
-        for target in find_dead_letter_tables(context.catalog, context.job.plan)
-    ]
-    sources = tuple(SourceDeadLetters(context, target, table) for target, table in tables if table is not None)
+    sources = _sources(context)
     if not sources:
         return writer
     assert not isinstance(writer, StreamWriter), "dead letters are written before each batch"
     return DeadLetterSink(writer, sources, context.job.name)
+
+
+def has_dead_letters(context: SinkContext, batch: int) -> bool:
+    """Return whether the dead letters of a batch were written, which end where the plan of the batch ends."""
+    return any(source.files.has_batch(batch) for source in _sources(context))
+
+
+def _sources(context: SinkContext) -> tuple[SourceDeadLetters, ...]:
+    """Return the dead letters of each source that has a table for them."""
+    tables = [
+        (target, context.catalog.table(target.table))
+        for target in find_dead_letter_tables(context.catalog, context.job.plan)
+    ]
+    return tuple(SourceDeadLetters(context, target, table) for target, table in tables if table is not None)
 
 
 class SourceDeadLetters:

@@ -83,7 +83,7 @@ def is_committed(
     if manifest is not None and manifest.parts:
         if len(_committed_parts(committed, manifest)) == len(manifest.parts):
             return True
-        _check_not_expired(committed, table, manifest)
+        check_not_expired(committed, table, manifest)
         if not manifest.has_parts(parts):
             # A commit may have been in progress when the broker was read. After the fence, its outcome is final.
             committed.fence(manifest.part_names)
@@ -101,7 +101,7 @@ def _committed_parts(committed: CommittedBatches, manifest: PartitionManifest) -
     return [name for name in manifest.part_names if newest.get(name, -1) >= manifest.batch]
 
 
-def _check_not_expired(committed: CommittedBatches, table: str, manifest: PartitionManifest) -> None:
+def check_not_expired(committed: CommittedBatches, table: str, manifest: PartitionManifest) -> None:
     """Raise StatementError PENDING_BATCH_FAILED when the broker may have deleted the batch numbers of an old batch."""
     retention, age = committed.retention_seconds(), time.time() - manifest.stored
     if age <= retention * _EXPIRY_MARGIN:

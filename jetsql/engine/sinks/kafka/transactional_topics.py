@@ -35,7 +35,12 @@ from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.startup import is_stopped
 from jetsql.engine.sinks import SinkContext, consume_rows
 from jetsql.engine.sinks.kafka.messages import TopicTable, delivery_headers
-from jetsql.engine.sinks.kafka.partition_manifest import Part, PartitionManifests, is_committed
+from jetsql.engine.sinks.kafka.partition_manifest import (
+    Part,
+    PartitionManifests,
+    check_not_expired,
+    is_committed,
+)
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job import Job
@@ -203,14 +208,18 @@ class KafkaTransactions:
         """Return whether a part of the batch is committed, so that the whole batch has to be committed.
 
         No task writes the batch any more, but a commit may be in progress, so the parts are fenced first.
+        Raises StatementError PENDING_BATCH_FAILED when the broker may have deleted the numbers of committed parts.
         """
         manifest = self._manifests.read(batch)
         self._context.catalog.require_sink_table(self._sink)
-        if manifest is None:
+        if manifest is None or not manifest.parts:
             return False
         self._topic.fence(manifest.part_names)
         newest = self._topic.newest_batches(manifest.part_names)
-        return any(number >= batch for number in newest.values())
+        if any(number >= batch for number in newest.values()):
+            return True
+        check_not_expired(self._topic, self._sink.table, manifest)
+        return False
 
     def is_ahead(self, batch: int) -> bool:
         """Ask the broker for the newest batches of the parts of the newest batch in the checkpoint."""

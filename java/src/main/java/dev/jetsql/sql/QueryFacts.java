@@ -8,7 +8,6 @@ import dev.jetsql.common.Sequences;
 import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.lookup.LookupJoinExec;
-import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RuleProcessor;
 import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.RewrittenQuery;
@@ -198,7 +197,7 @@ final class QueryFacts {
 
   private ObjectNode source(String name, int ordinal, LogicalPlan node) {
     for (var column : CollectionConverters.asJava(node.output())) {
-      sourceColumns.put(column.exprId(), qualify(column, "source" + ordinal));
+      sourceColumns.put(column.exprId(), qualify(column, QueryFlow.SOURCE + ordinal));
     }
     return Json.MAPPER.createObjectNode().put("name", name);
   }
@@ -244,12 +243,12 @@ final class QueryFacts {
     facts.put("idle_sources", IdleSources.refusal(rewritten.query()));
     facts.put("aggregates", false);
     facts.put("watermark", false);
+    QueryFlow.describe(rewritten.query(), sourceColumns, facts);
     for (var node : nodes) {
       if (!node.isStreaming()) continue;
       if (node instanceof Aggregate || node instanceof Distinct) facts.put("aggregates", true);
       if (node instanceof EventTimeWatermark) facts.put("watermark", true);
-      if (node instanceof EventTimeWatermark || Plans.keepsState(node))
-        stateful.add(describeOperator(node));
+      if (QueryFlow.isListed(node)) stateful.add(describeOperator(node));
       else if (node instanceof Join) facts.put("joins", true);
     }
     nodes.forEach(node -> readVaryingNode(node, facts));

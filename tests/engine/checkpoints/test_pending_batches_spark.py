@@ -1,0 +1,106 @@
+"""CREATE OR REPLACE JOB while a batch is pending that the old version can't finish: each row arrives once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Sql, until
+from tests.faults.source import Source, sum_by_digit
+
+pytestmark = pytest.mark.spark
+
+OPTIONS = "OPTIONS ('snapshotIntervalMillis' = '50', 'restartAttempts' = '0')"
+
+
+def until_suspended(sql: Sql, job: str) -> None:
+    until(lambda: sql.status(job) == "SUSPENDED")
+
+
+def notices(sql: Sql, job: str) -> list[str]:
+    return [str(row[5]) for row in sql(f"SHOW JOB HISTORY {job}") if row[1] == "sink notice"]
+
+
+def test_a_batch_that_always_fails_is_left_to_the_new_version(sql: Sql, numbers: Source) -> None:
+    numbers.add(1)
+    count = "SELECT id % 10 AS digit, count(*), sum(id) FROM STREAM numbers{} GROUP BY 1"
+    text = f"JOB j {OPTIONS} AS INSERT OVERWRITE digits {count}"
+    sql(f"CREATE {text.format(' WHERE 1 / (id - 110) < 2')}")
+    sql("WAIT FOR JOB j UNTIL IDLE")
+    numbers.add(1)
+    until_suspended(sql, "j")
+    [(_, _, status, message)] = sql(f"CREATE OR REPLACE {text.format('')}")
+    assert status == "RUNNING" and "The state is kept." in message
+    sql("WAIT FOR JOB j UNTIL IDLE")
+    assert sql("SELECT * FROM digits ORDER BY digit") == sum_by_digit(numbers.ids())
+    [notice] = notices(sql, "j")
+    assert "Division by zero" in notice and "reads the rows of batch 1 again; no row of it is in" in notice
+    numbers.add(1)
+    sql("WAIT FOR JOB j UNTIL IDLE")
+    assert sql("SELECT * FROM digits ORDER BY digit") == sum_by_digit(numbers.ids())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sink", ["parquet", "postgres"])
+def test_the_new_version_reads_the_rows_of_the_batch_again(
+    sql: Sql, numbers: Source, sink: str, request: pytest.FixtureRequest
+) -> None:
+    table = "plain"
+    if sink == "postgres":
+        postgres = request.getfixturevalue("postgres")
+        postgres("CREATE SCHEMA pending; CREATE TABLE pending.t (id bigint)")
+        table = "kept"
+        sql(f"CREATE TABLE kept {postgres.options('pending.t')}")
+    copy = f"JOB p {OPTIONS} AS INSERT INTO {table} SELECT {{}} AS id FROM STREAM numbers"
+    sql(f"CREATE {copy.format('CAST(IF(id = 110, concat(id, chr(88)), concat(id)) AS BIGINT)')}")
+    sql("WAIT FOR JOB p UNTIL IDLE")
+    numbers.add(2)
+    until_suspended(sql, "p")
+    numbers.add(1)
+    sql(f"CREATE OR REPLACE {copy.format('id')}")
+    sql("WAIT FOR JOB p UNTIL IDLE")
+    assert sql(f"SELECT id FROM {table} ORDER BY id") == [(number,) for number in numbers.ids()]
+    assert len(notices(sql, "p")) == 1
+
+
+@pytest.mark.slow
+def test_a_new_version_that_fails_too_gives_way_to_the_old_one(sql: Sql, numbers: Source) -> None:
+    copy = f"JOB p {OPTIONS} AS INSERT INTO plain SELECT id FROM STREAM numbers WHERE {{}}"
+    sql(f"CREATE {copy.format('1 / (id - 110) < 2')}")
+    sql("WAIT FOR JOB p UNTIL IDLE")
+    numbers.add(2)
+    until_suspended(sql, "p")
+    error = sql.error(f"CREATE OR REPLACE {copy.format('1 / (id - 115) < 2')}")
+    assert error.condition == "JETSQL.UPDATE_FAILED" and sql.status("p") == "SUSPENDED"
+    sql(f"CREATE OR REPLACE {copy.format('id >= 0')}")
+    sql("WAIT FOR JOB p UNTIL IDLE")
+    assert sql("SELECT id FROM plain ORDER BY id") == [(number,) for number in numbers.ids()]
+
+
+@pytest.mark.slow
+def test_the_first_batch_is_left_as_well(sql: Sql, numbers: Source) -> None:
+    sql("CREATE TABLE later (id BIGINT) USING json")
+    copy = f"JOB p {OPTIONS} AS INSERT INTO plain SELECT id FROM STREAM later WHERE {{}}"
+    sql(f"CREATE {copy.format('1 / id < 2')}")
+    sql("INSERT INTO later VALUES (0), (1)")
+    until_suspended(sql, "p")
+    sql(f"CREATE OR REPLACE {copy.format('id >= 0')}")
+    sql("WAIT FOR JOB p UNTIL IDLE")
+    assert sql("SELECT id FROM plain ORDER BY id") == [(0,), (1,)]
+
+
+@pytest.mark.slow
+def test_a_batch_that_one_of_two_tables_has_is_not_left(sql: Sql, numbers: Source) -> None:
+    """The first table has the rows of the planned batch. A new version would plan another one with its number."""
+    sql("CREATE TABLE other (id BIGINT) USING parquet")
+    text = (
+        f"JOB p {OPTIONS} AS FROM (SELECT * FROM STREAM numbers) AS q"
+        " INSERT INTO plain SELECT id INSERT INTO other SELECT id WHERE {}"
+    )
+    sql(f"CREATE {text.format('1 / (id - 110) < 2')}")
+    sql("WAIT FOR JOB p UNTIL IDLE")
+    numbers.add(2)
+    until_suspended(sql, "p")
+    error = sql.error(f"CREATE OR REPLACE {text.format('id >= 0')}")
+    assert "cannot finish it" in error.message and "Division by zero" in error.message
+    assert sql.status("p") == "SUSPENDED" and not notices(sql, "p")
+    assert sql("SELECT id FROM plain ORDER BY id") == [(number,) for number in numbers.ids()]

@@ -1,0 +1,34 @@
+"""The HTTP endpoint of a standby on a real socket, in a thread of this process."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from uvicorn import Server
+
+from jetsql.console.standby_page import standby_pages
+from jetsql.server.auth import Access
+from jetsql.server.login_limits import http_config
+from jetsql.server.standby_app import StandbyServer
+from jetsql.settings.engine_settings import EndpointSettings
+from tests.support.servers.http_server import TOKEN
+
+
+@contextmanager
+def run_standby(leader: Callable[[], str], stop: Callable[[], None] = lambda: None, port: int = 0) -> Iterator[str]:
+    """Yield the URL of a standby with its page. leader: returns the URL of the leader. port: 0 for a free one."""
+    access = Access(TOKEN)
+    pages = standby_pages(access, leader)
+    app = StandbyServer(lambda: {"role": "standby", "leader": leader()}, access, stop, pages).app
+    server = Server(http_config(app, access, EndpointSettings(), 100))
+    with socket.create_server(("127.0.0.1", port)) as listening:
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
