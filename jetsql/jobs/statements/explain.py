@@ -44,7 +44,7 @@ def _start_lines(manager: Manager, create: CreateJob, options: Options, plan: Pl
     """Return a line about the live job or snapshot that the job would continue, if there is one."""
     live = find_live_job(manager, create.name.text) if create.or_replace else None
     if live is not None:
-        yield f"Update:      {update_message(live.job, plan, manager.engine.fixed_partitions)}"
+        yield f"Update:      {update_message(live.job, create, plan, manager.engine.fixed_partitions)}"
         return
     snapshot = initial_snapshot(manager, create, options, plan)
     if snapshot is not None:

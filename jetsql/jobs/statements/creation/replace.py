@@ -149,11 +149,13 @@ def _progress(job: Job) -> str:
     return "Its first batch is still running; if it fails, the job returns to the old version."
 
 
-def update_message(job: Job, plan: Plan, fixed_partitions: str) -> str:
+def update_message(job: Job, statement: CreateJob, plan: Plan, fixed_partitions: str) -> str:
     """Return the result of EXPLAIN CREATE OR REPLACE JOB for a live job, without changing it.
 
     fixed_partitions: why the engine cannot repartition state; empty when it can.
     """
+    if _is_same(job, statement, keep_table_location(job, plan)):
+        return f"none: the job already has this statement; it is {job.status.value}"
     compatibility = compare_plans(job.plan, plan, fixed_partitions)
     if compatibility.reasons:
         return f"refused: {'; '.join(compatibility.reasons)}"
