@@ -16,8 +16,8 @@ from jetsql.dbt_adapter.engine_profile import check_profile, shown_address
 class JetSQLCredentials(Credentials):
     """The fields of a profile. Either a URL or a home names the engine; the default is the home of the settings."""
 
-    database: str | None = None  # type: ignore[assignment]  # Spark has schemas only
-    schema: str | None = None  # type: ignore[assignment]  # where dbt creates tables
+    database: str | None = None  # Spark has schemas only
+    schema: str | None = None  # where dbt creates tables
     url: str | None = None  # of the HTTP endpoint; of several engines, separated by commas
     home: str | None = None  # the folder of an engine on this machine
     token: str | None = None  # the default is JETSQL_TOKEN
