@@ -23,9 +23,12 @@
   {%- endif -%}
 
   {%- set create = jetsql_create_refreshed_sql(kind, target_relation) -%}
-  {%- if existing is not none and jetsql_has_to_restart(target_relation, adapter.job_verdict(create)) -%}
-    {% do adapter.drop_relation(existing) %}
-    {%- set existing = none -%}
+  {#- The job of a view without STREAM has ended: the statement runs it again. -#}
+  {%- if existing is not none and jetsql_live_job(this.schema ~ '.' ~ this.identifier) is not none -%}
+    {%- if jetsql_has_to_restart(target_relation, adapter.job_verdict(create)) -%}
+      {% do adapter.drop_relation(existing) %}
+      {%- set existing = none -%}
+    {%- endif -%}
   {%- endif -%}
   {%- set message = jetsql_run_command(create) -%}
   {%- if config.get('wait_until_idle') and kind == 'streaming table' -%}
