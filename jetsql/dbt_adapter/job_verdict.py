@@ -11,8 +11,8 @@ _UPDATE_LINE: Final = re.compile(r"^Update: +(.*)$", re.MULTILINE)
 _OTHER_COLUMNS: Final = "JETSQL.TABLE_ALREADY_EXISTS"
 
 
-class Outcome(Enum):
-    """What CREATE OR REPLACE JOB would do to the job that runs."""
+class UpdateOutcome(Enum):
+    """The effect of CREATE OR REPLACE JOB on the job that runs."""
 
     UNCHANGED = "unchanged"  # the job has this statement
     UPDATED = "updated"  # the job continues with its state, or after the rows that it has read
@@ -23,7 +23,7 @@ class Outcome(Enum):
 class Verdict:
     """The outcome, and the engine's words about it."""
 
-    outcome: Outcome
+    outcome: UpdateOutcome
     text: str
 
 
@@ -32,12 +32,12 @@ def parse_verdict(plan: str) -> Verdict:
     line = _UPDATE_LINE.search(plan)
     text = line[1] if line is not None else ""
     if text.startswith("none: "):
-        return Verdict(Outcome.UNCHANGED, text.removeprefix("none: "))
+        return Verdict(UpdateOutcome.UNCHANGED, text.removeprefix("none: "))
     if text.startswith("refused: "):
-        return Verdict(Outcome.REFUSED, text.removeprefix("refused: "))
-    return Verdict(Outcome.UPDATED, text)
+        return Verdict(UpdateOutcome.REFUSED, text.removeprefix("refused: "))
+    return Verdict(UpdateOutcome.UPDATED, text)
 
 
 def refused_by(condition: str, message: str) -> Verdict | None:
     """Return the verdict of an error of EXPLAIN, or None if the error is not about the job and table that exist."""
-    return Verdict(Outcome.REFUSED, message) if condition == _OTHER_COLUMNS else None
+    return Verdict(UpdateOutcome.REFUSED, message) if condition == _OTHER_COLUMNS else None

@@ -1,4 +1,4 @@
-"""What dbt loads: the adapter, its credentials, and the folder of its macros."""
+"""The plugin that dbt loads: the adapter, its credentials, and the folder of its macros."""
 
 from __future__ import annotations
 

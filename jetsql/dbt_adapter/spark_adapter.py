@@ -45,7 +45,7 @@ class JetSQLAdapter(SparkAdapter):
 
     @available
     def job_verdict(self, statement: str) -> Mapping[str, str]:
-        """Return what CREATE OR REPLACE JOB would do to the job that runs: `outcome`, a value of Outcome, and `text`.
+        """Return the effect of CREATE OR REPLACE JOB on the live job: `outcome`, a value of UpdateOutcome, and `text`.
 
         Raises DbtDatabaseError for a statement that is wrong in itself.
         """

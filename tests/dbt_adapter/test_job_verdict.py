@@ -2,7 +2,7 @@
 
 import pytest
 
-from jetsql.dbt_adapter.job_verdict import Outcome, Verdict, parse_verdict, refused_by
+from jetsql.dbt_adapter.job_verdict import UpdateOutcome, Verdict, parse_verdict, refused_by
 
 PLAN = "Job:         streaming\nTrigger:     interval: every 500 ms\n{}\n== Physical Plan ==\nUpdate"
 
@@ -10,10 +10,10 @@ PLAN = "Job:         streaming\nTrigger:     interval: every 500 ms\n{}\n== Phys
 @pytest.mark.parametrize(
     ("line", "verdict"),
     [
-        ("", Verdict(Outcome.UPDATED, "")),
-        ("Update:      none: the job has it", Verdict(Outcome.UNCHANGED, "the job has it")),
-        ("Update:      possible: the state is kept", Verdict(Outcome.UPDATED, "possible: the state is kept")),
-        ("Update:      refused: a source is new", Verdict(Outcome.REFUSED, "a source is new")),
+        ("", Verdict(UpdateOutcome.UPDATED, "")),
+        ("Update:      none: the job has it", Verdict(UpdateOutcome.UNCHANGED, "the job has it")),
+        ("Update:      possible: the state is kept", Verdict(UpdateOutcome.UPDATED, "possible: the state is kept")),
+        ("Update:      refused: a source is new", Verdict(UpdateOutcome.REFUSED, "a source is new")),
     ],
 )
 def test_explain(line: str, verdict: Verdict) -> None:
@@ -21,5 +21,5 @@ def test_explain(line: str, verdict: Verdict) -> None:
 
 
 def test_a_table_with_other_columns_refuses_the_update_and_other_errors_are_errors() -> None:
-    assert refused_by("JETSQL.TABLE_ALREADY_EXISTS", "why") == Verdict(Outcome.REFUSED, "why")
+    assert refused_by("JETSQL.TABLE_ALREADY_EXISTS", "why") == Verdict(UpdateOutcome.REFUSED, "why")
     assert refused_by("PARSE_SYNTAX_ERROR", "why") is None
