@@ -34,7 +34,9 @@ def copy_project(target: Path) -> None:
         (target / folder).mkdir(parents=True, exist_ok=True)
         for pattern in ("*.py", *data.get(package, ())):
             for file in (ROOT / folder).glob(pattern):
-                shutil.copyfile(file, target / folder / file.name)
+                copied = target / folder / file.relative_to(ROOT / folder)
+                copied.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copied)
     for file in (CLIENT / "pyproject.toml", CLIENT / "README.md", ROOT / "LICENSE"):
         shutil.copyfile(file, target / file.name)
 

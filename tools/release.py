@@ -179,9 +179,10 @@ def check_files() -> None:
     with tarfile.open(DIST / SDIST) as archive:
         members = {name.partition("/")[2] for name in archive.getnames()}
     sources = {file.relative_to(ROOT).as_posix() for file in (ROOT / "java" / "src").rglob("*") if file.is_file()}
-    sources |= {name.replace("jetsql/grammar/", "grammar/") for name in WHOLE.files()}
+    sources |= {name.replace("jetsql/grammar/", "grammar/") for name in WHOLE.files() if name.startswith("jetsql/")}
     sources |= {"LICENSE", "README.md", "pyproject.toml", "tools/java/build_backend.py"}
     sources |= {f"client/{name}" for name in ("README.md", "build_backend.py", "pyproject.toml")}
+    sources |= {f"client/dbt_plugin/{name}.py" for name in ("__init__", "__version__")}
     compare(SDIST, members & sources, sources)
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import click
 
+from jetsql.cli.apply_command import apply
 from jetsql.cli.archive_command import archive_classes
-from jetsql.cli.backup_command import backup, restore
 from jetsql.cli.cluster_commands import join, master
 from jetsql.cli.console_command import console
 from jetsql.cli.engine_commands import serve, start, status, stop
@@ -29,6 +29,7 @@ from jetsql.cli.flags import (
     load_settings,
     parse_flags,
 )
+from jetsql.cli.home_commands import backup, restore, store
 from jetsql.cli.job_commands import (
     cancel,
     delete_snapshot,
@@ -44,8 +45,7 @@ from jetsql.cli.log_command import logs
 from jetsql.cli.needs_engine import needs_engine
 from jetsql.cli.open_shell import open_shell
 from jetsql.cli.run_scripts import execute
-from jetsql.cli.sql_file_commands import apply, convert, format_files, lint, lsp
-from jetsql.cli.store_command import store
+from jetsql.cli.sql_file_commands import convert, format_files, lint, lsp
 from jetsql.cli.submit import submit
 from jetsql.installation import describe_versions
 from jetsql.version import VERSION

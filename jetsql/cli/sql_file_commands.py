@@ -1,24 +1,18 @@
-"""The commands for SQL files: `jetsql lint`, `format`, `convert`, `apply` and `lsp`."""
+"""The commands for SQL files that start no engine: `jetsql lint`, `format`, `convert` and `lsp`."""
 
 from __future__ import annotations
 
 import logging
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from jetsql.cli.connect import connect, remote_url
 from jetsql.cli.flags import (
-    CONF_OPTION,
     HOME_OPTION,
-    MASTER_OPTION,
-    NO_START_OPTION,
-    TRACES_OPTION,
     URL_OPTION,
     VARIABLES_OPTION,
     ExitCode,
@@ -99,9 +93,9 @@ def _lint(
     from jetsql.sqlfiles.lint_problems import ProblemLevel
     from jetsql.sqlfiles.lint_report import LintFormat, report_problems, summary
 
-    _silence_sqlglot()
-    files = _read(names)
-    run = LintRun(script_variables(flags), _read(schema) if schema else None)
+    silence_sqlglot()
+    files = read_files(names)
+    run = LintRun(script_variables(flags), read_files(schema) if schema else None)
     problems = run.check(files)
     if on_engine:
         problems = [*problems, *_lint_on_engine(console, flags, run)]
@@ -153,9 +147,9 @@ def _format(console: Console, names: Sequence[str], only_check: bool, show_diff:
     from jetsql.sqlfiles.format_files import FileFormatter
     from jetsql.sqlfiles.read_sql_files import STDIN
 
-    _silence_sqlglot()
+    silence_sqlglot()
     formatter = FileFormatter(only_check)
-    for file in _read(names):
+    for file in read_files(names):
         try:
             formatted = formatter.format(file)
         except OSError as error:
@@ -208,12 +202,12 @@ def _convert(console: Console, names: Sequence[str], dialect: str) -> ExitCode:
     from jetsql.sqlfiles.lint_problems import ProblemLevel
     from jetsql.sqlfiles.lint_report import summary
 
-    _silence_sqlglot()
+    silence_sqlglot()
     known = known_dialects()
     if dialect.lower() not in known:
         raise click.UsageError(f"There is no dialect {dialect!r}. The dialects are: {', '.join(known)}.")
     problems: list[LintProblem] = []
-    files = _read(names)
+    files = read_files(names)
     for file in files:
         if file.problem is not None:
             problems.append(file.problem)
@@ -228,132 +222,6 @@ def _convert(console: Console, names: Sequence[str], dialect: str) -> ExitCode:
     console.print_message(summary(problems, len(files)))
     fails = any(problem.level is not ProblemLevel.NOTE for problem in problems)
     return ExitCode.PROBLEMS_FOUND if fails else ExitCode.SUCCESS
-
-
-class _ApplyUsageError(click.UsageError):
-    exit_code = ExitCode.STATEMENT_FAILED
-
-
-class ApplyCommand(click.Command):
-    """A command whose usage errors exit with 1, because 2 is the exit code of a plan with something to do."""
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """Parse the arguments."""
-        with _usage_exits_with_1():
-            return super().make_context(info_name, args, parent, **extra)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        with _usage_exits_with_1():
-            return super().invoke(ctx)
-
-
-@contextmanager
-def _usage_exits_with_1() -> Iterator[None]:
-    try:
-        yield
-    except click.UsageError as error:
-        raise _ApplyUsageError(error.format_message(), error.ctx) from error
-
-
-@click.command(cls=ApplyCommand)
-@click.argument("folder", metavar="DIR")
-@click.option("--plan", "only_plan", is_flag=True, help="Show what would be done, and do nothing.")
-@click.option(
-    "--group",
-    metavar="NAME",
-    default="",
-    help="The group of the folder's jobs, which the option applyGroup notes in each job. Needed for --prune.",
-)
-@click.option("--prune", is_flag=True, help="Drop the jobs of the group that no file declares any more.")
-@click.option("-y", "--yes", "assume_yes", is_flag=True, help="Do not ask before something is replaced or dropped.")
-@click.option(
-    "--format",
-    "report",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="The format of plan and outcome [default: text]. json is one object.",
-)
-@add_options(HOME_OPTION, URL_OPTION, NO_START_OPTION, MASTER_OPTION, CONF_OPTION, VARIABLES_OPTION, TRACES_OPTION)
-@click.pass_context
-def apply(
-    context: click.Context,
-    /,
-    folder: str,
-    only_plan: bool,
-    group: str,
-    prune: bool,
-    assume_yes: bool,
-    report: str,
-    **params: Any,
-) -> None:
-    """Bring an engine to what the SQL files of a folder declare.
-
-    The CREATE statements of all `.sql` files in DIR are the wanted state: schemas, tables, views, functions, jobs,
-    streaming tables and materialized views. What is missing is created, jobs, views and functions that differ are
-    replaced, and everything else is left as it is. Tables are never changed or dropped: a difference is an error.
-
-    \b
-    Examples:
-      jetsql apply --plan sql/
-      jetsql apply --set topic=orders sql/
-      jetsql apply --group shop --prune sql/
-      jetsql apply --plan --format json --url https://engine.example.com:8770 sql/
-
-    The files are checked and the plan is made before anything is changed. For each job that would be replaced, the plan
-    has the engine's verdict on its state. The statements run in the order of their dependencies. The first one that
-    fails ends the run, which then reports what was done. The command can be repeated and interrupted at any time.
-
-    Exit codes: 0 done, or nothing to do; 1 an error; 2 with --plan: there is something to do; 3 no engine; 130
-    interrupted (Ctrl-C).
-    """
-    if prune and not group:
-        raise click.UsageError("--prune needs --group NAME: only jobs of a group are dropped.", context)
-    flags = parse_flags(context, params)
-    context.exit(
-        run_and_report(lambda console: _apply(console, flags, folder, only_plan, group, prune, assume_yes, report))
-    )
-
-
-def _apply(
-    console: Console,
-    flags: Flags,
-    folder: str,
-    only_plan: bool,
-    group: str,
-    prune: bool,
-    assume_yes: bool,
-    report: str,
-) -> ExitCode:
-    from jetsql.sqlfiles.apply.apply_folder import ApplyOptions, ApplyStatus, FolderApply
-
-    _silence_sqlglot()
-    if not Path(folder).is_dir():
-        raise click.UsageError(f"There is no folder {folder}. Name the folder with the SQL files.")
-    settings, values = load_settings(flags), script_variables(flags)
-    files = _read([folder])
-    if not files:
-        raise click.UsageError(f"There are no .sql files in {folder}. To drop all jobs of a group, use DROP JOB.")
-
-    def confirm(question: str) -> bool:
-        is_asked = not assume_yes and sys.stdin is not None and sys.stdin.isatty()
-        return not is_asked or click.confirm(question, err=True)
-
-    options = ApplyOptions(group, prune, only_plan, as_json=report == "json")
-    command = FolderApply(options, console, confirm)
-    if not command.check(files, values):
-        return ExitCode.PROBLEMS_FOUND
-    with closing(connect(settings, flags, console, only_existing_home=only_plan)) as engine:
-        status = command.run(engine)
-    codes = {
-        ApplyStatus.NOTHING_TO_DO: ExitCode.SUCCESS,
-        ApplyStatus.APPLIED: ExitCode.SUCCESS,
-        ApplyStatus.PLANNED: ExitCode.CHANGES_PLANNED,
-        ApplyStatus.INTERRUPTED: ExitCode.INTERRUPTED,
-    }
-    return codes.get(status, ExitCode.STATEMENT_FAILED)
 
 
 @click.command()
@@ -413,7 +281,7 @@ def _engine_of(home: str | None, url: str | None) -> Connect:
     return connect_engine
 
 
-def _read(names: Sequence[str]) -> list[SqlFile]:
+def read_files(names: Sequence[str]) -> list[SqlFile]:
     """Return the files with these names. Raises click.UsageError for an unreadable file."""
     from jetsql.sqlfiles.read_sql_files import find_sql_files, read_sql_file
 
@@ -426,6 +294,6 @@ def _read(names: Sequence[str]) -> list[SqlFile]:
     return found
 
 
-def _silence_sqlglot() -> None:
+def silence_sqlglot() -> None:
     """Keep sqlglot from printing warnings about statements that it keeps as they are."""
     logging.getLogger("sqlglot").setLevel(logging.ERROR)

@@ -183,7 +183,7 @@ def test_help_and_version(jetsql: CommandLine) -> None:
     assert jetsql("--version").stdout.startswith(f"jetsql {VERSION} (PySpark {version('pyspark')}")
     for arguments in (["--help"], ["run", "--help"], ["run", "-h"]):
         ended = jetsql(*arguments)
-        assert ended.exit_code == ExitCode.SUCCESS
+        assert ended.exit_code == ExitCode.SUCCESS, ended.stderr
         assert "Examples:\n  jetsql " in ended.stdout.replace("    jetsql", "  jetsql")
         assert all(f"--{flag}" in ended.stdout for flag in ("home", "master", "conf", "format", "set", "stay"))
 

@@ -223,6 +223,23 @@ def test_a_statement_is_cancelled_from_another_thread(connection: dbapi.Connecti
     assert cursor.execute("COUNT 1").fetchall() == [(0,)]
 
 
+def test_a_connection_cancels_the_statements_of_its_cursors(connection: dbapi.Connection, engine: ServedEngine) -> None:
+    idle, running, failed = connection.cursor(), connection.cursor(), []
+
+    def wait() -> None:
+        with raises(dbapi.OperationalError) as told:
+            running.execute("WAIT")
+        failed.append(told.value.condition)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    assert engine.waiting.wait(30)
+    connection.cancel()
+    thread.join(30)
+    assert failed == ["JETSQL.STATEMENT_CANCELLED"]
+    assert idle.execute("COUNT 1").fetchall() == [(0,)]
+
+
 def lose_sessions(server: RunningServer) -> None:
     for session in list(server.http_server.sessions._sessions):
         server.http_server.sessions.close(session)

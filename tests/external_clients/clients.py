@@ -94,6 +94,14 @@ CLIENTS: Final = (
             "suspend_word": "it can't parse SUSPEND JOB; ALTER JOB ... SUSPEND works",
         },
     ),
+    # Newer ones of dbt-core fetch a part from GitHub while they are installed.
+    Client("dbt", "jetsql_dbt.py", ("./client[dbt]", "dbt-core<1.12"), seconds=600.0),
+    Client(
+        "dbt-suite",
+        "dbt_suite.py",
+        ("./client[dbt]", "dbt-core<1.12", "dbt-tests-adapter>=1.19,<2", "pytest"),
+        seconds=1800.0,
+    ),
     # Newer ones fetch a part from GitHub while they are installed.
-    Client("dbt", "dbt_thrift.py", ("dbt-core>=1.8,<1.10", "dbt-spark[PyHive]>=1.8,<1.10"), seconds=300.0),
+    Client("dbt-thrift", "dbt_thrift.py", ("dbt-core>=1.8,<1.10", "dbt-spark[PyHive]>=1.8,<1.10"), seconds=300.0),
 )

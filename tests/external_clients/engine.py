@@ -37,6 +37,7 @@ class ClientTestEngine:
             "JETSQL_TEST_SQLALCHEMY": f"jetsql://:{self.token}@{self.url.removeprefix('http://')}/default",
             "JETSQL_TEST_CONNECT": self.connect,
             "JETSQL_TEST_THRIFT": self.thrift,
+            "JETSQL_TEST_URL": self.url,
             "JETSQL_TEST_TOKEN": self.token,
             "JETSQL_TEST_SCHEMA": schema,
             "JETSQL_TEST_FORMATS": self.formats,

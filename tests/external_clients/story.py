@@ -114,5 +114,9 @@ def run_step(step: str, act: Callable[[], str]) -> None:
         note, fine = f"{type(error).__name__}: {error}"[:600], False
         if os.environ.get("JETSQL_TEST_TRACE"):
             traceback.print_exc()
-    seconds = round(time.monotonic() - begun, 2)
-    print(json.dumps({"step": step, "ok": fine, "note": note, "seconds": seconds}), flush=True)
+    print_step(step, fine, note, time.monotonic() - begun)
+
+
+def print_step(step: str, ok: bool, note: str, seconds: float) -> None:
+    """Print the result of a step."""
+    print(json.dumps({"step": step, "ok": ok, "note": note, "seconds": round(seconds, 2)}), flush=True)

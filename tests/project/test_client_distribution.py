@@ -52,8 +52,13 @@ EXTRAS = {
         "lsprotocol",
     ),
     "jetsql.notebook.magics": "IPython",
+    **dict.fromkeys(("dbt.adapters.jetsql", "dbt.adapters.jetsql.__version__"), "dbt"),
+    **dict.fromkeys(
+        (f"jetsql.dbt_adapter.{name}" for name in ("connection_manager", "credentials", "plugin", "spark_adapter")),
+        "dbt",
+    ),
 }
-"""The modules that need an extra, Superset or a notebook, with what each lacks first."""
+"""The modules that need an extra, Superset, dbt or a notebook, with what each lacks first."""
 
 
 def project(folder: Path) -> dict[str, Any]:
@@ -157,12 +162,18 @@ def test_its_files_are_the_modules_of_its_packages(wheel: Path) -> None:
         found = {name for name in archive.namelist() if ".dist-info/" not in name}
         metadata = archive.read(f"jetsql_client-{VERSION}.dist-info/METADATA").decode()
     folders = {package: package.replace(".", "/") for package in packages(CLIENT)}
+    sources = {
+        package: ROOT / CLIENT["tool"]["setuptools"]["package-dir"].get(package, folders[package])
+        for package in folders
+    }
     expected = {
         f"{folder}/{file.name}"
         for package, folder in folders.items()
-        for file in (ROOT / ("grammar" if package == "jetsql.grammar" else folder)).glob("*")
+        for file in sources[package].glob("*")
         if file.suffix in (".py", ".lark", ".typed")
     }
+    project = ROOT / "jetsql" / "dbt_adapter" / "project"
+    expected |= {file.relative_to(ROOT).as_posix() for file in project.rglob("*") if file.is_file()}
     assert found == expected and "jetsql/grammar/jetsql.lark" in found
     assert f"\nVersion: {VERSION}\n" in metadata
 

@@ -84,6 +84,11 @@ class Connection:
         message = "JetSQL has no transactions: every statement takes effect when it returns."
         raise exceptions.NotSupportedError(ErrorReport("JETSQL.NOT_SUPPORTED", "0A000", message))
 
+    def cancel(self) -> None:
+        """Cancel the running statements of all cursors, from another thread; they raise OperationalError."""
+        for cursor in list(self._cursors):
+            cursor.cancel()
+
     def close(self) -> None:
         """Close the session and end its statements, unless it is closed. The engine and its jobs continue to run."""
         if self._closed:

@@ -166,6 +166,16 @@ def test_explain_gives_the_verdict_and_does_nothing(w: World) -> None:
     assert "stop 1" not in w.engine.calls
 
 
+def test_explain_says_that_a_job_has_the_statement_already(w: World) -> None:
+    job_id = w.make()
+    w.sql(UPDATE)
+    unchanged = "Update:      unchanged: the job has this statement, and is {}\n"
+    assert unchanged.format("RUNNING") in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])
+    w.sql("SUSPEND JOB j")
+    assert unchanged.format("SUSPENDED") in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])
+    assert w.job(job_id).run == 2
+
+
 def test_when_the_copy_fails_the_old_version_goes_on(w: World) -> None:
     job_id = w.make()
     w.engine.prepare_errors = [OSError("disk full")]

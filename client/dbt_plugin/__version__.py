@@ -1,0 +1,5 @@
+"""The version that dbt shows."""
+
+from jetsql.version import VERSION
+
+version = VERSION

@@ -1,0 +1,56 @@
+{#- What JetSQL does otherwise than dbt-spark. -#}
+
+{% macro jetsql__get_binding_char() %}
+  {{ return('?') }}
+{% endmacro %}
+
+{#- Spark parses some 10000 values in a second. -#}
+{% macro jetsql__get_batch_size() %}
+  {{ return(1000) }}
+{% endmacro %}
+
+{% macro jetsql_string(value) -%}
+  '{{ value | string | replace("\\", "\\\\") | replace("'", "\\'") }}'
+{%- endmacro %}
+
+{% macro jetsql_name(name) -%}
+  `{{ name | replace("`", "``") }}`
+{%- endmacro %}
+
+{% macro jetsql_pairs(pairs) -%}
+  {%- for name in pairs %}{{ jetsql_string(name) }} = {{ jetsql_string(pairs[name] | lower if pairs[name] is boolean else pairs[name]) }}{{ ", " if not loop.last }}{% endfor -%}
+{%- endmacro %}
+
+{#- The options of the table; `keys` are the columns by which a job updates its rows. -#}
+{% macro jetsql__options_clause() -%}
+  {%- set options = dict(config.get('options') or {}) -%}
+  {%- set keys = config.get('keys') -%}
+  {%- if keys -%}
+    {%- do options.update({'key.columns': keys if keys is string else keys | join(',')}) -%}
+  {%- endif -%}
+  {%- if options %}
+    options ({{ jetsql_pairs(options) }})
+  {%- endif -%}
+{%- endmacro %}
+
+{% macro jetsql__tblproperties_clause() -%}
+  {%- if config.get('tblproperties') %}
+    tblproperties ({{ jetsql_pairs(config.get('tblproperties')) }})
+  {%- endif -%}
+{%- endmacro %}
+
+{% macro jetsql__comment_clause() -%}
+  {%- if config.persist_relation_docs() and model.description %}
+    comment {{ jetsql_string(model.description) }}
+  {%- endif -%}
+{%- endmacro %}
+
+{#- Spark keeps the comments of columns in its catalogue, for tables of every format. -#}
+{% macro jetsql__alter_column_comment(relation, column_dict) %}
+  {% if not relation.is_view %}
+    {% for name in column_dict %}
+      {% set column = adapter.quote(name) if column_dict[name]['quote'] else name %}
+      {% do run_query('alter table ' ~ relation ~ ' alter column ' ~ column ~ ' comment ' ~ jetsql_string(column_dict[name]['description'])) %}
+    {% endfor %}
+  {% endif %}
+{% endmacro %}
