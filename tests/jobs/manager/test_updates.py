@@ -158,6 +158,12 @@ def test_a_table_that_each_batch_replaces_may_have_moved(w: World) -> None:
     assert w.job(job_id).plan.analysis.sink.location == "file:/tables/other-2"
 
 
+def test_explain_names_no_batch_of_a_job_that_has_committed_none(w: World) -> None:
+    w.engine.quiet = True
+    w.make()
+    assert "(committed so far: no batch)" in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])
+
+
 def test_explain_gives_the_verdict_and_does_nothing(w: World) -> None:
     w.make()
     assert "Update:      possible: the job continues after" in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])

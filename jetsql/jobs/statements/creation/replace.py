@@ -163,5 +163,6 @@ def explain_update(manager: Manager, job: Job, statement: CreateJob, options: Op
     if compatibility.reasons:
         return UpdateVerdict(UpdateKind.REFUSED, "; ".join(compatibility.reasons))
     kept = "the state is kept" if plan.analysis.stateful else "the job continues after the rows already read"
-    state = () if compatibility.from_scratch else (f"{kept} (committed so far: batch {job.batch})",)
+    committed = "no batch" if job.batch is None else f"batch {job.batch}"
+    state = () if compatibility.from_scratch else (f"{kept} (committed so far: {committed})",)
     return UpdateVerdict(UpdateKind.POSSIBLE, "; ".join((*state, *compatibility.changes)))
