@@ -62,7 +62,7 @@ def _superset(name: str, *arguments: str, known: Mapping[str, str] | None = None
         name,
         "superset_lab.py",
         # Newer ones of flask-caching break it, and it does not ask for all that it needs.
-        ("apache-superset==6.1.*", "flask-caching==2.3.1", "cachetools", "pyhive", *_SASL, *_LIGHT),
+        ("apache-superset==6.1.*", "flask-caching==2.3.1", "cachetools", "pyhive", "lark>=1.2,<2", *_SASL, *_LIGHT),
         has_own_environment=True,
         arguments=arguments,
         place="superset",
