@@ -42,7 +42,7 @@ _NOT_RUN: Final = (
     "jobs/manager/test_crashes_between_steps",
 )
 _TESTS: Final = (
-    *("-q", "-m", "not spark and not slow", "-p", "no:cacheprovider", "--timeout=60"),
+    *("-q", "-m", "not spark and not browser and not slow", "-p", "no:cacheprovider", "--timeout=60"),
     *(f"--ignore=tests/{name}.py" for name in _NOT_RUN),
 )
 _NOT_COPIED: Final = (".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "build", "dist")

@@ -24,7 +24,7 @@ from typing import Any, Final
 import psutil
 import pytest
 
-_OPTIONS: Final = ("-q", "-m", "not spark", "-p", "no:cacheprovider")
+_OPTIONS: Final = ("-q", "-m", "not spark and not browser", "-p", "no:cacheprovider")
 LOG: Final = "mutation.log"
 """The file with the output of the tests, in the folder of the process."""
 _MARK: Final = "JETSQL_MUTANT"
