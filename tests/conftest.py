@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -43,6 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Otherwise a test could pass because of a file in the user's folder, such as the secret of a cluster.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # by a shell that runs pytest in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = tempfile.TemporaryDirectory(prefix="jetsql-tests-config-")
     config.add_cleanup(folder.cleanup)
     os.environ["XDG_CONFIG_HOME"] = folder.name

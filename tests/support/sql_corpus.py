@@ -35,7 +35,8 @@ def document_scripts() -> Iterator[str]:
     for path in sorted(pages):
         yield from _FENCE.findall(path.read_text(encoding="utf-8"))
     for path in sorted((ROOT / "examples").rglob("*.sql")):
-        yield path.read_text(encoding="utf-8")
+        if path.parent.name != "models":  # templates of dbt
+            yield path.read_text(encoding="utf-8")
 
 
 def document_statements() -> list[str]:
