@@ -73,7 +73,7 @@ def test_the_whole_log_of_a_home_without_an_engine(home: Path) -> None:
 
 
 def test_what_stands_in_the_log_drives_no_terminal(home: Path) -> None:
-    """Of a table, a column or a file's name the log may quote anything."""
+    """The log may quote anything of the name of a table, a column or a file."""
     hostile = f"{LATER} WARN A: \x1b]0;owned\x07\x1b[2J\x9b31m"
     write(home, hostile, "\tat \x1b[3J")
     assert jetsql().stdout == f"{hostile}\n\tat \x1b[3J\n"  # into a pipe it is data

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -205,8 +205,9 @@ def dbapi_error(condition: str, sqlstate: str) -> Exception:
     return to_dbapi_error(ErrorReport(condition, sqlstate, "words"))
 
 
-def test_a_statement_is_cancelled_from_another_thread(connection: dbapi.Connection, engine: ServedEngine) -> None:
-    cursor, failed = connection.cursor(), []
+def check_cancelled(cursor: dbapi.Cursor, cancel: Callable[[], object], engine: ServedEngine) -> None:
+    """Check that a statement that waits on another thread ends as cancelled."""
+    failed = []
 
     def wait() -> None:
         with raises(dbapi.OperationalError) as told:
@@ -216,27 +217,21 @@ def test_a_statement_is_cancelled_from_another_thread(connection: dbapi.Connecti
     thread = threading.Thread(target=wait)
     thread.start()
     assert engine.waiting.wait(30)
-    cursor.cancel()
+    cancel()
     thread.join(30)
     assert failed == ["JETSQL.STATEMENT_CANCELLED"]
+
+
+def test_a_statement_is_cancelled_from_another_thread(connection: dbapi.Connection, engine: ServedEngine) -> None:
+    cursor = connection.cursor()
+    check_cancelled(cursor, cursor.cancel, engine)
     cursor.cancel()  # nothing runs
     assert cursor.execute("COUNT 1").fetchall() == [(0,)]
 
 
 def test_a_connection_cancels_the_statements_of_its_cursors(connection: dbapi.Connection, engine: ServedEngine) -> None:
-    idle, running, failed = connection.cursor(), connection.cursor(), []
-
-    def wait() -> None:
-        with raises(dbapi.OperationalError) as told:
-            running.execute("WAIT")
-        failed.append(told.value.condition)
-
-    thread = threading.Thread(target=wait)
-    thread.start()
-    assert engine.waiting.wait(30)
-    connection.cancel()
-    thread.join(30)
-    assert failed == ["JETSQL.STATEMENT_CANCELLED"]
+    idle, running = connection.cursor(), connection.cursor()
+    check_cancelled(running, connection.cancel, engine)
     assert idle.execute("COUNT 1").fetchall() == [(0,)]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import cache
-from importlib import resources
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -70,9 +69,3 @@ def iso_time(seconds: float) -> str:
 def plain_time(seconds: float) -> str:
     """Return a time in UTC for a browser without the script."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def template_names() -> list[str]:
-    """Return the names of all templates."""
-    folder = resources.files("jetsql.console").joinpath("templates")
-    return sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".html"))

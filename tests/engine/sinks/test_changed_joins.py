@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import Sql
 from tests.support.servers.postgres import Postgres
-from tests.support.tables.changed_tables import Tables, changed_tables, streamed
+from tests.support.tables.changed_tables import Tables, changed_tables, streamed, with_aggregates_above
 from tests.support.tables.json_files import create_stream, write_json_files
 
 pytestmark = pytest.mark.spark
@@ -120,13 +120,11 @@ def random_query(chosen: Random) -> tuple[str, str]:
     condition, where = chosen.choice(CONDITIONS), chosen.choice(WHERE)
     columns = "coalesce(a.i, -99) AS i, coalesce(b.i, -99) AS j, a.k, a.v, b.g, b.v AS w"
     query = f"SELECT {columns} FROM ({left}) a {kind} ({right}) b ON {condition}{where}"
-    if chosen.random() < 0.15:
-        query = f"SELECT q.*, x.m FROM ({query}) q LEFT JOIN (SELECT k, max(v) AS m FROM s GROUP BY k) x ON q.k = x.k"
-    elif chosen.random() < 0.3:
-        group = chosen.choice(("coalesce(k, -1)", "coalesce(g, '-')", "j % 3"))
-        calls = "count(*) AS n, sum(v) AS s, count(w) AS c, max(w) AS m, count(DISTINCT v) AS d"
-        return f"SELECT {group} AS key, {calls} FROM ({query}) GROUP BY {group}", "key"
-    return query, "i, j"
+    groups, calls = (
+        ("coalesce(k, -1)", "coalesce(g, '-')", "j % 3"),
+        "count(*) AS n, sum(v) AS s, count(w) AS c, max(w) AS m, count(DISTINCT v) AS d",
+    )
+    return with_aggregates_above(chosen, query, "i, j", groups, calls)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import Sql
 from tests.engine.sinks.test_changed_joins import CONDITIONS, LEFT, RIGHT, SIDES, create_streams, random_rows
 from tests.support.servers.postgres import Postgres
-from tests.support.tables.changed_tables import Tables, changed_tables, streamed
+from tests.support.tables.changed_tables import Tables, changed_tables, streamed, with_aggregates_above
 from tests.support.tables.json_files import create_stream, write_json_files
 
 pytestmark = pytest.mark.spark
@@ -84,13 +84,11 @@ def random_query(chosen: Random) -> tuple[str, str]:
             conditions.append(random_condition(chosen))
         rows = f"FROM ({left}) a WHERE {' AND '.join(conditions)}"
     query = f"SELECT coalesce(a.i, -99) AS i, a.k, a.g, a.v {rows}"
-    if chosen.random() < 0.15:
-        query = f"SELECT q.*, x.m FROM ({query}) q LEFT JOIN (SELECT k, max(v) AS m FROM s GROUP BY k) x ON q.k = x.k"
-    elif chosen.random() < 0.3:
-        group = chosen.choice(("coalesce(k, -1)", "coalesce(g, '-')", "i % 3"))
-        calls = "count(*) AS n, sum(v) AS s, max(v) AS m, count(DISTINCT v) AS d"
-        return f"SELECT {group} AS key, {calls} FROM ({query}) GROUP BY {group}", "key"
-    return query, "i"
+    groups, calls = (
+        ("coalesce(k, -1)", "coalesce(g, '-')", "i % 3"),
+        "count(*) AS n, sum(v) AS s, max(v) AS m, count(DISTINCT v) AS d",
+    )
+    return with_aggregates_above(chosen, query, "i", groups, calls)
 
 
 @pytest.mark.slow

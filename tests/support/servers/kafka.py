@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -82,17 +81,6 @@ class Kafka(Broker):
     def send_json(self, topic: str, rows: Iterable[dict[str, Any]], partition: int = -1) -> None:
         """Write each row as the JSON of a message without a key."""
         self.send(topic, (Message(None, json.dumps(row).encode(), partition) for row in rows))
-
-    def send_in_transaction(self, topic: str, messages: Iterable[Message], commit: bool = True) -> None:
-        """Write messages in a transaction, which is committed or aborted."""
-        producer = Producer(self.client() | {"transactional.id": f"tests-{uuid.uuid4()}"})
-        producer.init_transactions(REQUEST_SECONDS)
-        producer.begin_transaction()
-        self._produce(producer, topic, messages)
-        if commit:
-            producer.commit_transaction(REQUEST_SECONDS)
-        else:
-            producer.abort_transaction(REQUEST_SECONDS)
 
     @staticmethod
     def _produce(producer: Producer, topic: str, messages: Iterable[Message]) -> None:

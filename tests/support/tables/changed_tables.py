@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from random import Random
 from typing import TYPE_CHECKING, Final
 
 from jetsql.errors import StatementError
@@ -98,6 +99,19 @@ class Tables:
             assert "could overflow" in error.message, error
             return True
         return False
+
+
+def with_aggregates_above(chosen: Random, query: str, keys: str, groups: Sequence[str], calls: str) -> tuple[str, str]:
+    """Return a query, mostly as it is, else joined with or under an aggregate, and its key columns.
+
+    groups: the expressions by which it may be grouped. calls: the aggregates then
+    """
+    if chosen.random() < 0.15:
+        query = f"SELECT q.*, x.m FROM ({query}) q LEFT JOIN (SELECT k, max(v) AS m FROM s GROUP BY k) x ON q.k = x.k"
+    elif chosen.random() < 0.3:
+        group = chosen.choice(groups)
+        return f"SELECT {group} AS key, {calls} FROM ({query}) GROUP BY {group}", "key"
+    return query, keys
 
 
 def streamed(query: str) -> str:
