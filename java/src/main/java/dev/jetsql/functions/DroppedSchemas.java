@@ -21,9 +21,8 @@ public final class DroppedSchemas implements ExternalCatalogEventListener {
 
   private DroppedSchemas() {}
 
-  /** Watches the catalog of a session; further calls for the same catalog have no effect. */
-  public static synchronized void watch(org.apache.spark.sql.classic.SparkSession session) {
-    var catalog = session.sharedState().externalCatalog();
+  /** Watches a catalog; further calls for the same catalog have no effect. */
+  public static synchronized void watch(ExternalCatalogWithListener catalog) {
     if (catalog == watched) return;
     watched = catalog;
     catalog.addListener(new DroppedSchemas());

@@ -65,7 +65,8 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
   public static void enable(SparkSession session) throws ReflectiveOperationException {
     JdbcSecrets.install();
     LeakedJobCleanup.register(session.sparkContext());
-    DroppedSchemas.watch(session);
+    MetastoreCache.install(session);
+    DroppedSchemas.watch(MetastoreCache.events(session));
     if (session.sessionState().sqlParser() instanceof Parser) return;
     new JetSqlExtensions().apply(session.extensions());
     Sessions.renewState(session);

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.jupiter.api.Test;
 
-class KnownTablesTest {
+class MetastoreCacheTest {
   private static final String URL = "javax.jdo.option.ConnectionURL";
 
   @Test
@@ -22,12 +22,12 @@ class KnownTablesTest {
     var conf = new Configuration(false);
     conf.set(URL, "jdbc:derby:;databaseName=metastore");
     conf.set("hive.metastore.uris", "thrift://server:9083");
-    assertFalse(KnownTables.isPrivate(conf));
+    assertFalse(MetastoreCache.isPrivate(conf));
   }
 
   private static boolean isPrivate(String key, String value) {
     var conf = new Configuration(false);
     conf.set(key, value);
-    return KnownTables.isPrivate(conf);
+    return MetastoreCache.isPrivate(conf);
   }
 }
