@@ -16,6 +16,7 @@ import dev.jetsql.versions.SparkVersion;
 import dev.jetsql.watchdog.InterruptibleTasks;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.analysis.ResolveEventTimeWatermark$;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogWithListener;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
@@ -27,6 +28,8 @@ import scala.runtime.BoxedUnit;
  * all of them.
  */
 public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
+  private static ExternalCatalogWithListener watchedCatalog;
+
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectParser(Parser::new);
@@ -66,9 +69,17 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     JdbcSecrets.install();
     LeakedJobCleanup.register(session.sparkContext());
     MetastoreCache.install(session);
-    DroppedSchemas.watch(MetastoreCache.events(session));
+    watchCatalog(MetastoreCache.events(session));
     if (session.sessionState().sqlParser() instanceof Parser) return;
     new JetSqlExtensions().apply(session.extensions());
     Sessions.renewState(session);
+  }
+
+  /** Adds the listeners of JetSQL; further calls for the same catalog have no effect. */
+  private static synchronized void watchCatalog(ExternalCatalogWithListener catalog) {
+    if (catalog == watchedCatalog) return;
+    watchedCatalog = catalog;
+    catalog.addListener(new DroppedSchemas());
+    catalog.addListener(TableVersions::onEvent);
   }
 }
