@@ -84,7 +84,8 @@ class Standby:
             yield
         finally:
             server.should_exit = True
-            thread.join()
+            if self._stop.is_set():  # otherwise it ends beside the start of the engine
+                thread.join()
 
 
 def _facts(settings: Settings) -> dict[str, Any]:

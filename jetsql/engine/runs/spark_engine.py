@@ -209,7 +209,8 @@ class SparkEngine:
             check_sources(self._spark, self._catalog, job.plan)
             # Real-time mode would replay a pending batch beyond its stored end.
             self._runs.finish_pending(job, report)
-        self._runs.start(job, session, report)
+        with self._catalog.reading_once():
+            self._runs.start(job, session, report)
 
     def copy_state(self, job: Job, snapshot: str, report: Report) -> CopiedState:
         # A job that waits for a restart may start a run at any time, which finishes the batch.
@@ -277,7 +278,8 @@ class SparkEngine:
         self._runs.watch_idle(run)
 
     def recover_sink(self, job: Job) -> None:
-        self._sinks.recover(job)
+        with self._catalog.reading_once():
+            self._sinks.recover(job)
 
     def discard_files(self, job: Job) -> None:
         with self._gate.writing(job.name):

@@ -11,6 +11,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.session import relation_views
+from jetsql.jobs.statements.system_tables import SYSTEM_TABLES
 from tests.conftest import Sql
 
 pytestmark = pytest.mark.spark
@@ -100,3 +103,15 @@ def test_readers_beside_changes_end_with_the_newest(sessions: tuple[SparkSession
             seen = _columns(reading)
             assert seen[-1] == f"c{number}" and len(seen) == number + 2
             assert all(len(each.result()) in (number + 1, number + 2) for each in readers)
+
+
+def test_a_start_reads_the_views_of_the_relations_only_when_one_is_missing(sql: Sql, engine: EmbeddedEngine) -> None:
+    spark = engine.spark
+    before = _requests(spark)
+    relation_views.install(spark, SYSTEM_TABLES)
+    assert _requests(spark) - before <= 4
+    java(spark).sql.LiveTables.show("{}")  # as before the start, when Spark may drop a view
+    spark.sql("DROP VIEW jetsql.jobs")
+    relation_views.install(spark, SYSTEM_TABLES)
+    assert ("jetsql", "jobs", False) in sql("SHOW TABLES IN jetsql")
+    assert "submission_time" in dict(row[:2] for row in sql("DESCRIBE jetsql.jobs"))

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.catalog.DatabaseEvent;
 import org.apache.spark.sql.catalyst.catalog.DropTablePreEvent;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalog;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogEvent;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogEventListener;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogWithListener;
 import org.apache.spark.sql.catalyst.catalog.RenameTableEvent;
 import org.apache.spark.sql.catalyst.catalog.RenameTablePreEvent;
@@ -22,26 +23,29 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.internal.SharedState;
 
 /**
- * The schemas and tables of a metastore that belongs to this process alone, in memory. A metastore
- * on Derby takes milliseconds to answer, and Spark asks it several times for each table of a
- * statement.
+ * The schemas and tables that Spark has read from the metastore, in memory. A metastore on Derby
+ * takes milliseconds to answer, one in a database more, and Spark asks it several times for each
+ * table of a statement.
  *
- * <p>Only this process changes the metastore, and Spark's catalog reports each change as an event
- * before and after it, also those of sessions that do not use this cache. A metastore in a database
- * or behind a service is asked each time: other programs change it, too.
+ * <p>A metastore on Derby belongs to this process alone. Spark's catalog reports each change as an
+ * event before and after it, also those of sessions that do not use this cache. A metastore in a
+ * database or behind a service is changed by other programs, too, so it is asked again each time,
+ * but for the start of a job, which reads each table once.
  */
 final class MetastoreCache extends ExternalCatalogWithListener {
   private static final String DERBY = "jdbc:derby:";
   private static final String DERBY_SERVER = "jdbc:derby://";
+  private static final ThreadLocal<Answers> ofThread = new ThreadLocal<>();
 
   private final ExternalCatalogWithListener catalog;
-  private final Entries<Boolean> schemas = new Entries<>();
-  private final Entries<CatalogTable> tables = new Entries<>();
+  private final Answers kept;
 
-  private MetastoreCache(ExternalCatalogWithListener catalog) {
+  /** Creates the cache. isPrivate: whether only this process changes the metastore */
+  MetastoreCache(ExternalCatalogWithListener catalog, boolean isPrivate) {
     super(catalog);
     this.catalog = catalog;
-    catalog.addListener(this::onEvent);
+    this.kept = isPrivate ? new Answers() : null;
+    if (isPrivate) catalog.addListener(kept);
   }
 
   /** What is known, by name. What is missing is not kept, and neither is what changes now. */
@@ -93,15 +97,72 @@ final class MetastoreCache extends ExternalCatalogWithListener {
     }
   }
 
+  /** The answers of a metastore: the schemas that exist, and the tables. */
+  private static final class Answers implements ExternalCatalogEventListener {
+    private int depth;
+    private final Entries<Boolean> schemas = new Entries<>();
+    private final Entries<CatalogTable> tables = new Entries<>();
+
+    @Override
+    public void onEvent(ExternalCatalogEvent event) {
+      if (event instanceof TableEvent changed) {
+        var key = key(changed.database(), changed.name());
+        if (isBefore(event)) tables.startChange(key);
+        else tables.endChange(key);
+        if (event instanceof RenameTableEvent renamed)
+          tables.endChange(key(renamed.database(), renamed.newName()));
+      } else if (event instanceof DatabaseEvent) {
+        schemas.clear();
+        tables.clear();
+      }
+    }
+
+    private static boolean isBefore(ExternalCatalogEvent event) {
+      return event instanceof CreateTablePreEvent
+          || event instanceof DropTablePreEvent
+          || event instanceof RenameTablePreEvent
+          || event instanceof AlterTablePreEvent;
+    }
+  }
+
   /** Adds the cache to the catalog of a session, and of all sessions of its Spark. */
   static void install(SparkSession session) throws ReflectiveOperationException {
-    if (!isPrivate(session.sparkContext().hadoopConfiguration())) return;
     synchronized (MetastoreCache.class) {
       var state = session.sharedState();
       var catalog = state.externalCatalog();
       if (catalog instanceof MetastoreCache) return;
-      Sessions.set(SharedState.class, state, "externalCatalog", new MetastoreCache(catalog));
+      var isPrivate = isPrivate(session.sparkContext().hadoopConfiguration());
+      var cache = new MetastoreCache(catalog, isPrivate);
+      Sessions.set(SharedState.class, state, "externalCatalog", cache);
     }
+  }
+
+  /** Lets this thread read each table from the metastore at most once, until `endReads`. */
+  static void beginReads(SparkSession session) {
+    if (session.sharedState().externalCatalog() instanceof MetastoreCache cache) cache.beginReads();
+  }
+
+  /** Ends what `beginReads` began; after several calls of it, the last call ends it. */
+  static void endReads(SparkSession session) {
+    if (session.sharedState().externalCatalog() instanceof MetastoreCache cache) cache.endReads();
+  }
+
+  void beginReads() {
+    if (kept != null) return;
+    var answers = ofThread.get();
+    if (answers == null) {
+      answers = new Answers();
+      ofThread.set(answers);
+      catalog.addListener(answers);
+    }
+    answers.depth++;
+  }
+
+  void endReads() {
+    var answers = ofThread.get();
+    if (answers == null || --answers.depth > 0) return;
+    ofThread.remove();
+    catalog.removeListener(answers);
   }
 
   /** Returns the catalog of a session that reports the changes of all sessions. */
@@ -127,18 +188,29 @@ final class MetastoreCache extends ExternalCatalogWithListener {
 
   @Override
   public boolean databaseExists(String schema) {
-    var exists = schemas.get(lower(schema), () -> catalog.databaseExists(schema) ? true : null);
-    return exists != null;
+    var answers = answers();
+    if (answers == null) return catalog.databaseExists(schema);
+    Supplier<Boolean> read = () -> catalog.databaseExists(schema) ? true : null;
+    return answers.schemas.get(lower(schema), read) != null;
   }
 
   @Override
   public boolean tableExists(String schema, String name) {
-    return tables.contains(key(schema, name)) || catalog.tableExists(schema, name);
+    var answers = answers();
+    return (answers != null && answers.tables.contains(key(schema, name)))
+        || catalog.tableExists(schema, name);
   }
 
   @Override
   public CatalogTable getTable(String schema, String name) {
-    return tables.get(key(schema, name), () -> catalog.getTable(schema, name));
+    var answers = answers();
+    return answers == null
+        ? catalog.getTable(schema, name)
+        : answers.tables.get(key(schema, name), () -> catalog.getTable(schema, name));
+  }
+
+  private Answers answers() {
+    return kept == null ? ofThread.get() : kept;
   }
 
   // Spark reports no event for these changes, which may update the properties of a table of Hive.
@@ -181,32 +253,12 @@ final class MetastoreCache extends ExternalCatalogWithListener {
   }
 
   private void changing(String schema, String name, Runnable change) {
-    tables.startChange(key(schema, name));
+    if (kept != null) kept.tables.startChange(key(schema, name));
     try {
       change.run();
     } finally {
-      tables.endChange(key(schema, name));
+      if (kept != null) kept.tables.endChange(key(schema, name));
     }
-  }
-
-  private void onEvent(ExternalCatalogEvent event) {
-    if (event instanceof TableEvent changed) {
-      var key = key(changed.database(), changed.name());
-      if (isBefore(event)) tables.startChange(key);
-      else tables.endChange(key);
-      if (event instanceof RenameTableEvent renamed)
-        tables.endChange(key(renamed.database(), renamed.newName()));
-    } else if (event instanceof DatabaseEvent) {
-      schemas.clear();
-      tables.clear();
-    }
-  }
-
-  private static boolean isBefore(ExternalCatalogEvent event) {
-    return event instanceof CreateTablePreEvent
-        || event instanceof DropTablePreEvent
-        || event instanceof RenameTablePreEvent
-        || event instanceof AlterTablePreEvent;
   }
 
   private static String key(String schema, String name) {

@@ -40,6 +40,16 @@ public final class Tables {
     }
   }
 
+  /** Lets this thread read each table from the metastore at most once, until `endReads`. */
+  public static void beginReads(SparkSession session) {
+    MetastoreCache.beginReads(session);
+  }
+
+  /** Ends what `beginReads` began. */
+  public static void endReads(SparkSession session) {
+    MetastoreCache.endReads(session);
+  }
+
   /**
    * Returns the facts of the table with a name as in a statement, or null if the session catalog
    * has no such table.
