@@ -27,9 +27,10 @@ from jetsql.jobs.model.engine_record import EngineRecord, connection_name, new_e
 from jetsql.jobs.model.leadership import Leadership, LeaseTimes
 from jetsql.jobs.store.database import LEASE_NUMBER, MOVED_TO, TABLES, WRITTEN_BY, Reading, StoreDatabase
 from jetsql.jobs.store.metrics_store import MEASURES
-from jetsql.jobs.store.postgresql.lease import ENGINES, LEASE, Lease, living_engines, read_engines
-from jetsql.jobs.store.postgresql.lease import create_tables as create_lease
+from jetsql.jobs.store.postgresql.lease import Lease
 from jetsql.jobs.store.postgresql.lease_keeper import LeaseKeeper
+from jetsql.jobs.store.postgresql.lease_tables import ENGINES, LEASE, living_engines, read_engines
+from jetsql.jobs.store.postgresql.lease_tables import create_tables as create_lease
 from jetsql.jobs.store.postgresql.metrics_table import MetricsTable, write_metrics_version
 from jetsql.jobs.store.postgresql.shared_store import StoreOwner, format_storage, parse_storage
 from jetsql.jobs.store.postgresql.store_server import StoreServer

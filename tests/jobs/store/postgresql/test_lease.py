@@ -17,7 +17,7 @@ from jetsql.home.storage import Storage, storage_of
 from jetsql.home.store_note import store_note_of
 from jetsql.jobs.model.leadership import Leadership, LeaseTimes
 from jetsql.jobs.store.job_store import Store
-from jetsql.jobs.store.postgresql.lease import Observation, Watch
+from jetsql.jobs.store.postgresql.lease_watch import Observation, Watch
 from jetsql.jobs.store.postgresql.shared_store import join_homes
 from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 from tests.conftest import until
