@@ -153,6 +153,7 @@ class StoreSchema(StoreDatabase):
             try:
                 with engine.connect() as connection:
                     if self._begin_change(connection, change):
+                        in_doubt = False
                         for each in changes:
                             connection.execute(each)
                         committing = True
@@ -160,13 +161,13 @@ class StoreSchema(StoreDatabase):
                 self._outage_since = None
                 return
             except sa.exc.DBAPIError as error:
-                if not self._server.is_outage(error.orig):
-                    raise
-                in_doubt = in_doubt or committing
+                is_outage = self._server.is_outage(error.orig)
+                in_doubt = in_doubt or (committing and is_outage)
                 if in_doubt and time.monotonic() > started + DOUBT_SECONDS:
                     self._doubt = change
                     raise self._doubtful_error() from error
-                if not in_doubt and not self._may_retry():
+                # While PostgreSQL still works on the COMMIT, its row is locked, and even another error decides nothing.
+                if not in_doubt and not (is_outage and self._may_retry()):
                     raise
                 _LOG.warning("The connection to the store %s was lost; trying again.", self.name)
             time.sleep(_PAUSE)
