@@ -16,11 +16,11 @@ from jetsql.jobs.manager.snapshot_users import PendingSnapshot, SnapshotNames, f
 from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.store.job_store import Store
-from tests.jobs.lifecycle.test_lifecycle_table import job
 from tests.support.engines.in_memory_engine import InMemoryEngine, analysis
 from tests.support.engines.jobs_world import World, changed, create, in_thread, name, world
 from tests.support.engines.store_places import StorePlace
 from tests.support.golden_reports import raises
+from tests.support.models.lifecycle_cases import job
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 
