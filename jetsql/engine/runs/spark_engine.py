@@ -200,8 +200,7 @@ class SparkEngine:
         JobLease(self._checkpoints, job).claim()
         if job.plan.guarantee is Guarantee.NONE:
             self._checkpoints.reset(job)
-        for folder in self._checkpoints.find_stale(job):
-            self._files.delete(folder)
+        self._checkpoints.delete_stale(job)
         session = self._sessions.open_for_job(job)
         self._state_copies.restore_snapshot(job, session)
         if job.plan.trigger is Trigger.REAL_TIME:
