@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from jetsql.errors import EngineError, JetSQLError, StatementError
 from jetsql.language import Fragment, Substituted, split, substitute
+from jetsql.language.variables import unset_variables
 from jetsql.output import render
 from jetsql.output.diagnostics import Diagnostic, Script
 from jetsql.output.render import Format, Rows
@@ -106,7 +107,17 @@ def variables(environ: Mapping[str, str], overrides: Mapping[str, str]) -> dict[
 
 def prepare(scripts: Iterable[Script], values: Mapping[str, str]) -> list[PreparedStatement | Diagnostic]:
     """Return the statements of all scripts in order, each ready to run or with its error."""
-    return [step for script in scripts for step in _prepare_script(script, values)]
+    return [step for script in scripts for _, step in _prepare_script(script, values)]
+
+
+def prepare_with_all_errors(script: Script, values: Mapping[str, str]) -> Iterator[PreparedStatement | Diagnostic]:
+    """Yield the statements of a script as `prepare`; of one with several unset variables, the error of each."""
+    for fragment, step in _prepare_script(script, values):
+        if isinstance(step, PreparedStatement) or fragment is None:
+            yield step
+            continue
+        for error in unset_variables(fragment.text, values):
+            yield _diagnose_unprepared(script, fragment.start, error)
 
 
 def run(
@@ -185,19 +196,23 @@ def _offset(step: PreparedStatement, report: ErrorDetails) -> int:
     return step.origin(min(before + (report.column or 1) - 1, len(text)))
 
 
-def _prepare_script(script: Script, values: Mapping[str, str]) -> Iterator[PreparedStatement | Diagnostic]:
-    """Prepare the statements of a script; a script that cannot be split is one error, because everything after the open
-    quote is a guess."""
+def _prepare_script(
+    script: Script, values: Mapping[str, str]
+) -> Iterator[tuple[Fragment | None, PreparedStatement | Diagnostic]]:
+    """Prepare the statements of a script. Yield None with an error that its variables are no reason for.
+
+    A script that cannot be split is one error, because everything after the open quote is a guess.
+    """
     try:
         fragments = split(script.text, strict=True)
     except JetSQLError as error:
-        yield _diagnose_unprepared(script, 0, error)
+        yield None, _diagnose_unprepared(script, 0, error)
         return
     for fragment in fragments:
         if fragment.text.startswith("."):
-            yield _diagnose_unprepared(script, fragment.start, _COMMAND)
+            yield None, _diagnose_unprepared(script, fragment.start, _COMMAND)
         else:
-            yield prepare_statement(script, fragment, values)
+            yield fragment, prepare_statement(script, fragment, values)
 
 
 def prepare_statement(script: Script, fragment: Fragment, values: Mapping[str, str]) -> PreparedStatement | Diagnostic:

@@ -286,11 +286,12 @@ def read_files(names: Sequence[str]) -> list[SqlFile]:
     from jetsql.sqlfiles.read_sql_files import find_sql_files, read_sql_file
 
     found = []
-    for name in find_sql_files(names):
-        try:
+    name = ""
+    try:
+        for name in find_sql_files(names):
             found.append(read_sql_file(name))
-        except OSError as error:
-            raise click.UsageError(f"{name}: {error.strerror}.") from error
+    except OSError as error:
+        raise click.UsageError(f"{error.filename or name}: {error.strerror}.") from error
     return found
 
 

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import chain
 from typing import Final
 
 from jetsql.errors import Span, StatementError
@@ -18,6 +19,9 @@ from jetsql.language.tokens import Kind, scan
 
 _NAME: Final = r"[^\W\d]\w*"
 _REFERENCE: Final = re.compile(rf"\$\$\{{|\$\{{(?:(?P<name>{_NAME})(?::-(?P<default>[^}}]*))?\}})?")
+
+# In a text without a closing brace, no reference is complete. The groups never match.
+_INCOMPLETE: Final = re.compile(r"\$\$\{|\$\{(?P<name>(?!))?(?P<default>(?!))?")
 
 
 @dataclass(frozen=True)
@@ -92,13 +96,27 @@ def substitute(text: str, variables: Mapping[str, str]) -> Substituted:
     return Substituted("".join(pieces), tuple(replacements))
 
 
+def unset_variables(text: str, variables: Mapping[str, str]) -> Iterator[StatementError]:
+    """Yield the errors of the variables of a text, one for each name."""
+    names: set[str | None] = set()
+    for reference in references(text):
+        if reference.group() == "$${" or reference["name"] in names:
+            continue
+        try:
+            _value(reference, variables)
+        except StatementError as error:
+            names.add(reference["name"])
+            yield error
+
+
 def references(text: str) -> Iterator[re.Match[str]]:
     """Yield every `${` and `$${` that is not in a comment."""
     if "${" not in text:
         return
     comments = (token for token in scan(text) if token.kind is Kind.COMMENT or token.text.startswith("/*"))
     comment = next(comments, None)
-    for reference in _REFERENCE.finditer(text):
+    last = text.rfind("}") + 1  # a search for the end of each default behind it would take the square of its size
+    for reference in chain(_REFERENCE.finditer(text, 0, last), _INCOMPLETE.finditer(text, last)):
         while comment is not None and comment.stop <= reference.start():
             comment = next(comments, None)
         if comment is None or reference.start() < comment.start:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -140,7 +141,7 @@ class WorkspaceNames:
                 known = self._files.get(path)
                 if known is not None and known[0] == stamp:
                     files[path] = known
-                elif status.st_size <= _LARGEST:
+                elif stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST:
                     text = path.read_bytes().decode("utf-8", errors="replace")
                     document = Document(file_uri(path), text, encoding=self.encoding)
                     files[path] = stamp, read_names(document, self.values)

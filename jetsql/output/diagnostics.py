@@ -11,7 +11,10 @@ script as written; only this module converts them to lines and columns (from 1).
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from dataclasses import dataclass
+from functools import cached_property
 
 from jetsql.output.terminal_text import printable, printable_lines, truncate, width
 
@@ -30,11 +33,22 @@ class Script:
 
     def line(self, offset: int) -> int:
         """Return the line of an offset, from 1."""
-        return self.text.count("\n", 0, offset) + 1
+        return bisect_left(self._line_ends, offset) + 1
 
     def column(self, offset: int) -> int:
         """Return the column of an offset, from 1."""
-        return offset - self.text.rfind("\n", 0, offset)
+        return offset - self.line_start(self.line(offset)) + 1
+
+    def line_start(self, line: int) -> int:
+        """Return the offset at which a line begins; that of the end for a line after the last. line: from 1."""
+        if line < 2:
+            return 0
+        return self._line_ends[line - 2] + 1 if line - 2 < len(self._line_ends) else len(self.text)
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        """Return the offsets of the line breaks. A script can have very many errors."""
+        return [match.start() for match in re.finditer("\n", self.text)]
 
 
 @dataclass(frozen=True)
@@ -77,9 +91,10 @@ class Diagnostic:
 
 def _split_line(text: str, offset: int) -> tuple[str, str]:
     """Return the line of an offset, split there: printable and shortened to `CONTEXT_CHARS` on each side."""
-    end = text.find("\n", offset)
-    before = text[text.rfind("\n", 0, offset) + 1 : offset]
-    after = text[offset : end if end >= 0 else len(text)].rstrip()
+    first, last = max(offset - CONTEXT_CHARS - 1, 0), offset + CONTEXT_CHARS + 1
+    end = text.find("\n", offset, last)
+    before = text[max(text.rfind("\n", first, offset) + 1, first) : offset]
+    after = text[offset : end if end >= 0 else last].rstrip()
     if len(before) > CONTEXT_CHARS:
         before = "..." + before[-CONTEXT_CHARS:]
     if len(after) > CONTEXT_CHARS:

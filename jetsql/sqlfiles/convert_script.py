@@ -24,7 +24,8 @@ from jetsql.language.tokens import Kind, tokens, top_level
 from jetsql.output.diagnostics import Script
 from jetsql.sqlfiles.lint_problems import NO_FUNCTION, PREFIX, LintProblem, ProblemLevel
 from jetsql.sqlfiles.lint_statement import CheckedStatement
-from jetsql.sqlfiles.read_bodies import describe_error, too_large
+from jetsql.sqlfiles.query_size import too_large
+from jetsql.sqlfiles.read_bodies import TOO_DEEP, describe_error
 from jetsql.sqlglot_dialect.generate_sql import body_sql
 from jetsql.sqlglot_dialect.sqlglot_tokens import copy_token, word
 from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter
@@ -90,7 +91,7 @@ class _Conversion:
         at = 0 if body is None else next((n for n, token in enumerate(found) if token.start >= start + body), 0)
         head = "" if body is None else f"{text[:body].rstrip()}\n"
         query = found[at:]
-        reason = too_large(text, list(tokens(text)))
+        reason = too_large(text, list(tokens(text)), type(self._source))
         if reason:
             self._report_query(query, ProblemLevel.WARNING, f"Not converted: {reason}.", "It stays as it is.")
             return text
@@ -103,9 +104,15 @@ class _Conversion:
         for insert, is_sink in zip(tree.find_all(exp.Insert, bfs=False), sinks, strict=False):
             if is_sink:
                 insert.set("sink", True)
-        written = f"{head}{self._generate(tree, query)}"
-        self._report_functions(tree, query)
-        self._report_unknown(tree, query)
+        known = len(self._problems)
+        try:
+            written = f"{head}{self._generate(tree, query)}"
+            self._report_functions(tree, query)
+            self._report_unknown(tree, query)
+        except (SqlglotError, RecursionError):  # its generator recurses more deeply than its parser
+            del self._problems[known:]
+            self._report_query(query, ProblemLevel.WARNING, f"Not converted: {TOO_DEEP}.", "It stays as it is.")
+            return text
         self._check(written, start)
         return written
 
@@ -157,12 +164,14 @@ class _Conversion:
         cause = error.__cause__
         if isinstance(cause, ParseError) and cause.errors:
             details = cause.errors[0]
-            stop = _offset(self._script.text, details.get("line"), details.get("col"))
+            stop = self._script.line_start(details.get("line") or 1) + (details.get("col") or 0)
             token = next((token for token in query if token.end + 1 >= stop), query[-1])
             message = f"Cannot read this as SQL of {self._name}: {describe_error(details)}."
             self._report(token.start, token.end + 1, ProblemLevel.ERROR, _SYNTAX, message, "It stays as it is.")
             return
         message = f"sqlglot does not know this statement of {self._name}."
+        if isinstance(cause, RecursionError):
+            message = f"Not converted: {TOO_DEEP}."
         self._report_query(query, ProblemLevel.WARNING, message, "It stays as it is.")
 
     def _report_query(self, query: list[Token], level: ProblemLevel, message: str, hint: str = "") -> None:
@@ -208,11 +217,6 @@ def _change_sinks(query: list[Token]) -> list[bool]:
             sinks.append(word(token) == "SINK")
             query[index] = copy_token(token, TokenType.INSERT, "INSERT")
     return sinks
-
-
-def _offset(text: str, line: int | None, column: int | None) -> int:
-    lines = text.split("\n")
-    return sum(len(each) + 1 for each in lines[: (line or 1) - 1]) + (column or 0)
 
 
 def _token_error_place(error: TokenError, text: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -12,16 +12,14 @@ from jetsql.language import Fragment
 from jetsql.language import statement as st
 from jetsql.language.tokens import Kind, scan, tokens
 from jetsql.output.diagnostics import Diagnostic, Script
-from jetsql.script import PreparedStatement, prepare, prepare_statement
+from jetsql.script import PreparedStatement, prepare_with_all_errors
 from jetsql.sqlfiles.lint_problems import NO_TABLE, PREFIX, LintProblem, ProblemLevel
 from jetsql.sqlfiles.lint_statement import CheckedStatement, Found
 from jetsql.sqlfiles.read_sql_files import SqlFile
 from jetsql.sqlfiles.statement_names import created_by_spark, is_same_name, job_targets, lower_parts
 
-_REFERENCE: Final = re.compile(r"\$\{([^\W\d]\w*)")
 _SYSTEM_SCHEMAS: Final = ("jetsql", "information_schema")
 _IGNORE: Final = "jetsql lint: ignore"
-_UNSET: Final = f"{PREFIX}VARIABLE_NOT_SET"
 
 
 @dataclass(frozen=True)
@@ -55,11 +53,14 @@ class LintRun:
         self._values = values
         self._check_statement = check_statement
         self._checks_tables = schema is not None
-        self._tables: set[tuple[str, ...]] = set()
+        self._tables: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)  # by their last part
         self._functions: set[str] = set()
         self.problems: list[LintProblem] = []
         self.statements: list[LintedStatement] = []  # without those whose text has an error
         for file in schema or ():
+            if file.problem is not None:
+                self.problems.append(file.problem)
+                continue
             for step in self._steps(file.script):
                 if isinstance(step, PreparedStatement):
                     self._note_created(self._check_statement(step.filled.text))
@@ -93,28 +94,7 @@ class LintRun:
                 self.statements.append(LintedStatement(step, self._check_statement(step.filled.text)))
 
     def _steps(self, script: Script) -> Iterator[PreparedStatement | Diagnostic]:
-        """Yield the statements of a script; for one with several unset variables, an error for each."""
-        for step in prepare([script], self._values):
-            yield step
-            if isinstance(step, Diagnostic) and step.condition == _UNSET:
-                yield from self._further_unset(step)
-
-    def _further_unset(self, first: Diagnostic) -> Iterator[Diagnostic]:
-        from jetsql.language import split
-
-        script = first.script
-        fragment = next(each for each in split(script.text) if each.start + len(each.text) > first.offset)
-        values, step = dict(self._values), first
-        while True:
-            reference = _REFERENCE.match(script.text, step.offset)
-            if reference is None:
-                return
-            values[reference[1]] = ""
-            following = prepare_statement(script, fragment, values)
-            if not isinstance(following, Diagnostic):
-                return
-            yield following
-            step = following
+        return prepare_with_all_errors(script, self._values)
 
     def _add_diagnostic(self, error: Diagnostic) -> None:
         script, offset = error.script, error.offset
@@ -132,7 +112,7 @@ class LintRun:
         """Note the tables, views and functions that a statement creates."""
         job = checked.job
         if job is not None and job.table is not None:
-            self._tables.add(lower_parts(job.table.name.parts))
+            self._note_table(lower_parts(job.table.name.parts))
         if isinstance(checked.statement, st.CreateFunction):
             self._functions.add(checked.statement.name[-1].lower())
         if checked.statement is None:
@@ -140,13 +120,16 @@ class LintRun:
             if created is not None and created.kind == "FUNCTION":
                 self._functions.add(created.key[-1])
             elif created is not None and created.kind != "SCHEMA":
-                self._tables.add(created.key)
+                self._note_table(created.key)
+
+    def _note_table(self, key: tuple[str, ...]) -> None:
+        self._tables[key[-1]].add(key)
 
     def _missing_tables(self, checked: CheckedStatement) -> Iterator[Found]:
         targets = [] if checked.job is None or checked.job.table is not None else job_targets(checked.job, checked.text)
         for use in [*targets, *checked.query.reads]:
             key = lower_parts(use.parts)
-            if key[0] in _SYSTEM_SCHEMAS or any(is_same_name(key, known) for known in self._tables):
+            if key[0] in _SYSTEM_SCHEMAS or any(is_same_name(key, known) for known in self._tables[key[-1]]):
                 continue
             name = ".".join(use.parts)
             message = f"No file creates the table or view {name}."

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from jetsql.errors import Span
 from jetsql.language import statement as st
@@ -87,7 +88,14 @@ def defined_columns(checked: CheckedStatement) -> tuple[DefinedColumn, ...]:
         return ()
     columns = (each for each in tree.this.expressions if isinstance(each, exp.ColumnDef))
     typed = ((each.name, each.kind) for each in columns)
-    return tuple(DefinedColumn(name, kind.sql(dialect="spark").lower()) for name, kind in typed if kind is not None)
+    return tuple(DefinedColumn(name, _type_text(kind)) for name, kind in typed if kind is not None)
+
+
+def _type_text(kind: exp.DataType) -> str:
+    try:
+        return kind.sql(dialect="spark").lower()
+    except (SqlglotError, RecursionError):  # its generator recurses more deeply than its parser
+        return f"{kind.this.value.lower()}<...>"
 
 
 def _names_of_spark(checked: CheckedStatement) -> Iterator[StatementName]:

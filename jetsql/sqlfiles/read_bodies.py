@@ -14,17 +14,13 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 from jetsql.errors import Span
 from jetsql.language import statement as st
 from jetsql.language.tokens import Token
+from jetsql.sqlfiles.query_size import too_large
 from jetsql.sqlglot_dialect.body_trees import BodyTrees
 from jetsql.sqlglot_dialect.sqlglot_tokens import Place, read_tokens
 from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter, IsCommand
 
-LARGEST: Final = 300_000
-"""The size of the largest statement that sqlglot reads, in characters: it takes about 1 s for it."""
-
-DEEPEST: Final = 100
-"""The deepest nesting that sqlglot reads: in its compiled builds, a much deeper one would end the process."""
-
 _WRITERS: Final = (exp.Insert, exp.Create, exp.Merge, exp.Update, exp.Delete, exp.Drop, exp.Alter)
+TOO_DEEP: Final = "its expressions are nested too deeply for sqlglot"
 _INTERNALS: Final = re.compile(r" for <class [^>]*>| but got <Token .*", re.DOTALL)
 # Spark's syntax that sqlglot does not know. A statement with it is not reported as wrong.
 _UNKNOWN_TO_SQLGLOT: Final = frozenset({"ASOF", "MATCH_CONDITION", "DESCRIPTOR", "NEAREST", "CHANGES", "|>", "MATCH"})
@@ -76,24 +72,11 @@ def read_query(text: str, found: Sequence[Token], body: st.Body | None, table: s
     return ReadQuery(tree, list(_reads(tree)))
 
 
-def too_large(text: str, found: Sequence[Token]) -> str:
-    """Return why sqlglot does not read a statement; empty if it can."""
-    if len(text) > LARGEST:
-        return f"it has {len(text)} characters, and more than {LARGEST} are not read"
-    depth = deepest = 0
-    for token in found:
-        if token.text in ("(", "[", "{"):
-            depth += 1
-            deepest = max(deepest, depth)
-        elif token.text in (")", "]", "}"):
-            depth -= 1
-    return f"its parentheses are nested {deepest} deep" if deepest > DEEPEST else ""
-
-
 def _unread(text: str, found: Sequence[Token], error: BaseException | None) -> ReadQuery:
     words = {token.word or token.text for token in found}
-    is_known = error is None or bool(words & _UNKNOWN_TO_SQLGLOT) or isinstance(error, RecursionError)
-    is_known = is_known or any(token.text == ":" for token in found)
+    is_known = error is None or bool(words & _UNKNOWN_TO_SQLGLOT) or any(token.text == ":" for token in found)
+    if isinstance(error, RecursionError):
+        return ReadQuery(problem=TOO_DEEP, is_known_gap=True)
     if not isinstance(error, (ParseError, TokenError)):
         return ReadQuery(problem="it has syntax that sqlglot does not know", is_known_gap=True)
     details: list[Any] = getattr(error, "errors", [])

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import codecs
+import errno
+import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from jetsql.output.diagnostics import Script
 from jetsql.sqlfiles.lint_problems import PREFIX, LintProblem, ProblemLevel
 
 STDIN: Final = "-"
-LARGEST_FILE: Final = 2_000_000
-"""The size of the largest file that is read, in characters. Reading one that consists of data takes some seconds."""
+LARGEST_FILE: Final = 1_000_000
+"""The size of the largest file that is read, in characters. Reading one that consists of tiny statements takes most of
+a minute."""
 
+_MOST_BYTES: Final = 4 * LARGEST_FILE + 4  # a character has at most 4 bytes
 _SUFFIX: Final = ".sql"
 _BOM: Final = "\ufeff"
 
@@ -42,8 +48,13 @@ class SqlFile:
             message = "This byte is not UTF-8, so the file was not read."
             hint = "Convert the file to UTF-8, or leave it out."
             return LintProblem(self.script, at, at + 1, ProblemLevel.ERROR, condition, message, hint)
+        zero = self.text.find("\0")
+        if zero >= 0:
+            message = "This byte is zero, so the file is no text in UTF-8 and was not read."
+            hint = "Convert the file to UTF-8 if it is a text in UTF-16, or leave it out."
+            return LintProblem(self.script, zero, zero + 1, ProblemLevel.ERROR, condition, message, hint)
         if len(self.text) > LARGEST_FILE:
-            message = f"The file has {len(self.text)} characters, and more than {LARGEST_FILE} are not read."
+            message = f"The file has more than {LARGEST_FILE} characters, and was not read."
             hint = "Split the file, and load data with a table. `jetsql run` takes files of any size."
             return LintProblem(self.script, 0, 0, ProblemLevel.ERROR, condition, message, hint)
         return None
@@ -56,26 +67,53 @@ class SqlFile:
 def find_sql_files(names: Sequence[str]) -> Iterator[str]:
     """Yield the files with these names, and the SQL files in folders with these names, in order of their names.
 
-    Raises OSError for a name that does not exist.
+    Hidden files and folders are left out, and links to folders are not followed. Raises OSError for a folder that
+    cannot be read.
     """
     for name in names:
-        path = Path(name)
-        if name == STDIN or not path.is_dir():
+        if name == STDIN or not os.path.isdir(name):
             yield name
-            continue
-        found = (file for file in path.rglob(f"*{_SUFFIX}") if file.is_file())
-        yield from sorted(str(file) for file in found if not _is_hidden(file.relative_to(path)))
+        else:
+            yield from sorted(_files_in(Path(name)))
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+def _files_in(folder: Path) -> Iterator[str]:
+    for place, folders, files in os.walk(folder, onerror=_raise):
+        folders[:] = [each for each in folders if not each.startswith(".")]
+        found = (str(Path(place) / each) for each in files if each.endswith(_SUFFIX) and not each.startswith("."))
+        yield from filter(_is_file, found)
+
+
+def _is_file(name: str) -> bool:
+    """Return whether a name is that of a file, or of a link to one. Raises OSError without the right to know."""
+    try:
+        return stat.S_ISREG(os.stat(name).st_mode)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP):
+            return False  # a link that leads nowhere
+        raise
+
+
+def _raise(error: OSError) -> NoReturn:
+    raise error
+
+
+def _read(name: str) -> bytes:
+    """Return the content of a file; of a larger one than is checked, or one without end, only the beginning."""
+    if name != STDIN:
+        with open(name, "rb") as file:
+            return file.read(_MOST_BYTES)
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "Standard input is closed")
+    return sys.stdin.buffer.read(_MOST_BYTES)
 
 
 def read_sql_file(name: str) -> SqlFile:
     """Return a file, or standard input for `-`. Raises OSError."""
-    content = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+    content = _read(name)
+    is_whole = len(content) < _MOST_BYTES  # otherwise it can end inside of a character
     try:
-        text, wrong = content.decode("utf-8"), None
+        text, wrong = codecs.utf_8_decode(content, "strict", is_whole)[0], None
     except UnicodeDecodeError as error:
         wrong = len(content[: error.start].decode("utf-8"))
         text = content.decode("utf-8", errors="surrogateescape")

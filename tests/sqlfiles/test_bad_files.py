@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Callable
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -72,7 +76,14 @@ OTHERS = {
     "deep nesting": "SELECT " + "(" * 5_000 + "1" + ")" * 5_000 + ";",
     "deep CASE": "SELECT " + "CASE WHEN a THEN " * 2_000 + "1" + " END" * 2_000,
     "a long chain": "SELECT " + " + ".join(["a"] * 3_000) + ", " + "NOT " * 3_000 + "b;",
+    "deep types": "CREATE TABLE t (a " + "STRUCT<a: " * 100 + "INT" + ">" * 100 + ") USING json;",
+    "calls that may be types": "SELECT " + "STRUCT(DATE(" * 40 + "a" + "))" * 40 + ";",
+    "joins without a condition": "SELECT * FROM a" + " LEFT JOIN a" * 60 + ";",
+    "joins in parentheses": "SELECT * FROM a" + " JOIN (SELECT * FROM a JOIN b JOIN c JOIN d" * 10 + ")" * 10 + ";",
     "nested comments": "/*" * 2_000 + "*/" * 1_999,
+    "defaults without end": "SELECT " + "${a:-" * 20_000,
+    "many unset variables": "SELECT " + ", ".join(f"${{v{number}}}" for number in range(500)) + ";",
+    "many wrong statements": "SHOW JOBZ;\n" * 2_000,
     "many semicolons": ";" * 10_000,
 }
 
@@ -157,6 +168,7 @@ BINARY = {
     "latin-1": "SHOW JOBS;\nSELECT 'größe';".encode("latin-1"),
     "cut off": "SHOW JOBS;\nSELECT 'größ".encode()[:-1],
     "zeros": bytes(1_000),
+    "utf-16 without a mark": "SHOW JOBS;\n".encode("utf-16-le"),
     "huge": b"\x00\xff" * 5_000_000,
     "huge text": b"SELECT 1;\n" * 1_000_000,
     "huge line": b"SELECT '" + b"x" * 10_000_000,
@@ -184,12 +196,20 @@ def test_binary_and_huge_files(jetsql: JetSql, command: tuple[str, ...]) -> None
     assert ended.exit_code == ExitCode.PROBLEMS_FOUND
     shown = ended.stdout + ended.stderr
     places = {match["file"]: (int(match["line"]), int(match["column"])) for match in PLACE.finditer(shown)}
-    assert set(places) >= {f"{name}.sql" for name in BINARY if name != "zeros"}
+    assert set(places) == {f"{name}.sql" for name in BINARY}
     assert places["latin-1.sql"] == (2, 11) and places["utf-16.sql"] == (1, 1)
     assert all(len(line) < 1_200 for line in shown.splitlines())
     for name, content in BINARY.items():
         assert Path(f"{name}.sql").read_bytes().rstrip(b"\n") == content.rstrip(b"\n")
     assert len(BINARY["huge text"]) > LARGEST_FILE
+
+
+def test_schemas_that_cannot_be_read(jetsql: JetSql) -> None:
+    Path("a.sql").write_text("SELECT * FROM t;")
+    Path("s.sql").write_bytes(BINARY["latin-1"])
+    ended = jetsql("lint", "a.sql", "--schema", "s.sql")
+    assert ended.exit_code == ExitCode.PROBLEMS_FOUND
+    assert "s.sql:2:11: [JETSQL.FILE_NOT_READABLE]" in ended.stdout
 
 
 def test_a_folder_that_cannot_be_read(jetsql: JetSql) -> None:
@@ -199,6 +219,72 @@ def test_a_folder_that_cannot_be_read(jetsql: JetSql) -> None:
         ended = jetsql(*command, "a.sql")
         assert ended.exit_code == ExitCode.USAGE and "a.sql: No such file or directory." in ended.stderr
         assert jetsql(*command, ".").exit_code == ExitCode.SUCCESS
+
+
+def test_files_without_end_or_right_and_links_in_a_circle(jetsql: JetSql) -> None:
+    Path("circle.sql").symlink_to("circle.sql")
+    Path("folder").mkdir()
+    Path("folder", "itself").symlink_to(".")
+    os.mkfifo("folder/pipe.sql")
+    long = "a" * 5_000
+    for command in (["lint"], ["format", "--check"], ["convert", "--from", "duckdb"]):
+        assert "circle.sql: Too many levels of symbolic links." in jetsql(*command, "circle.sql").stderr
+        assert f"{long}: File name too long." in jetsql(*command, long).stderr
+        assert jetsql(*command, "folder").exit_code == ExitCode.SUCCESS
+        ended = jetsql(*command, "/dev/zero")
+        assert ended.exit_code == ExitCode.PROBLEMS_FOUND
+        assert "/dev/zero:1:1: [JETSQL.FILE_NOT_READABLE]" in ended.stdout + ended.stderr
+
+
+@contextmanager
+def without_rights_of_root() -> Iterator[None]:
+    """Run the block as another user if this is root, who may read everything."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_files_and_folders_that_the_user_may_not_read(jetsql: JetSql) -> None:
+    commands = (["lint"], ["format"], ["convert", "--from", "mysql"], ["apply"])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        file, closed, blind = folder / "a.sql", folder / "closed", folder / "blind"
+        closed.mkdir()
+        blind.mkdir()
+        (blind / "b.sql").touch()
+        file.write_text("SHOW JOBS;")
+        for command in commands:
+            jetsql(*command, name)  # loads what the command needs
+        folder.chmod(0o755)
+        file.chmod(0)
+        closed.chmod(0)
+        blind.chmod(0o444)
+        with without_rights_of_root():
+            for command in commands:
+                for path in [closed, *([file] if command != ["apply"] else [])]:
+                    ended = jetsql(*command, str(path))
+                    failed = ExitCode.STATEMENT_FAILED if command == ["apply"] else ExitCode.USAGE
+                    assert ended.exit_code == failed
+                    assert f"{path}: Permission denied." in ended.stderr
+                assert "blind/b.sql: Permission denied." in jetsql(*command, str(blind)).stderr
+
+
+@pytest.mark.parametrize("command", ["lint", "format", "convert --from mysql"])
+def test_a_closed_standard_input(command: str) -> None:
+    ended = subprocess.run(
+        ["sh", "-c", f'exec "$0" -m jetsql {command} - <&-', sys.executable],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "JETSQL_CONFIG": os.devnull},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == ExitCode.USAGE
+    assert ended.stderr.splitlines()[-1] == "Error: -: Standard input is closed."
 
 
 def test_the_broken_statements_of_the_grammar(jetsql: JetSql) -> None:

@@ -206,3 +206,8 @@ def test_empty_reports(jetsql: JetSql) -> None:
     assert json.loads(jetsql("lint", "--format", "json", "-", input="SHOW JOBS").stdout) == []
     assert json.loads(jetsql("lint", "--format", "sarif", "-", input="").stdout)["runs"][0]["results"] == []
     assert jetsql("lint", "--format", "github", "-", input="").stdout == ""
+
+
+def test_a_hint_names_no_other_variable_without_a_value() -> None:
+    found = lint("SELECT ${tables}, ${tabel}, ${tables}, ${day:-1};", day="1")
+    assert [(problem.column, problem.hint.partition(",")[0]) for problem in found] == [(8, "Set it"), (19, "Set it")]
