@@ -84,7 +84,7 @@ class Standby:
             yield
         finally:
             server.should_exit = True
-            if self._stop.is_set():  # otherwise it ends beside the start of the engine
+            if self._stop.is_set():  # otherwise it ends while the engine starts
                 thread.join()
 
 
