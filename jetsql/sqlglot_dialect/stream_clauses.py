@@ -22,6 +22,7 @@ from jetsql.sqlglot_dialect.sqlglot_tokens import copy_token, word
 
 CLAUSES: Final = ("stream", "options", "watermark")
 _FIRST_MARK: Final = 730_000_000_000
+_NAVIGATION: Final = "__jetsql_"  # before FIRST and LAST in MATCH_RECOGNIZE, whose second argument sqlglot leaves out
 _UNITS: Final = frozenset(
     f"{unit}{end}"
     for unit in "YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND NANOSECOND".split()
@@ -109,6 +110,8 @@ class ClauseCutter:
             if self._text(index + 2).upper().split(" ")[0] in MATCH_CLAUSES:  # sqlglot's token is PARTITION BY
                 token = copy_token(token, TokenType.MATCH_RECOGNIZE, token.text)  # a keyword in other dialects only
                 self._match_stop = self._closing(index + 1)
+        if this in ("FIRST", "LAST") and index < self._match_stop and self._text(index + 1) == "(":
+            token = copy_token(token, TokenType.VAR, f"{_NAVIGATION}{token.text}")
         if this == "WITHIN" and index < self._match_stop and self._word(index + 1) == "INTERVAL":
             stop = self._interval_end(index + 1)
             self._withins.append(self._parse_alone(self._tokens[index + 1 : stop]))
@@ -238,6 +241,8 @@ class ClauseCutter:
                 marks += self._replace_mark(node)
         if marks != len(self._clauses) or streams != len(self._streams):
             raise CannotParse
+        for call in list(tree.find_all(exp.Anonymous)) if self._match_stop else ():
+            call.set("this", call.name.removeprefix(_NAVIGATION))
         if self._withins:
             found = list(tree.find_all(exp.MatchRecognize))
             if len(found) != 1 or len(self._withins) != 1:

@@ -235,10 +235,10 @@ def _query(pattern: Any, conditions: dict[str, str], measures: list[str], clause
 
 FIXED: Final = [
     _query(
-        Chain((Variable("A"), Times(Variable("B"), 1, UNBOUNDED, False), Variable("C"))),
-        {"B": "B.v < PREV(B.v)", "C": "C.v > FIRST(v)"},
+        Chain((Variable("A"), Times(Variable("B"), 1, UNBOUNDED, False))),
+        {"B": "B.v < PREV(B.v)"},
         ["FIRST(A.id)", "LAST(id)", "count(*)", "MATCH_NUMBER()"],
-        "PATTERN (A B+ C)",
+        "PATTERN (A B+)",
     ),
     _query(
         Chain((Variable("A"), Times(Either((Variable("B"), Variable("C"))), 0, UNBOUNDED, False))),
@@ -264,3 +264,76 @@ def test_random_patterns_have_the_matches_of_the_simple_matcher(
     comparison: Comparison, events: list[dict[str, Any]], found: list[Query], batches: int
 ) -> None:
     comparison.compare(events, found, batches)
+
+
+@pytest.mark.slow
+def test_an_open_match_is_kept_through_restarts_and_new_versions(sql: Sql, tmp_path: Path) -> None:
+    match = (
+        "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES FIRST(A.id) AS first, LAST(B.id) AS last,"
+        " MATCH_NUMBER() AS n PATTERN (A B+) DEFINE A AS A.v = 1, B AS B.v > PREV(B.v)) AS m"
+    )
+    folder = tmp_path / "rising"
+    rows = [{"id": n, "k": n % 2, "v": n // 2 % 7, "t": n} for n in range(80)]
+    parts = [[_stored(row) for row in part] for part in _split(rows, 4)]
+    write_json_files(folder, parts[:1])
+    sql(f"CREATE TABLE rising ({COLUMNS}) USING json LOCATION '{folder}' OPTIONS ('maxFilesPerTrigger' = '1')")
+    sql("CREATE TABLE risen (k INT, first INT, last INT, n BIGINT) USING parquet")
+    options = "OPTIONS ('snapshotIntervalMillis' = '100'{})"
+    body = f"INSERT INTO risen SELECT * FROM STREAM rising WATERMARK ts DELAY OF INTERVAL 4 SECONDS {match}"
+    sql(f"CREATE JOB risen {options.format('')} AS {body}")
+    sql("WAIT FOR JOB risen UNTIL IDLE")
+    changed = body.replace("A.v = 1", "A.v = 2")
+    error = sql.error(f"CREATE OR REPLACE JOB risen {options.format('')} AS {changed}")
+    assert error.condition == "JETSQL.STATE_NOT_COMPATIBLE"
+    three = options.format(", 'spark.sql.shuffle.partitions' = '3'")
+    steps = (
+        ("SUSPEND JOB risen", "RESUME JOB risen"),
+        (f"CREATE OR REPLACE JOB risen {three} AS {body}",),
+        ("RESTART JOB risen",),
+    )
+    for number, step in enumerate(steps, start=1):
+        for statement in step:
+            sql(statement)
+        write_json_files(folder, parts[number : number + 1], first=number)
+        sql("WAIT FOR JOB risen UNTIL IDLE")
+    write_json_files(folder, [[_stored({"id": 1000, "k": 9, "v": 0, "t": 100_000})]], first=9)
+    sql("WAIT FOR JOB risen UNTIL IDLE")
+    sql("REFRESH TABLE rising")
+    whole = sql(f"SELECT * FROM rising {match} WHERE last < 78")
+    assert len(whole) > 6
+    assert Counter(sql("SELECT * FROM risen WHERE last < 78")) == Counter(whole)
+    assert sql.value("SELECT count(*) > 0 FROM jetsql.state('risen', 0, 'open')") is True
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("FROM STREAM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (A) DEFINE A AS v > 1)", "ts PATTERN", "has no WATERMARK"),
+        ("{} MATCH_RECOGNIZE (ORDER BY ts DESC PATTERN (A) DEFINE A AS v > 1)", "ts DESC", "without DESC"),
+        ("{} MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B)\nDEFINE C AS v > 1)", "C AS", "C is no variable"),
+        ("{} MATCH_RECOGNIZE (ORDER BY ts\nPATTERN (A B+*) DEFINE A AS v > 1)", "*)", "follows a quantifier"),
+        ("{} MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS v > 1)", "MATCH_RECOGNIZE", "needs ORDER BY"),
+        ("{} MATCH_RECOGNIZE (ORDER BY ts PATTERN (A) DEFINE A AS w > 1)", "w >", "cannot be resolved"),
+    ],
+)
+def test_a_wrong_clause_of_a_job_has_its_place(sql: Sql, text: str, place: str, message: str) -> None:
+    sql(f"CREATE TABLE t ({COLUMNS}) USING json")
+    sql("CREATE TABLE r (x INT) USING parquet")
+    body = text.format("FROM STREAM t WATERMARK ts DELAY OF INTERVAL 4 SECONDS")
+    statement = f"CREATE JOB refused AS INSERT INTO r\nSELECT 1 {body}"
+    error = sql.error(statement)
+    assert message in error.message
+    assert error.place is not None and statement[error.place.start :].startswith(place)
+
+
+def test_explain_names_the_pattern_and_its_state(sql: Sql) -> None:
+    sql(f"CREATE TABLE t ({COLUMNS}) USING json")
+    sql("CREATE TABLE r (x INT) USING parquet")
+    explained = str(
+        sql(
+            "EXPLAIN CREATE JOB j AS INSERT INTO r SELECT x FROM STREAM t WATERMARK ts DELAY OF INTERVAL 4 SECONDS"
+            " MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.id AS x PATTERN (A B+) DEFINE B AS v > PREV(v))"
+        )
+    )
+    assert "MATCH_RECOGNIZE returns each match of PATTERN (A B+)" in explained
+    assert "all rows of an open match (it has no WITHIN)" in explained

@@ -176,7 +176,7 @@ record MatchPlan(
   String state() {
     var kept = keptForEver();
     var waiting = "the rows that wait, and those of an open match of each key";
-    return kept == null ? waiting : waiting + ", and for ever " + kept;
+    return kept == null ? waiting : waiting + "; nothing removes " + kept;
   }
 
   /** Returns the rows that nothing removes, a phrase, or null. */
@@ -184,7 +184,7 @@ record MatchPlan(
     var parts = new ArrayList<String>();
     if (isUnbounded()) parts.add("all rows of an open match (it has no WITHIN)");
     else if (withinMicros == 0) parts.add("the rows of an open match (it has no WITHIN)");
-    if (rowsBefore() > 0) parts.add("the last %d rows before it (PREV)".formatted(rowsBefore()));
+    if (rowsBefore() > 0) parts.add("as many rows before it as PREV reads, %d".formatted(rowsBefore()));
     if (countsMatches()) parts.add("the number of its matches (MATCH_NUMBER)");
     if (parts.isEmpty()) return null;
     var of = keys.isEmpty() ? "" : " of each " + keyNames();

@@ -40,7 +40,7 @@ public final class MatchesByTime {
     expressions.add(Literal$.MODULE$.apply(match.identity()));
     return new MatchProcessor(match, output, expressions)
         .over(
-            Plans.withUniqueNames(rows.child()),
+            Plans.withUniqueNames(Watermarks.restored(rows.child())),
             match.keys(),
             rows.output(),
             TimeMode.EventTime(),

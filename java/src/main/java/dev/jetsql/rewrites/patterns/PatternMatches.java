@@ -301,7 +301,7 @@ public final class PatternMatches {
             MatchValues.place(order, clause.origin()),
             "MATCH_RECOGNIZE takes the rows of a stream in the order of their times. Write ORDER"
                 + " BY %s without DESC.".formatted(Plans.text(time)));
-      if (rows.isStreaming() && !Plans.hasWatermark(time))
+      if (rows.isStreaming() && !Watermarks.isOn(time, rows))
         throw MatchErrors.unsupported(
             MatchValues.place(order, clause.origin()),
             "%s has no WATERMARK, without which it is unknown when all rows up to a time have"
