@@ -3,7 +3,6 @@ package dev.jetsql.flink;
 import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Pattern;
-import org.antlr.v4.runtime.Token;
 
 /**
  * Flink's clauses that Spark's grammar does not have, replaced by texts that it has. A replacement
@@ -135,5 +134,4 @@ public final class FlinkText extends TokenText {
     if (column.contains("'") || column.contains("\\")) return;
     write(start, tokens.get(last).getStopIndex(), SystemTime.option(column));
   }
-
 }

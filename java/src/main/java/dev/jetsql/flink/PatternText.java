@@ -80,7 +80,12 @@ final class PatternText {
     if (CLAUSES.indexOf(clause) < CLAUSES.indexOf(last))
       throw wrong(
           at,
-          clause + " comes after " + last + ". The clauses are " + String.join(", ", CLAUSES) + ".");
+          clause
+              + " comes after "
+              + last
+              + ". The clauses are "
+              + String.join(", ", CLAUSES)
+              + ".");
   }
 
   private RuntimeException unexpected(int at) {
@@ -277,7 +282,6 @@ final class PatternText {
             Option.empty(),
             Option.empty(),
             Option.empty());
-    return Exceptions.raise(
-        JetSqlException.at(place, "PARSE_SYNTAX_ERROR", "42601", message));
+    return Exceptions.raise(JetSqlException.at(place, "PARSE_SYNTAX_ERROR", "42601", message));
   }
 }

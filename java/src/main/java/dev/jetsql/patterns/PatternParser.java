@@ -94,7 +94,8 @@ public final class PatternParser {
       if (most == 0 || least > most) {
         at = start;
         throw wrong(
-            "The second number of a quantifier must be above zero and not less than the first one.");
+            "The second number of a quantifier must be above zero and not less than the first"
+                + " one.");
       }
     }
     var isReluctant = accept('?');
@@ -123,7 +124,8 @@ public final class PatternParser {
     if (accept('(')) {
       if (peek() == ')') {
         at = start;
-        throw wrong("The empty pattern () is not supported. Write A? for a row that may be absent.");
+        throw wrong(
+            "The empty pattern () is not supported. Write A? for a row that may be absent.");
       }
       var pattern = choice();
       if (!accept(')')) {
@@ -170,7 +172,7 @@ public final class PatternParser {
       return wrong("A quantifier needs a variable before it. Write A" + found + ".");
     return wrong(
         "PATTERN cannot contain '%c'. Write variables, parentheses, | and the quantifiers * + ?"
-            .formatted(found)
+                .formatted(found)
             + " {n,m}.");
   }
 

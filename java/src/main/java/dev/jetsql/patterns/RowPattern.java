@@ -84,7 +84,9 @@ public sealed interface RowPattern extends Serializable {
     return repeat.least == 0 || repeat.part.existsMatch(of);
   }
 
-  /** Returns whether there is a match with a first row of `first` and all other rows of `others`. */
+  /**
+   * Returns whether there is a match with a first row of `first` and all other rows of `others`.
+   */
   private boolean existsFirst(Set<String> first, Set<String> others) {
     if (this instanceof Variable variable) return first.contains(variable.name);
     if (this instanceof Choice choice)

@@ -19,20 +19,20 @@ class PatternTextTest {
       value = {
         "t MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B+) DEFINE B AS B.x > 1) AS m;"
             + "t JOIN LATERAL __ ('§O',    ts ,'§R',  'A B+' ,'§D', B ,  B.x > 1) AS m",
-        "match_recognize(partition by a, b order by ts desc nulls last, id asc pattern(a) define a as"
-            + " x);JOIN LATERAL __('§P',        a, b ,'§O',   ts ,'D' ,'L'      , id     "
-            + ",'§R', 'a' ,'§D', a ,  x)",
-        "MATCH_RECOGNIZE (ORDER BY t MEASURES FINAL LAST(A.x, 1) AS x, f(CAST(1 AS INT), 2) AS y ONE"
-            + " ROW PER MATCH PATTERN (A /* , */ | B) DEFINE A AS a, B AS b);"
-            + "JOIN LATERAL __ ('§O',    t ,'§M',   FINAL_LAST(A.x, 1) ,  x, f(CAST(1 AS INT), 2) ,  y"
-            + " ,'§1'             ,'§R',  'A         | B' ,'§D', A ,  a, B ,  b)",
+        "match_recognize(partition by a, b order by ts desc nulls last, id asc pattern(a) define a"
+            + " as x);JOIN LATERAL __('§P',        a, b ,'§O',   ts ,'D' ,'L'      , id     ,'§R',"
+            + " 'a' ,'§D', a ,  x)",
+        "MATCH_RECOGNIZE (ORDER BY t MEASURES FINAL LAST(A.x, 1) AS x, f(CAST(1 AS INT), 2) AS y"
+            + " ONE ROW PER MATCH PATTERN (A /* , */ | B) DEFINE A AS a, B AS b);JOIN LATERAL __"
+            + " ('§O',    t ,'§M',   FINAL_LAST(A.x, 1) ,  x, f(CAST(1 AS INT), 2) ,  y ,'§1'      "
+            + "       ,'§R',  'A         | B' ,'§D', A ,  a, B ,  b)",
         "MATCH_RECOGNIZE (ORDER BY t ALL ROWS PER MATCH SHOW EMPTY MATCHES AFTER MATCH SKIP TO"
             + " LAST A PATTERN (A) WITHIN INTERVAL '1' HOUR SUBSET u = (A, B) DEFINE A AS a);"
             + "JOIN LATERAL __ ('§O',    t ,'§A SHOW EMPTY MATCHES'              "
             + ",'§S TO LAST',           A ,'§R',  'A' ,'§W', INTERVAL '1' HOUR ,'§U', u = (A, B)"
             + " ,'§D', A ,  a)",
-        "MATCH_RECOGNIZE (ORDER BY t AFTER MATCH SKIP PAST LAST ROW PATTERN (A) DEFINE A AS a);"
-            + "JOIN LATERAL __ ('§O',    t ,'§S PAST LAST ROW'            ,'§R',  'A' ,'§D', A ,  a)",
+        "MATCH_RECOGNIZE (ORDER BY t AFTER MATCH SKIP PAST LAST ROW PATTERN (A) DEFINE A AS a);JOIN"
+            + " LATERAL __ ('§O',    t ,'§S PAST LAST ROW'            ,'§R',  'A' ,'§D', A ,  a)",
       })
   void replacesTheClauseWithACallOfTheSameLength(String text, String sparkText) {
     assertEquals(sparkText, FlinkText.toSpark(text));
@@ -77,8 +77,7 @@ class PatternTextTest {
       })
   void aWrongClauseHasItsPlace(String clause, int position, String message) {
     var error =
-        assertThrows(
-            JetSqlException.class, () -> FlinkText.toSpark("\n MATCH_RECOGNIZE" + clause));
+        assertThrows(JetSqlException.class, () -> FlinkText.toSpark("\n MATCH_RECOGNIZE" + clause));
     assertTrue(error.getMessage().contains(message), error.getMessage());
     assertEquals(2, error.line().get());
     assertEquals(position + 15, error.startPosition().get());

@@ -66,8 +66,7 @@ class PatternParserTest {
       })
   void aWrongPatternHasItsPlace(String text, int offset, String message) {
     var wrong = text == null ? "" : text;
-    var error =
-        assertThrows(PatternParser.WrongPattern.class, () -> PatternParser.parse(wrong));
+    var error = assertThrows(PatternParser.WrongPattern.class, () -> PatternParser.parse(wrong));
     assertTrue(error.getMessage().contains(message), error.getMessage());
     assertEquals(offset, error.offset());
   }

@@ -48,22 +48,22 @@ class SearchTest {
   @CsvSource(
       delimiter = ';',
       value = {
-    "A B+ C;abbbc;ABBBC",
-    "A B+;abxa;ABB",
-    "A B+?;abxa;AB",
-    "A B*? C;abxc;ABC",
-    "A | A B;ab;A",
-    "A B | A;ab;AB",
-    "(A | B)+ C;abac;ABAC",
-    "(A B){2};ababab;ABAB",
-    "(A B){2,};ababab;ABABAB",
-    "A{,2} B;xxb;AAB",
-    "(A?)* B;aab;AAB",
-    "(A* B*)+ C;abac;ABAC",
-    "(A* B*)* C;c;C",
-    "((A?){2,3} B?)* C;aabac;AABAC",
-    "A+ A;aaa;AAA",
-  })
+        "A B+ C;abbbc;ABBBC",
+        "A B+;abxa;ABB",
+        "A B+?;abxa;AB",
+        "A B*? C;abxc;ABC",
+        "A | A B;ab;A",
+        "A B | A;ab;AB",
+        "(A | B)+ C;abac;ABAC",
+        "(A B){2};ababab;ABAB",
+        "(A B){2,};ababab;ABABAB",
+        "A{,2} B;xxb;AAB",
+        "(A?)* B;aab;AAB",
+        "(A* B*)+ C;abac;ABAC",
+        "(A* B*)* C;c;C",
+        "((A?){2,3} B?)* C;aabac;AABAC",
+        "A+ A;aaa;AAA",
+      })
   void findsThePreferredMatch(String pattern, String letters, String expected) {
     assertEquals(expected, find(pattern, letters, false));
     assertEquals(expected, find(pattern, letters, true));

@@ -1,5 +1,6 @@
 package dev.jetsql.rewrites.patterns;
 
+import dev.jetsql.common.OptionPositions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.patterns.PatternParser;
 import dev.jetsql.patterns.RowPattern;
@@ -24,10 +25,12 @@ import org.apache.spark.sql.catalyst.expressions.NullsLast$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
+import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.types.CalendarIntervalType;
 import org.apache.spark.sql.types.DayTimeIntervalType;
 import org.apache.spark.unsafe.types.CalendarInterval;
 import org.apache.spark.unsafe.types.UTF8String;
+import scala.Option;
 
 /**
  * Reads MATCH_RECOGNIZE from the arguments of the call as which `PatternText` writes it: texts that
@@ -40,7 +43,9 @@ final class ClauseReader {
   /** The first character of texts that begin a clause. */
   static final char MARK = '§';
 
-  private final UnresolvedTableValuedFunction call;
+  private static final String JOIN = "JOIN LATERAL " + NAME;
+
+  private final Origin place;
   private final List<Expression> arguments;
   private int at;
   private final List<Expression> keys = new ArrayList<>();
@@ -57,8 +62,27 @@ final class ClauseReader {
   private long withinMicros;
 
   private ClauseReader(UnresolvedTableValuedFunction call) {
-    this.call = call;
+    this.place = placeOf(call.origin());
     this.arguments = Plans.list(call.functionArgs());
+  }
+
+  /** Returns the place of the word MATCH_RECOGNIZE, near that of the call. */
+  static Origin placeOf(Origin call) {
+    if (call.startIndex().isEmpty()) return call;
+    var before = Math.max(0, (Integer) call.startIndex().get() - JOIN.indexOf(NAME));
+    var from =
+        new Origin(
+            call.line(),
+            call.startPosition(),
+            Option.apply(before),
+            call.stopIndex(),
+            call.sqlText(),
+            call.objectType(),
+            call.objectName(),
+            call.stackTrace(),
+            call.pysparkErrorContext(),
+            call.positionMapper());
+    return OptionPositions.after(from, JOIN, null);
   }
 
   /** Returns whether a node is the call as which MATCH_RECOGNIZE is written. */
@@ -86,7 +110,7 @@ final class ClauseReader {
     checkSkip();
     var clause =
         new MatchClause(
-            call.origin(),
+            place,
             text,
             pattern,
             subsets,
@@ -104,7 +128,7 @@ final class ClauseReader {
     for (var measure : measures) all.add(functions.replace(measure, false));
     for (var condition : conditions.values()) all.add(functions.replace(condition, true));
     return CurrentOrigin.withOrigin(
-        call.origin(), () -> new UnresolvedMatch(rows, clause, Sequences.of(all)));
+        place, () -> new UnresolvedMatch(rows, clause, Sequences.of(all)));
   }
 
   private void readClause(Expression first) {
@@ -231,13 +255,13 @@ final class ClauseReader {
       for (var part : partsOf(equal.right())) {
         if (!(part instanceof UnresolvedAttribute variable)
             || variable.nameParts().size() != 1
-            || !pattern.variables().contains(upper(variable)))
-          throw unknown(part);
+            || !pattern.variables().contains(upper(variable))) throw unknown(part);
         variables.add(upper(variable));
       }
       if (pattern.variables().contains(name) || subsets.put(name, variables) != null)
         throw MatchErrors.wrong(
-            subset.origin(), "The name %s of SUBSET is used twice. Choose another.".formatted(name));
+            subset.origin(),
+            "The name %s of SUBSET is used twice. Choose another.".formatted(name));
     }
   }
 
@@ -320,6 +344,6 @@ final class ClauseReader {
   }
 
   private RuntimeException wrong(String message) {
-    return MatchErrors.wrong(call.origin(), message);
+    return MatchErrors.wrong(place, message);
   }
 }

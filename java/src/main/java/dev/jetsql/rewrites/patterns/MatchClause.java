@@ -49,8 +49,7 @@ record MatchClause(
     return variables(name, pattern, subsets);
   }
 
-  static Set<String> variables(
-      String name, RowPattern pattern, Map<String, Set<String>> subsets) {
+  static Set<String> variables(String name, RowPattern pattern, Map<String, Set<String>> subsets) {
     return pattern.variables().contains(name) ? Set.of(name) : subsets.get(name);
   }
 }

@@ -17,7 +17,9 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.First;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Last;
 
-/** Replaces columns of variables and the functions of MATCH_RECOGNIZE before Spark resolves them. */
+/**
+ * Replaces columns of variables and the functions of MATCH_RECOGNIZE before Spark resolves them.
+ */
 final class MatchFunctions {
   private static final String RUNNING = "RUNNING_";
   private static final String FINAL = "FINAL_";
@@ -116,8 +118,7 @@ final class MatchFunctions {
         && star.target().isEmpty())
       function =
           CaseClasses.copy(
-              function,
-              Map.of("arguments", Sequences.<Expression>of(Literal$.MODULE$.apply(1))));
+              function, Map.of("arguments", Sequences.<Expression>of(Literal$.MODULE$.apply(1))));
     return new MatchCall(
         isFinal ? MatchCall.Kind.FINAL : MatchCall.Kind.RUNNING,
         null,

@@ -95,8 +95,7 @@ record MatchPlan(
       var attribute = inputs.get(column);
       if (used.contains(column) || keys.contains(column)) continue;
       if (RowOrdering.isOrderable(Sequences.<Expression>of(attribute)))
-        all.add(
-            new SortOrder(attribute, Ascending$.MODULE$, NullsFirst$.MODULE$, Sequences.of()));
+        all.add(new SortOrder(attribute, Ascending$.MODULE$, NullsFirst$.MODULE$, Sequences.of()));
     }
     return Sequences.of(all);
   }
@@ -184,7 +183,8 @@ record MatchPlan(
     var parts = new ArrayList<String>();
     if (isUnbounded()) parts.add("all rows of an open match (it has no WITHIN)");
     else if (withinMicros == 0) parts.add("the rows of an open match (it has no WITHIN)");
-    if (rowsBefore() > 0) parts.add("as many rows before it as PREV reads, %d".formatted(rowsBefore()));
+    if (rowsBefore() > 0)
+      parts.add("as many rows before it as PREV reads, %d".formatted(rowsBefore()));
     if (countsMatches()) parts.add("the number of its matches (MATCH_NUMBER)");
     if (parts.isEmpty()) return null;
     var of = keys.isEmpty() ? "" : " of each " + keyNames();

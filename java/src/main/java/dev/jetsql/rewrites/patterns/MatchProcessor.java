@@ -85,8 +85,9 @@ final class MatchProcessor extends ByTimeProcessor {
         getHandle().getValueState("progress", StateTypes.encoder(PROGRESS), TTLConfig.NONE());
     rowsOfInput = new RowConverter(match.rowType());
     rowsOfOutput = new RowConverter(output);
-    order = new InterpretedOrdering(
-        match.order(match.inputs()), dev.jetsql.common.Sequences.of(match.inputs()));
+    order =
+        new InterpretedOrdering(
+            match.order(match.inputs()), dev.jetsql.common.Sequences.of(match.inputs()));
     matcher = new PartitionMatcher(match);
     openTimer();
   }

@@ -17,7 +17,6 @@ public final class MatchStrategy extends SparkStrategy {
           "MATCH_RECOGNIZE over a stream returns each match once, when it is decided. Write INSERT"
               + " INTO or SINK INTO, without an aggregate or a join of streams above it.");
     return Sequences.of(
-        new MatchedRowsExec(
-            planLater(rows.child()), rows.match(), rows.inputs(), rows.output()));
+        new MatchedRowsExec(planLater(rows.child()), rows.match(), rows.inputs(), rows.output()));
   }
 }

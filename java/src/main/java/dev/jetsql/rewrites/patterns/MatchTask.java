@@ -28,8 +28,7 @@ record MatchTask(
   }
 
   /** Reads the rows of a partition as they are needed. */
-  private final class Matches
-      implements Iterator<InternalRow>, PartitionMatcher.RowSource {
+  private final class Matches implements Iterator<InternalRow>, PartitionMatcher.RowSource {
     private final Iterator<InternalRow> sorted;
     private final InterpretedOrdering sameKey = new InterpretedOrdering(keys, inputs);
     private final UnsafeProjection toInput =

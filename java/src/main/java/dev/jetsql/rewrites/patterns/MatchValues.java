@@ -1,6 +1,5 @@
 package dev.jetsql.rewrites.patterns;
 
-import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.AggregateBuffers;
 import dev.jetsql.plans.Plans;
@@ -270,5 +269,4 @@ final class MatchValues {
   static Origin place(Expression expression, Origin otherwise) {
     return expression.origin().line().isDefined() ? expression.origin() : otherwise;
   }
-
 }

@@ -67,9 +67,7 @@ public final class MatchedRowsExec extends SparkPlan implements UnaryExecNode {
 
   @Override
   public RDD<InternalRow> doExecute() {
-    var task =
-        new MatchTask(
-            match, Sequences.of(keyOrder()), inputs, child.output());
+    var task = new MatchTask(match, Sequences.of(keyOrder()), inputs, child.output());
     return child.execute().toJavaRDD().mapPartitions(task, true).rdd();
   }
 

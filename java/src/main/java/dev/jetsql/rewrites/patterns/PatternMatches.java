@@ -68,7 +68,7 @@ public final class PatternMatches {
             JoinHint.NONE());
       if (join.left() instanceof Join)
         throw MatchErrors.unsupported(
-            call.origin(),
+            ClauseReader.placeOf(call.origin()),
             "MATCH_RECOGNIZE reads one table. Write FROM (SELECT ... JOIN ...) MATCH_RECOGNIZE"
                 + " (...).");
       if (join.condition().isDefined())
@@ -88,8 +88,7 @@ public final class PatternMatches {
       return join.right()
           .plan()
           .transformUp(
-              PartialFunctions.<LogicalPlan, LogicalPlan>of(
-                  ClauseReader::isClause, node -> match));
+              PartialFunctions.<LogicalPlan, LogicalPlan>of(ClauseReader::isClause, node -> match));
     }
   }
 
@@ -118,10 +117,7 @@ public final class PatternMatches {
           node -> {
             if (node instanceof UnresolvedAttribute name
                 && name.nameParts().size() > 1
-                && match
-                    .child()
-                    .resolve(name.nameParts(), SQLConf.get().resolver())
-                    .isEmpty())
+                && match.child().resolve(name.nameParts(), SQLConf.get().resolver()).isEmpty())
               throw MatchErrors.wrong(
                   name.origin(),
                   "%s is no column: %s is no variable of PATTERN. Its variables are %s."
@@ -227,8 +223,7 @@ public final class PatternMatches {
         results.add(result(clause.measures().get(i), measures().get(i).dataType()));
       for (int column : plan.after()) results.add(result(columns.get(column)));
       var input = input(plan);
-      var matched =
-          new MatchedRows(input, plan, input.output(), Sequences.of(results));
+      var matched = new MatchedRows(input, plan, input.output(), Sequences.of(results));
       // Spark gives new ids to the columns of projections, if the rows are read twice.
       var named = new ArrayList<NamedExpression>();
       for (var result : results) named.add(Plans.alias(result, result.name()));
@@ -256,12 +251,7 @@ public final class PatternMatches {
 
     private static AttributeReference result(String name, DataType type) {
       return new AttributeReference(
-          name,
-          type,
-          true,
-          Metadata.empty(),
-          NamedExpression$.MODULE$.newExprId(),
-          Sequences.of());
+          name, type, true, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Sequences.of());
     }
 
     private List<Integer> indexes(List<? extends Expression> names) {

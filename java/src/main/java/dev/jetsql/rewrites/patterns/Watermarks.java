@@ -34,14 +34,14 @@ final class Watermarks {
   static LogicalPlan restored(LogicalPlan plan) {
     return SimplifyCasts$.MODULE$
         .apply(plan)
-        .transformUp(PartialFunctions.<LogicalPlan, LogicalPlan>of(node -> true, Watermarks::marked));
+        .transformUp(
+            PartialFunctions.<LogicalPlan, LogicalPlan>of(node -> true, Watermarks::marked));
   }
 
   private static LogicalPlan marked(LogicalPlan node) {
-    return (LogicalPlan)
-        node.transformExpressions(
-            PartialFunctions.<Expression, Expression>of(
-                AttributeReference.class::isInstance, name -> marked((Attribute) name, node)));
+    return node.transformExpressions(
+        PartialFunctions.<Expression, Expression>of(
+            AttributeReference.class::isInstance, name -> marked((Attribute) name, node)));
   }
 
   private static Expression marked(Attribute name, LogicalPlan node) {
