@@ -2,6 +2,7 @@ package dev.jetsql.rewrites.patterns;
 
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.rdd.RDD;
@@ -12,12 +13,10 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.AllTuples$;
-import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnaryExecNode;
 import scala.Function1;
-import scala.Option;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -54,8 +53,7 @@ public final class MatchedRowsExec extends SparkPlan implements UnaryExecNode {
     return Sequences.of(
         keys.isEmpty()
             ? AllTuples$.MODULE$
-            : new ClusteredDistribution(
-                Sequences.<Expression>of(keys), false, Option.empty(), false));
+            : SparkCalls.clustered(Sequences.<Expression>of(keys)));
   }
 
   @Override
