@@ -323,7 +323,8 @@ def test_a_wrong_clause_of_a_job_has_its_place(sql: Sql, text: str, place: str, 
     statement = f"CREATE JOB refused AS INSERT INTO r\nSELECT 1 {body}"
     error = sql.error(statement)
     assert message in error.message
-    assert error.place is not None and statement[error.place.start :].startswith(place)
+    assert error.line is not None and error.column is not None
+    assert statement.splitlines()[error.line - 1][error.column - 1 :].startswith(place)
 
 
 def test_explain_names_the_pattern_and_its_state(sql: Sql) -> None:
