@@ -15,10 +15,10 @@ record Program(byte[] kinds, int[] first, int[] second, int loops) {
   /** Take a row of the variable in the first operand. */
   static final byte ROW = 0;
 
-  /** Go on at the first operand; if that fails, at the second one. */
+  /** Continue at the first operand; if that fails, at the second one. */
   static final byte TRY = 1;
 
-  /** Go on at the first operand. */
+  /** Continue at the first operand. */
   static final byte GOTO = 2;
 
   /** Begin a round of the loop in the first operand. */
