@@ -51,9 +51,7 @@ public final class MatchedRowsExec extends SparkPlan implements UnaryExecNode {
   public Seq<Distribution> requiredChildDistribution() {
     var keys = keyOrder().stream().map(SortOrder::child).toList();
     return Sequences.of(
-        keys.isEmpty()
-            ? AllTuples$.MODULE$
-            : SparkCalls.clustered(Sequences.<Expression>of(keys)));
+        keys.isEmpty() ? AllTuples$.MODULE$ : SparkCalls.clustered(Sequences.<Expression>of(keys)));
   }
 
   @Override
