@@ -142,6 +142,19 @@ def test_the_clauses_of_streams_belong_to_their_relations() -> None:
     assert {column.name for column in job.find_all(exp.Column)} == {"id", "ts", "x", "at", "k"}
 
 
+@pytest.mark.parametrize("clause", ["", " WITHIN INTERVAL '1' HOUR", " AFTER MATCH SKIP TO NEXT ROW"])
+def test_patterns_of_rows_are_expressions(clause: str) -> None:
+    skip, within = (clause, "") if "SKIP" in clause else ("", clause)
+    match = (
+        f"MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES LAST(A.x, 1) AS x{skip} PATTERN (A (B | C){{2,3}}?)"
+        f"{within} DEFINE A AS A.x > 1) m"
+    )
+    for text in (f"SELECT * FROM s {match}", f"CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s {match}"):
+        tree = one(text)
+        assert tree.find(exp.MatchRecognize) is not None
+        assert tree.sql(JetSQL) == text
+
+
 def test_a_changed_tree_gives_a_changed_statement() -> None:
     tree = one("CREATE JOB j AS SINK INTO t SELECT a FROM STREAM s WATERMARK ts DELAY OF INTERVAL 1 MINUTE AS x")
     changed = tree.transform(

@@ -10,6 +10,8 @@ import dev.jetsql.kafka.ResolveKafkaReads;
 import dev.jetsql.kafka.ResolveKafkaTableCreation;
 import dev.jetsql.lookup.LookupStrategy;
 import dev.jetsql.rewrites.StreamingSubqueries;
+import dev.jetsql.rewrites.patterns.MatchStrategy;
+import dev.jetsql.rewrites.patterns.PatternMatches;
 import dev.jetsql.stream.LeakedJobCleanup;
 import dev.jetsql.stream.ThriftStreamingSelects;
 import dev.jetsql.versions.SparkVersion;
@@ -35,6 +37,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectParser(Parser::new);
     extensions.injectHintResolutionRule(session -> new WindowFunctions());
     extensions.injectHintResolutionRule(session -> new SystemTime.Find());
+    extensions.injectHintResolutionRule(session -> new PatternMatches.Find());
     extensions.injectHintResolutionRule(session -> new ProcessingTime((SparkSession) session));
     extensions.injectHintResolutionRule(session -> new TableRules((SparkSession) session));
     extensions.injectHintResolutionRule(
@@ -47,12 +50,14 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
         session -> new ResolveKafkaReads((SparkSession) session));
     extensions.injectResolutionRule(session -> new ResolveKafkaTableCreation());
     extensions.injectResolutionRule(session -> new SystemTime.Check());
+    extensions.injectResolutionRule(session -> new PatternMatches.Resolve());
     extensions.injectPostHocResolutionRule(session -> new JdbcSecrets.RevealInQueries());
     extensions.injectPostHocResolutionRule(
         session -> new ThriftStreamingSelects((SparkSession) session));
     extensions.injectPlanNormalizationRule(session -> new CurrentTables((SparkSession) session));
     extensions.injectPreCBORule(session -> new StaticSides((SparkSession) session));
     extensions.injectPlannerStrategy(session -> new LookupStrategy());
+    extensions.injectPlannerStrategy(session -> new MatchStrategy());
     extensions.injectColumnar(session -> new InterruptibleTasks());
     // In Spark 4.1, the analyzer of sessions with a Hive metastore lacks the rule for WATERMARK.
     if (!SparkVersion.isAtLeast(4, 2)) {

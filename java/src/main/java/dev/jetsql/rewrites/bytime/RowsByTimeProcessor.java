@@ -56,7 +56,7 @@ final class RowsByTimeProcessor extends ByTimeProcessor {
   }
 
   @Override
-  List<StreamRows> streamsOf(LogicalPlan input) {
+  protected List<StreamRows> streamsOf(LogicalPlan input) {
     var rows = ((Project) input).child(); // the rows before their columns were renamed
     return List.of(new StreamRows(null, rows, rows.output().apply(time), null));
   }
