@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from jetsql.jobs.model.cluster_member import Member, MemberStatus
+from jetsql.jobs.model.engine_record import EngineRecord, Role
 from jetsql.jobs.model.job import Cause
 from jetsql.settings.engine_settings import Settings, shown_settings
 from jetsql.version import VERSION
@@ -96,18 +99,20 @@ def fill(engine: Managed, monkeypatch: pytest.MonkeyPatch) -> str:
     engine.engine.fail(jobs[3], Cause("The table is gone.", "JETSQL.JOB_CHANGED", hint="Create it.", retryable=False))
     for name, job in (("friday", jobs[0]), ("before_release_7", jobs[0]), ("fraud_model_2", jobs[2])):
         list(engine.run(f"CREATE SNAPSHOT {name} FOR JOB '{job}'").rows)
-    engine.engine.join("1", "2", "3")
-    engine.engine.leave("2")
     (engine.home / "engine.log").write_text(LOG, encoding="utf-8")
-    shown = {
-        "version": VERSION,
-        "spark": "4.1.0",
-        "master": "local[8]",
-        **shown_settings(Settings(home=Path("/srv/jetsql"))),
-    }
-    monkeypatch.setattr(
-        Managed, "facts", {name: value for name, value in shown.items() if str(Path.home()) not in value}
-    )
+    settings = shown_settings(Settings(home=Path("/srv/jetsql")))
+    facts = {"version": VERSION, "spark": "4.1.0", "master": "spark://analytics-1:7077", **settings}
+    own = str(Path.home())
+    monkeypatch.setattr(Managed, "facts", {name: value for name, value in facts.items() if own not in value})
+    now = engine.manager.clock()
+    worker = Member("", "", 40_000, 8, MemberStatus.ACTIVE, False, now - 9000, None, "", 2, 12_000, 0, 4 * 2**30)
+    members = [replace(worker, id=str(number), host=f"worker-{number}") for number in range(1, 5)]
+    members[3] = replace(members[3], status=MemberStatus.GONE, until=now - 600, reason="Heartbeat timed out.")
+    driver = replace(worker, id="driver", host="analytics-1", cores=0, is_driver=True, completed_tasks=0)
+    monkeypatch.setattr(engine.engine, "members", lambda: (driver, *members))
+    leader = EngineRecord("analytics-1-5d0c2f71", "http://analytics-1:8630", Role.LEADER, now - 40_000, VERSION)
+    standby = EngineRecord("analytics-2-9b1e66a0", "http://analytics-2:8630", Role.STANDBY, now - 39_000, VERSION)
+    monkeypatch.setattr(engine.manager.store, "engines", lambda: (leader, standby))
     return jobs[0]
 
 

@@ -338,7 +338,7 @@ def test_hostile_values_add_nothing_to_pages(
     engine: Managed, server: RunningServer, hostile_job: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     member = Member(HOSTILE, HOSTILE, 5, 2, MemberStatus.ACTIVE, False, 1.5, None, HOSTILE, 0, 0, 0, 1000)
-    monkeypatch.setattr(type(engine.manager), "members", (member,))
+    monkeypatch.setattr(engine.engine, "members", lambda: (member,))
     monkeypatch.setattr(Managed, "facts", {HOSTILE: HOSTILE})
     monkeypatch.setattr(Managed, "catalogs", (HOSTILE,))
     browser = logged_in(server)

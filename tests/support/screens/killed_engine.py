@@ -80,6 +80,7 @@ def pages_survive_a_killed_engine(engine: EngineProcess, chromium: Browser, job:
     job: the name of a job that runs.
     """
     with checked_page(chromium) as jobs:
+        jobs.context.set_default_timeout(_MILLISECONDS)
         jobs.goto(engine("console", "--no-browser").strip())
         expect(row(jobs, job)).to_contain_text("Running", timeout=_MILLISECONDS)
         address = str(row(jobs, job).get_by_role("link").get_attribute("href"))
@@ -103,8 +104,10 @@ def pages_survive_a_killed_engine(engine: EngineProcess, chromium: Browser, job:
                 f"run {start}", timeout=_MILLISECONDS
             )
             expect(details.locator("h1 + .status")).to_have_text("Running", timeout=_MILLISECONDS)
-            result = run(_front(sql), f"WAIT FOR JOB `{job}` UNTIL BATCH {start}000000")
+            result = run(_front(sql), "SHOW JOBS")
             expect(result).to_contain_text("The session was closed", timeout=_MILLISECONDS)
+            expect(result).to_contain_text("1 row")
+            result = run(sql, f"WAIT FOR JOB `{job}` UNTIL BATCH {start}000000")
             expect(result).to_contain_text("Running for")
         sql.get_by_role("button", name="Cancel").click()
         expect(result).to_contain_text("Cancelled after", timeout=_MILLISECONDS)
