@@ -123,7 +123,7 @@ def test_tables_are_found_in_the_catalogue(page: Page, sql: Sql, numbers: Source
     page.get_by_role("link", name="digits", exact=True).click()
     expect(page.locator("main")).to_contain_text("total bigint")
     expect(page.locator("main")).to_contain_text("CREATE TABLE")
-    expect(page.locator("main")).to_contain_text("Provider parquet")
+    expect(page.get_by_role("row", name="Provider parquet")).to_be_visible()
     page.get_by_role("button", name="Read 20 rows").click()
     expect(page.locator("#sample")).to_contain_text("The table has no rows.", timeout=60_000)
     page.get_by_role("link", name="Query it in the editor").click()
