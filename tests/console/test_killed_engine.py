@@ -18,4 +18,4 @@ def test_pages_survive_a_killed_engine(chromium: Browser, tmp_path: Path) -> Non
     program = [sys.executable, str(PROGRAMS / "jetsql_without_spark.py")]
     with engine_process(program, tmp_path / "home") as engine:
         engine("-e", "CREATE JOB orders AS INSERT INTO out SELECT * FROM STREAM src")
-        pages_survive_a_killed_engine(engine, chromium, "orders")
+        pages_survive_a_killed_engine(engine, chromium, "orders", kills=2)

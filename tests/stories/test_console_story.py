@@ -137,4 +137,4 @@ def test_pages_survive_a_killed_engine(chromium: Browser, tmp_path: Path) -> Non
             "CREATE TABLE numbers (id INT) USING json; CREATE TABLE copies (id INT) USING parquet;"
             " CREATE JOB copy AS INSERT INTO copies SELECT id FROM STREAM numbers",
         )
-        pages_survive_a_killed_engine(engine, chromium, "copy")
+        pages_survive_a_killed_engine(engine, chromium, "copy", kills=1)

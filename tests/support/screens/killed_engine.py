@@ -74,10 +74,10 @@ def engine_process(program: Sequence[str], home: Path) -> Iterator[EngineProcess
         engine("stop")
 
 
-def pages_survive_a_killed_engine(engine: EngineProcess, chromium: Browser, job: str) -> None:
+def pages_survive_a_killed_engine(engine: EngineProcess, chromium: Browser, job: str, kills: int) -> None:
     """Kill the engine under open pages, start it again, and check that the pages report both by themselves.
 
-    job: the name of a job that runs.
+    job: the name of a job that runs. kills: how often; before the second time, the pages have connected by themselves.
     """
     with checked_page(chromium) as jobs:
         jobs.context.set_default_timeout(_MILLISECONDS)
@@ -91,7 +91,7 @@ def pages_survive_a_killed_engine(engine: EngineProcess, chromium: Browser, job:
         open_sql(sql)
         result = run(sql, f"WAIT FOR JOB `{job}` UNTIL BATCH 1000000")
         expect(result).to_contain_text("Running for")
-        for start in (2, 3):  # before the third, the pages have connected by themselves
+        for start in range(2, kills + 2):
             engine.kill()
             for page in (jobs, details, sql):
                 expect(_front(page).locator("#connection")).to_contain_text("The engine does not answer")
