@@ -36,7 +36,7 @@ def ours(texts: list[str]) -> list[str]:
 ACCEPTED = accepted_statements()
 DOCUMENTS = document_statements()
 OURS = ours(DOCUMENTS)
-STREAMS = re.compile(r"STREAM|FROM orders WITH")  # what sqlglot's own dialect misreads
+STREAMS = re.compile(r"STREAM|FROM orders WITH|MATCH_RECOGNIZE")  # what sqlglot's own dialect misreads
 
 
 @pytest.fixture(autouse=True)
