@@ -106,7 +106,7 @@ final class PatternText {
   }
 
   private boolean isPhrase(int at, String phrase) {
-    var words = phrase.split(" ");
+    var words = phrase.split(" ", -1);
     for (int i = 0; i < words.length; i++) {
       if (at + i >= text.tokens.size() || !upper(at + i).equals(words[i])) return false;
     }

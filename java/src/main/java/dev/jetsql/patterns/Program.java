@@ -3,15 +3,8 @@ package dev.jetsql.patterns;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * A pattern as instructions of a backtracking search. An instruction has up to two operands.
- *
- * @param kinds the instructions
- * @param first their first operands
- * @param second their second operands
- * @param loops the number of loops whose rounds may take no rows
- */
-record Program(byte[] kinds, int[] first, int[] second, int loops) {
+/** A pattern as instructions of a backtracking search. An instruction has up to two operands. */
+final class Program {
   /** Take a row of the variable in the first operand. */
   static final byte ROW = 0;
 
@@ -38,8 +31,45 @@ record Program(byte[] kinds, int[] first, int[] second, int loops) {
     private static final long serialVersionUID = 1;
   }
 
+  private final byte[] kinds;
+  private final int[] first;
+  private final int[] second;
+  private final int loops;
+
+  private Program(List<int[]> instructions, int loops) {
+    int size = instructions.size();
+    this.kinds = new byte[size];
+    this.first = new int[size];
+    this.second = new int[size];
+    this.loops = loops;
+    for (int i = 0; i < size; i++) {
+      kinds[i] = (byte) instructions.get(i)[0];
+      first[i] = instructions.get(i)[1];
+      second[i] = instructions.get(i)[2];
+    }
+  }
+
   int size() {
     return kinds.length;
+  }
+
+  byte kind(int at) {
+    return kinds[at];
+  }
+
+  /** Returns the first operand of an instruction. */
+  int first(int at) {
+    return first[at];
+  }
+
+  /** Returns the second operand of an instruction. */
+  int second(int at) {
+    return second[at];
+  }
+
+  /** Returns the number of loops whose rounds may take no rows. */
+  int loops() {
+    return loops;
   }
 
   /**
@@ -51,7 +81,7 @@ record Program(byte[] kinds, int[] first, int[] second, int loops) {
     var builder = new Builder(variables);
     builder.add(pattern);
     builder.emit(MATCH, 0, 0);
-    return builder.build();
+    return new Program(builder.instructions, builder.loops);
   }
 
   private static final class Builder {
@@ -120,17 +150,6 @@ record Program(byte[] kinds, int[] first, int[] second, int loops) {
       int end = instructions.size();
       instructions.get(begin)[1] = isReluctant ? end : part;
       instructions.get(begin)[2] = isReluctant ? part : end;
-    }
-
-    Program build() {
-      int size = instructions.size();
-      var program = new Program(new byte[size], new int[size], new int[size], loops);
-      for (int i = 0; i < size; i++) {
-        program.kinds[i] = (byte) instructions.get(i)[0];
-        program.first[i] = instructions.get(i)[1];
-        program.second[i] = instructions.get(i)[2];
-      }
-      return program;
     }
   }
 }

@@ -73,8 +73,8 @@ public final class Search {
         next = backtrack();
         if (next < 0) return null;
       }
-      int operand = program.first()[next];
-      switch (program.kinds()[next]) {
+      int operand = program.first(next);
+      switch (program.kind(next)) {
         case Program.ROW -> next = takes(operand, rows) ? next + 1 : -1;
         case Program.TRY -> next = isNew(next) ? choose(next, operand) : -1;
         case Program.GOTO -> next = operand;
@@ -101,7 +101,7 @@ public final class Search {
   }
 
   private int choose(int instruction, int operand) {
-    push(program.second()[instruction], path.end());
+    push(program.second(instruction), path.end());
     return operand;
   }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -84,7 +85,8 @@ class SearchTest {
       var letters = new StringBuilder();
       for (int n = random.nextInt(9); n > 0; n--) letters.append("abcx".charAt(random.nextInt(4)));
       var expression =
-          Pattern.compile(pattern.replaceAll("([ABC])", "[$1x]").replace(" ", "").toLowerCase());
+          Pattern.compile(
+              pattern.replaceAll("([ABC])", "[$1x]").replace(" ", "").toLowerCase(Locale.ROOT));
       var matcher = expression.matcher(letters);
       var expected = matcher.lookingAt() ? matcher.end() : -1;
       for (boolean isByRow : new boolean[] {false, true}) {

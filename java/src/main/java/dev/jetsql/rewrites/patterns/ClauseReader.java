@@ -103,8 +103,7 @@ final class ClauseReader {
     while (at < arguments.size()) readClause(next());
     if (orders.isEmpty())
       throw wrong("MATCH_RECOGNIZE needs ORDER BY with the column of the time. Add it.");
-    if (pattern == null)
-      throw wrong("MATCH_RECOGNIZE needs PATTERN. Add PATTERN (A B) before DEFINE.");
+    checkPattern();
     if (conditions.isEmpty())
       throw wrong("MATCH_RECOGNIZE needs DEFINE. Add DEFINE A AS condition at its end.");
     checkSkip();
@@ -243,6 +242,7 @@ final class ClauseReader {
   }
 
   private void readSubsets() {
+    checkPattern();
     while (hasExpression()) {
       var subset = next();
       if (!(subset instanceof EqualTo equal)
@@ -271,7 +271,14 @@ final class ClauseReader {
     return Plans.list(list.children()).isEmpty() ? List.of(list) : Plans.list(list.children());
   }
 
+  /** Refuses a clause without PATTERN, which has the variables of the clauses after it. */
+  private void checkPattern() {
+    if (pattern == null)
+      throw wrong("MATCH_RECOGNIZE needs PATTERN. Add PATTERN (A B) before DEFINE.");
+  }
+
   private void readConditions() {
+    checkPattern();
     while (hasExpression()) {
       var variable = next();
       var name =

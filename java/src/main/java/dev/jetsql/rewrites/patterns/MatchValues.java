@@ -6,6 +6,7 @@ import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BindReferences$;
@@ -140,7 +141,7 @@ final class MatchValues {
       if (rows >= 0 && rows <= MOST_ROWS) return rows;
     }
     throw MatchErrors.wrong(
-        place(offset, call.origin()),
+        call.origin(),
         "The number of rows of %s must be a constant from 0 to %d."
             .formatted(call.kind(), MOST_ROWS));
   }
@@ -159,11 +160,11 @@ final class MatchValues {
     return new RowExpression(name.isEmpty() ? null : name, plain);
   }
 
-  private static List<String> sorted(HashSet<String> names) {
+  private static List<String> sorted(Set<String> names) {
     return names.stream().map(name -> name.isEmpty() ? "no variable" : name).sorted().toList();
   }
 
-  private Expression plain(Expression expression, HashSet<String> names) {
+  private Expression plain(Expression expression, Set<String> names) {
     if (expression instanceof Attribute) names.add("");
     if (expression instanceof MatchCall call) {
       if (call.kind() != MatchCall.Kind.COLUMN && call.kind() != MatchCall.Kind.CLASSIFIER)
@@ -248,15 +249,19 @@ final class MatchValues {
     return indexes.stream().sorted().toList();
   }
 
+  private static boolean changesByItself(Expression expression) {
+    return !expression.deterministic()
+        && Plans.list(expression.children()).stream().allMatch(Expression::deterministic);
+  }
+
   private void checkPossible(Expression expression) {
     String what = null;
     if (expression instanceof SubqueryExpression) what = "A subquery";
     else if (expression instanceof WindowExpression) what = "A window function";
     else if (expression instanceof Generator) what = "A function that returns several rows";
     else if (expression instanceof PythonUDF) what = "A function in Python";
-    else if (expression instanceof CurrentTimestampLike
-        || Plans.list(expression.children()).stream().allMatch(Expression::deterministic)
-            && !expression.deterministic()) what = Plans.text(expression);
+    else if (expression instanceof CurrentTimestampLike || changesByItself(expression))
+      what = Plans.text(expression);
     if (what != null)
       throw MatchErrors.unsupported(
           place(expression, clause.origin()),

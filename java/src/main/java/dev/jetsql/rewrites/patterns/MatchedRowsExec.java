@@ -2,6 +2,7 @@ package dev.jetsql.rewrites.patterns;
 
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.plans.UnaryExec;
 import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,24 +16,20 @@ import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.AllTuples$;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.UnaryExecNode;
-import scala.Function1;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /** The matches in a table: each task reads the rows of its keys in their order. */
-public final class MatchedRowsExec extends SparkPlan implements UnaryExecNode {
+public final class MatchedRowsExec extends UnaryExec {
   private static final long serialVersionUID = 1L;
 
-  private final SparkPlan child;
   private final MatchPlan match;
   private final Seq<Attribute> inputs;
   private final Seq<Attribute> results;
 
-  /** Spark copies plans with the only public constructor. */
+  /** Creates the operator. */
   public MatchedRowsExec(
       SparkPlan child, MatchPlan match, Seq<Attribute> inputs, Seq<Attribute> results) {
-    this.child = child;
+    super(child, match, inputs, results);
     this.match = match;
     this.inputs = inputs;
     this.results = results;
@@ -63,13 +60,8 @@ public final class MatchedRowsExec extends SparkPlan implements UnaryExecNode {
 
   @Override
   public RDD<InternalRow> doExecute() {
-    var task = new MatchTask(match, Sequences.of(keyOrder()), inputs, child.output());
-    return child.execute().toJavaRDD().mapPartitions(task, true).rdd();
-  }
-
-  @Override
-  public SparkPlan child() {
-    return child;
+    var task = new MatchTask(match, Sequences.of(keyOrder()), inputs, child().output());
+    return child().execute().toJavaRDD().mapPartitions(task, true).rdd();
   }
 
   @Override
@@ -90,55 +82,5 @@ public final class MatchedRowsExec extends SparkPlan implements UnaryExecNode {
   @Override
   public SparkPlan withNewChildInternal(SparkPlan newChild) {
     return new MatchedRowsExec(newChild, match, inputs, results);
-  }
-
-  @Override
-  public Seq<SparkPlan> children() {
-    return UnaryExecNode.super.children();
-  }
-
-  @Override
-  public SparkPlan mapChildren(Function1<SparkPlan, SparkPlan> f) {
-    return UnaryExecNode.super.mapChildren(f);
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return UnaryExecNode.super.withNewChildrenInternal(newChildren);
-  }
-
-  @Override
-  public String verboseStringWithOperatorId() {
-    return UnaryExecNode.super.verboseStringWithOperatorId();
-  }
-
-  @Override
-  public int productArity() {
-    return 4;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> child;
-      case 1 -> match;
-      case 2 -> inputs;
-      default -> results;
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof MatchedRowsExec;
-  }
-
-  @Override
-  public boolean equals(Object other) {
-    return this == other;
-  }
-
-  @Override
-  public int hashCode() {
-    return System.identityHashCode(this);
   }
 }
