@@ -238,6 +238,7 @@ def test_statements_of_the_selection_are_run(page: Page) -> None:
     page.keyboard.press("Shift+ArrowDown")
     page.keyboard.press("Control+Enter")
     expect(page.locator(".result-title")).to_have_text(["SELECT 4", "SELECT 3"])
+    expect(page.get_by_role("button", name="Run all")).to_be_enabled()  # a key does nothing while a statement runs
     page.keyboard.press("Control+End")
     page.keyboard.press("Shift+Control+Enter")
     expect(page.locator(".result-title")).to_have_text([f"SELECT {number}" for number in (5, 4, 3, 4, 3)])
