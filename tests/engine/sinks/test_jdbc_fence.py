@@ -152,7 +152,7 @@ def test_a_commit_that_fails_has_not_written_the_batch(
 
 
 def test_a_transaction_that_begins_after_the_answer_fails(sink: Sink, threads: ThreadPoolExecutor) -> None:
-    """Of an engine that was paused before it, for example."""
+    """Refuse the transaction of an engine that was paused before it, for example."""
     sink.may_stage.clear()
     writing = threads.submit(sink.writer(1).write, ROWS, 0)
     until(

@@ -293,7 +293,7 @@ def test_halves_of_snapshots_go_with_the_next_start(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_that_is_complete_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the next leader, when an engine that leads no more is slow to start."""
+    """Keep the snapshot of the next leader when an engine that no longer leads is slow to start."""
     engine = InMemoryEngine()
     with world(tmp_path, engine) as w:
         w.make()

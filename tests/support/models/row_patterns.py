@@ -19,7 +19,7 @@ class Undecided(Exception):
 
 @dataclass(frozen=True)
 class View:
-    """What a condition or measure sees: the rows of a key, and the variables of the rows from `start` on."""
+    """The rows of a key that a condition or measure sees, and the variables of the rows from `start` on."""
 
     rows: Sequence[Row]
     start: int

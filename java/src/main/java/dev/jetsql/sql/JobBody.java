@@ -118,9 +118,9 @@ public final class JobBody {
 
   /** Runs an analysis of a job in a session. */
   static <T> T inSession(SparkSession session, Supplier<T> analysis) {
-    // The analyzer reads settings (time zone, ANSI mode) from the thread's active session.
     MetastoreCache.beginReads(session);
     try {
+      // The analyzer reads settings (time zone, ANSI mode) from the thread's active session.
       return Sessions.active(session, () -> JobContext.analyze(analysis));
     } finally {
       MetastoreCache.endReads(session);
