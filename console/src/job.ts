@@ -24,8 +24,7 @@ async function start(root: HTMLElement): Promise<void> {
     return `${root.dataset.events}?${parameters}`;
   };
   listen(address, {
-    // A question about the page returns to the button that asked it, and its end refreshes the page.
-    changed: () => void (dialog().open || refresh(root)),
+    changed: () => void refresh(root),
     numbers: (data) => {
       const numbers = JSON.parse(data) as Numbers;
       plots.add(numbers.measures);
@@ -48,10 +47,13 @@ function startPlotButtons(root: HTMLElement, plots: Plots): void {
   };
 }
 
-/** Fetch the page, and replace the parts that have changed. */
+/**
+ * Fetch the page, and replace the parts that have changed, unless a dialog is open: it returns to the button that opened
+ * it, and its end refreshes the page.
+ */
 async function refresh(root: HTMLElement): Promise<void> {
   const page = await loadPage();
-  if (page === undefined) return;
+  if (page === undefined || dialog().open) return;
   const status = root.querySelector(".status")?.textContent;
   root.dataset.state = page.querySelector<HTMLElement>("#job")?.dataset.state ?? "";
   for (const part of page.querySelectorAll<HTMLElement>("[data-section]")) {

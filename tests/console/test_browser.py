@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from jetsql.console.web.login_sessions import LoginSessions
 from jetsql.jobs.model.job import Cause
@@ -204,6 +204,22 @@ def test_the_focus_stays_where_the_user_works(engine: Managed, page: Page) -> No
     dialog.get_by_role("button", name="Drop").press("Enter")
     dialog.get_by_role("button", name="Close").press("Enter")
     expect(page.locator("h1 + .status")).to_have_text("Failed")
+
+
+def test_a_question_that_opens_before_the_page_has_changed_returns_to_its_button(engine: Managed, page: Page) -> None:
+    job = create(engine)
+    page.goto(page.url + f"jobs/{job}")
+    requests: list[Route] = []
+    page.route(page.url, lambda route: requests.append(route))
+    with page.expect_request(page.url):
+        list(engine.run("SUSPEND JOB orders").rows)
+    page.get_by_role("button", name="Suspend").press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    with page.expect_response(page.url):
+        requests[0].continue_()
+    page.unroute(page.url)
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").press("Enter")
+    expect(page.get_by_role("button", name="Resume")).to_be_focused()
 
 
 def test_statements_are_copied_without_a_clipboard(engine: Managed, chromium: Browser, server: RunningServer) -> None:
