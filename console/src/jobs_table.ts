@@ -56,6 +56,8 @@ class JobsTable {
       }
     });
     this.arrange();
+    // The next frame draws the first screen, and the one after it all rows.
+    requestAnimationFrame(() => requestAnimationFrame(() => (this.body.dataset.drawn = "")));
   }
 
   apply(changes: Changes): void {
