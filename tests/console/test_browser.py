@@ -289,6 +289,35 @@ def test_a_snapshot_is_dropped_on_its_page(engine: Managed, page: Page) -> None:
     expect(page.get_by_text("There are no snapshots.")).to_be_visible()
 
 
+@pytest.mark.slow
+def test_five_hundred_jobs_stay_usable(engine: Managed, page: Page) -> None:
+    jobs = [create(engine, f"job {number:03}") for number in range(500)]
+    expect(page.get_by_text("500 jobs")).to_be_visible()
+    commit(engine, jobs[7], state_rows=7, state_bytes=2**30)
+    expect(row(page, "job 007")).to_contain_text("1.0 GiB")
+    page.get_by_role("button", name="State").click()
+    expect(page.locator("tbody th a").first).to_have_text("job 007")
+    page.get_by_label("Search jobs").fill("job 12")
+    expect(page.get_by_text("15 of 500 jobs")).to_be_visible()
+    page.get_by_label("Select all jobs that are shown").check()
+    page.get_by_role("button", name="Suspend").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("listitem")).to_have_count(15)
+    dialog.get_by_role("button", name="Suspend").click()
+    expect(dialog.get_by_text("Suspended.")).to_have_count(15)
+    dialog.get_by_role("button", name="Close").click()
+    page.get_by_label("Search jobs").fill("")
+    page.get_by_label("Show jobs with the status").select_option("SUSPENDED")
+    expect(page.get_by_text("15 of 500 jobs")).to_be_visible()
+    page.get_by_label("Show jobs with the status").select_option("")
+    page.get_by_label("Select all jobs that are shown").check()
+    page.get_by_role("button", name="Drop").click()
+    expect(dialog.get_by_role("listitem")).to_have_count(500)
+    dialog.get_by_role("button", name="Drop").click()
+    expect(dialog.get_by_role("button", name="Close")).to_be_visible(timeout=60_000)
+    assert engine.manager.registry.live() == ()
+
+
 def test_the_log_is_followed(engine: Managed, page: Page) -> None:
     file = engine.home / "engine.log"
     file.write_text("INFO one\n")
