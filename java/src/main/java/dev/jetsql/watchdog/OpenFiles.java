@@ -62,6 +62,37 @@ final class OpenFiles {
     return counts;
   }
 
+  /**
+   * Returns the sizes of the open files of each job in bytes. Spark reports what a task has written
+   * to files only when the task ends.
+   *
+   * @param folders the folders of each job: its checkpoint and its tables
+   * @param disk the disk of the files that count
+   */
+  static Map<String, Long> bytesByOwner(Map<String, List<String>> folders, DiskUsage disk)
+      throws IOException {
+    Map<String, Long> bytes = new HashMap<>();
+    if (!Files.isDirectory(DESCRIPTORS)) return bytes;
+    try (DirectoryStream<Path> all = Files.newDirectoryStream(DESCRIPTORS)) {
+      for (Path descriptor : all) {
+        String target = target(descriptor);
+        String owner = owner(target, folders);
+        if (owner == null) continue;
+        Path file = Path.of(target);
+        if (disk.has(file)) bytes.merge(owner, size(file), Long::sum);
+      }
+    }
+    return bytes;
+  }
+
+  private static long size(Path file) {
+    try {
+      return Files.size(file);
+    } catch (IOException e) {
+      return 0; // deleted meanwhile
+    }
+  }
+
   private static String target(Path descriptor) {
     try {
       return Files.readSymbolicLink(descriptor).toString();
