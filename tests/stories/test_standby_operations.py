@@ -101,6 +101,37 @@ def test_engines_of_other_versions(pair: Pair, postgres: Postgres, tmp_path: Pat
     until(lambda: ids(second) == [1, 2, 3])
 
 
+def test_the_store_is_away_for_longer_than_the_lease(pair: Pair, postgres: Postgres, tmp_path: Path) -> None:
+    """Nobody leads meanwhile, and then the same engine continues the jobs."""
+    first, second = pair
+    source = tmp_path / "src"
+    copy_files(first, source)
+    add(source, 1)
+    until(lambda: ids(first) == [1])
+    before = postgres(LEASE)
+    written = tmp_path / "shared" / "warehouse" / "copied"
+    postgres.stop()
+    try:
+        add(source, 2)
+        until(lambda: not first.is_ready)
+        until(lambda: "is out of reach; trying again" in second.log)
+        refused = first("-e", "SUSPEND JOB copy", code=1)
+        assert "JETSQL.STORE_NOT_USABLE" in refused
+        assert len(list(written.glob("*.parquet"))) == 1, "no batch is committed while nobody leads"
+        assert (first.role, second.role) == ("leader", "standby")
+        assert '"up"' in first("status", "--format", "json") and '"up"' in second("status", "--format", "json")
+    finally:
+        postgres.start()
+    until(lambda: first.is_ready)
+    until(lambda: ids(first) == [1, 2])
+    assert postgres(LEASE) == before
+    assert [row[2] for row in first.rows("SHOW ENGINES")] == ["leader", "standby"]
+    first.kill()
+    add(source, 3)
+    until(lambda: second.role == "leader")
+    until(lambda: ids(second) == [1, 2, 3])
+
+
 def test_a_leader_is_stopped_while_it_loses_the_lead(pair: Pair, tmp_path: Path) -> None:
     """The command finds the engine before it notices, while its Spark ends, or while it starts as a standby."""
     first, second = pair
