@@ -87,6 +87,13 @@ def copy_files(engine: ServiceEngine, source: Path) -> None:
     )
 
 
+def copy_first_file(engine: ServiceEngine, source: Path) -> None:
+    """Create the job of `copy_files`, and wait until it has copied one file."""
+    copy_files(engine, source)
+    add(source, 1)
+    until(lambda: ids(engine) == [1])
+
+
 def add(source: Path, number: int) -> None:
     hidden = source / f".{number}"
     hidden.write_text(f'{{"id": {number}}}\n')
@@ -137,9 +144,7 @@ def test_a_standby_takes_over_when_the_leader_is_killed(pair: Pair, tmp_path: Pa
 def test_a_leader_that_was_paused_becomes_a_standby(pair: Pair, tmp_path: Path) -> None:
     first, second = pair
     source = tmp_path / "src"
-    copy_files(first, source)
-    add(source, 1)
-    until(lambda: ids(first) == [1])
+    copy_first_file(first, source)
     first.signal(signal.SIGSTOP)
     add(source, 2)
     until(lambda: second.role == "leader")

@@ -12,7 +12,7 @@ import pytest
 
 from jetsql.jobs.store.database import VERSION
 from tests.conftest import until
-from tests.stories.test_standby import Pair, add, copy_files, ids, make_pair
+from tests.stories.test_standby import Pair, add, copy_files, copy_first_file, ids, make_pair
 from tests.support.clocks import ShiftedClock
 from tests.support.engines.service_engine import ServiceEngine
 from tests.support.servers.postgres import Postgres
@@ -75,9 +75,7 @@ def test_engines_of_other_versions(pair: Pair, postgres: Postgres, tmp_path: Pat
     """The store has the version of a newer JetSQL, then that of an older one, which the standby migrates."""
     first, second = pair
     source = tmp_path / "src"
-    copy_files(first, source)
-    add(source, 1)
-    until(lambda: ids(first) == [1])
+    copy_first_file(first, source)
     before = postgres(LEASE)
     newer = f"UPDATE {SCHEMA}.meta SET value = '{VERSION + 1}' WHERE key = 'version'"
     too_new = f"has version {VERSION + 1}, written by JetSQL"
@@ -105,9 +103,7 @@ def test_the_store_is_away_for_longer_than_the_lease(pair: Pair, postgres: Postg
     """Nobody leads meanwhile, and then the same engine continues the jobs."""
     first, second = pair
     source = tmp_path / "src"
-    copy_files(first, source)
-    add(source, 1)
-    until(lambda: ids(first) == [1])
+    copy_first_file(first, source)
     before = postgres(LEASE)
     written = tmp_path / "shared" / "warehouse" / "copied"
     postgres.stop()
@@ -136,9 +132,7 @@ def test_a_leader_is_stopped_while_it_loses_the_lead(pair: Pair, tmp_path: Path)
     """The command finds the engine before it notices, while its Spark ends, or while it starts as a standby."""
     first, second = pair
     source = tmp_path / "src"
-    copy_files(first, source)
-    add(source, 1)
-    until(lambda: ids(first) == [1])
+    copy_first_file(first, source)
     first.signal(signal.SIGSTOP)
     until(lambda: second.role == "leader")
     with first.begin("stop", "--timeout", "200") as command:
