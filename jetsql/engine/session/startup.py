@@ -24,9 +24,9 @@ from jetsql.engine.jdbc.jdbc_databases import describe_server, to_sentence
 from jetsql.engine.jvm.authentication import driver_confs, is_on_loopback
 from jetsql.engine.jvm.class_archive import find_archive
 from jetsql.engine.jvm.connectors import check_formats, load_formats
+from jetsql.engine.jvm.hadoop_settings import make_batches_cheaper
 from jetsql.engine.jvm.java_classes import class_confs, jar, java, load_classes, with_jars
 from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder
-from jetsql.engine.jvm.local_files import set_rights_by_calls
 from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.jvm.web_ui import close_ui, ui_confs
 from jetsql.errors import EngineError
@@ -76,7 +76,7 @@ def start_spark(start: SparkStart) -> SparkSession:
                 _register_driver(gateway)
             close_ui(gateway, confs, start.token)
             spark = _create_session(confs | class_confs(gateway, confs))
-            set_rights_by_calls(spark)
+            make_batches_cheaper(spark)
             return _check_catalog(_check_session(spark), start)
     except EngineError:
         raise
