@@ -97,9 +97,9 @@ def test_the_order_of_options_is_no_change(w: World) -> None:
 def test_a_completed_job_with_the_same_statement_has_nothing_to_do(w: World) -> None:
     w.engine.analysis = analysis(streaming=False)
     text = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM src"
-    job_id = str(w.sql(text).rows[0][0])
-    w.engine.complete(job_id)
-    until(lambda: w.job(job_id).status is Status.COMPLETED)
+    created, job = w.begin(text)
+    w.engine.complete(job.id)
+    assert created.result(10).rows[0][2] == Status.COMPLETED.value
     assert verdict(w, text).details == "the job had this statement, and has completed"
     assert "Update:" not in str(w.sql(f"EXPLAIN {text} WHERE a > 1").rows[0][0])
 
@@ -160,7 +160,7 @@ def test_a_table_that_each_batch_replaces_may_have_moved(w: World) -> None:
 
 def test_explain_names_no_batch_of_a_job_that_has_committed_none(w: World) -> None:
     w.engine.quiet = True
-    w.make()
+    w.begin(UPDATE.replace("SELECT a ", "SELECT a, b "))
     assert "(committed so far: no batch)" in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])
 
 
