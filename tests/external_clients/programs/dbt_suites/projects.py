@@ -5,7 +5,6 @@ from dbt.tests.adapter.caching.test_caching import (
     BaseCachingLowercaseModel,
     BaseCachingSelectedSchemaOnly,
     BaseCachingUppercaseModel,
-    BaseNoPopulateCache,
 )
 from dbt.tests.adapter.dbt_debug.test_dbt_debug import BaseDebugProfileVariable
 from dbt.tests.adapter.hooks.test_model_hooks import (
