@@ -1,4 +1,7 @@
-"""dbt's own tests for adapters: the modules of `dbt_suites` that the arguments name, and options of pytest such as -kTestEmpty."""
+"""dbt's own tests for adapters: the modules of `dbt_suites` that the arguments name.
+
+Further arguments are options of pytest, such as -kTestEmpty.
+"""
 
 import os
 import sys
@@ -12,25 +15,17 @@ import story
 SUITES = Path(__file__).parent / "dbt_suites"
 
 
-class SuitePlugin:
-    """The profile of the tests; each test is printed as a step when it ends, past the capture of pytest."""
+class StepPlugin:
+    """Print each test as a step when it ends, past the capture of pytest."""
 
     def __init__(self) -> None:
         self._output = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-
-    @pytest.fixture(scope="class")
-    def dbt_profile_target(self) -> dict[str, object]:
-        return {
-            "type": "jetsql",
-            "url": os.environ["JETSQL_TEST_URL"],
-            "token": os.environ["JETSQL_TEST_TOKEN"],
-            "threads": 2,
-        }
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" or report.failed:
             name = report.nodeid.partition("::")[2].replace("::", ".")
             with redirect_stdout(self._output):
+                print()  # pytest has written a point
                 story.print_step(
                     name, report.passed, str(report.longrepr)[-600:] if report.failed else "", report.duration
                 )
@@ -42,5 +37,6 @@ if __name__ == "__main__":
     arguments = [name if name.startswith("-") else str(SUITES / f"{name}.py") for name in sys.argv[1:]]
     with tempfile.TemporaryDirectory() as folder:
         options = ["-q", "-c", os.devnull, "-W", "ignore", f"--rootdir={folder}", "--noconftest"]
-        options += ["-p", "dbt.tests.fixtures.project", "-p", "no:cacheprovider", "--import-mode=importlib"]
-        sys.exit(pytest.main([*options, *arguments], plugins=[SuitePlugin()]))
+        options += ["-p", "no:cacheprovider", "--import-mode=importlib"]
+        options += ["-p", "dbt.tests.fixtures.project", "-p", "engine_profile"]  # the second one replaces the profile
+        sys.exit(pytest.main([*options, *arguments], plugins=[StepPlugin()]))

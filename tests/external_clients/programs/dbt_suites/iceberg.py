@@ -1,6 +1,4 @@
-"""Merges and snapshots with tables of Iceberg, in a catalogue of their own."""
-
-import os
+"""Merges and snapshots with tables of Iceberg, in a schema of the catalogue `lake`."""
 
 import pytest
 from row_changes import row_change_classes
@@ -9,11 +7,5 @@ globals().update(row_change_classes("iceberg"))
 
 
 @pytest.fixture(scope="class")
-def dbt_profile_target():
-    return {
-        "type": "jetsql",
-        "url": os.environ["JETSQL_TEST_URL"],
-        "token": os.environ["JETSQL_TEST_TOKEN"],
-        "threads": 2,
-        "settings": {"spark.sql.defaultCatalog": "lake"},
-    }
+def unique_schema(request, prefix):
+    return f"lake.{prefix}_{request.cls.__name__.lower()}"

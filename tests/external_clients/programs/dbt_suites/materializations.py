@@ -1,4 +1,4 @@
-"""Models: views, tables, ephemeral and incremental models, their contracts, tests and unit tests, on tables of files."""
+"""Models: views, tables, ephemeral and incremental models, contracts, tests and unit tests, on tables of files."""
 
 import pytest
 from dbt.tests.adapter.basic.test_adapter_methods import BaseAdapterMethod
