@@ -207,6 +207,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "The message says which part; most often a batch job or another table helps. The hint has your query with a "
         "change that makes it possible, if there is one.",
     ),
+    "PATTERN_TOO_COMPLEX": Condition(
+        "54001",
+        "The search for a match of a `PATTERN` from one row took too many steps.",
+        "Write a simpler pattern, or add `WITHIN`, so that fewer rows can be combined.",
+    ),
     "RELATION_READ_ONLY": Condition(
         "42809",
         "A statement writes into a relation of the schema `jetsql`.",

@@ -55,6 +55,7 @@ export function drawChart(place: HTMLElement, columns: ColumnInfo[], rows: Row[]
 
 function xValue(value: unknown, index: number, isTime: boolean): number {
   if (value === undefined) return index;
-  if (isTime) return value === null ? NaN : new Date(String(value)).getTime() / 1000;
+  // JavaScript takes a date without a time for one in UTC.
+  if (isTime) return value === null ? NaN : new Date(/T/.test(String(value)) ? String(value) : `${String(value)}T00:00`).getTime() / 1000;
   return value === null ? NaN : Number(value);
 }

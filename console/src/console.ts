@@ -1,7 +1,7 @@
 // What every page has: htmx for actions, dialogs, times in the user's zone, copying, and the jobs table.
 import htmx from "htmx.org";
 import { showTimes } from "./times";
-import { startDialogs } from "./dialogs";
+import { dialog, startDialogs } from "./dialogs";
 import { startCopying } from "./copying";
 import { listen } from "./live";
 import { startJobsTable } from "./jobs_table";
@@ -15,6 +15,14 @@ showTimes(document);
 document.addEventListener("htmx:afterSwap", (event) => {
   if (event.target instanceof Element) showTimes(event.target);
 });
+// The draft of the SQL page may have secrets; it is for the user who wrote it.
+document.addEventListener("submit", (event) => {
+  if (event.target instanceof HTMLFormElement && event.target.hasAttribute("data-logout")) sessionStorage.clear();
+});
+// The outcome of an action was shown, and the page has no events that would bring its effect.
+if (document.querySelector("[data-reload]")) {
+  dialog().addEventListener("close", () => dialog().querySelector("[data-done]") && location.reload());
+}
 const jobs = document.querySelector<HTMLFormElement>("#jobs");
 const log = document.querySelector<HTMLElement>("[data-events].log");
 const standby = document.querySelector<HTMLElement>("[data-standby]");

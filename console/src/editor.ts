@@ -8,7 +8,7 @@ import { EditorState, Prec } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers, placeholder } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { toPoints, toUnits } from "./offsets";
-import { post } from "./requests";
+import { tryPost } from "./requests";
 
 export interface Statement {
   start: number; // UTF-16 units
@@ -50,10 +50,10 @@ const theme = EditorView.theme({
   ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--bad)" },
 });
 
-/** Return the statements of a text, as the engine reads them. */
-export async function readStatements(text: string): Promise<Statement[]> {
-  const response = await post("read", { text });
-  if (!response.ok) return [];
+/** Return the statements of a text, as the engine reads them; undefined if it does not answer. */
+export async function readStatements(text: string): Promise<Statement[] | undefined> {
+  const response = await tryPost("read", { text });
+  if (!response?.ok) return undefined;
   const read = ((await response.json()) as { statements: Statement[] }).statements;
   return read.map((each) => ({
     ...each,
@@ -71,8 +71,8 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   const text = context.state.doc.toString();
   const before = context.matchBefore(/[\w.`'"]+/);
   if (!context.explicit && before === null && !/[\s(,]$/.test(text.slice(0, context.pos))) return null;
-  const response = await post("complete", { text, cursor: toPoints(text, context.pos) });
-  if (!response.ok) return null;
+  const response = await tryPost("complete", { text, cursor: toPoints(text, context.pos) });
+  if (!response?.ok) return null;
   const { candidates } = (await response.json()) as { candidates: Candidate[] };
   const first = candidates[0];
   if (first === undefined) return null;
@@ -97,7 +97,7 @@ async function mistakes(view: EditorView): Promise<Diagnostic[]> {
   if (!text.trim()) return [];
   const cursor = view.state.selection.main.head;
   const found: Diagnostic[] = [];
-  for (const { mistake, stop } of await readStatements(text)) {
+  for (const { mistake, stop } of (await readStatements(text)) ?? []) {
     // A statement that is being written is not finished yet.
     if (mistake === undefined || (cursor >= mistake.stop && cursor >= stop)) continue;
     const message = mistake.hint ? `${mistake.message}\n${mistake.hint}` : mistake.message;
@@ -138,7 +138,7 @@ export function openEditor(place: HTMLElement, keywords: string, text: string, r
         keys,
         lineNumbers(),
         history(),
-        drawSelection(),
+        drawSelection(matchMedia("(prefers-reduced-motion: reduce)").matches ? { cursorBlinkRate: 0 } : {}),
         bracketMatching(),
         highlightActiveLine(),
         EditorView.lineWrapping,

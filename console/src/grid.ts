@@ -1,5 +1,7 @@
-// A table of which only the visible rows are in the page: 100,000 rows scroll as smoothly as ten.
-import { dialog } from "./dialogs";
+// A table of which only the visible cells are in the page: 100,000 rows, or 1,000 columns, scroll as smoothly as ten.
+import { copyText } from "./copying";
+import { showInDialog } from "./dialogs";
+import { cellText, longText, shortText } from "./values";
 
 export type Row = unknown[];
 export interface ColumnInfo {
@@ -9,6 +11,7 @@ export interface ColumnInfo {
 
 const ROW_HEIGHT = 28;
 const MARGIN_ROWS = 10;
+const MARGIN_PIXELS = 200;
 // A browser limits the height of an element; above it, the scroll bar stands for more rows per pixel.
 const HEIGHT_MOST = 8_000_000;
 const SAMPLED_ROWS = 200;
@@ -25,6 +28,8 @@ export class Grid {
   private measuredRows = 0;
   private active: [row: number, column: number] = [0, 0];
   private pending = 0;
+  private template = ""; // of the columns, as it is drawn
+  private edges: number[] = []; // the left edge of each column, and the right one of the last, in pixels
 
   constructor(place: HTMLElement, label: string) {
     this.root.className = "grid";
@@ -81,7 +86,7 @@ export class Grid {
     const until = Math.min(this.rows.length, SAMPLED_ROWS);
     for (; this.measuredRows < until; this.measuredRows += 1) {
       const row = this.rows[this.measuredRows]!;
-      row.forEach((value, index) => (this.widths[index] = Math.max(this.widths[index]!, cellText(value).length)));
+      row.forEach((value, index) => (this.widths[index] = Math.max(this.widths[index]!, shortText(value).length)));
     }
   }
 
@@ -97,9 +102,7 @@ export class Grid {
 
   private draw(): void {
     this.measure();
-    const columns = this.widths.map((width) => `${Math.min(Math.max(width, 4), 48) + 2}ch`).join(" ");
-    this.head.style.gridTemplateColumns = columns;
-    this.head.replaceChildren(...this.columns.map((column, index) => this.headCell(column, index)));
+    this.drawHead();
     this.canvas.style.height = `${Math.min(this.height, HEIGHT_MOST)}px`;
     this.canvas.style.minWidth = `${this.head.scrollWidth}px`;
     const top = Math.max(this.root.scrollTop, 0);
@@ -107,12 +110,34 @@ export class Grid {
     const last = Math.min(first + Math.ceil(this.root.clientHeight / ROW_HEIGHT) + 2 * MARGIN_ROWS, this.rows.length);
     const offset = this.scale === 1 ? first * ROW_HEIGHT : Math.max(top - (top * this.scale - first * ROW_HEIGHT), 0);
     this.body.style.transform = `translateY(${offset}px)`;
+    const [from, to] = this.visibleColumns();
     const drawn: HTMLElement[] = [];
-    for (let index = first; index < last; index += 1) drawn.push(this.row(index, columns));
+    for (let index = first; index < last; index += 1) drawn.push(this.row(index, from, to));
     this.body.replaceChildren(...drawn);
     const active = this.body.querySelector(".active");
     if (active === null) this.root.removeAttribute("aria-activedescendant");
     else this.root.setAttribute("aria-activedescendant", active.id);
+  }
+
+  /** Draw the names of the columns when they, or their widths, have changed. */
+  private drawHead(): void {
+    const template = this.widths.map((width) => `${Math.min(Math.max(width, 4), 48) + 2}ch`).join(" ");
+    if (template === this.template && this.head.childElementCount === this.columns.length) return;
+    this.template = template;
+    this.head.style.gridTemplateColumns = template;
+    this.head.replaceChildren(...this.columns.map((column, index) => this.headCell(column, index)));
+    const cells = [...this.head.children] as HTMLElement[];
+    const last = cells.at(-1);
+    this.edges = [...cells.map((cell) => cell.offsetLeft), last === undefined ? 0 : last.offsetLeft + last.offsetWidth];
+  }
+
+  /** Return the first visible column, and the one after the last. */
+  private visibleColumns(): [from: number, to: number] {
+    const left = this.root.scrollLeft - MARGIN_PIXELS;
+    const right = this.root.scrollLeft + this.root.clientWidth + MARGIN_PIXELS;
+    const from = this.columns.findIndex((_, index) => this.edges[index + 1]! > left);
+    const to = this.columns.findIndex((_, index) => this.edges[index]! >= right);
+    return [Math.max(from, 0), to < 0 ? this.columns.length : to];
   }
 
   private headCell(column: ColumnInfo, index: number): HTMLElement {
@@ -125,16 +150,19 @@ export class Grid {
     return cell;
   }
 
-  private row(index: number, columns: string): HTMLElement {
+  private row(index: number, from: number, to: number): HTMLElement {
     const row = document.createElement("div");
     row.setAttribute("role", "row");
     row.setAttribute("aria-rowindex", String(index + 2));
     row.className = "grid-row";
-    row.style.gridTemplateColumns = columns;
-    this.rows[index]!.forEach((value, at) => {
+    row.style.gridTemplateColumns = this.template;
+    const values = this.rows[index]!;
+    for (let at = from; at < to; at += 1) {
+      const value = values[at];
       const cell = document.createElement("div");
       cell.setAttribute("role", "gridcell");
       cell.setAttribute("aria-colindex", String(at + 1));
+      cell.style.gridColumn = String(at + 1);
       cell.id = `${this.id}-${index}-${at}`;
       cell.className = "cell";
       if (NUMERIC.test(this.columns[at]?.type ?? "")) cell.classList.add("number");
@@ -142,9 +170,9 @@ export class Grid {
       if (index === this.active[0] && at === this.active[1]) cell.classList.add("active");
       cell.dataset.row = String(index);
       cell.dataset.column = String(at);
-      cell.textContent = cellText(value);
+      cell.textContent = shortText(value);
       row.append(cell);
-    });
+    }
     return row;
   }
 
@@ -181,7 +209,7 @@ export class Grid {
       event.preventDefault();
       this.open();
     } else if (event.key === "c" && (event.ctrlKey || event.metaKey) && !getSelection()?.toString()) {
-      void navigator.clipboard?.writeText(cellText(this.rows[this.active[0]]?.[this.active[1]]));
+      copyText(cellText(this.rows[this.active[0]]?.[this.active[1]]));
     }
   }
 
@@ -190,8 +218,10 @@ export class Grid {
     const visible = this.root.clientHeight - 2 * ROW_HEIGHT;
     if (top < this.root.scrollTop) this.root.scrollTop = top;
     else if (top > this.root.scrollTop + visible) this.root.scrollTop = top - visible;
+    const [left, right] = [this.edges[this.active[1]]!, this.edges[this.active[1] + 1]!];
+    if (left < this.root.scrollLeft) this.root.scrollLeft = left;
+    else if (right > this.root.scrollLeft + this.root.clientWidth) this.root.scrollLeft = right - this.root.clientWidth;
     this.draw();
-    this.body.querySelector(".active")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   /** Show the whole value of the active cell. */
@@ -199,29 +229,10 @@ export class Grid {
     const [row, column] = this.active;
     const info = this.columns[column];
     if (info === undefined || this.rows[row] === undefined) return;
-    const title = document.createElement("h2");
-    title.textContent = `${info.name}, row ${row + 1}`;
     const value = document.createElement("pre");
     value.className = "code value";
     value.tabIndex = 0;
-    value.textContent = pretty(this.rows[row][column]);
-    const close = document.createElement("form");
-    close.method = "dialog";
-    const button = document.createElement("button");
-    button.textContent = "Close";
-    close.append(button);
-    document.querySelector("#dialog-content")!.replaceChildren(title, value, close);
-    dialog().setAttribute("aria-label", title.textContent);
-    dialog().showModal();
-    button.focus();
+    value.textContent = longText(this.rows[row][column]);
+    showInDialog(`${info.name}, row ${row + 1}`, value);
   }
-}
-
-export function cellText(value: unknown): string {
-  if (value === null || value === undefined) return "NULL";
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function pretty(value: unknown): string {
-  return typeof value === "object" && value !== null ? JSON.stringify(value, null, 2) : cellText(value);
 }

@@ -1,8 +1,9 @@
 // The page of a job: its parts are fetched again when it has changed, and its graph and plots move with each batch.
-import { showTimes } from "./times";
 import { listen } from "./live";
-import { announce } from "./dialogs";
-import { Plots, type Measures } from "./plots";
+import { announce, dialog } from "./dialogs";
+import { keepingFocus } from "./focus";
+import { load, loadPage } from "./refresh";
+import { Plots, type Change, type Measures } from "./plots";
 
 interface Numbers {
   measures: Measures;
@@ -10,15 +11,14 @@ interface Numbers {
 }
 
 async function start(root: HTMLElement): Promise<void> {
-  const response = await fetch(root.dataset.measures!);
-  const plots = new Plots(root.querySelector("[data-plots]")!, root.querySelector("[data-no-measures]")!);
-  plots.add(response.ok ? ((await response.json()) as Measures) : { time: [] });
-  for (const button of root.querySelectorAll<HTMLButtonElement>("[data-range]")) {
-    button.addEventListener("click", () => {
-      plots.show(Number(button.dataset.range));
-      for (const other of root.querySelectorAll("[data-range]")) other.setAttribute("aria-pressed", String(other === button));
-    });
-  }
+  const measures = await load(root.dataset.measures!);
+  const plots = new Plots(
+    root.querySelector("[data-plots]")!,
+    root.querySelector("[data-no-measures]")!,
+    root.querySelector("[data-plot-values]")!,
+  );
+  startPlotButtons(root, plots);
+  plots.add(measures === undefined ? { time: [] } : ((await measures.json()) as Measures));
   const address = (): string => {
     const parameters = new URLSearchParams({ state: root.dataset.state!, after: String(plots.newest) });
     return `${root.dataset.events}?${parameters}`;
@@ -32,21 +32,37 @@ async function start(root: HTMLElement): Promise<void> {
     },
   });
   // The user has closed the outcome of an action; snapshots change nothing of the job that an event would report.
-  document.querySelector("#dialog")!.addEventListener("close", () => void refresh(root));
+  dialog().addEventListener("close", () => void refresh(root));
 }
 
-/** Fetch the page, and replace the parts that have changed. */
+/** Start the buttons that choose the time of the plots. */
+function startPlotButtons(root: HTMLElement, plots: Plots): void {
+  const ranges = [...root.querySelectorAll<HTMLButtonElement>("[data-range]")];
+  for (const button of ranges) button.addEventListener("click", () => plots.show(Number(button.dataset.range)));
+  for (const button of root.querySelectorAll<HTMLButtonElement>("[data-zoom]")) {
+    button.addEventListener("click", () => plots.change(button.dataset.zoom as Change));
+  }
+  plots.onRange = (range) => {
+    for (const button of ranges) button.setAttribute("aria-pressed", String(Number(button.dataset.range) === range));
+  };
+}
+
+/**
+ * Fetch the page, and replace the parts that have changed, unless a dialog is open: it returns to the button that opened
+ * it, and its end refreshes the page.
+ */
 async function refresh(root: HTMLElement): Promise<void> {
-  const response = await fetch(location.href, { headers: { accept: "text/html" } });
-  if (!response.ok || response.redirected) return;
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const page = await loadPage();
+  if (page === undefined || dialog().open) return;
   const status = root.querySelector(".status")?.textContent;
-  showTimes(page);
   root.dataset.state = page.querySelector<HTMLElement>("#job")?.dataset.state ?? "";
   for (const part of page.querySelectorAll<HTMLElement>("[data-section]")) {
     const shown = root.querySelector<HTMLElement>(`[data-section="${part.dataset.section}"]`);
     if (shown !== null && shown.innerHTML !== part.innerHTML && !shown.querySelector("input:focus")) {
-      shown.innerHTML = part.innerHTML;
+      keepingFocus(shown, () => {
+        shown.innerHTML = part.innerHTML;
+        return shown;
+      });
       window.htmx.process(shown);
     }
   }

@@ -1,12 +1,15 @@
 // The jobs table: changes from the engine, search, filter, sort, and the selection for actions.
 import { announce } from "./dialogs";
+import { keepingFocus } from "./focus";
 import { listen } from "./live";
+import { loadPage } from "./refresh";
 
 type Cell = [text: string, value: number | null, warns: boolean];
 interface Changes {
   rows: Record<string, string>;
   cells: Record<string, Record<string, Cell> & { spark: string }>;
   gone: string[];
+  all: boolean; // the engine does not know what the page has
 }
 type Order = { key: string; descending: boolean };
 
@@ -53,12 +56,26 @@ class JobsTable {
       }
     });
     this.arrange();
+    // The next frame draws the first screen, and the one after it all rows.
+    requestAnimationFrame(() => requestAnimationFrame(() => (this.body.dataset.drawn = "")));
   }
 
   apply(changes: Changes): void {
+    if (changes.all) void this.reload();
     for (const [id, html] of Object.entries(changes.rows)) this.replaceRow(id, html);
     for (const [id, cells] of Object.entries(changes.cells)) this.move(id, cells);
     for (const id of changes.gone) this.row(id)?.remove();
+    this.arrange();
+  }
+
+  /** Replace all rows: another engine leads, or this one has started again, and jobs have ended meanwhile. */
+  private async reload(): Promise<void> {
+    const page = await loadPage();
+    const rows = page?.querySelector<HTMLTableSectionElement>("[data-rows]")?.rows;
+    if (rows === undefined) return;
+    const kept = new Set([...rows].map((row) => row.id));
+    for (const row of [...this.body.rows].filter((each) => !kept.has(each.id))) row.remove();
+    for (const row of [...rows].reverse()) this.replaceRow(row.dataset.job!, row.outerHTML);
     this.arrange();
   }
 
@@ -77,10 +94,11 @@ class JobsTable {
     }
     const box = boxOf(row);
     box.checked = boxOf(before).checked && !box.disabled;
-    const focused = before.contains(document.activeElement) ? focusPath(before, document.activeElement!) : -1;
     if (before.dataset.status !== row.dataset.status) announceStatus(row);
-    before.replaceWith(row);
-    if (focused >= 0) focusable(row)[focused]?.focus();
+    keepingFocus(before, () => {
+      before.replaceWith(row);
+      return row;
+    });
   }
 
   private move(id: string, cells: Changes["cells"][string]): void {
@@ -131,7 +149,8 @@ class JobsTable {
     }
     this.sort();
     const total = this.body.rows.length;
-    this.form.querySelector("[data-count]")!.textContent = shown === total ? `${total} jobs` : `${shown} of ${total} jobs`;
+    const counted = `${total} job${total === 1 ? "" : "s"}`;
+    this.form.querySelector("[data-count]")!.textContent = shown === total ? counted : `${shown} of ${counted}`;
     this.form.querySelector<HTMLElement>("[data-empty]")!.hidden = total > 0;
     this.form.querySelector<HTMLElement>("[data-no-match]")!.hidden = total === 0 || shown > 0;
     this.showSelection();
@@ -190,14 +209,6 @@ class JobsTable {
 
 function boxOf(row: HTMLTableRowElement): HTMLInputElement {
   return row.querySelector<HTMLInputElement>("input[type=checkbox]")!;
-}
-
-function focusable(row: HTMLElement): HTMLElement[] {
-  return [...row.querySelectorAll<HTMLElement>("a, input, button")];
-}
-
-function focusPath(row: HTMLElement, element: Element): number {
-  return focusable(row).indexOf(element as HTMLElement);
 }
 
 function announceStatus(row: HTMLTableRowElement): void {

@@ -1,4 +1,5 @@
 // Server-sent events of a page, with a message when the engine is lost. The connection is made again until it works.
+// A browser opens few connections to a host (six with HTTP/1.1), so a page in the background gives its own back.
 const SILENT_MS = 12_000;
 const RETRY_MS = 1_500;
 
@@ -7,10 +8,21 @@ export type Listener = (data: string) => void;
 /** Listen to events. url: returns the address for the next connection. */
 export function listen(url: (lastId: string) => string, listeners: Record<string, Listener>): void {
   let source: EventSource | undefined;
-  let watchdog = 0;
+  let timer = 0; // of the next message that is due, or of the next attempt
+  let attempt = 0;
   let lastId = "";
+  let isLoggedOut = false;
+
+  const disconnect = (): void => {
+    attempt += 1;
+    window.clearTimeout(timer);
+    source?.close();
+    source = undefined;
+  };
 
   const connect = (): void => {
+    disconnect();
+    if (document.hidden) return;
     source = new EventSource(url(lastId));
     for (const name of [...Object.keys(listeners), "ping", "logout"]) {
       source.addEventListener(name, (event) => receive(name, event as MessageEvent<string>));
@@ -22,9 +34,7 @@ export function listen(url: (lastId: string) => string, listeners: Record<string
   const receive = (name: string, event: MessageEvent<string>): void => {
     if (event.lastEventId) lastId = event.lastEventId;
     if (name === "logout") {
-      source?.close();
-      window.clearTimeout(watchdog);
-      toLogin();
+      end();
       return;
     }
     showConnection("");
@@ -33,48 +43,73 @@ export function listen(url: (lastId: string) => string, listeners: Record<string
   };
 
   const expect = (): void => {
-    window.clearTimeout(watchdog);
-    watchdog = window.setTimeout(lose, SILENT_MS);
+    window.clearTimeout(timer);
+    timer = window.setTimeout(lose, SILENT_MS);
   };
 
   const lose = (): void => {
-    window.clearTimeout(watchdog);
-    source?.close();
     showConnection("The engine does not answer. Trying again …");
-    window.setTimeout(() => void reconnect(), RETRY_MS);
+    retry();
+  };
+
+  const retry = (): void => {
+    disconnect();
+    if (!document.hidden) timer = window.setTimeout(() => void reconnect(), RETRY_MS);
+  };
+
+  const end = (): void => {
+    disconnect();
+    isLoggedOut = true;
+    toLogin();
   };
 
   // An event source does not report the status of a response, so a request asks whether the user is still logged in.
   const reconnect = async (): Promise<void> => {
-    try {
-      const response = await fetch("/console/session", { headers: { accept: "application/json" } });
-      if (response.status === 401) toLogin();
-      else if (response.status === 503) toStandby();
-      else if (response.ok) connect();
-      else lose();
-    } catch {
-      lose();
-    }
+    const current = attempt;
+    const status = await sessionStatus();
+    if (current !== attempt) return;
+    if (status === 401) end();
+    else if (status === 503) toStandby();
+    else if (status === 200) connect();
+    else lose();
   };
 
   const toStandby = (): void => {
     showConnection("This engine does not lead its jobs at the moment. Trying again … ");
     addLink("/console/", "Go to the leader");
-    window.setTimeout(() => void reconnect(), RETRY_MS);
+    retry();
+  };
+
+  const resume = (): void => {
+    if (source === undefined && !isLoggedOut) void reconnect();
   };
 
   connect();
-  window.addEventListener("pagehide", () => {
-    window.clearTimeout(watchdog);
-    source?.close();
+  window.addEventListener("pagehide", disconnect);
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) resume();
   });
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) disconnect();
+    else resume();
+  });
+}
+
+/** Return the HTTP status of the user's session; 0 if the engine does not answer. */
+async function sessionStatus(): Promise<number> {
+  try {
+    const signal = AbortSignal.timeout(SILENT_MS);
+    return (await fetch("/console/session", { headers: { accept: "application/json" }, signal })).status;
+  } catch {
+    return 0;
+  }
 }
 
 function toLogin(): void {
   const place = connection();
   place.hidden = false;
   place.textContent = "You are logged out: the session has ended, or the engine has started again. ";
-  addLink(`/console/login?next=${encodeURIComponent(location.pathname)}`, "Log in");
+  addLink(`/console/login?next=${encodeURIComponent(location.pathname + location.search)}`, "Log in");
 }
 
 function addLink(href: string, text: string): void {
@@ -90,6 +125,6 @@ function connection(): HTMLElement {
 
 function showConnection(message: string): void {
   const place = connection();
-  place.textContent = message;
+  if (place.textContent !== message) place.textContent = message; // a screen reader repeats what is written again
   place.hidden = message === "";
 }

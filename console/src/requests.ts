@@ -21,3 +21,12 @@ export function post(path: string, message: object, options: { signal?: AbortSig
     signal: options.signal,
   });
 }
+
+/** Send a request as `post` does; undefined if the engine does not answer. */
+export async function tryPost(...request: Parameters<typeof post>): Promise<Response | undefined> {
+  try {
+    return await post(...request);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,7 +1,8 @@
 // The results of statements: rows as they arrive, errors with their hint, charts, graphs, and files.
 import { canChart, drawChart } from "./chart";
-import { Grid, type ColumnInfo, type Row, cellText } from "./grid";
-import { post, type Report } from "./requests";
+import { Grid, type ColumnInfo, type Row } from "./grid";
+import { post, tryPost, type Report } from "./requests";
+import { asCsv, asJson, parseLine } from "./values";
 
 const ROWS_MOST = 100_000;
 const LIVE_ROWS_MOST = 10_000;
@@ -82,7 +83,7 @@ export class Result {
 
   cancel(): void {
     this.wasCancelled = true;
-    void post("cancel", { id: this.id });
+    void tryPost("cancel", { id: this.id });
   }
 
   private async read(response: Response): Promise<Outcome> {
@@ -93,14 +94,14 @@ export class Result {
       const lines = (rest + part.value).split("\n");
       rest = lines.pop()!;
       for (const line of lines) {
-        const message = JSON.parse(line) as Line;
+        const message = parseLine(line, this.columns) as Line;
         if (message.error) return this.end(message.error);
         ended ||= message.end !== undefined;
         this.take(message);
       }
     }
     // The error of a statement without rows is a response of its own.
-    const last = rest ? (JSON.parse(rest) as Line) : {};
+    const last = rest ? (parseLine(rest, []) as Line) : {};
     if (last.error) return this.end(last.error);
     return ended ? "done" : this.fail(lost("the connection ended"));
   }
@@ -162,8 +163,8 @@ export class Result {
     plan.tabIndex = 0;
     plan.textContent = text;
     this.content.append(plan);
-    void post("graph", { text }, { accept: "text/html" }).then(async (response) => {
-      if (response.status !== 200) return;
+    void tryPost("graph", { text }, { accept: "text/html" }).then(async (response) => {
+      if (response?.status !== 200) return;
       const box = document.createElement("div");
       box.className = "scroller graph-box";
       box.tabIndex = 0;
@@ -179,11 +180,12 @@ export class Result {
       const place = document.createElement("div");
       place.className = "chart";
       this.content.append(place);
-      this.tool("Line chart", () => drawChart(place, this.columns, this.rows, "line"));
-      this.tool("Bar chart", () => drawChart(place, this.columns, this.rows, "bar"));
+      for (const [title, kind] of [["Line chart", "line"], ["Bar chart", "bar"]] as const) {
+        this.tool(title, () => drawChart(place, this.columns, this.rows, kind));
+      }
     }
-    this.tool("CSV", () => save("result.csv", "text/csv", this.csv()));
-    this.tool("JSON", () => save("result.json", "application/json", this.json()));
+    this.tool("CSV", () => save("result.csv", "text/csv", asCsv(this.columns, this.rows)));
+    this.tool("JSON", () => save("result.json", "application/json", asJson(this.columns, this.rows)));
     if (/^\s*(select|with|values|from|table)\b/i.test(this.statement) && !this.live) {
       this.tool("Arrow", () => void this.export("run", "arrows", "application/vnd.apache.arrow.stream"));
       if (document.querySelector("#sql")!.hasAttribute("data-parquet")) {
@@ -201,20 +203,12 @@ export class Result {
     this.tools.append(button);
   }
 
-  private csv(): string {
-    const quoted = (text: string): string => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-    const lines = this.rows.map((row) => row.map((value) => (value === null ? "" : quoted(cellText(value)))).join(","));
-    return [this.columns.map((column) => quoted(column.name)).join(","), ...lines, ""].join("\r\n");
-  }
-
-  private json(): string {
-    return JSON.stringify(this.rows.map((row) => Object.fromEntries(row.map((value, index) => [this.columns[index]!.name, value]))));
-  }
-
   /** Run the query again for a file with all its rows and their types. */
   private async export(path: string, ending: string, accept: string): Promise<void> {
-    const response = await post(path, { statement: this.statement, id: `${this.id}-${ending}`, live: false }, { accept });
-    if (response.ok) save(`result.${ending}`, accept, await response.blob());
+    const body = { statement: this.statement, id: `${this.id}-${ending}`, live: false };
+    const response = await tryPost(path, body, { accept });
+    if (response === undefined) this.fail(lost("no response"));
+    else if (response.ok) save(`result.${ending}`, accept, await response.blob());
     else this.fail(((await response.json()) as { error: Report }).error);
   }
 

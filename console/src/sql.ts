@@ -1,5 +1,5 @@
 // The SQL page: an editor, statements one after the other, and their results.
-import { announce } from "./dialogs";
+import { announce, askForText } from "./dialogs";
 import { openEditor, readStatements, type Statement } from "./editor";
 import { toUnits } from "./offsets";
 import type { Report } from "./requests";
@@ -24,7 +24,12 @@ function start(root: HTMLElement): void {
       return;
     }
     const text = editor.text();
-    const chosen = choose(await readStatements(text), editor.view.state.selection.main, all);
+    const statements = await readStatements(text);
+    if (statements === undefined) {
+      announce("The engine does not answer, or you are logged out.", true);
+      return;
+    }
+    const chosen = choose(statements, editor.view.state.selection.main, all);
     if (chosen.length === 0) {
       announce("There is no statement at the cursor.");
       return;
@@ -69,8 +74,12 @@ function start(root: HTMLElement): void {
   });
   root.querySelector("[data-run]")!.addEventListener("click", () => void run(false));
   root.querySelector("[data-run-all]")!.addEventListener("click", () => void run(true));
+  let isLeaving = false;
+  document.addEventListener("submit", (event) => {
+    isLeaving ||= event.target instanceof HTMLFormElement && event.target.hasAttribute("data-logout");
+  });
   window.addEventListener("pagehide", () => {
-    sessionStorage.setItem(DRAFT_KEY, editor.text());
+    if (!isLeaving) sessionStorage.setItem(DRAFT_KEY, editor.text());
   });
 
   const list = root.querySelector<HTMLSelectElement>("[data-history]")!;
@@ -89,6 +98,20 @@ function start(root: HTMLElement): void {
     forget.disabled = true;
   }
 
+  async function save(): Promise<void> {
+    const statements = (await readStatements(editor.text())) ?? [];
+    const first = statements[0]?.shown.replace(/\s+/g, " ").slice(0, 40);
+    if (!first) {
+      announce("There is no statement to save.");
+      return;
+    }
+    askForText("Save the text in the editor", "Name", first, (name) => {
+      stored.save(name, statements.map((each) => each.shown).join(";\n"));
+      showHistory();
+      announce("Saved in this browser.");
+    });
+  }
+
   list.addEventListener("change", () => {
     const [kind, name] = [list.value.slice(0, list.value.indexOf(":")), list.value.slice(list.value.indexOf(":") + 1)];
     const text = kind === "saved" ? stored.saved()[name] : stored.history()[Number(name)];
@@ -98,15 +121,7 @@ function start(root: HTMLElement): void {
     editor.view.focus();
   });
   root.querySelector("[data-save]")!.addEventListener("click", () => {
-    void (async () => {
-      const statements = await readStatements(editor.text());
-      const first = statements[0]?.shown.replace(/\s+/g, " ").slice(0, 40) ?? "";
-      const name = first && window.prompt("Save the text in the editor as", first)?.trim();
-      if (!name) return;
-      stored.save(name, statements.map((each) => each.shown).join(";\n"));
-      showHistory();
-      announce("Saved in this browser.");
-    })();
+    void save();
   });
   forget.addEventListener("click", () => {
     stored.forget(list.value.slice("saved:".length));

@@ -2,7 +2,7 @@
 
 jetsql://:TOKEN@HOST:PORT/SCHEMA        an HTTP endpoint; ?tls=true if a proxy terminates TLS
 http://:TOKEN@HOST:PORT/PREFIX          the same, with the path prefix of a proxy
-jetsql://:TOKEN@HOST:PORT,HOST:PORT     several engines with the same store, of which one leads
+jetsql://:TOKEN@HOST:PORT,HOST:PORT     several engines with the same store, of which one leads; the same for http
 jetsql://:TOKEN@HOST:PORT?host=HOST:PORT  the same, for programs that read one host only, such as SQLAlchemy
 jetsql:///SCHEMA?home=DIR&start=false   the engine of a home; it is started by default
 """
@@ -95,8 +95,12 @@ def split_engines(url: str) -> list[str]:
 
 
 def _split_hosts(url: str) -> tuple[str, list[str]]:
-    """Return a URL with its first host only, and the further hosts, each with its port."""
+    """Return a URL with its first host only, and the further hosts, each with its port.
+
+    The further hosts may repeat the scheme, as in the addresses of the command line.
+    """
     scheme, separator, rest = url.partition("://")
+    rest = rest.replace(f",{scheme}://", ",")
     end = min((at for at in (rest.find(mark) for mark in "/?#") if at >= 0), default=len(rest))
     user, at, hosts = rest[:end].rpartition("@")
     first, *further = hosts.split(",")

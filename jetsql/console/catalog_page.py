@@ -4,6 +4,7 @@ GET  /console/catalog           the tables that jobs use, and their lineage
 GET  /console/catalog/schemas   the schemas of a catalogue, as a part of the page
 GET  /console/catalog/tables    the schemas and tables in a schema, as a part of the page
 GET  /console/catalog/table     a table: its columns, DDL, lineage, and jobs
+POST /console/catalog/sample    the first rows of a table, as a part of its page
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from jetsql.console.jobs.lineage import lineage, used_tables
-from jetsql.console.statement_runs import run_statement
+from jetsql.console.jobs.lineage import lineage, table_kind, used_tables
+from jetsql.console.statement_runs import run_for_page
+from jetsql.console.table_facts import described_table
 from jetsql.console.web.login_sessions import Login
 from jetsql.console.web.page_templates import page, render
+from jetsql.console.web.request_checks import check_form, read_form
 from jetsql.console.web.user_handlers import ForUser
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, quoted_name
 from jetsql.server.app import HttpServer
 
+SAMPLE_ROWS: Final = 20
 _PART: Final = r"(?:`(?:[^`]|``)+`|\w+)"
 _SESSION_CATALOG: Final = "spark_catalog"
 _PLAIN: Final = re.compile(r"\w+", re.ASCII)
@@ -48,6 +52,7 @@ class CatalogPages:
             Route("/catalog/schemas", for_user(self._schemas)),
             Route("/catalog/tables", for_user(self._tables)),
             Route("/catalog/table", for_user(self._table)),
+            Route("/catalog/sample", for_user(self._sample), methods=["POST"]),
         ]
 
     async def _catalog(self, http: Request, login: Login) -> Response:
@@ -57,7 +62,7 @@ class CatalogPages:
 
     async def _schemas(self, http: Request, login: Login) -> Response:
         catalog = http.query_params.get("catalog", _SESSION_CATALOG)
-        outcome = await run_statement(self._http_server, f"SHOW SCHEMAS IN {quoted_name(catalog)}")
+        outcome = await run_for_page(self._http_server, f"SHOW SCHEMAS IN {quoted_name(catalog)}", http)
         return HTMLResponse(render("catalog_schemas.html", outcome=outcome, catalog=catalog))
 
     async def _tables(self, http: Request, login: Login) -> Response:
@@ -66,20 +71,32 @@ class CatalogPages:
         place = quoted_parts(schema)
         kinds = ("TABLES",) if catalog == _SESSION_CATALOG else ("TABLES", "SCHEMAS")  # it has no schemas in schemas
         texts = (f"SHOW {kind} IN {place}" for kind in kinds)
-        outcome, *nested = await asyncio.gather(*(run_statement(self._http_server, text) for text in texts))
-        names = [f"{schema}.{_written(str(row['tableName']))}" for row in outcome.rows if not row["isTemporary"]]
-        values = {"outcome": outcome, "tables": names, "nested": nested, "catalog": catalog}
+        outcome, *nested = await asyncio.gather(*(run_for_page(self._http_server, text, http) for text in texts))
+        rows = [row for row in outcome.rows if not row["isTemporary"]]
+        tables = {f"{schema}.{_written(str(row['tableName']))}": row["tableName"] for row in rows}
+        used = {each.name: each for each in used_tables(self._jobs())}
+        values = {"outcome": outcome, "tables": tables, "nested": nested, "catalog": catalog, "used": used}
         return HTMLResponse(render("catalog_tables.html", **values))
 
     async def _table(self, http: Request, login: Login) -> Response:
         name = http.query_params.get("name", "")
         quoted = quoted_parts(name)
-        statements = (f"DESCRIBE TABLE {quoted}", f"SHOW CREATE TABLE {quoted}")
-        described, created = await asyncio.gather(*(run_statement(self._http_server, text) for text in statements))
+        statements = (f"DESCRIBE TABLE EXTENDED {quoted}", f"SHOW CREATE TABLE {quoted}")
+        described, created = await asyncio.gather(*(run_for_page(self._http_server, each, http) for each in statements))
         jobs = self._jobs()
         uses = next((each for each in used_tables(jobs) if each.name == name), None)
-        values = {"name": name, "quoted": quoted, "described": described, "created": created}
+        table = described_table(described)
+        kind = uses.kind if uses is not None else table_kind(table.provider)
+        values = {"name": name, "quoted": quoted, "table": table, "created": created, "kind": kind}
+        values |= {"sample_rows": SAMPLE_ROWS}
         return page(http, login, "catalog_table.html", **values, uses=uses, graph=lineage(jobs, around=name))
+
+    async def _sample(self, http: Request, login: Login) -> Response:
+        form = await read_form(http)
+        check_form(login, http, form)
+        quoted = quoted_parts(form.one("name"))
+        outcome = await run_for_page(self._http_server, f"SELECT * FROM {quoted} LIMIT {SAMPLE_ROWS}", http)
+        return HTMLResponse(render("catalog_sample.html", outcome=outcome))
 
     def _jobs(self) -> list[Job]:
         return [view.job for view in self._manager.registry.live()]

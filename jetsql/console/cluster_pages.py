@@ -1,7 +1,7 @@
 """The pages about what jobs run on: members, snapshots, and the engine with its settings and log.
 
 GET  /console/members           the rows of SHOW MEMBERS and SHOW ENGINES
-GET  /console/snapshots         the rows of SHOW SNAPSHOTS
+GET  /console/snapshots         the snapshots of all jobs, and their actions
 GET  /console/engine            versions, settings without secrets, and the newest lines of the log
 """
 
@@ -18,11 +18,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from jetsql.console.jobs.jobs_feed import PING_SECONDS, TICK_SECONDS, OnThread
+from jetsql.console.jobs.shown_snapshots import shown_snapshots
 from jetsql.console.statement_runs import run_statement
 from jetsql.console.web.login_sessions import Login
 from jetsql.console.web.page_templates import page
 from jetsql.console.web.user_handlers import ForUser
 from jetsql.home.log_reader import LOG, LogReader
+from jetsql.jobs.manager.job_manager import Manager
 from jetsql.server.app import HttpServer
 
 LOG_LINES: Final = 300
@@ -44,8 +46,9 @@ class DescribedEngine(Protocol):
 class ClusterPages:
     """The pages."""
 
-    def __init__(self, engine: DescribedEngine, http_server: HttpServer) -> None:
+    def __init__(self, engine: DescribedEngine, manager: Manager, http_server: HttpServer) -> None:
         self._engine = engine
+        self._manager = manager
         self._http_server = http_server
 
     def routes(self, for_user: ForUser) -> list[Route]:
@@ -62,8 +65,8 @@ class ClusterPages:
         return page(http, login, "members.html", members=members, engines=engines)
 
     async def _snapshots(self, http: Request, login: Login) -> Response:
-        outcome = await run_statement(self._http_server, "SHOW SNAPSHOTS")
-        return page(http, login, "snapshots.html", outcome=outcome)
+        snapshots = await self._http_server.on_thread(shown_snapshots, self._manager)
+        return page(http, login, "snapshots.html", snapshots=snapshots)
 
     async def _about(self, http: Request, login: Login) -> Response:
         pattern = http.query_params.get("q", "")

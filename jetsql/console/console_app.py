@@ -55,10 +55,9 @@ from jetsql.console.web.assets_served import serve_asset
 from jetsql.console.web.login_sessions import Login, LoginSessions
 from jetsql.console.web.page_templates import PREFIX, page, render
 from jetsql.console.web.request_checks import (
-    CSRF_FIELD,
-    CSRF_HEADER,
+    REFRESH_HEADER,
     Form,
-    check_csrf,
+    check_form,
     check_origin,
     read_form,
     with_headers,
@@ -104,7 +103,7 @@ class WebConsole:
         self._pages = (
             SqlPage(http_server),
             CatalogPages(self._manager, http_server, engine.catalogs),
-            ClusterPages(engine, http_server),
+            ClusterPages(engine, self._manager, http_server),
         )
         self._stopped = False
         self._parallel = asyncio.Semaphore(_RUN_IN_PARALLEL)
@@ -156,12 +155,12 @@ class WebConsole:
 
         async def checked(http: Request) -> Response:
             value = http.cookies.get(self._cookie, "")
-            login = self._logins.use(value) if is_use else self._logins.find(value)
+            is_of_user = is_use and REFRESH_HEADER not in http.headers
+            login = self._logins.use(value) if is_of_user else self._logins.find(value)
             await self._note_logins()
             if login is None:
                 return self._without_login(http)
-            if http.method == "POST":
-                check_origin(http)
+            check_origin(http)
             return await handler(http, login)
 
         return checked
@@ -206,7 +205,7 @@ class WebConsole:
         return JSONResponse({})
 
     async def _log_out(self, http: Request, login: Login) -> Response:
-        self._check(login, http, await read_form(http))
+        check_form(login, http, await read_form(http))
         await self._end(login)
         response = RedirectResponse(f"{PREFIX}/login", 303)
         response.delete_cookie(self._cookie, path=PREFIX, httponly=True, samesite="strict")
@@ -234,10 +233,6 @@ class WebConsole:
         secure = http.url.scheme == "https"
         response.set_cookie(self._cookie, value, path=PREFIX, secure=secure, httponly=True, samesite="strict")
         return response
-
-    @staticmethod
-    def _check(login: Login, http: Request, form: Form) -> None:
-        check_csrf(login, http.headers.get(CSRF_HEADER) or form.one(CSRF_FIELD))
 
     # --- jobs --------------------------------------------------------------------------------------------------------
 
@@ -299,14 +294,14 @@ class WebConsole:
 
     async def _confirm(self, http: Request, login: Login) -> Response:
         form = await read_form(http)
-        self._check(login, http, form)
+        check_form(login, http, form)
         action = _action(form)
         planned = await self._http_server.on_thread(plan_actions, self._manager, action, form.many("job"))
         return self._question(login, action.title, planned, action.is_dangerous)
 
     async def _confirm_snapshot(self, http: Request, login: Login) -> Response:
         form = await read_form(http)
-        self._check(login, http, form)
+        check_form(login, http, form)
         name = form.one("name").strip()
         if form.one("action") == "drop":
             return self._question(login, "Drop snapshot", [plan_snapshot_drop(name)], is_dangerous=True)
@@ -323,7 +318,7 @@ class WebConsole:
     async def _run(self, http: Request, login: Login) -> Response:
         """Run the statements of a question."""
         form = await read_form(http)
-        self._check(login, http, form)
+        check_form(login, http, form)
         outcomes = await asyncio.gather(*map(self._run_statement, form.many("statement")))
         return HTMLResponse(render("outcomes.html", title=form.one("title"), outcomes=outcomes))
 
@@ -345,8 +340,12 @@ class WebConsole:
         return self._error_page(http, error.status_code, report=None, title=title)
 
     def _error_page(self, http: Request, status: int, **values: object) -> Response:
-        name = "error_part.html" if http.headers.get("hx-request") else "error.html"
-        return HTMLResponse(render(name, **values), status)
+        if http.headers.get("hx-request"):
+            return HTMLResponse(render("error_part.html", **values), status)
+        login = self._logins.find(http.cookies.get(self._cookie, ""))
+        if login is None:
+            return HTMLResponse(render("error.html", **values), status)
+        return page(http, login, "error.html", status, **values)
 
 
 def _event_stream(messages: AsyncIterator[bytes]) -> StreamingResponse:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -48,6 +48,8 @@ class SqlPage:
     def __init__(self, http_server: HttpServer) -> None:
         self._http_server = http_server
         self._completions: WeakKeyDictionary[Login, Completion] = WeakKeyDictionary()
+        self._renewed: WeakSet[Login] = WeakSet()
+        """The users whose session was closed. The next statement reports it; completion may open a session before."""
         self._opening = asyncio.Lock()
 
     def routes(self, for_user: ForUser) -> list[Route]:
@@ -86,7 +88,7 @@ class SqlPage:
 
     async def _run(self, http: Request, login: Login) -> Response:
         message = await self._message(http, login)
-        is_new = await self._session(login)
+        await self._session(login)
         completion = self._completions.get(login)
         if completion is not None:
             completion.expire()
@@ -98,7 +100,8 @@ class SqlPage:
             live=message.get("live") is True,
         )
         response = self._http_server.respond_to_statement(request)
-        if is_new:
+        if login in self._renewed:
+            self._renewed.discard(login)
             response.headers[SESSION_HEADER] = "new"
         return response
 
@@ -125,15 +128,15 @@ class SqlPage:
         check_csrf(login, http.headers.get(CSRF_HEADER, ""))
         return await read_json(http)
 
-    async def _session(self, login: Login) -> bool:
-        """Open the user's session unless it is open. Return whether another one was there before."""
+    async def _session(self, login: Login) -> None:
+        """Open the user's session unless it is open. Note if another one was there before, for the next statement."""
         sessions = self._http_server.sessions
         async with self._opening:
             if login.client_session is not None and login.client_session in sessions:
-                return False
-            had_one = login.client_session is not None
+                return
+            if login.client_session is not None:
+                self._renewed.add(login)
             login.client_session = (await self._http_server.on_thread(sessions.open)).id
-            return had_one
 
 
 def _text(message: Mapping[str, Any], name: str) -> str:

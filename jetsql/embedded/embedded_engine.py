@@ -259,6 +259,11 @@ class EmbeddedEngine:
         """Return whether the engine or its Spark is stopped; in both cases `close` releases the home folder."""
         return self._closed or is_stopped(self.spark)
 
+    @property
+    def leads(self) -> bool:
+        """Return whether this engine surely leads; False while its store is out of reach, so that another may lead."""
+        return self._store.database.leadership.is_confirmed
+
     def execute(self, statement: Statement, session: Callable[[], Session]) -> Table:
         """Execute a JetSQL statement. session: called when the statement needs a session."""
         return dispatch.execute(self._manager, statement, session)

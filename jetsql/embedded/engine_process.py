@@ -114,9 +114,7 @@ class _Service:
         self._standby = Standby(
             settings, self._token, listening, stop, self._on_standby, partial(remove_note, settings.home)
         )
-        if hooks.home_lock is not None:
-            os.close(hooks.home_lock)
-        self._home_lock = HomeLock(settings.home, service=True)
+        self._home_lock = HomeLock(settings.home, service=True, handed_over=hooks.home_lock)
         self._ending = threading.Lock()  # the process either ends or restarts
 
     def run(self) -> None:

@@ -84,7 +84,8 @@ class Standby:
             yield
         finally:
             server.should_exit = True
-            thread.join()
+            if self._stop.is_set():  # otherwise it ends while the engine starts
+                thread.join()
 
 
 def _facts(settings: Settings) -> dict[str, Any]:

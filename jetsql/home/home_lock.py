@@ -23,15 +23,18 @@ _ACQUIRE_SECONDS: Final = 0.2
 class HomeLock:
     """The lock of a home folder, from construction to `release`."""
 
-    def __init__(self, home: Path, service: bool = False) -> None:
+    def __init__(self, home: Path, service: bool = False, handed_over: int | None = None) -> None:
         """Take the lock. service: whether the engine has endpoints for clients.
 
+        handed_over: the descriptor of `hand_over`, which has the lock until now.
         Raises EngineError HOME_IN_USE, HOME_NOT_USABLE.
         """
         from filelock import FileLock, Timeout
 
         self._owner = home / "engine.owner"
         self._lock = FileLock(home / "engine.lock", mode=MODE, thread_local=False)  # any thread releases it
+        if handed_over is not None:  # not before the import, which takes longer than commands wait for an owner
+            os.close(handed_over)
         try:
             self._lock.acquire(timeout=_ACQUIRE_SECONDS, poll_interval=_ACQUIRE_SECONDS / 10)
             owner = {"pid": os.getpid(), "since": time.time(), "service": service}
@@ -48,7 +51,7 @@ class HomeLock:
         self._lock.release()
 
     def hand_over(self) -> int:
-        """Return a descriptor that has the lock, for the next program of this process, which closes it.
+        """Return a descriptor that has the lock, for the next program of this process.
 
         So commands find an engine on the home all the time.
         """

@@ -11,7 +11,6 @@ from typing import Final
 from jetsql.errors import StatementError
 from jetsql.language.tokens import Kind, Token
 
-_MATCH_CLAUSES: Final = frozenset({"PARTITION", "ORDER", "MEASURES", "PATTERN", "DEFINE", "ONE", "ALL", "AFTER"})
 # After these, the next word is a name: FROM emit changes reads a table with an alias.
 _BEFORE_NAMES: Final = frozenset({"FROM", "JOIN", "STREAM", "TABLE", "AS", ".", ","})
 
@@ -39,18 +38,10 @@ SPARK_FUNCTIONS: Final = {
 
 
 def refuse_foreign_words(found: Sequence[Token]) -> None:
-    """Refuse Flink's and ksqlDB's clauses. found: the tokens of a body, without comments.
+    """Refuse ksqlDB's clause EMIT. found: the tokens of a body, without comments.
 
     Raises StatementError UNSUPPORTED_QUERY with the place of the clause.
     """
-    for at, token in enumerate(found):
-        word, following = token.word, _symbol_or_word(found, at + 1)
-        if word == "MATCH_RECOGNIZE" and following == "(" and _is_match(found, at + 2):
-            raise _refused(token, "MATCH_RECOGNIZE is not supported.", "")
-    _refuse_emit(found)
-
-
-def _refuse_emit(found: Sequence[Token]) -> None:
     if [token.word for token in found[-2:]] not in (["EMIT", "CHANGES"], ["EMIT", "FINAL"]):
         return
     if _symbol_or_word(found, len(found) - 3) in _BEFORE_NAMES:
@@ -58,11 +49,6 @@ def _refuse_emit(found: Sequence[Token]) -> None:
     clause = f"EMIT {found[-1].word}"
     verb = "SINK INTO for each change of a result" if found[-1].word == "CHANGES" else "INSERT INTO for final rows"
     raise _refused(found[-2], f"{clause} is not a clause of Spark.", f"Leave out {clause}. Write {verb}.")
-
-
-def _is_match(found: Sequence[Token], at: int) -> bool:
-    """Return whether a clause begins at `at`; a list of column names has a comma or parenthesis after the word."""
-    return _symbol_or_word(found, at) in _MATCH_CLAUSES and _symbol_or_word(found, at + 1) not in (",", ")")
 
 
 def _symbol_or_word(found: Sequence[Token], index: int) -> str:

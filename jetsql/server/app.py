@@ -79,6 +79,10 @@ class ServedEngine(SessionFactory, ErrorReporter, Protocol):
     @property
     def closed(self) -> bool: ...
 
+    @property
+    def leads(self) -> bool:
+        """Return whether this engine surely leads; False while its store is out of reach, so that another may lead."""
+
     def run(self, text: str) -> StatementResult:
         """Run a statement in the engine's own session."""
 
@@ -241,8 +245,13 @@ class HttpServer:
         return health_response("down" if closed else "up", "leader", self._access, http)
 
     async def _readiness(self, http: Request) -> Response:
-        closed = await self.on_thread(lambda: self._engine.closed)
-        return JSONResponse({"status": "closed" if closed else "ready"}, 503 if closed else 200)
+        status = await self.on_thread(self._describe_readiness)
+        return JSONResponse({"status": status}, 200 if status == "ready" else 503)
+
+    def _describe_readiness(self) -> str:
+        if self._engine.closed:
+            return "closed"
+        return "ready" if self._engine.leads else "unconfirmed"
 
 
 async def _description(http: Request) -> Response:

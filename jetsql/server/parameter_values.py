@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from jetsql.errors import StatementError
-from jetsql.language.tokens import Kind, scan
+from jetsql.language.body.row_patterns import pattern_tokens
+from jetsql.language.tokens import Kind, tokens
 
 BoundParameters = Mapping[str, Any] | Sequence[Any]
 """Values by name (`:name`) or by position (`?`), in the form of `Parameters.java`."""
@@ -36,7 +37,12 @@ def bind_parameters(value: Any, text: str) -> BoundParameters | None:
 
 
 def _check_number(values: int, text: str) -> None:
-    markers = sum(token.kind is Kind.SYMBOL and token.text.startswith("?") for token in scan(text))
+    found = list(tokens(text))
+    quantifiers = pattern_tokens(found)
+    markers = sum(
+        token.kind is Kind.SYMBOL and token.text.startswith("?") and index not in quantifiers
+        for index, token in enumerate(found)
+    )
     if values > markers:
         message = f"The request has {values} parameters, but the statement has {markers} markers (?)."
         raise StatementError("PARAMETER_NOT_READABLE", message, hint="Send one value for each marker.")

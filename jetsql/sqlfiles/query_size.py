@@ -24,7 +24,7 @@ DEEPEST: Final = 100
 """The deepest nesting that sqlglot reads: in its compiled builds, a much deeper one would end the process."""
 
 MOST_REPETITIONS: Final = 2_048
-"""How often sqlglot may read a part of a statement again: it takes about 1 s for this."""
+"""The number of parts of a statement that sqlglot may read again: it takes about 1 s for this."""
 
 _COMMON_EXPONENT: Final = 3  # what is nested less deeply takes no time worth counting
 _OPEN: Final = ("(", "[", "{")
@@ -57,7 +57,7 @@ def _deepest(found: Sequence[Token]) -> int:
 
 @dataclass
 class _Level:
-    """What was found inside a pair of parentheses so far. The exponents are of 2: how often a part is read."""
+    """The contents of a pair of parentheses so far. The exponents are of 2: a part is read so many times."""
 
     is_repeated: bool = False  # sqlglot reads what is inside twice
     is_open: bool = False  # the last join has no condition yet

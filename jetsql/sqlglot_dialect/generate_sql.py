@@ -74,8 +74,9 @@ def _is_python_function(tree: exp.Expression) -> bool:
 
 
 def _has_clauses(tree: exp.Expression) -> bool:
-    names = (*CLAUSES, "version", "sink", "auto_cdc")
-    return any(node.args.get(name) for node in tree.find_all(exp.Insert, exp.Table, exp.Subquery) for name in names)
+    names = (*CLAUSES, "version", "sink", "auto_cdc", "within")
+    kinds = (exp.Insert, exp.Table, exp.Subquery, exp.MatchRecognize)
+    return any(node.args.get(name) for node in tree.find_all(*kinds) for name in names)
 
 
 def _commented(tree: exp.Expression, text: str, opts: Mapping[str, Any]) -> str:

@@ -20,8 +20,8 @@ from jetsql.sqlglot_dialect.statement_trees import StatementTrees
 from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter
 
 _FILTER: Final = re.compile(STATEMENT_FILTER)
-# A script with one of these may read streams, or tables with options.
-_STREAM: Final = re.compile(r"\b(?:STREAM\b|WATERMARK\b|WITH\s*\()", re.IGNORECASE)
+# A script with one of these may read streams, tables with options or patterns of rows.
+_STREAM: Final = re.compile(r"\b(?:STREAM\b|WATERMARK\b|MATCH_RECOGNIZE\b|WITH\s*\()", re.IGNORECASE)
 _CONTEXT: Final = 100  # characters around an error
 _LOGGER: Final = logging.getLogger("sqlglot")
 

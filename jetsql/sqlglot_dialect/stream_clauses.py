@@ -1,4 +1,5 @@
 """The clauses of Spark's streaming SQL that sqlglot does not know: STREAM, WATERMARK, and WITH options of a relation.
+MATCH_RECOGNIZE is one that sqlglot knows in other dialects.
 
 Before sqlglot parses a query, they are cut out of its tokens. A relation with STREAM is found again by the offset of
 its name, and one with the other clauses by a TABLESAMPLE with a number of its own. The relation gets them as arguments:
@@ -16,10 +17,12 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from jetsql.jobs.model.job import quoted_text
+from jetsql.language.body.row_patterns import MATCH_CLAUSES
 from jetsql.sqlglot_dialect.sqlglot_tokens import copy_token, word
 
 CLAUSES: Final = ("stream", "options", "watermark")
 _FIRST_MARK: Final = 730_000_000_000
+_NAVIGATION: Final = "__jetsql_"  # before FIRST and LAST in MATCH_RECOGNIZE, whose second argument sqlglot leaves out
 _UNITS: Final = frozenset(
     f"{unit}{end}"
     for unit in "YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND NANOSECOND".split()
@@ -54,10 +57,13 @@ class ClauseCutter:
         self._kept: list[Token] = []
         self._clauses: list[dict[str, Any]] = []
         self._streams: set[int] = set()  # the offsets of the names after STREAM
+        self._withins: list[exp.Expression] = []  # the intervals of WITHIN
+        self._match_stop = 0  # the index of the parenthesis that closes a MATCH_RECOGNIZE
 
     def parse(self, tokens: Sequence[Token]) -> exp.Expression:
         """Return the expression of the tokens. Raises CannotParse."""
         self._tokens, self._kept, self._clauses, self._streams = tokens, [], [], set()
+        self._withins, self._match_stop = [], 0
         index = 0
         while index < len(tokens):
             index = self._cut(index)
@@ -100,6 +106,16 @@ class ClauseCutter:
             token = copy_token(
                 token, TokenType.VAR, token.text
             )  # sqlglot takes GROUP BY window(...) for a WINDOW clause
+        if this == "MATCH_RECOGNIZE" and self._text(index + 1) == "(":
+            if self._text(index + 2).upper().split(" ")[0] in MATCH_CLAUSES:  # sqlglot's token is PARTITION BY
+                token = copy_token(token, TokenType.MATCH_RECOGNIZE, token.text)  # a keyword in other dialects only
+                self._match_stop = self._closing(index + 1)
+        if this in ("FIRST", "LAST") and index < self._match_stop and self._text(index + 1) == "(":
+            token = copy_token(token, TokenType.VAR, f"{_NAVIGATION}{token.text}")
+        if this == "WITHIN" and index < self._match_stop and self._word(index + 1) == "INTERVAL":
+            stop = self._interval_end(index + 1)
+            self._withins.append(self._parse_alone(self._tokens[index + 1 : stop]))
+            return stop
         self._kept.append(token)
         return index + 1
 
@@ -225,6 +241,13 @@ class ClauseCutter:
                 marks += self._replace_mark(node)
         if marks != len(self._clauses) or streams != len(self._streams):
             raise CannotParse
+        for call in list(tree.find_all(exp.Anonymous)) if self._match_stop else ():
+            call.set("this", call.name.removeprefix(_NAVIGATION))
+        if self._withins:
+            found = list(tree.find_all(exp.MatchRecognize))
+            if len(found) != 1 or len(self._withins) != 1:
+                raise CannotParse
+            found[0].set("within", self._withins[0])
         if not self._target_options:
             return
         inserts = list(tree.find_all(exp.Insert, bfs=False))
@@ -256,6 +279,13 @@ def lower_clauses(tree: exp.Expression) -> exp.Expression:
     for time in list(tree.find_all(exp.Version)):
         if time.text("kind") == "AS OF" and time.find(exp.Column):
             time.replace(_after(exp.Var(this="FOR SYSTEM_TIME AS OF"), time.expression))
+    for match in list(tree.find_all(exp.MatchRecognize)):
+        within = match.args.get("within")
+        if within is not None:  # between PATTERN and DEFINE
+            words = (match.text("after"), f"PATTERN ({match.text('pattern')})", "WITHIN")
+            match.set("after", _after(exp.Var(this=" ".join(filter(None, words))), within.copy()))
+            match.set("pattern", None)
+            match.set("within", None)
     for relation in list(tree.find_all(exp.Table, exp.Subquery)):
         texts = _clause_nodes(relation)
         is_stream = relation.args.get("stream")

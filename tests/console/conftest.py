@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.engines.managed_engine import Managed
-from tests.support.screens.console_browser import Browser, logged_in, run_console
+from tests.support.screens.console_browser import Browser, joining_engine, logged_in, run_console
 from tests.support.servers.http_server import RunningServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Chromium
+    from playwright.sync_api import Page
 
 
 @pytest.fixture
@@ -28,3 +33,30 @@ def server(engine: Managed) -> Iterator[RunningServer]:
 @pytest.fixture
 def browser(server: RunningServer) -> Browser:
     return logged_in(server)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Chromium]:
+    from tests.support.screens.chromium import running_chromium
+
+    with running_chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Managed]:
+    """An engine whose jobs join tables of the schema `shop`."""
+    engine = joining_engine(tmp_path / "home", "shop")
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def page(chromium: Chromium, server: RunningServer) -> Iterator[Page]:
+    """A page of a browser that is logged in."""
+    from tests.support.screens.chromium import checked_page
+    from tests.support.screens.console_steps import log_in
+
+    with checked_page(chromium) as page:
+        log_in(page, server.url)
+        yield page

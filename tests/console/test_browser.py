@@ -2,73 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from jetsql.console.web.login_sessions import LoginSessions
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause
-from jetsql.jobs.store.metrics import BatchMetrics
 from tests.support.engines.managed_engine import Managed
-from tests.support.paths import ROOT
-from tests.support.screens.chromium import accessibility_problems, checked_page, overflows, running_chromium
-from tests.support.screens.console_browser import joining_engine, run_console
-from tests.support.servers.http_server import TOKEN, RunningServer
+from tests.support.screens.chromium import accessibility_problems, checked_page
+from tests.support.screens.console_browser import run_console
+from tests.support.screens.console_steps import PAGES, commit, create, log_in, open_sql, row, run
+from tests.support.servers.http_server import RunningServer
 from tests.support.servers.standby_http import run_standby
 
 pytestmark = pytest.mark.browser
 
+
+@pytest.fixture
+def engine(shop: Managed) -> Managed:
+    return shop
+
+
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'`"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with running_chromium() as browser:
-        yield browser
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Managed]:
-    engine = joining_engine(tmp_path / "home", "shop")
-    yield engine
-    engine.close()
-
-
-@pytest.fixture
-def page(chromium: Browser, server: RunningServer) -> Iterator[Page]:
-    with checked_page(chromium) as page:
-        log_in(page, server)
-        yield page
-
-
-def log_in(page: Page, server: RunningServer) -> None:
-    page.goto(server.url)
-    page.get_by_label("Token of the engine").fill(TOKEN)
-    page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("heading", name="Jobs", level=1)).to_be_visible()
-
-
-def create(engine: Managed, name: str = "orders") -> str:
-    quoted = name.replace("`", "``")
-    return str(next(engine.run(f"CREATE JOB `{quoted}` AS INSERT INTO totals SELECT * FROM STREAM orders").rows)[0])
-
-
-def commit(engine: Managed, job: str, ago: float = 0.0, **values: Any) -> None:
-    """Commit a batch with these measures. ago: seconds since its trigger."""
-    run = engine.engine.runs[job]
-    run.batch += 1
-    run_id = engine.engine.run_id(job)
-    now = engine.manager.clock() - ago
-    measure = BatchMetrics(run_id.run, run.batch, now, **{"input_rows": 10, "trigger_ms": 500, **values})
-    engine.engine.tell(job, BatchCommitted(run_id, run.batch, now, 10, 1234.0, metrics=measure))
-
-
-def row(page: Page, name: str) -> Any:
-    return page.locator("tbody tr").filter(has=page.get_by_role("link", name=name, exact=True))
 
 
 def test_jobs_are_watched_and_changed(engine: Managed, page: Page) -> None:
@@ -159,71 +115,6 @@ def test_the_page_of_a_job_moves(engine: Managed, page: Page) -> None:
     expect(page.get_by_role("button", name="1 hour")).to_have_attribute("aria-pressed", "true")
 
 
-def open_sql(page: Page) -> None:
-    page.get_by_role("navigation").get_by_role("link", name="SQL").click()
-    expect(page.get_by_role("textbox", name="SQL statements")).to_be_focused()
-
-
-def write(page: Page, text: str) -> None:
-    """Replace the text in the editor."""
-    page.get_by_role("textbox", name="SQL statements").click()
-    page.keyboard.press("ControlOrMeta+a")
-    page.keyboard.insert_text(text)
-
-
-def test_statements_are_run(engine: Managed, page: Page) -> None:
-    create(engine)
-    open_sql(page)
-    write(page, "SELECT 3; SUSPEND JOB none; SHOW JOBS")
-    page.keyboard.press("Control+Home")
-    page.keyboard.press("Control+Enter")
-    result = page.locator(".result").first
-    expect(result).to_contain_text("3 rows")
-    expect(result.get_by_role("gridcell")).to_have_text(["0", "1", "2"])
-    page.get_by_role("button", name="Run all").click()
-    expect(page.locator(".result")).to_have_count(3)
-    expect(page.locator(".result").first).to_contain_text("There is no job named none")
-    expect(page.locator(".result").first).to_contain_text("SHOW ALL JOBS lists the jobs.")
-    write(page, "EXPLAIN CREATE JOB j AS INSERT INTO totals SELECT * FROM STREAM orders")
-    page.get_by_role("button", name="Run at the cursor").click()
-    graph = page.locator(".result").first.get_by_role("img")
-    expect(graph).to_have_attribute(
-        "aria-label",
-        "From spark_catalog.shop.orders, spark_catalog.shop.payments through"
-        " Join, Aggregate to spark_catalog.shop.totals.",
-    )
-    write(page, "SUSPEND JOB or")
-    page.keyboard.press("Control+Space")
-    expect(page.locator(".cm-tooltip-autocomplete li")).to_contain_text(["orders"])
-    page.locator(".cm-tooltip-autocomplete li").click()
-    expect(page.get_by_role("textbox", name="SQL statements")).to_have_text("SUSPEND JOB orders")
-    page.reload()
-    expect(page.get_by_role("textbox", name="SQL statements")).to_have_text("SUSPEND JOB orders")
-    page.get_by_label("History and saved queries").select_option(label="SELECT 3")
-    expect(page.get_by_role("textbox", name="SQL statements")).to_have_text("SELECT 3")
-
-
-def test_mistakes_are_marked(page: Page) -> None:
-    open_sql(page)
-    write(page, "SUSPEND JOB; SELECT 1")
-    page.keyboard.press("Control+Home")
-    expect(page.locator(".cm-lintRange-error")).to_be_visible()
-
-
-def test_many_rows_are_drawn_in_part(page: Page) -> None:
-    open_sql(page)
-    write(page, "SELECT 100000")
-    page.keyboard.press("Control+Enter")
-    grid = page.get_by_role("grid")
-    expect(grid).to_have_attribute("aria-rowcount", "100001")
-    assert page.get_by_role("gridcell").count() < 100
-    grid.focus()
-    page.keyboard.press("Control+End")
-    expect(page.locator(".cell.active")).to_have_text("99999")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog")).to_contain_text("n, row 100000")
-
-
 def test_a_lost_engine_is_reported_and_found_again(engine: Managed, chromium: Browser, tmp_path: Path) -> None:
     file = tmp_path / "engine.logins"
 
@@ -232,7 +123,7 @@ def test_a_lost_engine_is_reported_and_found_again(engine: Managed, chromium: Br
 
     with checked_page(chromium) as page:
         with run_console(engine, logins=logins()) as server:
-            log_in(page, server)
+            log_in(page, server.url)
             create(engine)
             expect(row(page, "orders")).to_be_visible()
             port = int(server.url.rpartition(":")[2])
@@ -252,9 +143,179 @@ def test_a_lost_engine_is_reported_and_found_again(engine: Managed, chromium: Br
 def test_a_lost_engine_is_reported_on_pages_that_do_not_move(engine: Managed, chromium: Browser) -> None:
     with checked_page(chromium) as page:
         with run_console(engine) as server:
-            log_in(page, server)
+            log_in(page, server.url)
             open_sql(page)
         expect(page.locator("#connection")).to_contain_text("The engine does not answer")
+
+
+def test_plots_are_read_without_a_mouse(engine: Managed, chromium: Browser, server: RunningServer) -> None:
+    job = create(engine)
+    for number in range(5):
+        commit(engine, job, ago=50.0 - 10 * number, state_rows=1000 * (number + 1), state_bytes=2048)
+    with checked_page(chromium) as page:
+        log_in(page, server.url)
+        page.goto(f"{server.url}/console/jobs/{job}")
+        figure = page.locator("figure").filter(has_text="Rows in the state")
+        newest = figure.locator(".u-legend .u-value").nth(1)
+        expect(newest).to_have_text("5k")  # without a crosshair
+        plots = page.get_by_role("group", name="Plots")
+        spoken = page.locator("[data-plot-values]")
+        plots.focus()
+        page.keyboard.press("ArrowLeft")
+        expect(spoken).to_contain_text("Rows in the state, rows: 5k")
+        page.keyboard.press("ArrowLeft")
+        expect(spoken).to_contain_text("Rows in the state, rows: 4k; Memory of the state, memory: 2 KiB")
+        expect(newest).to_have_text("4k")  # all plots have one crosshair
+        page.keyboard.press("Escape")
+        expect(newest).to_have_text("5k")
+        ranges = page.get_by_role("button", name="5 minutes")
+        for key, pressed in (("+", "false"), ("0", "true"), ("-", "false"), ("0", "true"), ("PageUp", "false")):
+            page.keyboard.press(key)
+            expect(ranges).to_have_attribute("aria-pressed", pressed)
+        for name in ("Zoom in", "Zoom out", "Earlier", "Later"):
+            ranges.click()
+            page.get_by_role("button", name=name).press("Enter")
+            expect(ranges).to_have_attribute("aria-pressed", "false")
+
+
+def test_times_are_in_the_zone_of_the_viewer(engine: Managed, chromium: Browser, server: RunningServer) -> None:
+    job = create(engine)
+    with checked_page(chromium, timezone_id="Asia/Kathmandu", locale="en-GB") as page:
+        log_in(page, server.url)
+        page.goto(f"{server.url}/console/jobs/{job}")
+        times = page.locator("[data-section=history] time")
+        expected = "(text) => new Date(text).toLocaleString('en-GB', {timeZone: 'Asia/Kathmandu', timeStyle: 'medium'})"
+        expect(times.first).to_contain_text(page.evaluate(expected, times.first.get_attribute("datetime")))
+
+
+def test_the_focus_stays_where_the_user_works(engine: Managed, page: Page) -> None:
+    job = create(engine)
+    page.goto(page.url + f"jobs/{job}")
+    page.get_by_role("button", name="Suspend").press("Enter")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Suspend").press("Enter")
+    dialog.get_by_role("button", name="Close").press("Enter")
+    expect(page.get_by_role("button", name="Resume")).to_be_focused()  # it has replaced the button
+    page.get_by_role("button", name="Drop").focus()
+    list(engine.run("RESUME JOB orders").rows)
+    expect(page.locator("h1 + .status")).to_have_text("Running")
+    expect(page.get_by_role("button", name="Restart")).to_be_focused()
+    page.get_by_role("button", name="Drop").press("Enter")
+    dialog.get_by_role("button", name="Drop").press("Enter")
+    dialog.get_by_role("button", name="Close").press("Enter")
+    expect(page.locator("h1 + .status")).to_have_text("Failed")
+
+
+def test_a_question_that_opens_before_the_page_has_changed_returns_to_its_button(engine: Managed, page: Page) -> None:
+    job = create(engine)
+    page.goto(page.url + f"jobs/{job}")
+    requests: list[Route] = []
+    page.route(page.url, lambda route: requests.append(route))
+    with page.expect_request(page.url):
+        list(engine.run("SUSPEND JOB orders").rows)
+    page.get_by_role("button", name="Suspend").press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    with page.expect_response(page.url):
+        requests[0].continue_()
+    page.unroute(page.url)
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").press("Enter")
+    expect(page.get_by_role("button", name="Resume")).to_be_focused()
+
+
+def test_statements_are_copied_without_a_clipboard(engine: Managed, chromium: Browser, server: RunningServer) -> None:
+    """On a page from another machine without TLS, browsers have none."""
+    job = create(engine)
+    with checked_page(chromium) as page:
+        page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+        log_in(page, server.url)
+        page.get_by_role("button", name="Copy as SQL").click()
+        expect(page.locator("#announcement")).to_have_text("Copied.")
+        page.get_by_label("Search jobs").focus()
+        page.keyboard.press("Control+v")
+        expect(page.get_by_label("Search jobs")).to_have_value("SHOW ALL JOBS")
+        page.goto(f"{server.url}/console/jobs/{job}")
+        page.get_by_role("button", name="Suspend").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_role("button", name="Copy as SQL").click()
+        expect(dialog.get_by_text("Copied.")).to_be_visible()  # in front of the page behind it
+        page.keyboard.press("Escape")
+        page.get_by_label("New snapshot").focus()
+        page.keyboard.press("Control+v")
+        expect(page.get_by_label("New snapshot")).to_have_value("SUSPEND JOB `orders`;")
+
+
+HIDDEN = """window.isHidden = true;
+Object.defineProperty(Document.prototype, 'hidden', {get: () => window.isHidden});
+window.setHidden = (hidden) => { window.isHidden = hidden; document.dispatchEvent(new Event('visibilitychange')); };"""
+
+
+def test_pages_in_the_background_leave_connections_to_others(
+    engine: Managed, chromium: Browser, server: RunningServer
+) -> None:
+    """A browser has six connections for a host. With one for each page, the seventh would not load."""
+    job = create(engine)
+    with checked_page(chromium) as page:
+        log_in(page, server.url)
+        page.context.add_init_script(HIDDEN)
+        others = [page.context.new_page() for _ in range(8)]
+        for number, other in enumerate(others):
+            other.goto(f"{server.url}/console/{('', f'jobs/{job}', 'engine', 'sql')[number % 4]}")
+        create(engine, "payments")
+        expect(row(page, "payments")).to_be_visible()
+        expect(row(others[0], "payments")).to_be_hidden()
+        others[0].evaluate("setHidden(false)")
+        expect(row(others[0], "payments")).to_be_visible()
+        others[0].evaluate("setHidden(true)")
+        create(engine, "refunds")
+        expect(row(page, "refunds")).to_be_visible()
+        others[1].evaluate("setHidden(false)")
+        list(engine.run("SUSPEND JOB orders").rows)
+        expect(others[1].locator("h1 + .status")).to_have_text("Suspended")
+        expect(row(others[0], "refunds")).to_be_hidden()
+
+
+def test_a_snapshot_is_dropped_on_its_page(engine: Managed, page: Page) -> None:
+    create(engine)
+    list(engine.run("CREATE SNAPSHOT friday FOR JOB orders").rows)
+    page.get_by_role("navigation").get_by_role("link", name="Snapshots").click()
+    page.get_by_role("link", name="Fork a job from snapshot friday").click()
+    expect(page.get_by_role("textbox", name="SQL statements")).to_contain_text("'initialSnapshotName' = 'friday'")
+    page.go_back()
+    page.get_by_role("button", name="Drop snapshot friday").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("copy of the state is deleted")
+    dialog.get_by_role("button", name="Drop snapshot").click()
+    dialog.get_by_role("button", name="Close").click()
+    expect(page.get_by_text("There are no snapshots.")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_five_hundred_jobs_stay_usable(engine: Managed, page: Page) -> None:
+    jobs = [create(engine, f"job {number:03}") for number in range(500)]
+    expect(page.get_by_text("500 jobs")).to_be_visible()
+    commit(engine, jobs[7], state_rows=7, state_bytes=2**30)
+    expect(row(page, "job 007")).to_contain_text("1.0 GiB")
+    page.get_by_role("button", name="State").click()
+    expect(page.locator("tbody th a").first).to_have_text("job 007")
+    page.get_by_label("Search jobs").fill("job 12")
+    expect(page.get_by_text("15 of 500 jobs")).to_be_visible()
+    page.get_by_label("Select all jobs that are shown").check()
+    page.get_by_role("button", name="Suspend").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("listitem")).to_have_count(15)
+    dialog.get_by_role("button", name="Suspend").click()
+    expect(dialog.get_by_text("Suspended.")).to_have_count(15)
+    dialog.get_by_role("button", name="Close").click()
+    page.get_by_label("Search jobs").fill("")
+    page.get_by_label("Show jobs with the status").select_option("SUSPENDED")
+    expect(page.get_by_text("15 of 500 jobs")).to_be_visible()
+    page.get_by_label("Show jobs with the status").select_option("")
+    page.get_by_label("Select all jobs that are shown").check()
+    page.get_by_role("button", name="Drop").click()
+    expect(dialog.get_by_role("listitem")).to_have_count(500)
+    dialog.get_by_role("button", name="Drop").click()
+    expect(dialog.get_by_role("button", name="Close")).to_be_visible(timeout=60_000)
+    assert engine.manager.registry.live() == ()
 
 
 def test_the_log_is_followed(engine: Managed, page: Page) -> None:
@@ -287,6 +348,7 @@ def test_a_standby_leads_to_the_leader(chromium: Browser) -> None:
 
 
 def test_hostile_names_run_no_script(engine: Managed, page: Page) -> None:
+    url = page.url.removesuffix("/console/")
     job = create(engine, HOSTILE)
     commit(engine, job, lag={HOSTILE: 5})
     expect(row(page, HOSTILE)).to_contain_text("Running")
@@ -298,89 +360,10 @@ def test_hostile_names_run_no_script(engine: Managed, page: Page) -> None:
     expect(row(page, HOSTILE).locator(".last-error")).to_contain_text("onerror")
     row(page, HOSTILE).get_by_role("link").click()
     expect(page.get_by_role("alert")).to_contain_text(HOSTILE)
+    list(engine.run(f"CREATE SNAPSHOT `{HOSTILE.replace('`', '``')}` FOR JOB '{job}'").rows)
+    for path in PAGES:
+        page.goto(url + path.format(job=job))
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
     open_sql(page)
-    write(page, "SHOW JOBS")
-    page.keyboard.press("Control+Enter")
+    run(page, "SHOW JOBS")
     expect(page.get_by_role("gridcell", name=HOSTILE, exact=True)).to_be_visible()
-
-
-PAGES = (
-    "/console/",
-    "/console/jobs/{job}",
-    "/console/sql",
-    "/console/catalog",
-    "/console/catalog/table?name=spark_catalog.shop.totals",
-    "/console/snapshots",
-    "/console/members",
-    "/console/engine",
-)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_are_accessible(engine: Managed, chromium: Browser, server: RunningServer, scheme: Any) -> None:
-    job = create(engine)
-    failed = create(engine, "failed")
-    commit(engine, job, state_rows=7, state_bytes=2048, lag={"spark_catalog.shop.orders": 3})
-    engine.engine.fail(failed, Cause("The table is gone.", "X", hint="Create it again.", retryable=False))
-    with checked_page(chromium, color_scheme=scheme) as page:
-        page.goto(f"{server.url}/console/login")
-        assert accessibility_problems(page) == []
-        log_in(page, server)
-        for path in PAGES:
-            page.goto(server.url + path.format(job=job))
-            expect(page.get_by_role("heading", level=1)).to_be_visible()
-            assert accessibility_problems(page) == [], path
-        page.goto(f"{server.url}/console/")
-        row(page, "orders").get_by_role("checkbox").check()
-        page.get_by_role("button", name="Drop").click()
-        expect(page.get_by_role("dialog")).to_be_visible()
-        assert accessibility_problems(page) == []
-
-
-@pytest.mark.parametrize(
-    "size", [{"width": 400, "height": 800}, {"width": 640, "height": 450}], ids=["400 px", "200 %"]
-)
-def test_pages_fit_on_small_screens(engine: Managed, chromium: Browser, server: RunningServer, size: Any) -> None:
-    """At a zoom of 200 %, a window has half as many pixels."""
-    job = create(engine, "a_job_with_a_long_name_that_has_to_be_broken_somewhere_" * 2)
-    commit(engine, job, state_rows=7, state_bytes=2048)
-    with checked_page(chromium, viewport=size) as page:
-        log_in(page, server)
-        for path in PAGES:
-            page.goto(server.url + path.format(job=job))
-            expect(page.get_by_role("heading", level=1)).to_be_visible()
-            assert not overflows(page), path
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pictures_of_all_pages(engine: Managed, chromium: Browser, server: RunningServer, scheme: Any) -> None:
-    """Keep a picture of each page in build/console, to see what a change does to them."""
-    jobs = [create(engine, name) for name in ("orders_per_minute", "payments_to_lake", "fraud_alerts", "late_flights")]
-    for number in range(100):
-        for place, job in enumerate(jobs[:3]):
-            rate = 400.0 + 300 * abs((number + 9 * place) % 40 - 20)
-            values = {
-                "input_rows": int(rate * 2),
-                "input_rows_per_second": rate,
-                "output_rows": int(rate),
-                "trigger_ms": 400 + number % 7 * 40,
-                "add_batch_ms": 300 + number % 5 * 40,
-                "lag": {"spark_catalog.shop.orders": number % 9 * 100},
-                "watermark": engine.manager.clock() - 12,
-                "state_rows": 120_000 + number * 100,
-                "state_bytes": (40 + number // 10) * 2**20,
-            }
-            commit(engine, job, ago=(100 - number) * 2.0, **values)
-    engine.engine.fail(jobs[3], Cause("The table is gone.", "JETSQL.JOB_CHANGED", hint="Create it.", retryable=False))
-    folder = ROOT / "build" / "console"
-    folder.mkdir(parents=True, exist_ok=True)
-    with checked_page(chromium, color_scheme=scheme) as page:
-        log_in(page, server)
-        expect(row(page, "late_flights")).to_contain_text("Suspended")
-        for path in PAGES:
-            page.goto(server.url + path.format(job=jobs[0]))
-            expect(page.get_by_role("heading", level=1)).to_be_visible()
-            name = path.partition("?")[0].replace("{job}", "job").strip("/").replace("/", "-")
-            picture = page.screenshot(path=folder / f"{name}-{scheme}.png", full_page=True)
-            assert picture.startswith(b"\x89PNG")

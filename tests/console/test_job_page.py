@@ -13,11 +13,15 @@ import pytest
 
 from jetsql.console.jobs.job_graph import explained_graph, job_graph
 from jetsql.console.jobs.job_plots import plot_columns
+from jetsql.console.jobs.shown_snapshots import shown_snapshots
 from jetsql.console.web.sql_markup import sql_markup
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause
+from jetsql.jobs.statements.describe import fork_text
 from jetsql.jobs.store.metrics import BatchMetrics
+from jetsql.language import parse
+from jetsql.language.statement import CreateStreamingTable
 from tests.support.engines.in_memory_engine import sink, source
 from tests.support.engines.managed_engine import Managed
 from tests.support.screens.console_browser import Browser, events, joining_engine
@@ -189,6 +193,74 @@ def test_snapshots_are_taken_forked_and_dropped(engine: Managed, browser: Browse
     assert "DROP SNAPSHOT `before it's changed`" in question.visible
     browser.act("/console/run", {"title": "Drop", "statement": "DROP SNAPSHOT `before it's changed`"})
     assert "There is no snapshot" in browser.get(f"/console/jobs/{job}").visible
+
+
+def fork(engine: Managed) -> str:
+    """Return the statement that forks a job from the newest snapshot."""
+    return shown_snapshots(engine.manager)[0].fork
+
+
+def test_a_fork_has_the_options_and_the_statement_of_the_snapshot(engine: Managed) -> None:
+    create(engine, "it's", "OPTIONS ('restartAttempts' = '7', 'spark.my.password' = 'hunter2')")
+    list(engine.run("CREATE SNAPSHOT s FOR JOB `it's`").rows)
+    list(engine.run("CREATE OR REPLACE JOB `it's` AS INSERT INTO out SELECT a FROM STREAM src").rows)
+    expected = """-- Secrets are shown as ***: insert them before you run this statement.
+-- Choose another table, unless both jobs are to write into the same one.
+CREATE JOB `it's_fork`
+OPTIONS (
+  'initialSnapshotName' = 's',
+  'restartAttempts' = '7',
+  'spark.my.password' = '***'
+)
+AS INSERT INTO out SELECT * FROM STREAM src"""
+    assert fork(engine) == expected
+    # A fork of the fork starts from its own snapshot.
+    list(engine.run(fork(engine)).rows)
+    list(engine.run("CREATE SNAPSHOT later FOR JOB `it's_fork`").rows)
+    assert fork(engine).count("initialSnapshotName") == 1 and "'initialSnapshotName' = 'later'" in fork(engine)
+
+
+def test_a_fork_of_the_job_of_a_table_has_a_table_of_its_own(engine: Managed) -> None:
+    options = "JOB OPTIONS ('restartAttempts' = '7')"
+    list(engine.run(f"CREATE STREAMING TABLE totals {options} AS SELECT * FROM STREAM src").rows)
+    [view] = engine.manager.registry.live()
+    list(engine.run(f"CREATE SNAPSHOT s FOR JOB '{view.job.id}'").rows)
+    text = fork(engine)
+    assert text.startswith("-- Another table is created, and continues from the snapshot.\nCREATE STREAMING TABLE")
+    assert "`default`.`totals_fork`" in text
+    assert "JOB OPTIONS (\n  'initialSnapshotName' = 's',\n  'restartAttempts' = '7'\n)" in text
+    assert text.endswith("AS SELECT * FROM STREAM src")
+    assert isinstance(parse(text), CreateStreamingTable)
+
+
+@pytest.mark.parametrize("statement", ["CREATE JOB j AS INSERT INTO out SELECT 1", "INSERT INTO out SELECT 1"])
+def test_a_fork_of_an_earlier_release_has_the_body_only(engine: Managed, statement: str) -> None:
+    create(engine)
+    list(engine.run("CREATE SNAPSHOT s FOR JOB orders").rows)
+    snapshot = replace(engine.manager.store.snapshots()[0], statement=statement)
+    assert fork_text(snapshot).endswith("\nAS INSERT INTO out SELECT 1")
+
+
+def test_times_among_the_details_are_times(engine: Managed, browser: Browser) -> None:
+    job = create(engine)
+    commit(engine, job, 5000.0)
+    engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.batch == 1, 20)
+    text = browser.get(f"/console/jobs/{job}").text
+    assert '<td><time datetime="1970-01-01T01:23:20.000+00:00">' in text
+
+
+def test_the_statements_of_a_page_can_be_copied(engine: Managed, browser: Browser) -> None:
+    job = create(engine)
+    text = browser.get(f"/console/jobs/{job}").text + browser.get().text
+    for statement in (
+        "CREATE JOB `orders`\nAS INSERT INTO out SELECT * FROM STREAM src",
+        "SHOW SNAPSHOTS FOR JOB `orders`",
+        "SHOW JOB HISTORY `orders`",
+        "DESCRIBE JOB EXTENDED `orders`",
+        "SHOW ALL JOBS",
+    ):
+        assert f'data-copy="{statement}"' in text, statement
+        list(engine.run(statement.replace("CREATE JOB", "EXPLAIN CREATE JOB")).rows)
 
 
 def test_the_history_is_shortened(engine: Managed, browser: Browser) -> None:

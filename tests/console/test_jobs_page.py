@@ -152,16 +152,31 @@ def test_the_events_end_with_the_engine(server: RunningServer, browser: Browser)
 )
 def test_a_question_says_what_is_lost(engine: Managed, browser: Browser, action: str, loss: str) -> None:
     job = create(engine)
+    if action == "resume":
+        list(engine.run("SUSPEND JOB orders").rows)
+    before = status(engine, job)
     page = browser.act("/console/jobs/confirm", {"action": action, "job": job})
     assert page.status == 200
     assert loss in page.visible
     assert statements(page) == planned(page) == [f"{action.upper()} JOB `orders`"]
-    assert engine.manager.registry.live()[0].job.status.value == "RUNNING"
+    assert status(engine, job) == before
+
+
+def test_a_question_says_what_will_be_refused(engine: Managed, browser: Browser) -> None:
+    jobs = [create(engine, name) for name in ("running", "suspended", "ended")]
+    list(engine.run("SUSPEND JOB suspended").rows)
+    list(engine.run("DROP JOB ended").rows)
+    page = browser.act("/console/jobs/confirm", {"action": "resume", "job": jobs})
+    assert "running The statement will be refused, because the job is running." in page.visible
+    assert "suspended Nothing is lost" in page.visible
+    assert "ended The statement will be refused, because the job is failed." in page.visible
 
 
 @pytest.mark.parametrize("action", ["suspend", "restart", "resume"])
 def test_a_job_without_state_starts_from_scratch(engine: Managed, browser: Browser, action: str) -> None:
     job = create(engine, options="OPTIONS ('processingGuarantee' = 'none')")
+    if action == "resume":
+        list(engine.run("SUSPEND JOB orders").rows)
     page = browser.act("/console/jobs/confirm", {"action": action, "job": job})
     assert "from scratch" in page.visible
 
@@ -237,3 +252,18 @@ def test_sparklines() -> None:
     assert spark_points((0.0, 10.0, 5.0)) == "0,19 45,1 90,10"
     assert spark_points((0.0, 0.0)) == "0,19 90,19"
     assert spark_points(()) == ""
+
+
+def test_a_page_learns_that_it_may_have_jobs_that_have_ended(
+    engine: Managed, server: RunningServer, browser: Browser
+) -> None:
+    """After a start of the engine, which knows nothing of the versions of the one before."""
+    job = create(engine)
+    version = browser.get().text.partition('data-version="')[2].partition('"')[0]
+    for known, is_all in ((version, False), ("", True), ("of-another-engine", True), ("00000000-0", True)):
+        with events(server, browser, f"/console/events/jobs?after={known}") as messages:
+            if is_all:
+                assert until_change(messages, lambda change: job in change["rows"])["all"] is True
+            else:
+                list(engine.run("SUSPEND JOB orders").rows)
+                assert until_change(messages, lambda change: job in change["rows"])["all"] is False

@@ -259,6 +259,12 @@ def test_pages_are_not_stored_and_assets_are(server: RunningServer) -> None:
     assert (asset.status, "immutable" in asset.headers["cache-control"]) == (200, True)
 
 
+def test_an_asset_is_kept_under_its_own_version_only(server: RunningServer) -> None:
+    """Otherwise the page of an earlier release would make browsers keep a later script under its address."""
+    headers = Browser(server.url).get("/console/assets/000000000000/console.js").headers
+    assert headers["cache-control"] == "no-store"
+
+
 def test_other_host_names_are_refused(server: RunningServer) -> None:
     assert Browser(server.url).get("/console/login", Host="evil.example").status == 403
 

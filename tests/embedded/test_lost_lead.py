@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from threading import Event
 from typing import NoReturn, cast
@@ -74,6 +77,36 @@ def test_a_stop_before_ends_it_gracefully(tmp_path: Path) -> None:
     engine = Engine()
     lose(tmp_path, stop, engine)
     assert not engine.was_killed
+
+
+class ImportWatch(MetaPathFinder):
+    """A watch on the imports of a module: whether the home had an owner each time."""
+
+    def __init__(self, module: str, home: Path) -> None:
+        self._module, self._home = module, home
+        self.owned: list[bool] = []
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        if fullname == self._module:
+            with (self._home / "engine.lock").open() as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    self.owned.append(True)
+                else:
+                    self.owned.append(False)
+
+
+def test_the_home_has_an_owner_while_the_next_program_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that look at this moment find no engine otherwise, and report that it was stopped."""
+    lost = HomeLock(tmp_path, service=True).hand_over()
+    watch = ImportWatch("filelock", tmp_path)
+    monkeypatch.delitem(sys.modules, "filelock")
+    monkeypatch.setattr(sys, "meta_path", [watch, *sys.meta_path])
+    with socket.socket() as listening:
+        hooks = ServiceHooks(lambda engine: None, lambda note: None, restart_never, lost)
+        _Service(Settings(tmp_path), hooks, Event(), listening)
+    assert watch.owned == [True] and owner(tmp_path) is not None
 
 
 def test_it_is_stopped_while_its_store_is_out_of_reach(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ class Client:
 
     name: str
     program: str
-    packages: Sequence[str] = ()
+    packages: tuple[str, ...] = ()
     has_own_environment: bool = False
     arguments: Sequence[str] = ()
     place: str = ""

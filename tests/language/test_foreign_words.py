@@ -14,7 +14,6 @@ from tests.support.golden_reports import raises
     [
         ("SELECT * FROM b EMIT CHANGES", "EMIT", "SINK INTO"),
         ("SELECT * FROM b EMIT FINAL", "EMIT", "INSERT INTO"),
-        ("SELECT * FROM b MATCH_RECOGNIZE (PARTITION BY k)", "MATCH_RECOGNIZE", ""),
     ],
 )
 def test_a_foreign_clause_is_refused_at_its_place(query: str, word: str, hint: str) -> None:
@@ -36,9 +35,23 @@ def test_a_foreign_clause_is_refused_at_its_place(query: str, word: str, hint: s
         "SELECT tumble(ts), descriptor(x) FROM s",
         "SELECT * FROM s match_recognize (a, b)",
         "SELECT * FROM s match_recognize (all)",
+        "SELECT * FROM s MATCH_RECOGNIZE (ORDER BY t PATTERN (A? (B | C)+? D{2,3}) DEFINE A AS a > 1)",
         "SELECT * FROM TABLE(TUMBLE(TABLE b, DESCRIPTOR(ts), INTERVAL '10' SECOND))",
         "SELECT * FROM b JOIN d FOR SYSTEM_TIME AS OF b.p ON b.k = d.k",
     ],
 )
-def test_names_that_spark_accepts_are_kept(query: str) -> None:
+def test_clauses_and_names_that_spark_accepts_are_kept(query: str) -> None:
     assert read_body(f"INSERT INTO t {query}", 0).text.endswith(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT ? FROM s MATCH_RECOGNIZE (ORDER BY t PATTERN (A) DEFINE A AS a > 1)",
+        "SELECT * FROM s MATCH_RECOGNIZE (ORDER BY t PATTERN (A?) DEFINE A AS a > ?)",
+        "SELECT * FROM s match_recognize (pattern, a) WHERE pattern (?)",
+    ],
+)
+def test_a_parameter_outside_of_a_pattern_is_refused(query: str) -> None:
+    with pytest.raises(StatementError, match="PARAMETER_IN_BODY"):
+        read_body(f"INSERT INTO t {query}", 0)

@@ -281,6 +281,10 @@ def test_health_needs_no_token(server: RunningServer, engine: ServedEngine) -> N
     up = request(server, "GET", "/healthz", Authorization="")
     assert (up.status, json.loads(up.content)) == (200, {"status": "up", "role": "leader"})
     assert request(server, "GET", "/readyz", Authorization="").status == 200
+    engine.leads = False
+    unsure = request(server, "GET", "/readyz", Authorization="")
+    assert (unsure.status, json.loads(unsure.content)) == (503, {"status": "unconfirmed"})
+    assert request(server, "GET", "/healthz", Authorization="").status == 200
     engine.closed = True
     down = request(server, "GET", "/healthz", Authorization="")
     assert (down.status, json.loads(down.content)) == (503, {"status": "down", "role": "leader"})

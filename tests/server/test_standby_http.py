@@ -6,11 +6,13 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
 
+from jetsql.client import dbapi
 from jetsql.client.engine_address import parse_address
 from jetsql.client.http_client import HttpClient
 from jetsql.errors import EngineError
@@ -63,6 +65,21 @@ def test_a_client_follows_the_leader(server: RunningServer, free_port: int) -> N
         client.close()
 
 
+def test_a_connection_of_the_db_api_goes_on_with_the_next_leader() -> None:
+    """Its session ended with the last leader, and had nothing that a statement could miss."""
+    with ExitStack() as servers:
+        first = servers.enter_context(run_server(ServedEngine()))
+        with run_server(ServedEngine()) as second:
+            connection = dbapi.connect(f"{first.url},{second.url}", token=TOKEN, schema="sales")
+            servers.close()
+            for number in (1, 2):
+                cursor = connection.cursor()
+                cursor.execute(f"COUNT {number}")
+                assert len(cursor.fetchall()) == number
+            assert connection.schema == "`sales`"
+            connection.close()
+
+
 def test_one_address_that_does_not_answer_is_told_immediately(free_port: int) -> None:
     started = time.monotonic()
     with pytest.raises(EngineError, match="No engine answers"):
@@ -77,6 +94,7 @@ def test_one_address_that_does_not_answer_is_told_immediately(free_port: int) ->
         ("jetsql://:t@a:1/s?host=b:2&host=[::1]:3", "http://a:1,http://b:2,http://[::1]:3"),
         ("jetsql://:t@a:1,b:2/s?tls=true", "https://a:1,https://b:2"),
         ("http://:t@a:1,b:2/prefix", "http://a:1/prefix,http://b:2/prefix"),
+        ("http://:t@a:1,http://b:2/prefix", "http://a:1/prefix,http://b:2/prefix"),
         ("http://a", "http://a"),
     ],
 )

@@ -36,7 +36,7 @@ def ours(texts: list[str]) -> list[str]:
 ACCEPTED = accepted_statements()
 DOCUMENTS = document_statements()
 OURS = ours(DOCUMENTS)
-STREAMS = re.compile(r"STREAM|FROM orders WITH")  # what sqlglot's own dialect misreads
+STREAMS = re.compile(r"STREAM|FROM orders WITH|MATCH_RECOGNIZE")  # what sqlglot's own dialect misreads
 
 
 @pytest.fixture(autouse=True)
@@ -140,6 +140,19 @@ def test_the_clauses_of_streams_belong_to_their_relations() -> None:
     assert isinstance(rates.args["watermark_delay"], exp.Interval)
     assert rates.args["watermark"].sql() == "at"
     assert {column.name for column in job.find_all(exp.Column)} == {"id", "ts", "x", "at", "k"}
+
+
+@pytest.mark.parametrize("clause", ["", " WITHIN INTERVAL '1' HOUR", " AFTER MATCH SKIP TO NEXT ROW"])
+def test_patterns_of_rows_are_expressions(clause: str) -> None:
+    skip, within = (clause, "") if "SKIP" in clause else ("", clause)
+    match = (
+        f"MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES LAST(A.x, 1) AS x{skip} PATTERN (A (B | C){{2,3}}?)"
+        f"{within} DEFINE A AS A.x > 1) m"
+    )
+    for text in (f"SELECT * FROM s {match}", f"CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s {match}"):
+        tree = one(text)
+        assert tree.find(exp.MatchRecognize) is not None
+        assert tree.sql(JetSQL) == text
 
 
 def test_a_changed_tree_gives_a_changed_statement() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -12,6 +14,7 @@ from tests.conftest import Sql
 from tests.faults.source import Source
 from tests.support.screens.chromium import checked_page, running_chromium
 from tests.support.screens.console_browser import run_console
+from tests.support.screens.killed_engine import engine_process, pages_survive_a_killed_engine
 from tests.support.servers.http_server import TOKEN
 
 pytestmark = [pytest.mark.spark, pytest.mark.browser, pytest.mark.slow]
@@ -120,5 +123,18 @@ def test_tables_are_found_in_the_catalogue(page: Page, sql: Sql, numbers: Source
     page.get_by_role("link", name="digits", exact=True).click()
     expect(page.locator("main")).to_contain_text("total bigint")
     expect(page.locator("main")).to_contain_text("CREATE TABLE")
-    page.get_by_role("link", name="Sample rows").click()
+    expect(page.get_by_role("row", name="Provider parquet")).to_be_visible()
+    page.get_by_role("button", name="Read 20 rows").click()
+    expect(page.locator("#sample")).to_contain_text("The table has no rows.", timeout=60_000)
+    page.get_by_role("link", name="Query it in the editor").click()
     expect(page.get_by_role("textbox", name="SQL statements")).to_contain_text("LIMIT 100")
+
+
+def test_pages_survive_a_killed_engine(chromium: Browser, tmp_path: Path) -> None:
+    with engine_process([sys.executable, "-m", "jetsql"], tmp_path / "home") as engine:
+        engine(
+            "-e",
+            "CREATE TABLE numbers (id INT) USING json; CREATE TABLE copies (id INT) USING parquet;"
+            " CREATE JOB copy AS INSERT INTO copies SELECT id FROM STREAM numbers",
+        )
+        pages_survive_a_killed_engine(engine, chromium, "copy", kills=1)

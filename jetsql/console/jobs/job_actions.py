@@ -8,7 +8,7 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import Guarantee, Job, quoted_name, quoted_text
+from jetsql.jobs.model.job import Guarantee, Job, Status, quoted_name, quoted_text
 from jetsql.jobs.statements.lookup import find_job, find_live_job
 from jetsql.language.statement import Name
 
@@ -65,6 +65,20 @@ ACTIONS: Final[Mapping[str, JobAction]] = {
 }
 
 
+_OF_STATUS: Final[Mapping[Status, Sequence[str]]] = {
+    Status.SUSPENDED: ("resume", "drop"),
+    Status.SUSPENDED_EXPORTING_SNAPSHOT: ("drop",),
+    Status.COMPLETING: ("drop",),
+    Status.FAILED: (),
+    Status.COMPLETED: (),
+}
+
+
+def actions_of(job: Job) -> list[JobAction]:
+    """Return the actions that a job accepts in its status."""
+    return [ACTIONS[each] for each in _OF_STATUS.get(job.status, ("suspend", "restart", "drop"))]
+
+
 @dataclass(frozen=True)
 class PlannedStatement:
     """A statement that the user is asked about."""
@@ -80,8 +94,15 @@ def plan_actions(manager: Manager, action: JobAction, jobs: Sequence[str]) -> li
     if not found:
         raise StatementError("REQUEST_NOT_READABLE", "No job is selected.", hint="Select jobs first.")
     return [
-        PlannedStatement(job.name, action.statement(job_reference(manager, job)), action.loss(job)) for job in found
+        PlannedStatement(job.name, action.statement(job_reference(manager, job)), _loss(action, job)) for job in found
     ]
+
+
+def _loss(action: JobAction, job: Job) -> str:
+    if action in actions_of(job):
+        return action.loss(job)
+    status = job.status.value.casefold().replace("_", " ")
+    return f"The statement will be refused, because the job is {status}."
 
 
 def plan_snapshot(manager: Manager, job_id: str, name: str) -> PlannedStatement:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from jetsql.console.jobs.graph_layout import JobGraph
-from jetsql.console.jobs.job_actions import ACTIONS, JobAction, job_reference
+from jetsql.console.jobs.job_actions import JobAction, actions_of, job_reference
 from jetsql.console.jobs.job_graph import job_graph
+from jetsql.console.jobs.shown_snapshots import ShownSnapshot, shown_snapshots
 from jetsql.errors import Span
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import Cause, Job, Snapshot, Status, quoted_name, quoted_text
-from jetsql.jobs.model.redaction import redact_urls, show
+from jetsql.jobs.model.job import Cause, Job
+from jetsql.jobs.model.redaction import show
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.options import OPTIONS
 from jetsql.jobs.statements.command_result import describe_not_running
@@ -24,13 +25,6 @@ from jetsql.language.statement import DescribeJob, Name
 
 HISTORY_ROWS: Final = 50
 _SHOWN_ELSEWHERE: Final = ("id", "name", "comment", "status", "last error", "statement", "submission time", "end time")
-_OF_STATUS: Final[Mapping[Status, Sequence[str]]] = {
-    Status.SUSPENDED: ("resume", "drop"),
-    Status.SUSPENDED_EXPORTING_SNAPSHOT: ("drop",),
-    Status.COMPLETING: ("drop",),
-    Status.FAILED: (),
-    Status.COMPLETED: (),
-}
 
 
 @dataclass(frozen=True)
@@ -41,14 +35,6 @@ class ShownOption:
     value: str  # of a default, a phrase
     is_default: bool
     explanation: str  # a sentence; empty for a setting of Spark
-
-
-@dataclass(frozen=True)
-class ShownSnapshot:
-    """A snapshot of the job, and what can be done with it."""
-
-    snapshot: Snapshot
-    fork: str  # the statement that creates a job from it
 
 
 @dataclass(frozen=True)
@@ -87,7 +73,7 @@ def job_page(manager: Manager, job_id: str, history_rows: int | None = HISTORY_R
         not_running=describe_not_running(job, len(manager.members)) if job.waiting_for_members else "",
         cause=job.cause,
         graph=job_graph(job.plan, metrics.latest, metrics.watermark_delay),
-        actions=[ACTIONS[each] for each in _OF_STATUS.get(job.status, ("suspend", "restart", "drop"))],
+        actions=actions_of(job),
         delivery=GUARANTEE_TEXTS[job.plan.guarantee],
         delivery_reason=job.plan.guarantee_reason,
         options=shown_options(job),
@@ -96,7 +82,7 @@ def job_page(manager: Manager, job_id: str, history_rows: int | None = HISTORY_R
         replace_statement=_replace(job),
         history=history if history_rows is None else history[:history_rows],
         history_total=len(history),
-        snapshots=_snapshots(manager, job),
+        snapshots=shown_snapshots(manager, job.id),
     )
 
 
@@ -113,22 +99,7 @@ def shown_options(job: Job) -> list[ShownOption]:
     return [*own, *rest]
 
 
-def _snapshots(manager: Manager, job: Job) -> list[ShownSnapshot]:
-    return [
-        ShownSnapshot(snapshot, _fork(job, snapshot))
-        for snapshot in reversed(manager.store.snapshots())
-        if snapshot.job_id == job.id
-    ]
-
-
 def _replace(job: Job) -> str:
     if not job.is_live or job.version.table_kind is not None:
         return ""
     return create_text(job).replace("CREATE JOB", "CREATE OR REPLACE JOB", 1)
-
-
-def _fork(job: Job, snapshot: Snapshot) -> str:
-    """Return the statement for a job that continues from a snapshot; the user chooses another name and table."""
-    option = f"'initialSnapshotName' = {quoted_text(snapshot.name)}"
-    name = quoted_name(f"{job.name}_fork")
-    return f"CREATE JOB {name}\nOPTIONS ({option})\nAS {redact_urls(job.body.text)}"

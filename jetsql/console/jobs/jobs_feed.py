@@ -108,8 +108,10 @@ class JobsFeed:
             ticker.get_loop().call_soon_threadsafe(ticker.cancel)
 
     def _known(self, after: str) -> int:
+        """Return the number of a version; -1 for one that this engine has not named."""
         epoch, _, version = after.partition("-")
-        return int(version) if epoch == self._epoch and version.isdecimal() else -1
+        is_known = epoch == self._epoch and version.isdecimal() and len(version) <= len(str(self._version))
+        return int(version) if is_known else -1
 
     def _subscribed(self) -> _Subscription:
         return _Subscription(self)
@@ -217,7 +219,7 @@ class JobsFeed:
             if shown.moved > known:
                 cells[job_id] = shown.row.moving_part()
         gone = [job_id for job_id, version in self._gone.items() if version > known]
-        message = {"rows": rows, "cells": cells, "gone": gone}
+        message = {"rows": rows, "cells": cells, "gone": gone, "all": known < 0}
         return json.dumps(message, separators=(",", ":")).encode()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 from jetsql.console.jobs.graph_layout import GraphNode, JobGraph, place
 from jetsql.jobs.model.job import Job
@@ -18,12 +19,20 @@ class TableUse:
     """A table, and the live jobs that use it."""
 
     name: str
+    kind: str  # such as `kafka topic` or `streaming table`, a phrase
     readers: Sequence[Job]
     writers: Sequence[Job]
+
+    @property
+    def is_stream(self) -> bool:
+        """Return whether jobs read it as a stream, or fill it continuously."""
+        return bool(self.readers) or any(job.plan.analysis.streaming for job in self.writers)
 
 
 def used_tables(jobs: Iterable[Job]) -> list[TableUse]:
     """Return the tables that jobs read as streams or write, by name."""
+    jobs = list(jobs)
+    kinds = _kinds(jobs)
     readers: dict[str, list[Job]] = {}
     writers: dict[str, list[Job]] = {}
     for job in jobs:
@@ -32,7 +41,25 @@ def used_tables(jobs: Iterable[Job]) -> list[TableUse]:
         for name in _written(job):
             writers.setdefault(name, []).append(job)
     names = sorted(readers.keys() | writers.keys())
-    return [TableUse(name, readers.get(name, ()), writers.get(name, ())) for name in names]
+    return [TableUse(name, kinds[name], readers.get(name, ()), writers.get(name, ())) for name in names]
+
+
+def _kinds(jobs: Iterable[Job]) -> dict[str, str]:
+    """Return the kind of each table, by name: what it belongs to is more than its format."""
+    kinds: dict[str, str] = {}
+    for job in jobs:
+        for source in job.plan.analysis.sources:
+            kinds.setdefault(source.name, table_kind(source.format))
+    for job in jobs:
+        owned = job.version.table_kind
+        for sink in job.plan.analysis.sinks:
+            kinds[sink.table] = table_kind(sink.provider) if owned is None else owned.value.casefold()
+    return kinds
+
+
+def table_kind(provider: str) -> str:
+    """Return the kind of a table as a phrase. provider: its format; empty if unknown."""
+    return "kafka topic" if provider.casefold() == "kafka" else f"{provider.casefold()} table".strip()
 
 
 def lineage(jobs: Sequence[Job], around: str | None = None) -> JobGraph | None:
@@ -50,13 +77,15 @@ def lineage(jobs: Sequence[Job], around: str | None = None) -> JobGraph | None:
     if not names or len(names) > NODES_MOST:
         return None
     by_id = {f"job {job.id}": job for job in jobs}
-    return place({name: _node(name, by_id) for name in names}, edges)
+    kinds = _kinds(jobs)
+    return place({name: _node(name, by_id, kinds) for name in names}, edges)
 
 
-def _node(name: str, jobs: Mapping[str, Job]) -> GraphNode:
+def _node(name: str, jobs: Mapping[str, Job], kinds: Mapping[str, str]) -> GraphNode:
     job = jobs.get(name)
     if job is None:
-        return GraphNode("source", name.removeprefix("table "), "table")
+        table = name.removeprefix("table ")
+        return GraphNode("source", table, kinds[table], link=f"/console/catalog/table?name={quote(table)}")
     return GraphNode("operator", job.name, f"job, {job.status.value}", link=f"/console/jobs/{job.id}")
 
 

@@ -52,7 +52,9 @@ async def serve_asset(http: Request) -> Response:
     asset = assets().get(http.path_params["name"])
     if asset is None:
         raise HTTPException(404)
-    headers = {"Cache-Control": _KEPT, "Vary": "Accept-Encoding"}
+    # A page of an earlier release must not make the browser keep this content under the earlier address.
+    is_current = http.path_params["version"] == asset.version
+    headers = {"Cache-Control": _KEPT if is_current else "no-store", "Vary": "Accept-Encoding"}
     if "gzip" in http.headers.get("accept-encoding", ""):
         return Response(asset.compressed, headers={**headers, "Content-Encoding": "gzip"}, media_type=asset.media_type)
     return Response(asset.content, headers=headers, media_type=asset.media_type)

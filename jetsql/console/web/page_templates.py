@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cache
 from typing import Any, Final
 
@@ -17,6 +20,8 @@ from jetsql.output.short_numbers import format_bytes, format_count, format_secon
 from jetsql.version import VERSION
 
 PREFIX: Final = "/console"
+_CELL_CHARS: Final = 1000
+_ISO_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:[+-]\d\d:\d\d|Z)", re.ASCII)
 PAGES: Final = (
     ("/", "Jobs"),
     ("/sql", "SQL"),
@@ -40,8 +45,15 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters.update(
-        count=format_count, bytes=format_bytes, seconds=format_seconds, iso=iso_time, plain=plain_time, sql=sql_markup
+        count=format_count,
+        bytes=format_bytes,
+        seconds=format_seconds,
+        iso=iso_time,
+        plain=plain_time,
+        sql=sql_markup,
+        cell=cell_text,
     )
+    made.tests.update(iso_time=is_iso_time)
     made.globals.update(prefix=PREFIX, asset=asset_url, version=VERSION, pages=PAGES)
     return made
 
@@ -56,14 +68,26 @@ def macro(name: str, of: str) -> Any:
     return getattr(environment().get_template(name).module, of)
 
 
-def page(http: Request, login: Login, name: str, /, **values: Any) -> HTMLResponse:
-    """Return the page of a user who is logged in."""
-    return HTMLResponse(render(name, csrf=login.csrf, path=http.url.path, **values))
+def page(http: Request, login: Login, name: str, status: int = 200, /, **values: Any) -> HTMLResponse:
+    """Return the page of a user who is logged in. name: its template; status: the HTTP status."""
+    return HTMLResponse(render(name, csrf=login.csrf, path=http.url.path, **values), status)
 
 
 def iso_time(seconds: float) -> str:
     """Return a time in seconds since the epoch as HTML's `time` has it, which the script shows in the user's zone."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def cell_text(value: object) -> str:
+    """Return a value of a row, which is not NULL, as text; of a long one its beginning."""
+    is_plain = isinstance(value, str | Decimal)
+    text = str(value) if is_plain else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _CELL_CHARS else f"{text[:_CELL_CHARS]}…"
+
+
+def is_iso_time(value: object) -> bool:
+    """Return whether a value is a time with its offset, as statements return it."""
+    return isinstance(value, str) and _ISO_TIME.fullmatch(value) is not None
 
 
 def plain_time(seconds: float) -> str:

@@ -1,7 +1,8 @@
 """Protect the console's pages: cookies, headers, and the checks of requests that have an effect.
 
-Browsers send a cookie to all ports of a host name, and count these ports as the same site. So each request with an
-effect also needs the value `Login.csrf`, which other origins cannot read, and must come from the console's own pages.
+Browsers send a cookie to all ports of a host name, and count these ports as the same site. So each request must come
+from the console's own pages, apart from links; one with an effect also needs the value `Login.csrf`, which other
+origins cannot read.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from jetsql.errors import StatementError, check_text
 
 CSRF_HEADER: Final = "x-csrf-token"
 CSRF_FIELD: Final = "csrf"
+REFRESH_HEADER: Final = "x-jetsql-refresh"
+"""Marks a request of a script that brings its page up to date, which prolongs no session."""
 _FORM_BYTES: Final = 1024 * 1024
 _FIELDS_MOST: Final = 2000
 
@@ -99,11 +102,12 @@ async def read_form(http: Request) -> Form:
 
 
 def check_origin(http: Request) -> None:
-    """Raise StatementError NOT_AUTHORIZED unless a request with an effect comes from the console's own pages."""
+    """Raise StatementError NOT_AUTHORIZED for a request of a page of another origin, unless the user follows a link."""
     site = http.headers.get("sec-fetch-site")
     origin = http.headers.get("origin")
     own = origin is None or urlsplit(origin).netloc == http.headers.get("host")
-    if site not in (None, "same-origin", "none") or not own:
+    is_link = http.method in ("GET", "HEAD") and http.headers.get("sec-fetch-mode") == "navigate"
+    if not own or (site not in (None, "same-origin", "none") and not is_link):
         raise StatementError("NOT_AUTHORIZED", "The request comes from a page of another origin.")
 
 
@@ -112,3 +116,8 @@ def check_csrf(login: Login, value: str) -> None:
     if not hmac.compare_digest(value.encode(errors="replace"), login.csrf.encode()):
         hint = "Reload the page, and repeat the action."
         raise StatementError("NOT_AUTHORIZED", "The request does not belong to this session of the console.", hint=hint)
+
+
+def check_form(login: Login, http: Request, form: Form) -> None:
+    """Raise StatementError NOT_AUTHORIZED unless a form, or the request with it, repeats the value of its session."""
+    check_csrf(login, http.headers.get(CSRF_HEADER) or form.one(CSRF_FIELD))

@@ -23,7 +23,7 @@ from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.jobs.model.job import RESTORED, Job, checkpoint_name
 from jetsql.jobs.model.leadership import Leadership
 
-_CHECKPOINT_NAME: Final = re.compile(r"spark(-\d+)?(\.begin|\.draft)?")
+_CHECKPOINT_NAME: Final = re.compile(r"spark(-\d+)?(\.begin|(\.\d+)?\.draft)?")
 
 
 @dataclass(frozen=True)
@@ -63,24 +63,35 @@ class Checkpoints:
     def read_progress(self, job: Job) -> Progress:
         return read_progress(self.files, self.spark_checkpoint(job.id, job.version.checkpoint))
 
-    def find_stale(self, job: Job) -> list[str]:
-        """Return the checkpoint folders of versions that the job neither runs nor can return to."""
+    def delete(self, path: str) -> None:
+        """Delete a file or folder if it exists.
+
+        An engine that was paused may find here what the next leader uses. So this waits until the engine surely leads.
+        Raises StatementError JOB_IN_USE when another engine leads.
+        """
+        self.leadership.check()
+        self.files.delete(path)
+
+    def delete_stale(self, job: Job) -> None:
+        """Delete the checkpoint folders of versions that the job neither runs nor can return to."""
         versions = (version for version in (job.rollback_version, job.pending_version) if version is not None)
         kept = [
             self.spark_checkpoint(job.id, number)
             for number in (job.version.checkpoint, *(each.checkpoint for each in versions))
         ]
         kept += [f"{path}.begin" for path in kept]
-        paths = [f"{self.job_folder(job.id)}/{name}" for name in self.files.list_names(self.job_folder(job.id))]
-        return [path for path in paths if _CHECKPOINT_NAME.fullmatch(path.rpartition("/")[2]) and path not in kept]
+        for name in self.files.list_names(self.job_folder(job.id)):
+            path = f"{self.job_folder(job.id)}/{name}"
+            if _CHECKPOINT_NAME.fullmatch(name) and path not in kept:
+                self.delete(path)
 
     def reset(self, job: Job) -> None:
         """Delete the checkpoint of the job's current version, so that the job begins again."""
-        self.files.delete(self.spark_checkpoint(job.id, job.version.checkpoint))
+        self.delete(self.spark_checkpoint(job.id, job.version.checkpoint))
 
     def discard(self, job: Job) -> None:
         """Delete all files of the job."""
-        self.files.delete(self.job_folder(job.id))
+        self.delete(self.job_folder(job.id))
 
 
 def _suffix(sink: int) -> str:

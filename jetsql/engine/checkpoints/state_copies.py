@@ -77,7 +77,7 @@ class StateCopies:
         try:
             return self._copy_checked(job, source, target, session)
         except Exception as error:
-            self.checkpoints.files.delete(target)
+            self.checkpoints.delete(target)
             if isinstance(error, StatementError):
                 raise
             message = f"Cannot copy the state of job {job.name} to {target}: {cause_of(error).message}"
@@ -87,7 +87,7 @@ class StateCopies:
 
     def delete_snapshot(self, name: str) -> None:
         """Delete the folder of a snapshot if it exists."""
-        self.checkpoints.files.delete(f"{self.snapshot_root}/{name}")
+        self.checkpoints.delete(f"{self.snapshot_root}/{name}")
 
     def list_snapshots(self) -> tuple[str, ...]:
         """Return the names of all snapshot folders, complete or not."""
@@ -111,10 +111,12 @@ class StateCopies:
             raise StatementError("SNAPSHOT_NOT_FOUND", message, hint="Create the job from another snapshot.")
         batch = read_progress(self.checkpoints.files, source).committed
         assert batch is not None, "a snapshot has a committed batch"
-        draft = f"{target}.draft"
+        # Of its own for each leader: the next one may copy the snapshot while an earlier one is paused in its copy.
+        draft = f"{target}.{self.checkpoints.leadership.number}.draft"
         copy_checkpoint(self.checkpoints.files, source, draft, batch, job.name)
         if self._repartition(job, draft, batch, session):
             check_readable(session, draft, batch + 1)
+        self.checkpoints.leadership.check()
         move_checkpoint(self.checkpoints.files, draft, target)
 
     def copy_for_update(self, job: Job, proposed: Version, session: SparkSession) -> None:
@@ -123,7 +125,7 @@ class StateCopies:
         target = self.checkpoints.spark_checkpoint(job.id, proposed.checkpoint)
         source = self.checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         if proposed.plan.guarantee is Guarantee.NONE or read_progress(files, source).committed is None:
-            files.delete(target)
+            self.checkpoints.delete(target)
             self._write_base_batch(target, -1)
             return
         batch = self._copy_checked(job, source, target, session).batch
@@ -142,8 +144,8 @@ class StateCopies:
         """Delete the checkpoint of one version after all copies of it have ended."""
         self.pins.wait_until_unpinned(job)
         folder = self.checkpoints.spark_checkpoint(job, number)
-        self.checkpoints.files.delete(_base_batch_file(folder))
-        self.checkpoints.files.delete(folder)
+        self.checkpoints.delete(_base_batch_file(folder))
+        self.checkpoints.delete(folder)
 
     def _write_base_batch(self, target: str, batch: int) -> None:
         self.checkpoints.files.write(_base_batch_file(target), str(batch))

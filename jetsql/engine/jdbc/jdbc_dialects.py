@@ -63,6 +63,8 @@ class Dialect:
     """The SQLSTATEs for a table that does not exist."""
     table_exists_states: tuple[str, ...] = ()
     """The SQLSTATEs for a table that exists already."""
+    lock_timeout_states: tuple[str, ...] = ()
+    """The SQLSTATEs for a statement that has waited too long for the lock of another transaction."""
     can_upsert: bool = False
     """True if the database has INSERT ... ON CONFLICT."""
     repeated_key_state: str = "-"
@@ -82,13 +84,19 @@ _DIALECTS: Final = (
         staging="UNLOGGED TABLE",
         no_table_states=("42P01",),
         table_exists_states=("42P07", "23505"),
+        lock_timeout_states=("55P03",),
         can_upsert=True,
         repeated_key_state="21000",
         no_unique_index_state="42P10",
         # Spark sends text for types that it lacks (uuid, json, enum, ...); the server converts it to the column's type.
         writer_options={"stringtype": "unspecified"},
     ),
-    Dialect(driver=DERBY, no_table_states=("42X05", "42Y07"), table_exists_states=("X0Y32",)),
+    Dialect(
+        driver=DERBY,
+        no_table_states=("42X05", "42Y07", "42Y55"),
+        table_exists_states=("X0Y32",),
+        lock_timeout_states=("40XL1", "40XL2"),
+    ),
 )
 
 

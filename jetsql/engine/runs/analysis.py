@@ -120,7 +120,7 @@ def resolve_body(
         batch_part=plans.batchPart(),
         unchecked_by_spark=bool(facts.get("unchecked_by_spark")),
         static_locations=statics,
-        branches=tuple(plans.branchParts()),
+        branches=tuple(plans.branchParts()) if body.branches else (),
     )
 
 

@@ -200,8 +200,7 @@ class SparkEngine:
         JobLease(self._checkpoints, job).claim()
         if job.plan.guarantee is Guarantee.NONE:
             self._checkpoints.reset(job)
-        for folder in self._checkpoints.find_stale(job):
-            self._files.delete(folder)
+        self._checkpoints.delete_stale(job)
         session = self._sessions.open_for_job(job)
         self._state_copies.restore_snapshot(job, session)
         if job.plan.trigger is Trigger.REAL_TIME:
@@ -209,7 +208,8 @@ class SparkEngine:
             check_sources(self._spark, self._catalog, job.plan)
             # Real-time mode would replay a pending batch beyond its stored end.
             self._runs.finish_pending(job, report)
-        self._runs.start(job, session, report)
+        with self._catalog.reading_once():
+            self._runs.start(job, session, report)
 
     def copy_state(self, job: Job, snapshot: str, report: Report) -> CopiedState:
         # A job that waits for a restart may start a run at any time, which finishes the batch.
@@ -277,7 +277,8 @@ class SparkEngine:
         self._runs.watch_idle(run)
 
     def recover_sink(self, job: Job) -> None:
-        self._sinks.recover(job)
+        with self._catalog.reading_once():
+            self._sinks.recover(job)
 
     def discard_files(self, job: Job) -> None:
         with self._gate.writing(job.name):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +88,15 @@ class Catalog:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._java = java(spark)
+
+    @contextmanager
+    def reading_once(self) -> Iterator[None]:
+        """Read each table at most once inside the block, on this thread, unless this engine changes it."""
+        self._java.sql.Tables.beginReads(self._spark._jsparkSession)
+        try:
+            yield
+        finally:
+            self._java.sql.Tables.endReads(self._spark._jsparkSession)
 
     def table(self, name: str) -> TableFacts | None:
         """Return the current state of a table, or None when it does not exist."""

@@ -23,6 +23,7 @@ from jetsql.jobs.model.job import quoted_text
 from jetsql.jobs.statements.system_tables import SystemTable
 
 SCHEMA = "jetsql"
+_STAMP = "jetsql.columns"
 _log = logging.getLogger(__name__)
 
 
@@ -32,20 +33,26 @@ def install(spark: SparkSession, relations: Sequence[SystemTable]) -> None:
     Log a warning when the catalogue cannot be written: queries work, and only SHOW TABLES does not list the relations.
     """
     taken_names: set[str] = set()
+    names = json.dumps([relation.name for relation in relations])
+    stamp = _hash(*map(_fingerprint, relations))
     try:
         java(spark).sql.LiveTables.show("{}")  # those of an earlier engine are read-only
-        taken_names = _create_views(spark, relations)
+        if java(spark).sql.LiveTables.stamp(spark._jsparkSession, names) != stamp:
+            taken_names = _create_views(spark, relations, names)
+            if not taken_names:
+                spark.sql(f"ALTER SCHEMA spark_catalog.{SCHEMA} SET DBPROPERTIES ('{_STAMP}' = '{stamp}')")
     except (PySparkException, Py4JError) as error:
         _log.warning("Cannot create the schema %s in the catalogue: %s", SCHEMA, error)
     shown = {relation.name: ddl(relation.columns) for relation in relations if relation.name not in taken_names}
     java(spark).sql.LiveTables.show(json.dumps(shown))
 
 
-def _create_views(spark: SparkSession, relations: Sequence[SystemTable]) -> set[str]:
-    """Create missing views and replace outdated ones. Return the names that other objects have."""
-    placeholders = java(spark).sql.LiveTables.placeholders(
-        spark._jsparkSession, json.dumps([relation.name for relation in relations])
-    )
+def _create_views(spark: SparkSession, relations: Sequence[SystemTable], names: str) -> set[str]:
+    """Create missing views and replace outdated ones. Return the names that other objects have.
+
+    names: those of the relations, as a JSON array.
+    """
+    placeholders = java(spark).sql.LiveTables.placeholders(spark._jsparkSession, names)
     fingerprints: dict[str, str] = {} if placeholders is None else json.loads(placeholders)
     if placeholders is None:
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS spark_catalog.{SCHEMA} COMMENT 'The jobs of JetSQL, as relations'")
@@ -64,7 +71,11 @@ def _create_views(spark: SparkSession, relations: Sequence[SystemTable]) -> set[
 
 
 def _fingerprint(relation: SystemTable) -> str:
-    return sha256(f"{relation.comment} {ddl(relation.columns)}".encode()).hexdigest()[:16]
+    return _hash(relation.comment, ddl(relation.columns))
+
+
+def _hash(*texts: str) -> str:
+    return sha256(" ".join(texts).encode()).hexdigest()[:16]
 
 
 def _placeholder(relation: SystemTable) -> str:
@@ -72,6 +83,6 @@ def _placeholder(relation: SystemTable) -> str:
     nulls = ", ".join(f"CAST(NULL AS {column.type}) AS `{column.name}`" for column in relation.columns)
     return (
         f"CREATE OR REPLACE VIEW spark_catalog.{SCHEMA}.{relation.name} ({columns})"
-        f" COMMENT {quoted_text(relation.comment)} TBLPROPERTIES ('jetsql.columns' = '{_fingerprint(relation)}')"
+        f" COMMENT {quoted_text(relation.comment)} TBLPROPERTIES ('{_STAMP}' = '{_fingerprint(relation)}')"
         f" AS SELECT {nulls} WHERE false"
     )

@@ -6,6 +6,10 @@ drops the staging table. A replayed batch whose number is in the ledger is read 
 same batch concurrently, the ledger's key makes the second one fail. The transaction counts the rows before it moves
 them, because a task that is retried after a lost success report has written its rows to the staging table twice.
 
+The staging table is also a fence. If a connection breaks in COMMIT, or an engine is paused before it, the database can
+commit the batch later. So each run before its first batch, and each question whether the table has a batch, drops the
+staging tables of the job: the database lets this wait for the transactions that use them, and later ones fail.
+
 A job that retracts rows has a table with the keys that it has written. Its transaction deletes the rows whose keys are
 there and not in the new result, and replaces the keys.
 """
@@ -18,7 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
-from jetsql.engine.jdbc.jdbc_databases import Database, JdbcError, TransactionStep
+from jetsql.engine.jdbc.jdbc_databases import Database, JdbcError, TransactionStep, to_sentence
 from jetsql.engine.jdbc.jdbc_dialects import LEDGER_TABLE, LedgerSql, TargetSql, find_dialect, name_in_schema, quote
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.sinks import SinkContext, consume_rows
@@ -53,9 +57,15 @@ class JdbcTarget:
         """Return the qualified name of a JetSQL table in the target's schema."""
         return name_in_schema(self.sql.table, name)
 
-    def drop_tables(self, tables: list[str]) -> list[TransactionStep]:
-        """Return the steps that drop tables."""
-        return [TransactionStep("drop", f"DROP TABLE {table}") for table in tables]
+    def drop_table(self, table: str) -> TransactionStep:
+        """Return the step that drops a table."""
+        return TransactionStep("drop", f"DROP TABLE {table}")
+
+    def explain_error(self, error: JdbcError) -> StatementError:
+        """Return the error to raise for a failed transaction."""
+        if error.sqlstate in self.sql.dialect.lock_timeout_states:
+            return _table_locked(self.database, error)
+        return self.database.explain_error(error)
 
 
 def open_target(spark: SparkSession, table: TableFacts, plan: Plan, job_id: str) -> JdbcTarget:
@@ -98,18 +108,19 @@ class JdbcTransactions:
         try:
             return self._write(target, staging, rows, batch)
         except JdbcError as error:
-            raise self._explain_error(target.database, error, batch) from error
+            raise self._explain_error(target, error, batch) from error
 
     def has_batch(self, batch: int) -> bool:
         if not self._has_ledger:
             return False
         target = self._target(self._context.catalog.require_sink_table(self._sink))
         try:
+            self._sweep(target)
             newest = target.transact([TransactionStep("newest", target.ledger.select_newest())])["newest"]
         except JdbcError as error:
-            if error.sqlstate in target.sql.dialect.no_table_states:
+            if error.step == "newest" and error.sqlstate in target.sql.dialect.no_table_states:
                 return False
-            raise target.database.explain_error(error) from error
+            raise target.explain_error(error) from error
         return newest is not None and int(newest) >= batch
 
     def discard(self) -> None:
@@ -128,7 +139,7 @@ class JdbcTransactions:
                 target.transact([TransactionStep("forget", target.ledger.delete_job())])
         except JdbcError as error:
             if error.step != "forget" or error.sqlstate not in target.sql.dialect.no_table_states:
-                raise target.database.explain_error(error) from error
+                raise target.explain_error(error) from error
 
     def close(self) -> None:
         """Do nothing: the sink keeps no resources between batches."""
@@ -139,7 +150,7 @@ class JdbcTransactions:
         newest = self._prepare(target, staging)
         failpoint("jdbc-prepared", self._job.name)
         if newest is not None and newest >= batch:
-            target.transact(target.drop_tables([staging]))
+            target.transact([target.drop_table(staging)])
             if newest > batch:
                 raise _older_checkpoint(self._sink.table, newest, batch)
             consume_rows(rows)
@@ -169,7 +180,11 @@ class JdbcTransactions:
 
     def _commit_steps(self, target: JdbcTarget, staging: str, batch: int, count: int) -> list[TransactionStep]:
         plan, sql = self._job.plan, target.sql
-        steps = [TransactionStep("claim", target.ledger.insert_batch(batch, count))] if self._has_ledger else []
+        steps = []
+        if self._has_ledger:
+            steps.append(TransactionStep("claim", target.ledger.insert_batch(batch, count)))
+            # A run that has written later batches has removed the row of this one.
+            steps.append(TransactionStep("later", target.ledger.select_newest(), expect=batch))
         steps.append(TransactionStep("count", sql.count_rows(staging), expect=count))
         if sql.keys:
             steps.append(TransactionStep("keys", sql.count_null_keys(staging), expect=0))
@@ -185,7 +200,7 @@ class JdbcTransactions:
             steps.append(TransactionStep("keys written", sql.remember_keys(staging)))
         if self._has_ledger:
             steps.append(TransactionStep("prune", target.ledger.delete_older(batch)))
-        return steps + target.drop_tables([staging])
+        return [*steps, target.drop_table(staging)]
 
     def _create_ledger(self, target: JdbcTarget) -> None:
         try:
@@ -196,11 +211,15 @@ class JdbcTransactions:
                 raise
 
     def _sweep(self, target: JdbcTarget) -> None:
-        """Drop the staging tables that earlier runs of the job have left."""
-        names = target.database.list_tables(self._prefix)
-        tables = [f"{quote(schema)}.{quote(name)}" if schema else quote(name) for schema, name in names]
-        if tables:
-            target.transact(target.drop_tables(tables))
+        """Drop the staging tables of the job, after all transactions that use them have ended."""
+        for schema, name in target.database.list_tables(self._prefix):
+            table = f"{quote(schema)}.{quote(name)}" if schema else quote(name)
+            try:
+                target.transact([target.drop_table(table)])
+            except JdbcError as error:
+                # The transaction that this one has waited for has dropped the table.
+                if error.step != "drop" or error.sqlstate not in target.sql.dialect.no_table_states:
+                    raise
         self._has_swept = True
 
     @property
@@ -210,19 +229,23 @@ class JdbcTransactions:
     def _target(self, table: TableFacts) -> JdbcTarget:
         return open_target(self._context.spark, table, self._job.plan, self._context.writer_id)
 
-    def _explain_error(self, database: Database, error: JdbcError, batch: int) -> StatementError:
-        dialect = find_dialect(database.driver)
-        if error.step == "count":
-            return _delivery_interrupted(
-                f"the staging table has {error.unexpected_value} rows, which is not the row count of batch {batch}"
-            )
+    def _explain_error(self, target: JdbcTarget, error: JdbcError, batch: int) -> StatementError:
+        dialect, value = target.sql.dialect, error.unexpected_value
         if error.step == "claim" and error.condition == "DUPLICATE_KEY":
             return _delivery_interrupted(f"another run of the job wrote batch {batch} at the same time")
-        if error.step == "keys":
-            return _key_missing(self._sink, batch, error.unexpected_value)
-        if dialect is not None and error.step == "move" and error.sqlstate == dialect.repeated_key_state:
+        if error.step == "later" and value is not None:
+            return _delivery_interrupted(f"another run of the job has written batch {value} already")
+        if error.step == "count" and value is not None:
+            return _delivery_interrupted(
+                f"the staging table has {value} rows, which is not the row count of batch {batch}"
+            )
+        if error.step == "count" and error.sqlstate in dialect.no_table_states:
+            return _delivery_interrupted("another run of the job has dropped the staging table")
+        if error.step == "keys" and value is not None:
+            return _key_missing(self._sink, batch, value)
+        if error.step == "move" and error.sqlstate == dialect.repeated_key_state:
             return _key_repeated(self._sink, batch)
-        reported = database.explain_error(error)
+        reported = target.explain_error(error)
         if error.condition == "DUPLICATE_KEY" and self._job.plan.upsert:
             reported.hint = "The rows conflict with another unique index than that of 'key.columns'."
         return reported
@@ -261,6 +284,18 @@ def _delivery_interrupted(reason: str) -> StatementError:
     return StatementError("DELIVERY_INTERRUPTED", message, hint="JetSQL retries the batch.")
 
 
+def _table_locked(database: Database, error: JdbcError) -> StatementError:
+    message = (
+        f"Another transaction in {database.server} has locked a table that the job needs: {to_sentence(error.message)}"
+    )
+    return StatementError(
+        "EXTERNAL_SYSTEM_ERROR",
+        database.redact(message),
+        hint="Wait until that transaction has ended, or end its session in the database.",
+        where=database.server,
+    )
+
+
 def _older_checkpoint(table: str, newest: int, batch: int) -> StatementError:
     return StatementError(
         "SINK_CHANGED",
@@ -271,7 +306,7 @@ def _older_checkpoint(table: str, newest: int, batch: int) -> StatementError:
     )
 
 
-def _key_missing(sink: Sink, batch: int, count: int | None) -> StatementError:
+def _key_missing(sink: Sink, batch: int, count: int) -> StatementError:
     keys = ", ".join(sink.key_columns)
     return StatementError(
         "SINK_REFUSED_ROWS",

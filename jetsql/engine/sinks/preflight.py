@@ -105,8 +105,11 @@ def _try_batch(target: JdbcTarget, plan: Plan) -> None:
             steps.append(TransactionStep("stage", target.sql.create_written()))
             steps.append(TransactionStep("delete", target.sql.retract(staging)))
         steps.append(TransactionStep("move", target.sql.insert_from(staging)))
-        target.transact(steps + target.drop_tables([staging]), keep=False)
+        target.transact([*steps, target.drop_table(staging)], keep=False)
     except JdbcError as error:
+        if error.step == "ledger" and error.sqlstate in target.sql.dialect.table_exists_states:
+            _try_batch(target, plan)  # another job has created the ledger meanwhile
+            return
         raise _not_ready(target, error, "INSERT, UPDATE" if plan.upsert else "INSERT") from error
 
 

@@ -110,13 +110,14 @@ class Manager:
 
     def _delete_incomplete_snapshots(self) -> None:
         """Delete snapshots that were being written or deleted when an engine crashed."""
+        folders = self.engine.snapshot_folders()  # read first: what the store gets later is not among them
         needed = {snapshot.id for snapshot in self.store.snapshots()}
         needed |= {
             job.source_snapshot_id
             for job in self.store.live_jobs()
             if job.source_snapshot_id is not None and not job.version.first_trigger_done
         }
-        for folder in self.engine.snapshot_folders():
+        for folder in folders:
             if folder not in needed:
                 self._delete_incomplete_snapshot(folder)
 

@@ -6,21 +6,22 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
+from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.scaling import describe_missing_members, required_members
 from jetsql.jobs.lifecycle.update import is_rescaling
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import Cause, Job, StopGoal, quoted_name, quoted_text
+from jetsql.jobs.model.job import Cause, Job, Snapshot, StopGoal, quoted_name, quoted_text
 from jetsql.jobs.model.redaction import REDACTED, redact_urls, show
-from jetsql.jobs.model.table_names import quoted_table
+from jetsql.jobs.model.table_names import join_table, quoted_table, split_table
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_error
 from jetsql.jobs.statements.explain import describe_sink, describe_source, describe_trigger, describe_write
 from jetsql.jobs.statements.lookup import find_job
 from jetsql.jobs.store.metrics import Totals
 from jetsql.language import parse
-from jetsql.language.statement import CreateStreamingTable, DescribeJob, ShowCreateJob, ShowJobHistory
+from jetsql.language.statement import CreateJob, CreateStreamingTable, DescribeJob, ShowCreateJob, ShowJobHistory
 from jetsql.resultset import Cell, Column, Table, Value
 
 FACT_COLUMNS: Final = (Column("key"), Column("value"))
@@ -139,31 +140,60 @@ def create_text(job: Job) -> str:
 
     Secrets are redacted, which a comment says.
     """
-    lines = _create_table_lines(job) if job.version.table_kind is not None else _create_job_lines(job)
-    return "\n".join((*_secrets_note(job), *lines))
+    options, body = job.plan.options, job.body.text
+    if job.version.table_kind is not None:
+        lines = _create_table_lines(job.name, options, _created_table(body))
+    else:
+        lines = _create_job_lines(job.name, job.version.comment, options, body)
+    return "\n".join((*_secrets_note(options, body), *lines))
 
 
-def _create_job_lines(job: Job) -> Iterator[str]:
-    yield f"CREATE JOB {quoted_name(job.name)}"
-    if job.version.comment is not None:
-        yield f"COMMENT {quoted_text(job.version.comment)}"
-    if job.plan.options:
-        yield _options_clause(job.plan.options)
-    yield f"AS {redact_urls(job.body.text)}"
+def fork_text(snapshot: Snapshot) -> str:
+    """Return a statement that creates a job from a snapshot, next to the job of the snapshot. Secrets are redacted."""
+    own = {name: value for name, value in snapshot.plan.options.items() if name != "initialSnapshotName"}
+    options, body = {"initialSnapshotName": snapshot.name, **own}, snapshot.statement
+    try:
+        written = parse(body)
+    except StatementError:  # of a release with another grammar
+        written = None
+    if isinstance(written, CreateStreamingTable):
+        *schema, table = split_table(snapshot.job_name)
+        note = "-- Another table is created, and continues from the snapshot."
+        lines = _create_table_lines(join_table((*schema, f"{table}_fork")), options, written)
+    else:
+        # Earlier releases kept the whole statement.
+        body = written.body.text if isinstance(written, CreateJob) else body
+        note = "-- Choose another table, unless both jobs are to write into the same one."
+        lines = _create_job_lines(f"{snapshot.job_name}_fork", None, options, body)
+    return "\n".join((*_secrets_note(options, body), note, *lines))
 
 
-def _create_table_lines(job: Job) -> Iterator[str]:
-    written = parse(job.body.text)
-    assert isinstance(written, CreateStreamingTable) and written.create.table is not None
-    yield f"CREATE {written.kind.value} {quoted_table(job.name)}"
-    if job.plan.options:
-        yield f"JOB {_options_clause(job.plan.options)}"
+def _create_job_lines(name: str, comment: str | None, options: Mapping[str, str], body: str) -> Iterator[str]:
+    yield f"CREATE JOB {quoted_name(name)}"
+    if comment is not None:
+        yield f"COMMENT {quoted_text(comment)}"
+    if options:
+        yield _options_clause(options)
+    yield f"AS {redact_urls(body)}"
+
+
+def _created_table(body: str) -> CreateStreamingTable:
+    written = parse(body)
+    assert isinstance(written, CreateStreamingTable)
+    return written
+
+
+def _create_table_lines(name: str, options: Mapping[str, str], written: CreateStreamingTable) -> Iterator[str]:
+    assert written.create.table is not None, "the statement has a table"
+    yield f"CREATE {written.kind.value} {quoted_table(name)}"
+    if options:
+        yield f"JOB {_options_clause(options)}"
     yield redact_urls(written.create.table.clauses)
 
 
-def _secrets_note(job: Job) -> tuple[str, ...]:
-    """Return a comment that says that the statement of a job is shown without its secrets, if it has any."""
-    if dict(show(job.plan.options)) == dict(job.plan.options) and REDACTED not in redact_urls(job.body.text):
+def _secrets_note(options: Mapping[str, str], body: str) -> tuple[str, ...]:
+    """Return a comment that says that a statement is shown without its secrets, if it has any."""
+    if dict(show(options)) == dict(options) and REDACTED not in redact_urls(body):
         return ()
     return ("-- Secrets are shown as ***: insert them before you run this statement.",)
 

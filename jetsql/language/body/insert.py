@@ -22,6 +22,7 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.language.body.change_clauses import CDC_EXAMPLE, ReadClauses, read_clauses
+from jetsql.language.body.row_patterns import pattern_tokens
 from jetsql.language.foreign_words import refuse_foreign_words
 from jetsql.language.statement import Body, Verb
 from jetsql.language.syntax_errors import add_semicolon, found_at, place_at, second_statement, unclosed
@@ -241,8 +242,9 @@ def _several(second: Token) -> StatementError:
 
 def refuse_parameters(found: Sequence[Token]) -> None:
     """Refuse `:name` and `?`: their values are unknown when the job restarts."""
+    quantifiers = pattern_tokens(found)
     for index, token in enumerate(found):
-        if token.text == "?" and token.kind is Kind.SYMBOL:
+        if token.text == "?" and token.kind is Kind.SYMBOL and index not in quantifiers:
             raise _parameter("A parameter marker", token.place)
         if token.text == ":" and _is_marker(found, index):
             raise _parameter("A parameter marker", Span(token.start, found[index + 1].stop))

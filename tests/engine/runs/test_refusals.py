@@ -142,7 +142,7 @@ OTHERS: Final = [
     ),
     Refusal(
         "INSERT INTO ids SELECT id FROM orders WHERE k IN (SELECT k FROM STREAM rates)",
-        "bound the time",
+        "a bound for the time",
         f"INSERT INTO ids SELECT id FROM {ORDERS} o WHERE k IN (SELECT k FROM {RATES} r WHERE {IN_TIME})",
     ),
     Refusal(

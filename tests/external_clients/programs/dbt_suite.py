@@ -25,7 +25,7 @@ class StepPlugin:
         if report.when == "call" or report.failed:
             name = report.nodeid.partition("::")[2].replace("::", ".")
             with redirect_stdout(self._output):
-                print()  # pytest has written a point
+                print()  # pytest has written a point to this line
                 story.print_step(
                     name, report.passed, str(report.longrepr)[-600:] if report.failed else "", report.duration
                 )

@@ -44,10 +44,11 @@ from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause, Job, Plan, Status, StopGoal, Version
 from jetsql.language.statement import Body
-from tests.jobs.lifecycle.test_lifecycle_table import EVENTS, EXPORT, HOPELESS, HURT, RUN, STATES, job, version
+from tests.jobs.lifecycle.test_lifecycle_table import EVENTS, STATES
 from tests.support.engines.in_memory_engine import analysis
 from tests.support.engines.jobs_world import changed
 from tests.support.golden_reports import compare
+from tests.support.models.lifecycle_cases import EXPORT, HOPELESS, HURT, RUN, job, version
 
 BATCH = analysis(streaming=False, modes={})
 STATEFUL = analysis(stateful=True, has_aggregates=True)

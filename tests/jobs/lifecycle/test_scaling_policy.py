@@ -41,8 +41,9 @@ from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.body_analysis import Analysis, Operator
 from jetsql.jobs.model.job import CANCELLED, Job, RunId, SnapshotRequest, Status, StopGoal
-from tests.jobs.lifecycle.test_lifecycle_table import HURT, RUN, STATES, job, shown, version
+from tests.jobs.lifecycle.test_lifecycle_table import STATES, shown
 from tests.support.engines.in_memory_engine import analysis
+from tests.support.models.lifecycle_cases import HURT, RUN, job, version
 
 BATCH = analysis(streaming=False, modes={})
 OFF = {"autoScaling": "false"}

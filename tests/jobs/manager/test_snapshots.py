@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, BrokenBarrierError, Event
@@ -15,11 +15,12 @@ from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.manager.snapshot_users import PendingSnapshot, SnapshotNames, find_starting_job
 from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause, Status
-from tests.jobs.lifecycle.test_lifecycle_table import job
+from jetsql.jobs.store.job_store import Store
 from tests.support.engines.in_memory_engine import InMemoryEngine, analysis
 from tests.support.engines.jobs_world import World, changed, create, in_thread, name, world
 from tests.support.engines.store_places import StorePlace
 from tests.support.golden_reports import raises
+from tests.support.models.lifecycle_cases import job
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 
@@ -289,6 +290,28 @@ def test_halves_of_snapshots_go_with_the_next_start(tmp_path: Path) -> None:
     engine.snapshots["half"] = 3
     with world(tmp_path, engine) as w:
         assert len(engine.snapshots) == 1 and names(w) == ["s"]
+
+
+def test_a_snapshot_that_is_complete_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the snapshot of the next leader when an engine that no longer leads is slow to start."""
+    engine = InMemoryEngine()
+    with world(tmp_path, engine) as w:
+        w.make()
+        w.sql("CREATE SNAPSHOT s FOR JOB j")
+        [snapshot] = w.store.snapshots()
+        w.sql("DROP SNAPSHOT s")
+    engine.snapshots.clear()
+    with closing(Store(tmp_path / "jetsql.db")) as store:
+        later = replace(snapshot, id="9999-0000-0000-0001")
+
+        def list_folders() -> tuple[str, ...]:
+            engine.snapshots[later.id] = 3
+            store.add_snapshot(later)
+            return tuple(engine.snapshots)
+
+        monkeypatch.setattr(engine, "snapshot_folders", list_folders)
+        with world(tmp_path, engine, store=store) as w:
+            assert list(engine.snapshots) == [later.id] and names(w) == ["s"]
 
 
 def test_snapshots_outlive_their_job(w: World) -> None:

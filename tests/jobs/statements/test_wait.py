@@ -11,8 +11,8 @@ from jetsql.jobs.manager.job_registry import JobView, RunStats
 from jetsql.jobs.model.body_analysis import Analysis
 from jetsql.jobs.model.job import Trigger
 from jetsql.jobs.statements.wait import IdleGoal
-from tests.jobs.lifecycle.test_lifecycle_table import job
 from tests.support.engines.in_memory_engine import analysis, source
+from tests.support.models.lifecycle_cases import job
 
 BEGUN = 100.0
 TOLD = 5  # triggers reported before the statement began

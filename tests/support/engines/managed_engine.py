@@ -103,6 +103,10 @@ class Managed:
     def closed(self) -> bool:
         return self.is_closing
 
+    @property
+    def leads(self) -> bool:
+        return self._store.database.leadership.is_confirmed
+
     def run(self, text: str) -> StatementResult:
         return self.session().run(text)
 

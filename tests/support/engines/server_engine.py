@@ -121,6 +121,7 @@ class ServedEngine:
     fetched: int = 0  # rows of ENDLESS so far
     jobs_now: list[JobSample] = field(default_factory=list)
     closed: bool = False
+    leads: bool = True
     home: str = "nowhere"
 
     def session(self) -> ServedSession:

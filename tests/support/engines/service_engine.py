@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -93,15 +94,16 @@ class ServiceEngine:
         return (self.home / "engine.log").read_text(errors="replace")
 
     def signal(self, number: int) -> None:
-        """Send a signal to the engine and all its processes."""
-        for process in self.processes():
+        """Send a signal to all processes of the engine, to Spark's first: an engine that continues may end it."""
+        for process in reversed(self.processes()):
             process.send_signal(number)
 
     def kill(self) -> None:
         """Kill all processes, and wait until they have ended."""
         processes = self.processes()
         for process in processes:
-            process.send_signal(signal.SIGKILL)
+            with suppress(psutil.NoSuchProcess):  # Spark ends with the engine
+                process.send_signal(signal.SIGKILL)
         psutil.wait_procs(processes, timeout=30)
 
     def processes(self) -> list[psutil.Process]:

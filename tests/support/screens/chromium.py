@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, expect, sync_playwright
 
 _PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome")
 # Rules of WCAG 2.2 AA; best practices are not all requirements.
@@ -35,12 +36,14 @@ def running_chromium() -> Iterator[Browser]:
 
 @contextmanager
 def checked_page(browser: Browser, **options: Any) -> Iterator[Page]:
-    """Yield a page in a context of its own. Errors of its scripts and of its policy fail the test at the end."""
+    """Yield a page in a context of its own.
+
+    Errors of the scripts, and of the policy, of all pages of the context fail the test at the end.
+    """
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-    page = context.new_page()
     problems: list[str] = []
 
-    def on_message(message: ConsoleMessage) -> None:
+    def on_message(page: Page, message: ConsoleMessage) -> None:
         # A lost engine is part of a test; the browser reports its failed requests here.
         is_request = "Failed to load resource" in message.text
         # Text that replaces coloured text in an editor gets a style from Chromium itself, which the policy refuses.
@@ -48,12 +51,19 @@ def checked_page(browser: Browser, **options: Any) -> Iterator[Page]:
         if message.type == "error" and not is_request and not is_typed:
             problems.append(message.text)
 
-    page.on("console", on_message)
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("dialog", lambda dialog: problems.append(f"a script was run: {dialog.message}") or dialog.dismiss())
-    page.set_default_timeout(_MILLISECONDS)
+    def on_dialog(dialog: Dialog) -> None:
+        problems.append(f"a script was run: {dialog.message}")
+        dialog.dismiss()
+
+    def on_page(page: Page) -> None:
+        page.on("console", partial(on_message, page))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("dialog", on_dialog)
+
+    context.on("page", on_page)
+    context.set_default_timeout(_MILLISECONDS)
     try:
-        yield page
+        yield context.new_page()
     finally:
         context.close()
     if problems:

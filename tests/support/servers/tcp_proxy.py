@@ -23,6 +23,7 @@ class TcpProxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._armed: tuple[bytes, Cut] | None = None
+        self._clients: list[socket.socket] = []
         self.cuts = 0
         self._threads = [Thread(target=self._accept)]
         self._threads[0].start()
@@ -30,6 +31,11 @@ class TcpProxy:
     def cut_at(self, request: bytes, moment: Cut) -> None:
         """Cut the next connection with a request that has these bytes."""
         self._armed = request, moment
+
+    def cut_clients(self) -> None:
+        """Cut the connections of all clients, whose requests the server executes to the end. They can connect again."""
+        for client in self._clients:
+            _end(client, socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Close the port, and wait for the end of all connections, which client or server close."""
@@ -42,6 +48,7 @@ class TcpProxy:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
+                self._clients.append(client)
                 thread = Thread(target=self._serve, args=(client,))
                 self._threads.append(thread)
                 thread.start()

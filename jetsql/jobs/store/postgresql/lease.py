@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,110 +23,30 @@ import sqlalchemy as sa
 from jetsql.errors import EngineError
 from jetsql.jobs.model.engine_record import EngineRecord, Role, connection_name
 from jetsql.jobs.model.leadership import Leadership, LeaseTimes
-from jetsql.jobs.store.database import MOVED_TO, WRITTEN_BY
+from jetsql.jobs.store.postgresql.lease_tables import (
+    BEAT,
+    END_CONNECTIONS,
+    END_HOLDER,
+    ENGINES,
+    FREED,
+    LEASE,
+    OBSERVE,
+    RETIRE,
+)
+from jetsql.jobs.store.postgresql.lease_watch import Observation, Watch
 from jetsql.jobs.store.postgresql.store_server import StoreServer
-from jetsql.jobs.store.tables import FLOAT, INTEGER, TEXT
 from jetsql.version import VERSION
 
 if TYPE_CHECKING:
     import psycopg
 
-_METADATA: Final = sa.MetaData()
-LEASE: Final = sa.Table(
-    "lease",
-    _METADATA,
-    sa.Column("number", INTEGER, primary_key=True, autoincrement=False),
-    sa.Column("engine", TEXT, nullable=False),  # the id of the leader; empty after a clean stop
-    sa.Column("holder", TEXT, nullable=False),  # the engine that led last, as a phrase
-    sa.Column("home", TEXT, nullable=False),  # the id of the home with the jobs' checkpoints
-    sa.Column("storage", TEXT, nullable=False),  # the storage of the checkpoints, as JSON; empty before the first start
-    sa.Column("change", TEXT, nullable=False),  # the id of the last change
-)
-ENGINES: Final = sa.Table(
-    "engines",
-    _METADATA,
-    sa.Column("id", TEXT, primary_key=True),
-    sa.Column("address", TEXT, nullable=False),
-    sa.Column("role", TEXT, nullable=False),
-    sa.Column("since", FLOAT, nullable=False),  # when the engine got its role, by PostgreSQL's clock
-    sa.Column("version", TEXT, nullable=False),
-    sa.Column("beat", INTEGER, nullable=False),  # incremented by each heartbeat
-    sa.Column("seen", sa.DateTime(timezone=True), nullable=False),  # the time of the last one, by PostgreSQL's clock
-)
-FREED: Final = "jetsql_lease"
-"""The channel for the notice of a leader that has released the lease."""
 _LOCK_SECONDS: Final = 1.0  # PostgreSQL ends the connections of a killed engine within this time
 _ROW_SECONDS: Final = 1  # a leader that is not paused ends its transactions within this time
 _LOCK_CLASS: Final = 0x4A657453
 _PAUSE: Final = 0.2
 _POLLS: Final = 4  # in each heartbeat of a standby
 _FORGOTTEN_SECONDS: Final = 60.0
-_LOCKED: Final = (
-    "locktype = 'advisory' AND objsubid = 2 AND granted AND classid = %(lock)s"
-    " AND objid = (hashtext(%(schema)s)::bigint & 4294967295)::oid"
-    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-)
-_OBSERVE: Final = f"""SELECT l.number, l.engine, l.holder, coalesce(e.beat, 0), coalesce(e.address, ''),
-    EXISTS (SELECT FROM pg_locks WHERE {_LOCKED}),
-    extract(epoch FROM now() - pg_postmaster_start_time()),
-    (SELECT value FROM meta WHERE key = 'version'), (SELECT value FROM meta WHERE key = '{WRITTEN_BY}')
-FROM lease l LEFT JOIN engines e ON e.id = l.engine"""
-_END_HOLDER: Final = f"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE {_LOCKED} AND pid <> pg_backend_pid()"
-_END_CONNECTIONS: Final = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-WHERE application_name = %s AND datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()"""
-_RETIRE: Final = f"""INSERT INTO meta (key, value) VALUES ('{MOVED_TO}', %s)
-ON CONFLICT (key) DO UPDATE SET value = excluded.value"""
-_BEAT: Final = """INSERT INTO engines (id, address, role, since, version, beat, seen)
-SELECT %(id)s, %(address)s, %(role)s::text, extract(epoch FROM now()), %(version)s, 1, now()
-WHERE %(role)s::text <> 'leader' OR EXISTS (SELECT FROM lease WHERE number = %(number)s)
-ON CONFLICT (id) DO UPDATE SET address = excluded.address, role = excluded.role,
-    since = CASE WHEN engines.role = excluded.role THEN engines.since ELSE excluded.since END,
-    beat = engines.beat + 1, seen = now()"""
 _LOG: Final = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Observation:
-    """The lease as a standby sees it."""
-
-    number: int
-    engine: str  # the id of the leader; empty after a clean stop
-    holder: str  # the leader as a phrase
-    beat: int
-    address: str  # of the leader's HTTP endpoint, if it has one
-    is_locked: bool
-    server_seconds: float  # since PostgreSQL was started
-
-
-class Watch:
-    """The judgement of a standby on whether the leader has ended. Times are those of its monotonic clock."""
-
-    def __init__(self, lease_seconds: float) -> None:
-        self._lease_seconds = lease_seconds
-        self._seen: tuple[int, str, int] | None = None
-        self._since = 0.0
-        self._was_locked = False
-
-    def interrupt(self) -> None:
-        """Measure the time from now on: the store was out of reach, so the leader may have missed heartbeats, too."""
-        self._seen, self._was_locked = None, False
-
-    def is_free(self, seen: Observation, now: float) -> bool:
-        """Return whether this engine may lead.
-
-        The lock of a leader whose process has ended is released immediately. A restart of PostgreSQL releases it as
-        well, and then its leader gets the time of a lease to take it again.
-        """
-        beat = (seen.number, seen.engine, seen.beat)
-        if beat != self._seen:
-            self._seen, self._since = beat, now
-        if not seen.engine:
-            return not seen.is_locked  # otherwise an engine begins to lead, or the store is being copied
-        if seen.is_locked:
-            self._was_locked = True
-        elif self._was_locked and seen.server_seconds > self._lease_seconds:
-            return True
-        return now - self._since >= self._lease_seconds
 
 
 class Lease:
@@ -197,7 +117,7 @@ class Lease:
     def retire(self, target: str) -> None:
         """Store that the jobs continue with another store. This engine has the lock."""
         assert self._lock is not None, "the lock is taken first"
-        self._lock.execute(_RETIRE, (target,))
+        self._lock.execute(RETIRE, (target,))
 
     def release(self) -> None:
         """Release the lock, and notify the standbys if this engine still leads."""
@@ -267,7 +187,7 @@ class Lease:
 
         A paused engine keeps the locks of its open transactions, and the engines after it would wait for them.
         """
-        connection.execute(_END_CONNECTIONS, (connection_name(engine),))
+        connection.execute(END_CONNECTIONS, (connection_name(engine),))
 
     def beat(self) -> None:
         """Send a heartbeat as the leader, on the connection with the lock, which is renewed if it was lost.
@@ -310,7 +230,7 @@ class Lease:
             "version": record.version,
             "number": self.leadership.number,
         }
-        return bool(connection.execute(_BEAT, values).rowcount)
+        return bool(connection.execute(BEAT, values).rowcount)
 
     # --- a standby ---------------------------------------------------------------------------------------------------
 
@@ -360,7 +280,7 @@ class Lease:
 
     def _observe(self, connection: psycopg.Connection[Any]) -> Observation:
         """Return the lease as it is now. Raises EngineError STORE_TOO_NEW, also after an update of the leader."""
-        row = connection.execute(_OBSERVE, self._key).fetchone()
+        row = connection.execute(OBSERVE, self._key).fetchone()
         if row is None:
             raise self._server.not_usable("its table lease is empty", "Restore the schema from a backup (pg_restore).")
         number, engine, holder, beat, address, is_locked, seconds, version, written_by = row
@@ -379,7 +299,7 @@ class Lease:
                 if not self._raise_number(connection, seen):
                     connection.close()
                     return False
-                connection.execute(_END_HOLDER, self._key)
+                connection.execute(END_HOLDER, self._key)
                 self._end_connections(connection, seen.engine)
             if self._lock_within(connection, _LOCK_SECONDS):
                 self._lock = connection
@@ -403,22 +323,3 @@ class Lease:
         if taken:
             _LOG.warning("No heartbeat of the engine of %s for %g s", seen.holder, self._times.lease_seconds)
         return bool(taken)
-
-
-def read_engines(rows: Sequence[Any]) -> tuple[EngineRecord, ...]:
-    """Return the engines from the rows of a query of `ENGINES`."""
-    return tuple(EngineRecord(row.id, row.address, Role(row.role), row.since, row.version) for row in rows)
-
-
-def living_engines(times: LeaseTimes) -> sa.Select[Any]:
-    """Return the query for the engines whose heartbeats arrive, the leader first."""
-    age = sa.extract("epoch", sa.func.now() - ENGINES.c.seen)
-    return sa.select(ENGINES).where(age < times.lease_seconds).order_by(ENGINES.c.role, ENGINES.c.since)
-
-
-def create_tables(connection: sa.Connection, home: str) -> None:
-    """Create the tables of the lease, without a leader."""
-    _METADATA.create_all(connection)
-    connection.execute(
-        LEASE.insert().values(number=0, engine="", holder="another process", home=home, storage="", change="")
-    )

@@ -27,9 +27,10 @@ from jetsql.jobs.model.engine_record import EngineRecord, connection_name, new_e
 from jetsql.jobs.model.leadership import Leadership, LeaseTimes
 from jetsql.jobs.store.database import LEASE_NUMBER, MOVED_TO, TABLES, WRITTEN_BY, Reading, StoreDatabase
 from jetsql.jobs.store.metrics_store import MEASURES
-from jetsql.jobs.store.postgresql.lease import ENGINES, LEASE, Lease, living_engines, read_engines
-from jetsql.jobs.store.postgresql.lease import create_tables as create_lease
+from jetsql.jobs.store.postgresql.lease import Lease
 from jetsql.jobs.store.postgresql.lease_keeper import LeaseKeeper
+from jetsql.jobs.store.postgresql.lease_tables import ENGINES, LEASE, living_engines, read_engines
+from jetsql.jobs.store.postgresql.lease_tables import create_tables as create_lease
 from jetsql.jobs.store.postgresql.metrics_table import MetricsTable, write_metrics_version
 from jetsql.jobs.store.postgresql.shared_store import StoreOwner, format_storage, parse_storage
 from jetsql.jobs.store.postgresql.store_server import StoreServer
@@ -152,6 +153,7 @@ class StoreSchema(StoreDatabase):
             try:
                 with engine.connect() as connection:
                     if self._begin_change(connection, change):
+                        in_doubt = False
                         for each in changes:
                             connection.execute(each)
                         committing = True
@@ -159,13 +161,13 @@ class StoreSchema(StoreDatabase):
                 self._outage_since = None
                 return
             except sa.exc.DBAPIError as error:
-                if not self._server.is_outage(error.orig):
-                    raise
-                in_doubt = in_doubt or committing
+                is_outage = self._server.is_outage(error.orig)
+                in_doubt = in_doubt or (committing and is_outage)
                 if in_doubt and time.monotonic() > started + DOUBT_SECONDS:
                     self._doubt = change
                     raise self._doubtful_error() from error
-                if not in_doubt and not self._may_retry():
+                # While PostgreSQL still works on the COMMIT, its row is locked, and even another error decides nothing.
+                if not in_doubt and not (is_outage and self._may_retry()):
                     raise
                 _LOG.warning("The connection to the store %s was lost; trying again.", self.name)
             time.sleep(_PAUSE)

@@ -31,8 +31,9 @@ _LIBPQ: Final = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
-_OUTAGES: Final = ("08", "57P01", "57P02", "57P03", "57P05", "53300")
-"""The SQLSTATEs, or their beginnings, of a connection that is lost or refused and may succeed later."""
+_OUTAGES: Final = ("08", "57P01", "57P02", "57P03", "57P05", "53")
+"""The SQLSTATEs, or their beginnings, of a connection that is lost or refused, or of a server without space, memory or
+connections: they may succeed later."""
 _NOISE: Final = re.compile(
     r"^connection failed: |connection to server at .* failed: |FATAL: +| Is the server running .*\?$"
 )
@@ -77,7 +78,7 @@ class StoreServer:
         )
 
     def is_outage(self, error: BaseException | None) -> bool:
-        """Return whether an error means that the connection is lost or refused, and may succeed later."""
+        """Return whether an error means that the server is out of reach or of resources, and may succeed later."""
         if not isinstance(error, self.driver.OperationalError):
             return False
         return error.sqlstate is None or error.sqlstate.startswith(_OUTAGES)

@@ -1,5 +1,6 @@
 """Neovim, without a screen, with `jetsql lsp` and the settings of docs/how-to/editors.md."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -22,5 +23,7 @@ with tempfile.TemporaryDirectory() as name:
     (folder / "init.lua").write_text(settings)
     shutil.copy(HERE / "jobs.sql", folder)
     command = [str(nvim), "--headless", "-i", "NONE", "-n", "-u", "init.lua", "jobs.sql"]
-    ended = subprocess.run([*command, "-c", f"luafile {HERE / 'use_server.lua'}"], cwd=folder, check=False)
+    own = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("CONFIG", "DATA", "STATE")}
+    script = f"luafile {HERE / 'use_server.lua'}"
+    ended = subprocess.run([*command, "-c", script], cwd=folder, env={**os.environ, **own}, check=False)
     sys.exit(ended.returncode)

@@ -17,7 +17,7 @@ from jetsql.home.storage import Storage, storage_of
 from jetsql.home.store_note import store_note_of
 from jetsql.jobs.model.leadership import Leadership, LeaseTimes
 from jetsql.jobs.store.job_store import Store
-from jetsql.jobs.store.postgresql.lease import Observation, Watch
+from jetsql.jobs.store.postgresql.lease_watch import Observation, Watch
 from jetsql.jobs.store.postgresql.shared_store import join_homes
 from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 from tests.conftest import until
@@ -86,8 +86,8 @@ def test_runs_wait_while_nobody_knows_who_leads() -> None:
 # --- with PostgreSQL -------------------------------------------------------------------------------------------------
 
 
-def engine_on(schema: SchemaPlace) -> StoreSchema:
-    return StoreSchema(schema.url, HOME, times=TIMES)
+def engine_on(schema: SchemaPlace, times: LeaseTimes = TIMES) -> StoreSchema:
+    return StoreSchema(schema.url, HOME, times=times)
 
 
 @pytest.fixture
@@ -100,8 +100,8 @@ def leader(schema: SchemaPlace) -> Iterator[Store]:
 class Waiting:
     """A standby in a thread."""
 
-    def __init__(self, schema: SchemaPlace) -> None:
-        self.database = engine_on(schema)
+    def __init__(self, schema: SchemaPlace, times: LeaseTimes = TIMES) -> None:
+        self.database = engine_on(schema, times)
         self.stop = Event()
         self.leads: bool | None = None
         self._thread = Thread(target=self._wait, daemon=True)
@@ -237,6 +237,34 @@ def test_a_restart_of_the_server_changes_no_leader(postgres: Postgres, schema: S
         until(lambda: leader.database.leadership.is_confirmed)
         time.sleep(2 * TIMES.lease_seconds)
         assert waiting.leads is None and leader.database.leadership.is_confirmed
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_server_that_is_away_for_longer_than_the_lease_changes_no_leader(
+    postgres: Postgres, schema: SchemaPlace
+) -> None:
+    """Nobody leads meanwhile, so the runs wait. Then the same engine leads, with the same number."""
+    times = LeaseTimes(heartbeat_seconds=0.1, lease_seconds=2.0)
+    with (
+        closing(Store(engine_on(schema, times))) as leader,
+        closing(Waiting(schema, times)) as waiting,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        leadership = leader.database.leadership
+        number = leadership.number
+        until(lambda: len(leader.engines()) == 2)
+        postgres.stop()
+        until(lambda: not leadership.is_confirmed)
+        batch = threads.submit(leadership.check)
+        time.sleep(2 * times.lease_seconds)
+        assert waiting.leads is None and not batch.done() and not leadership.is_confirmed
+        postgres.start()
+        batch.result(20)
+        until(lambda: len(leader.engines()) == 2)
+        time.sleep(2 * times.lease_seconds)
+        assert waiting.leads is None and leadership.is_confirmed
+        assert schema.execute("SELECT number FROM lease") == [(number,)]
 
 
 @pytest.mark.spark

@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from threading import Thread
 
+import psycopg
 import pytest
 
 from jetsql.errors import EngineError
@@ -17,8 +19,9 @@ from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Job, Status
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import BatchMetrics, Metrics
-from jetsql.jobs.store.postgresql import store_schema
+from jetsql.jobs.store.postgresql import store_schema, store_server
 from jetsql.jobs.store.postgresql.store_schema import StoreSchema
+from jetsql.jobs.store.postgresql.store_server import StoreServer
 from tests.conftest import until
 from tests.jobs.store.test_store import JOB, row
 from tests.support.engines.jobs_world import QUICK, world
@@ -185,6 +188,56 @@ def test_a_change_that_remains_in_doubt_stops_all_changes(
             with raises(EngineError, match="connection was lost during a COMMIT"):
                 suspend(proxied)
     assert titles(proxied) == ["submitted", "suspended"]
+
+
+def test_a_commit_that_takes_longer_than_the_wait_for_its_lock(
+    schema: SchemaPlace,
+    proxied: Store,
+    proxy: TcpProxy,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its answer is lost, and the next attempts cannot find out yet whether it has happened."""
+    schema.execute(
+        """CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+          WHILE NOT pg_try_advisory_xact_lock_shared(8) LOOP PERFORM pg_sleep(0.01); END LOOP;
+          RETURN NULL;
+        END $$""",
+        """CREATE CONSTRAINT TRIGGER hold AFTER INSERT ON history DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION hold()""",
+    )
+    monkeypatch.setitem(store_server._SESSION, "lock_timeout", "50ms")
+    with schema.server.connect() as holder, ThreadPoolExecutor(1) as threads:
+        holder.execute("SELECT pg_advisory_lock(8)")
+        change = threads.submit(suspend, proxied)
+        until(
+            lambda: bool(schema.execute("SELECT 1 FROM pg_stat_activity WHERE query = 'COMMIT' AND state = 'active'"))
+        )
+        proxy.cut_clients()
+        until(lambda: change.done() or caplog.text.count("trying again") > 2)
+        holder.execute("SELECT pg_advisory_unlock(8)")
+        change.result(20)
+    assert titles(proxied) == ["submitted", "suspended"]
+    assert proxied.job(JOB.id) == replace(JOB, status=Status.SUSPENDED)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_outage"),
+    [
+        (psycopg.OperationalError("the connection is lost"), True),
+        (psycopg.errors.AdminShutdown(), True),
+        (psycopg.errors.TooManyConnections(), True),
+        (psycopg.errors.DiskFull(), True),
+        (psycopg.errors.OutOfMemory(), True),
+        (psycopg.errors.InvalidPassword(), False),
+        (psycopg.errors.LockNotAvailable(), False),
+        (psycopg.errors.UniqueViolation(), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_a_standby_waits_for(schema: SchemaPlace, error: Exception, is_outage: bool) -> None:
+    assert StoreServer(schema.url, "jetsql-1").is_outage(error) is is_outage
 
 
 def test_connections_that_are_ended_are_made_again(schema: SchemaPlace, store: Store) -> None:

@@ -1,13 +1,8 @@
 package dev.jetsql.flink;
 
-import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Pattern;
-import org.antlr.v4.runtime.CharStreams;
-import org.antlr.v4.runtime.Token;
-import org.apache.spark.sql.catalyst.parser.SqlBaseLexer;
-import org.apache.spark.sql.catalyst.parser.UpperCaseCharStream;
 
 /**
  * Flink's clauses that Spark's grammar does not have, replaced by texts that it has. A replacement
@@ -15,10 +10,11 @@ import org.apache.spark.sql.catalyst.parser.UpperCaseCharStream;
  *
  * <p>`TABLE(TUMBLE(TABLE t, ...))` becomes `TUMBLE(TABLE(t),...)`, see {@link WindowFunctions}.
  * `FOR SYSTEM_TIME AS OF column` becomes an option of the table, see {@link SystemTime}.
+ * MATCH_RECOGNIZE becomes a lateral join, see {@link PatternText}.
  */
-public final class FlinkText {
+public final class FlinkText extends TokenText {
   private static final Pattern CLAUSES =
-      Pattern.compile("\\b(DESCRIPTOR|SYSTEM_TIME)\\b", Pattern.CASE_INSENSITIVE);
+      Pattern.compile("\\b(DESCRIPTOR|SYSTEM_TIME|MATCH_RECOGNIZE)\\b", Pattern.CASE_INSENSITIVE);
 
   /** After AS OF, these begin constants, which Spark accepts. */
   private static final Set<String> CONSTANTS =
@@ -33,17 +29,8 @@ public final class FlinkText {
           "LOCALTIMESTAMP",
           "NULL");
 
-  private final List<? extends Token> tokens;
-  private final int[] characters;
-
   private FlinkText(String text) {
-    var lexer = new SqlBaseLexer(new UpperCaseCharStream(CharStreams.fromString(text)));
-    lexer.removeErrorListeners();
-    tokens =
-        lexer.getAllTokens().stream()
-            .filter(token -> token.getChannel() == Token.DEFAULT_CHANNEL)
-            .toList();
-    characters = text.codePoints().toArray();
+    super(text);
   }
 
   /** Returns the text with Spark's clauses. A text without Flink's clauses is returned as it is. */
@@ -55,9 +42,10 @@ public final class FlinkText {
     for (var at = 0; at < tokens.size(); at++) {
       if (is(at, "TABLE")) removeTable(at);
       else if (is(at, "SYSTEM_TIME")) replaceSystemTime(at);
+      else if (PatternText.isClause(this, at)) new PatternText(this, at).replace();
       else if (isWindowCall(at)) addParentheses(at + 1);
     }
-    return new String(characters, 0, characters.length);
+    return text();
   }
 
   /** Removes TABLE( and ) around the call of a function of windows. */
@@ -128,26 +116,6 @@ public final class FlinkText {
     characters[open] = '(';
   }
 
-  /** Returns the index of a blank in the white space after a token, or -1. A line break stays. */
-  private int blankAfter(Token token) {
-    for (var index = token.getStopIndex() + 1; index < characters.length; index++) {
-      if (characters[index] == ' ' || characters[index] == '\t') return index;
-      if (!Character.isWhitespace(characters[index])) return -1;
-    }
-    return -1;
-  }
-
-  /** Returns the index of the parenthesis that closes the one at `open`; the end if none does. */
-  private int closing(int open) {
-    var depth = 0;
-    for (var at = open; at < tokens.size(); at++) {
-      if (is(at, "LEFT_PAREN")) depth++;
-      else if (is(at, "RIGHT_PAREN")) depth--;
-      if (depth == 0) return at;
-    }
-    return tokens.size();
-  }
-
   /** Replaces FOR SYSTEM_TIME AS OF and the name of a column, or a call of PROCTIME. */
   private void replaceSystemTime(int at) {
     var first = at + 3;
@@ -165,66 +133,5 @@ public final class FlinkText {
     var column = range(tokens.get(first).getStartIndex(), tokens.get(last).getStopIndex());
     if (column.contains("'") || column.contains("\\")) return;
     write(start, tokens.get(last).getStopIndex(), SystemTime.option(column));
-  }
-
-  /** Returns the index of the last part of a qualified name. */
-  private int lastOfName(int first) {
-    var last = first;
-    while (is(last + 1, "DOT") && last + 2 < tokens.size() && isName(last + 2)) last += 2;
-    return last;
-  }
-
-  private String range(int start, int stop) {
-    return new String(characters, start, stop - start + 1);
-  }
-
-  /**
-   * Writes a text over a range that has room for it and for the line breaks of the range. Line
-   * breaks where the text is written go after the text, so that the lines that follow keep their
-   * numbers.
-   */
-  private void write(int start, int stop, String text) {
-    blank(start, stop);
-    var at = start;
-    var lineBreaks = 0;
-    for (var character : text.codePoints().toArray()) {
-      if (characters[at] == '\n') lineBreaks++;
-      characters[at++] = character;
-    }
-    for (; lineBreaks > 0; at++) {
-      if (characters[at] == '\n') continue;
-      characters[at] = '\n';
-      lineBreaks--;
-    }
-  }
-
-  private void blank(Token token) {
-    blank(token.getStartIndex(), token.getStopIndex());
-  }
-
-  /** Replaces a range with blanks. Its line breaks stay. */
-  private void blank(int start, int stop) {
-    for (var index = start; index <= stop; index++) {
-      if (characters[index] != '\n') characters[index] = ' ';
-    }
-  }
-
-  private boolean isName(int at) {
-    var text = word(at);
-    return Character.isUnicodeIdentifierStart(text.codePointAt(0)) || text.startsWith("`");
-  }
-
-  private String word(int at) {
-    return range(tokens.get(at).getStartIndex(), tokens.get(at).getStopIndex());
-  }
-
-  /**
-   * Returns whether a token has this name in Spark's grammar. The numbers of the tokens differ
-   * between versions of Spark, and javac copies them into this class.
-   */
-  private boolean is(int at, String name) {
-    return at >= 0
-        && at < tokens.size()
-        && name.equals(SqlBaseLexer.VOCABULARY.getSymbolicName(tokens.get(at).getType()));
   }
 }

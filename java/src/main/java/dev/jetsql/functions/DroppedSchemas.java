@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedNamespace;
 import org.apache.spark.sql.catalyst.catalog.DropDatabaseEvent;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogEvent;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogEventListener;
-import org.apache.spark.sql.catalyst.catalog.ExternalCatalogWithListener;
 import org.apache.spark.sql.catalyst.plans.logical.DropNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
@@ -17,18 +16,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
  * otherwise, as for Spark's own functions.
  */
 public final class DroppedSchemas implements ExternalCatalogEventListener {
-  private static ExternalCatalogWithListener watched;
-
-  private DroppedSchemas() {}
-
-  /** Watches the catalog of a session; further calls for the same catalog have no effect. */
-  public static synchronized void watch(org.apache.spark.sql.classic.SparkSession session) {
-    var catalog = session.sharedState().externalCatalog();
-    if (catalog == watched) return;
-    watched = catalog;
-    catalog.addListener(new DroppedSchemas());
-  }
-
   @Override
   public void onEvent(ExternalCatalogEvent event) {
     if (!(event instanceof DropDatabaseEvent dropped)) return;

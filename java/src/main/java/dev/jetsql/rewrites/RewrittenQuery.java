@@ -6,6 +6,7 @@ import dev.jetsql.plans.StateTypes;
 import dev.jetsql.rewrites.bytime.JoinsByTime;
 import dev.jetsql.rewrites.bytime.RowsByTime;
 import dev.jetsql.rewrites.changes.ChangedResults;
+import dev.jetsql.rewrites.patterns.MatchesByTime;
 import dev.jetsql.rewrites.ttl.StateTtl;
 import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
@@ -39,7 +40,8 @@ public record RewrittenQuery(
           new RewriteRule("distinct rows", 1, DistinctRows::apply),
           new RewriteRule("distinct aggregates", 1, DistinctAggregates::apply),
           new RewriteRule("rows by time", 1, RowsByTime::apply),
-          new RewriteRule("joins by time", 1, JoinsByTime::apply));
+          new RewriteRule("joins by time", 1, JoinsByTime::apply),
+          new RewriteRule("row patterns", 1, MatchesByTime::apply));
 
   /** The use of a rule in a query, in words. */
   public record AppliedRule(String name, int version, String meaning, String caution) {}

@@ -10,12 +10,15 @@ import dev.jetsql.kafka.ResolveKafkaReads;
 import dev.jetsql.kafka.ResolveKafkaTableCreation;
 import dev.jetsql.lookup.LookupStrategy;
 import dev.jetsql.rewrites.StreamingSubqueries;
+import dev.jetsql.rewrites.patterns.MatchStrategy;
+import dev.jetsql.rewrites.patterns.PatternMatches;
 import dev.jetsql.stream.LeakedJobCleanup;
 import dev.jetsql.stream.ThriftStreamingSelects;
 import dev.jetsql.versions.SparkVersion;
 import dev.jetsql.watchdog.InterruptibleTasks;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.analysis.ResolveEventTimeWatermark$;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogWithListener;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
@@ -27,11 +30,14 @@ import scala.runtime.BoxedUnit;
  * all of them.
  */
 public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
+  private static ExternalCatalogWithListener watchedCatalog;
+
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectParser(Parser::new);
     extensions.injectHintResolutionRule(session -> new WindowFunctions());
     extensions.injectHintResolutionRule(session -> new SystemTime.Find());
+    extensions.injectHintResolutionRule(session -> new PatternMatches.Find());
     extensions.injectHintResolutionRule(session -> new ProcessingTime((SparkSession) session));
     extensions.injectHintResolutionRule(session -> new TableRules((SparkSession) session));
     extensions.injectHintResolutionRule(
@@ -44,12 +50,14 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
         session -> new ResolveKafkaReads((SparkSession) session));
     extensions.injectResolutionRule(session -> new ResolveKafkaTableCreation());
     extensions.injectResolutionRule(session -> new SystemTime.Check());
+    extensions.injectResolutionRule(session -> new PatternMatches.Resolve());
     extensions.injectPostHocResolutionRule(session -> new JdbcSecrets.RevealInQueries());
     extensions.injectPostHocResolutionRule(
         session -> new ThriftStreamingSelects((SparkSession) session));
     extensions.injectPlanNormalizationRule(session -> new CurrentTables((SparkSession) session));
     extensions.injectPreCBORule(session -> new StaticSides((SparkSession) session));
     extensions.injectPlannerStrategy(session -> new LookupStrategy());
+    extensions.injectPlannerStrategy(session -> new MatchStrategy());
     extensions.injectColumnar(session -> new InterruptibleTasks());
     // In Spark 4.1, the analyzer of sessions with a Hive metastore lacks the rule for WATERMARK.
     if (!SparkVersion.isAtLeast(4, 2)) {
@@ -65,9 +73,18 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
   public static void enable(SparkSession session) throws ReflectiveOperationException {
     JdbcSecrets.install();
     LeakedJobCleanup.register(session.sparkContext());
-    DroppedSchemas.watch(session);
+    MetastoreCache.install(session);
+    watchCatalog(MetastoreCache.events(session));
     if (session.sessionState().sqlParser() instanceof Parser) return;
     new JetSqlExtensions().apply(session.extensions());
     Sessions.renewState(session);
+  }
+
+  /** Adds the listeners of JetSQL; further calls for the same catalog have no effect. */
+  private static synchronized void watchCatalog(ExternalCatalogWithListener catalog) {
+    if (catalog == watchedCatalog) return;
+    watchedCatalog = catalog;
+    catalog.addListener(new DroppedSchemas());
+    catalog.addListener(TableVersions::onEvent);
   }
 }

@@ -118,8 +118,13 @@ public final class JobBody {
 
   /** Runs an analysis of a job in a session. */
   static <T> T inSession(SparkSession session, Supplier<T> analysis) {
-    // The analyzer reads settings (time zone, ANSI mode) from the thread's active session.
-    return Sessions.active(session, () -> JobContext.analyze(analysis));
+    MetastoreCache.beginReads(session);
+    try {
+      // The analyzer reads settings (time zone, ANSI mode) from the thread's active session.
+      return Sessions.active(session, () -> JobContext.analyze(analysis));
+    } finally {
+      MetastoreCache.endReads(session);
+    }
   }
 
   private static JobBody resolve(

@@ -12,6 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.AliasIdentifier;
 import org.apache.spark.sql.catalyst.CatalystTypeConverters;
@@ -49,8 +50,10 @@ public final class LiveTables {
 
   private static final long SMALL_BYTES = 1L << 20;
 
+  private static final Map<String, StructType> parsed = new ConcurrentHashMap<>(); // by DDL
+
   private static volatile BiFunction<Object, String, Object> engine;
-  private static volatile Map<String, StructType> relations = Map.of();
+  private static volatile Map<String, String> relations = Map.of(); // columns (DDL) by name
 
   private LiveTables() {}
 
@@ -68,13 +71,10 @@ public final class LiveTables {
 
   /** Sets the live relations: a JSON object of their columns (DDL) by name. */
   public static void show(String columns) {
-    var columnsByName = new HashMap<String, StructType>();
+    var columnsByName = new HashMap<String, String>();
     Json.read(columns)
         .properties()
-        .forEach(
-            relation ->
-                columnsByName.put(
-                    relation.getKey(), StructType.fromDDL(relation.getValue().asText())));
+        .forEach(relation -> columnsByName.put(relation.getKey(), relation.getValue().asText()));
     relations = columnsByName;
   }
 
@@ -82,9 +82,14 @@ public final class LiveTables {
     return schema.equalsIgnoreCase(SCHEMA) && relations.containsKey(name.toLowerCase(Locale.ROOT));
   }
 
+  /** Returns the columns of a relation, whose text is parsed only when a query needs it. */
+  private static StructType columns(String lowerName) {
+    return parsed.computeIfAbsent(relations.get(lowerName), StructType::fromDDL);
+  }
+
   static LogicalPlan plan(String name) {
     var lowerName = name.toLowerCase(Locale.ROOT);
-    var table = new LiveTable(lowerName, relations.get(lowerName));
+    var table = new LiveTable(lowerName, columns(lowerName));
     var relation = DataSourceV2Relation.create(table, Option.empty(), Option.empty());
     return new SubqueryAlias(
         new AliasIdentifier(lowerName, Sequences.of(Tables.CATALOG, SCHEMA)), relation);
@@ -105,6 +110,18 @@ public final class LiveTables {
       stamps.put(table.identifier().table(), stamp.isEmpty() ? "" : stamp.get());
     }
     return Json.write(stamps);
+  }
+
+  /**
+   * Returns the stamp of the schema if all relations are in it (names: a JSON array), otherwise "".
+   * That takes a few requests to the metastore, and `placeholders` many for each relation.
+   */
+  public static String stamp(SparkSession session, String names) throws Exception {
+    var catalog = session.sharedState().externalCatalog();
+    if (!catalog.databaseExists(SCHEMA)) return "";
+    var stamp = catalog.getDatabase(SCHEMA).properties().get(STAMP);
+    var listed = CollectionConverters.asJava(catalog.listTables(SCHEMA));
+    return stamp.isEmpty() || !listed.containsAll(Json.readTexts(names)) ? "" : stamp.get();
   }
 
   private static String qualified(String name) {

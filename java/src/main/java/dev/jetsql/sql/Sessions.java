@@ -67,7 +67,8 @@ public final class Sessions {
     set(SparkSession.class, session, "sessionState", renewed);
   }
 
-  private static void set(Class<?> type, Object owner, String name, Object value)
+  /** Sets a private field of an object. type: the class that has the field */
+  static void set(Class<?> type, Object owner, String name, Object value)
       throws ReflectiveOperationException {
     var field = type.getDeclaredField(name);
     field.setAccessible(true);

@@ -7,7 +7,10 @@ import java.util.WeakHashMap;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogEvent;
+import org.apache.spark.sql.catalyst.catalog.RenameTableEvent;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.catalog.TableEvent;
 import org.apache.spark.sql.catalyst.plans.logical.CommandResult;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
@@ -21,9 +24,9 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p>A Spark session caches the file list of every table that it has read, and does not see the
  * files that jobs write. Each table that a job writes has a version here, which every commit
  * increments. A session drops its cached list when the version has changed. Statements of clients
- * increment versions as well, for the sessions of other clients: otherwise a session would write a
- * table that was dropped and created again with the columns of the old one. Only such tables are
- * listed again, and only when they are read or written.
+ * and changes of the catalog increment versions as well, for all other sessions: otherwise a
+ * session would write a table that was dropped and created again with the columns of the old one.
+ * Only such tables are listed again, and only when they are read or written.
  */
 public final class TableVersions {
   private static final Map<String, Long> versions = new HashMap<>();
@@ -36,6 +39,12 @@ public final class TableVersions {
    */
   static synchronized void changed(String table) {
     versions.merge(table, 1L, Long::sum);
+  }
+
+  /** Records that the catalog has changed a table, in whatever session. */
+  static void onEvent(ExternalCatalogEvent event) {
+    if (event instanceof TableEvent table) changed(key(table.database(), table.name()));
+    if (event instanceof RenameTableEvent table) changed(key(table.database(), table.newName()));
   }
 
   /** Records that a statement has run: it may have changed the tables that its command names. */

@@ -32,12 +32,22 @@ public final class Tables {
     try {
       // At most one request to the metastore, without checks that schema and table exist: each
       // batch calls this twice.
-      var table = KnownTables.get(session, schema, name);
+      var table = session.sharedState().externalCatalog().getTable(schema, name);
       return Json.write(CatalogTables.withFormat(session, facts(table)));
     } catch (Exception e) { // a Scala method declares no checked exception
       if (e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException) return null;
       throw e;
     }
+  }
+
+  /** Lets this thread read each table from the metastore at most once, until `endReads`. */
+  public static void beginReads(SparkSession session) {
+    MetastoreCache.beginReads(session);
+  }
+
+  /** Ends what `beginReads` began. */
+  public static void endReads(SparkSession session) {
+    MetastoreCache.endReads(session);
   }
 
   /**

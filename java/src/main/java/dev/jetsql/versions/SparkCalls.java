@@ -28,6 +28,8 @@ import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
 import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
 import org.apache.spark.sql.catalyst.plans.logical.DeduplicateWithinWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
+import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogPlugin;
@@ -174,6 +176,11 @@ public final class SparkCalls {
   /** Returns the operator that keeps the first row of a key until the watermark has passed it. */
   public static LogicalPlan firstRows(Seq<Attribute> keys, LogicalPlan rows) {
     return create(DeduplicateWithinWatermark.class, keys, rows, Option.empty());
+  }
+
+  /** Returns the distribution in which the rows of a key are in one partition. */
+  public static Distribution clustered(Seq<Expression> keys) {
+    return create(ClusteredDistribution.class, keys, false, Option.empty(), false);
   }
 
   /** Returns whether a node names a stream, which Spark before 4.2 does not do. */

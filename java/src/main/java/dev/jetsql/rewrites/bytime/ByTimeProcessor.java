@@ -21,11 +21,11 @@ import org.apache.spark.sql.types.StructType;
 public abstract class ByTimeProcessor extends RuleProcessor {
   private static final long serialVersionUID = 1;
   private static final long MICROS = 1000;
-  static final long NEVER = Long.MAX_VALUE;
+  protected static final long NEVER = Long.MAX_VALUE;
 
   private transient ValueState<Long> timer;
 
-  ByTimeProcessor(List<? extends Expression> stateExpressions, List<StructType> kept) {
+  protected ByTimeProcessor(List<? extends Expression> stateExpressions, List<StructType> kept) {
     super(stateExpressions, kept);
   }
 
@@ -37,15 +37,15 @@ public abstract class ByTimeProcessor extends RuleProcessor {
   }
 
   /** Returns the rows of each stream. input: the rows of the processor, without their keys */
-  abstract List<StreamRows> streamsOf(LogicalPlan input);
+  protected abstract List<StreamRows> streamsOf(LogicalPlan input);
 
   /** Opens the state of the timer. A processor calls it at the end of `init`. */
-  void openTimer() {
+  protected void openTimer() {
     timer = getHandle().getValueState("timer", Encoders.LONG(), TTLConfig.NONE());
   }
 
   /** Sets the timer to a time in microseconds, unless it is earlier; `NEVER` changes nothing. */
-  void wakeAt(long micros) {
+  protected void wakeAt(long micros) {
     if (micros == NEVER) return;
     long at = firstWatermark(micros);
     var isSet = timer.exists();
@@ -56,7 +56,7 @@ public abstract class ByTimeProcessor extends RuleProcessor {
   }
 
   /** Forgets a timer that has expired, and returns the watermark in microseconds. */
-  long expire(TimerValues now) {
+  protected long expire(TimerValues now) {
     timer.clear();
     return now.getCurrentWatermarkInMs() * MICROS;
   }
@@ -66,7 +66,7 @@ public abstract class ByTimeProcessor extends RuleProcessor {
     return -Math.floorDiv(-micros, MICROS);
   }
 
-  static void write(ListState<Row> state, List<Row> rows) {
+  protected static void write(ListState<Row> state, List<Row> rows) {
     if (rows.isEmpty()) state.clear();
     else state.put(rows.toArray(Row[]::new));
   }

@@ -47,7 +47,7 @@ final class JoinByTimeProcessor extends ByTimeProcessor {
   }
 
   @Override
-  List<StreamRows> streamsOf(LogicalPlan input) {
+  protected List<StreamRows> streamsOf(LogicalPlan input) {
     var streams = Plans.list(input.children());
     return List.of(
         stream((Project) streams.get(0), rows.firstName(), rows.firstColumn()),

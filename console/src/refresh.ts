@@ -1,0 +1,21 @@
+// Load the page again, to replace parts of it. This prolongs no session.
+import { showTimes } from "./times";
+
+/** Load something for the page; undefined without a user, and without an engine, which the connection reports. */
+export async function load(url: string): Promise<Response | undefined> {
+  try {
+    const response = await fetch(url, { headers: { accept: "text/html", "x-jetsql-refresh": "true" } });
+    return response.ok && !response.redirected ? response : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Load this page as the engine has it now; undefined as for `load`. */
+export async function loadPage(): Promise<Document | undefined> {
+  const response = await load(location.href);
+  if (response === undefined) return undefined;
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  showTimes(page);
+  return page;
+}

@@ -1,0 +1,28 @@
+"""Snapshots as pages show them, newest first, with the statements of their actions. It reads the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job import Snapshot
+from jetsql.jobs.model.redaction import redact
+from jetsql.jobs.statements.describe import fork_text
+
+
+@dataclass(frozen=True)
+class ShownSnapshot:
+    """A snapshot, and what can be done with it."""
+
+    snapshot: Snapshot
+    statement: str  # the job's body when the snapshot was created, without secrets
+    fork: str  # the statement that creates a job from it
+
+
+def shown_snapshots(manager: Manager, job_id: str | None = None) -> list[ShownSnapshot]:
+    """Return the snapshots. job_id: of the job that they are of; None for all."""
+    return [
+        ShownSnapshot(each, redact(each.statement, each.plan.options), fork_text(each))
+        for each in reversed(manager.store.snapshots())
+        if job_id in (None, each.job_id)
+    ]

@@ -1,0 +1,55 @@
+"""Jobs in every state of the life cycle, for the tests of its steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jetsql.jobs.lifecycle.events import Event, Step
+from jetsql.jobs.lifecycle.step_context import StepContext
+from jetsql.jobs.lifecycle.transitions import apply_event
+from jetsql.jobs.model.body_analysis import Analysis
+from jetsql.jobs.model.job import Cause, Job, RunId, SnapshotRequest, Status, StopGoal, Version
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
+from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.jobs_world import body, changed
+
+NOW = StepContext(1000.0)
+RUN = RunId("1", 3)
+HURT = Cause("the disk is full", "DISK", retryable=True)
+HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", retryable=False)
+ENDANGERS = Cause("The job was suspended to protect the engine", "JETSQL.ENGINE_ENDANGERED", retryable=False)
+EXPORT = SnapshotRequest("9", "s")
+AVAILABLE_NOW = {"trigger": "availableNow"}
+
+
+def version(checkpoint: int = 1) -> Version:
+    made = body(query="SELECT * FROM STREAM src WHERE a > 1")
+    return Version("", made, make_plan(analysis(), parse_options(()), made.verb, None), checkpoint=checkpoint)
+
+
+def job(
+    status: Status = Status.RUNNING,
+    goal: StopGoal | None = None,
+    *,
+    of: Analysis | None = None,
+    chosen: dict[str, str] | None = None,
+    **changes: object,
+) -> Job:
+    made = body()
+    plan = make_plan(of or analysis(), parse_options((), before=chosen or {}), made.verb, None)
+    begun = Version("", made, plan, first_trigger_done=True)
+    plain = Job("1", "j", begun, 0.0, status=status, stop_goal=goal, run=3, has_files=True)
+    if goal is StopGoal.EXPORT or status is Status.SUSPENDED_EXPORTING_SNAPSHOT:
+        plain = replace(plain, snapshot_request=replace(EXPORT, then_cancel=goal is StopGoal.EXPORT))
+    if goal is StopGoal.UPDATE:
+        plain = replace(plain, pending_version=version())
+    return changed(plain, **changes)
+
+
+def after(event: Event, before: Job, context: StepContext = NOW) -> Step:
+    return apply_event(before, event, context)
+
+
+def kinds(taken: Step) -> list[str]:
+    return [type(action).__name__ for action in taken.actions]
