@@ -36,7 +36,7 @@ def test_jobs_are_watched_and_changed(engine: Managed, page: Page) -> None:
     commit(engine, job, state_bytes=2048, state_rows=7, lag={"a": 4321})
     for text in ("1.2k", "4.3k rows", "500 ms", "2.0 KiB, 7 rows"):
         expect(row(page, "orders")).to_contain_text(text)
-    page.keyboard.press("/")
+    page.keyboard.press("Control+k")
     page.keyboard.type("pay")
     expect(row(page, "orders")).to_be_hidden()
     expect(page.get_by_text("1 of 2 jobs")).to_be_visible()

@@ -182,6 +182,12 @@ def _matched(facts: Facts) -> Iterable[Row]:
     return ((i, i - 10 if i >= 10 else -1) for i in facts.source.ids())
 
 
+def _recognized(facts: Facts) -> Iterable[Row]:
+    """Return each id that three divides with the next one of the same last digit."""
+    ids = facts.source.ids()
+    return ((i, i + 10, 2) for i in ids if i % 3 == 0 and i + 10 in ids)
+
+
 def _check_lives(found: Rows, facts: Facts) -> Loss:
     """The newest life of a job that is dropped and made again has everything, an older one whole files of it."""
     newest = facts.last_lives["renewed"]
@@ -361,6 +367,20 @@ REWRITTEN_KINDS: Final = (
             " MATCH_CONDITION (l.at > r.at) ON l.id % 10 = r.id % 10",
         ),
         exactly(_matched),
+    ),
+    Kind(
+        "recognized",
+        "MATCH_RECOGNIZE",
+        "recognized",
+        "id, next, n",
+        job_text(
+            "recognized",
+            "INSERT INTO recognized SELECT id, next, n"
+            f" FROM (SELECT id, id % 10 AS digit, at FROM {SOURCE} WATERMARK at DELAY OF INTERVAL 0 SECONDS)"
+            " MATCH_RECOGNIZE (PARTITION BY digit ORDER BY at"
+            " MEASURES A.id AS id, B.id AS next, count(*) AS n ONE ROW PER MATCH PATTERN (A B) DEFINE A AS id % 3 = 0)",
+        ),
+        exactly(_recognized),
     ),
     Kind(
         "j_maxima",
@@ -637,6 +657,7 @@ CREATE TABLE IF NOT EXISTS digits (digit BIGINT, n BIGINT, total BIGINT) USING p
 CREATE TABLE IF NOT EXISTS newest_two (digit BIGINT, id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS remainders (digit BIGINT, n BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS matched (id BIGINT, earlier BIGINT) USING parquet;
+CREATE TABLE IF NOT EXISTS recognized (id BIGINT, next BIGINT, n BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS joined (digit BIGINT, n BIGINT, total BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS paired (id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS chained (id BIGINT) USING orc;

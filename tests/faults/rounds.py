@@ -268,7 +268,7 @@ STATES: Final = Scenario(
         Round(
             (
                 *("state-copied:parts", "state-repartitioned:digits", "sink-written:minutes"),
-                "sink-written:j_maxima",
+                *("sink-written:j_maxima", "sink-written:recognized"),
                 "stored-suspend-requested:minutes",
             ),
             (),

@@ -14,6 +14,8 @@ from jetsql.shell.completion.keyword_places import (
     AFTER_STAR,
     BEFORE_OPERAND,
     FOLLOWERS,
+    MATCH_CLAUSES,
+    MATCH_FOLLOWERS,
     MERGE_FOLLOWERS,
     OPERANDS,
     QUERY,
@@ -140,8 +142,13 @@ class _ClauseCompletion:
             self._add_relations(previous)
         elif position.clause is Clause.COLUMNS:
             self._add_target_columns()
+        elif previous.word == "AS" and position.clause is Clause.MATCH:
+            if self._defines_variables():
+                self._add_operands(previous)
         elif previous.word == "AS" and position.is_nested:
             self._collector.add_keywords(TYPES)
+        elif position.clause is Clause.MATCH and position.is_first:
+            self._collector.add_keywords(MATCH_CLAUSES)
         elif self._expects_operand(previous):
             self._add_operands(previous)
         elif not self._qualifier:
@@ -155,7 +162,14 @@ class _ClauseCompletion:
             return ("DELAY OF INTERVAL",)
         merging = self._head[0].word == "MERGE" and not self._position.open_cases
         more = MERGE_FOLLOWERS.get(previous.word, ()) if merging else ()
+        if self._position.clause is Clause.MATCH:
+            more = MATCH_FOLLOWERS.get(previous.word, ())
         return more or FOLLOWERS.get(previous.word, ())
+
+    def _defines_variables(self) -> bool:
+        """Return whether the clause of MATCH_RECOGNIZE is DEFINE, where conditions follow AS, and not MEASURES."""
+        words = (token.word for token in reversed(self._head))
+        return next((word for word in words if word in ("DEFINE", "MEASURES", "MATCH_RECOGNIZE")), "") == "DEFINE"
 
     def _is_name(self, previous: Token) -> bool:
         """Return whether a keyword is part of a name: `t.left`."""

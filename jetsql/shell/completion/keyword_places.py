@@ -47,10 +47,20 @@ MERGE_FOLLOWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "THEN": ("UPDATE SET", "INSERT", "DELETE"),
 }
 
+MATCH_CLAUSES: Final = (
+    "PARTITION BY", "ORDER BY", "MEASURES", "ONE ROW PER MATCH", "ALL ROWS PER MATCH", "AFTER MATCH SKIP", "PATTERN",
+    "WITHIN INTERVAL", "SUBSET", "DEFINE",
+)  # fmt: skip
+MATCH_FOLLOWERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "AFTER": ("MATCH SKIP",),
+    "SKIP": ("PAST LAST ROW", "TO NEXT ROW", "TO FIRST", "TO LAST"),
+    "WITHIN": ("INTERVAL",),
+}
+
 # An expression is not complete after these: an operand must follow.
 BEFORE_OPERAND: Final = frozenset(
     "SELECT DISTINCT ALL WHERE ON AND OR NOT HAVING QUALIFY BY WHEN THEN ELSE CASE BETWEEN LIKE ILIKE RLIKE REGEXP IN"
-    " EXISTS LIMIT OFFSET SET VALUES DIV ESCAPE INTERVAL FILTER WATERMARK USING FROM".split()
+    " EXISTS LIMIT OFFSET SET VALUES DIV ESCAPE INTERVAL FILTER WATERMARK USING FROM MEASURES DEFINE".split()
 )
 OPERANDS: Final = ("CASE", "CAST", "NOT", "EXISTS", "NULL", "TRUE", "FALSE", "INTERVAL", "DATE", "TIMESTAMP")
 
@@ -87,6 +97,8 @@ _IN_CASE: Final = ("WHEN", "THEN", "ELSE", "END")
 def after_operand(position: Position, statement: str, *, in_job: bool) -> tuple[str, ...]:
     """Return the keywords after a complete expression or table. statement: the first word of the statement."""
     cases = _IN_CASE if position.open_cases else ()
+    if position.clause is Clause.MATCH:
+        return (*cases, "AS", "ASC", "DESC", *MATCH_CLAUSES, *_OPERATORS)
     if position.is_nested:
         return (*cases, *_NESTED)
     match position.clause:
@@ -95,7 +107,7 @@ def after_operand(position: Position, statement: str, *, in_job: bool) -> tuple[
             merging = ("WHEN MATCHED", "WHEN NOT MATCHED") if statement == "MERGE" else ()
             if statement == "AUTO":
                 return (*_CHANGE_CLAUSES, "WATERMARK")
-            return (*conditions, "AS", *merging, *_AFTER_TABLE, "TABLESAMPLE", "WATERMARK")
+            return (*conditions, "AS", *merging, *_AFTER_TABLE, "TABLESAMPLE", "WATERMARK", "MATCH_RECOGNIZE")
         case Clause.TARGET:
             return _after_target(statement)
         case Clause.WITH:

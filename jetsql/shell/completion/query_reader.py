@@ -43,7 +43,7 @@ _NO_ALIAS: Final = (
     | frozenset(
         "ANTI AS BY CROSS FOR FROM FULL INNER INSERT INTO JOIN LATERAL LEFT NATURAL OUTER OVERWRITE PARTITION PIVOT"
         " REPLACE RIGHT SEMI SINK STREAM SYSTEM_TIME TABLESAMPLE TIMESTAMP UNPIVOT USING VERSION WATERMARK WHEN WITH"
-        " DELAY".split()
+        " DELAY MATCH_RECOGNIZE".split()
     )
 )
 _NAMES: Final = (Kind.WORD, Kind.QUOTED)
@@ -218,6 +218,10 @@ class _Reader:
         return ReadingFrame(frame.query, Clause.SELECT, is_expression=True)
 
     def _new_expression_frame(self, frame: ReadingFrame, index: int) -> ReadingFrame:
+        if self._word(index - 1) == "MATCH_RECOGNIZE" and not frame.is_expression:
+            return ReadingFrame(frame.query, Clause.MATCH, is_expression=True)
+        if frame.clause is Clause.MATCH:
+            return ReadingFrame(frame.query, Clause.SELECT, is_expression=True)
         named = frame.last_relation is not None and self._tokens[index - 1].kind in _NAMES
         if named and frame.clause in (Clause.FROM, Clause.JOIN) and not frame.is_expression and frame.last_relation:
             if frame.last_relation.alias and self._word(index - 1) not in _NO_ALIAS:

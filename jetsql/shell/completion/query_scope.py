@@ -31,6 +31,7 @@ class Clause(Enum):
     VALUES = auto()
     TARGET = auto()  # INSERT INTO, UPDATE, MERGE INTO and the table after it
     SET = auto()  # assignments of UPDATE and MERGE
+    MATCH = auto()  # the clauses in the parentheses of MATCH_RECOGNIZE
     NAMES = auto()  # a list of new names
     COLUMNS = auto()  # a list of the target's columns
 

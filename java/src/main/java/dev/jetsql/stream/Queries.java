@@ -8,6 +8,7 @@ import org.apache.spark.scheduler.SparkListenerInterface;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.classic.StreamingQueryManager;
 import org.apache.spark.sql.execution.streaming.runtime.AsyncProgressTrackingMicroBatchExecution;
+import org.apache.spark.sql.execution.streaming.runtime.ProcessingTimeExecutor;
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
 import org.apache.spark.sql.execution.streaming.runtime.TERMINATED$;
@@ -41,20 +42,32 @@ public final class Queries {
   }
 
   /**
-   * Returns whether the query's thread ended or began to sleep between triggers before the
-   * deadline.
+   * Returns whether the query's thread ended or slept between triggers before the deadline. A
+   * thread that sleeps has seen its last trigger: the next one reads the new state and ends.
    */
   private static boolean awaitQuiet(StreamingQuery query, Thread thread, long deadlineMillis)
       throws InterruptedException {
     long deadline = System.nanoTime() + deadlineMillis * 1000000L;
     int quietPolls = 0;
-    while (thread.isAlive() && quietPolls < 2 && System.nanoTime() < deadline) {
+    while (thread.isAlive() && System.nanoTime() < deadline) {
+      if (quietPolls >= 2 || sleepsBetweenTriggers(thread)) return true;
       thread.join(POLL_MILLIS);
       // A trigger that has just read the old state may still begin, so the query must be quiet
       // twice in a row.
       quietPolls = query.status().isTriggerActive() ? 0 : quietPolls + 1;
     }
     return !thread.isAlive() || quietPolls >= 2;
+  }
+
+  /** Returns whether the thread of a query with an interval waits for its next trigger. */
+  private static boolean sleepsBetweenTriggers(Thread thread) {
+    StackTraceElement[] frames = thread.getStackTrace();
+    for (int at = 0; at + 1 < frames.length; at++) {
+      if (frames[at].getMethodName().equals("waitTillTime")) {
+        return frames[at + 1].getClassName().equals(ProcessingTimeExecutor.class.getName());
+      }
+    }
+    return false;
   }
 
   /**
