@@ -99,7 +99,7 @@ class Notebook:
         return self.cell(number).locator(".jp-OutputArea-output")
 
     def start(self, number):
-        self.cell(number).locator(".cm-content").click()
+        self.cell(number).locator(".cm-content").focus()
         self.page.keyboard.press("Control+Enter")
 
     def ended(self, number):
@@ -110,7 +110,13 @@ class Notebook:
             self.page.screenshot(path=f"{pictures}/{name}.png")
 
     def load(self):
-        self.start(LOAD)
+        # JupyterLab shows an idle kernel before it can send it a cell, and ignores the key until then.
+        def loaded():
+            self.start(LOAD)
+            self.page.wait_for_timeout(3000)
+            return re.search(r"\[[\d*]+\]", self.cell(LOAD).locator(".jp-InputPrompt").inner_text())
+
+        wait("kernel", loaded)
         self.ended(LOAD)
         return ""
 
