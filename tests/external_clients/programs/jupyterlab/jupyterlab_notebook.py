@@ -149,7 +149,7 @@ class Notebook:
         self.ended(ERROR)
         text = self.output(ERROR).last.inner_text()
         self.picture("error")
-        for part in ("JETSQL.JOB_NOT_FOUND", f"3 | SUSPEND JOB {SCHEMA}_copi", "^", f"Did you mean {SCHEMA}_copy?"):
+        for part in ("JETSQL.JOB_NOT_FOUND", f"2 | SUSPEND JOB {SCHEMA}_copi", "^", f"Did you mean {SCHEMA}_copy?"):
             assert part in text, text
         assert "Traceback" not in text, text
         caret = next(line for line in text.splitlines() if line.rstrip().endswith("^"))
