@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,13 @@ HOG = """
 BOMB = """
     CREATE JOB bomb OPTIONS ('snapshotIntervalMillis' = '500') AS INSERT INTO sizes
     SELECT length(repeat('x', CAST(1900000000 + id AS INT))) FROM STREAM later
+"""
+
+# Its first batch has 128 bytes a row, which cannot be compressed to less than half.
+WRITER = """
+    CREATE JOB writer OPTIONS ('snapshotIntervalMillis' = '500') AS INSERT INTO hashes
+    SELECT sha2(concat(s.id, '-', r.id), 512) FROM STREAM src s CROSS JOIN (SELECT id FROM range(20000000)) r
+    WHERE s.id > 10
 """
 
 
@@ -88,6 +96,37 @@ def test_a_job_that_eats_the_heap_is_suspended_and_the_engine_lives(story: Story
     assert "engine in danger" in story.history("hog")
     assert story.history("copy").count("continued") == 0
     assert process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can mount a disk")
+def test_a_job_that_fills_the_disk_is_suspended_and_the_others_go_on(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    limits = {"disk_warning_bytes": "700000000", "disk_danger_bytes": "500000000"}
+    engine = ServiceEngine(tmp_path / "home", storage=str(disk), **limits)
+    engine.wrapper = (
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        f'mount -t tmpfs -o size=1g tmpfs "{disk}" && exec "$@"',
+        "sh",
+    )
+    engine("start")
+    engine.wrapper = ()
+    story = Story(engine, tmp_path)
+    story.begin()
+    story.add(1)
+    engine("-e", f"CREATE TABLE hashes (hash STRING) USING parquet; {WRITER}")
+    story.add(11)
+    until(lambda: story.job("writer")["status"] == "SUSPENDED")
+    story.add(2)
+    until(lambda: story.copied == [1, 2, 11])
+    writer = story.job("writer")
+    assert writer["last_error_condition"] == "JETSQL.ENGINE_ENDANGERED"
+    assert f"are free on the disk of {disk}" in str(writer["last_error"])
+    assert story.job("copy")["status"] == "RUNNING" and engine.rows("SELECT count(*) FROM hashes") == [[0]]
+    engine("stop")
 
 
 def test_a_job_that_ends_the_engine_twice_stays_suspended(story: Story) -> None:

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -36,6 +37,16 @@ KILLED_AT = (
     {"staged": "sink-written", "sent": "kafka-opened"},
 )
 """The points in the second batches of the sinks' jobs at which the leader is killed."""
+STATEMENTS = {
+    "snapped": ("state-half-copied", "CREATE SNAPSHOT s FOR JOB snapped"),
+    "updated": (
+        "update-prepared",
+        "CREATE OR REPLACE JOB updated {} AS INSERT INTO updated SELECT id + 0 FROM STREAM src",
+    ),
+    "dropped": ("staging-discarded", "DROP JOB dropped"),
+    "suspended": ("stored-suspend-requested", "SUSPEND JOB suspended"),
+}
+"""By job, the point at which the leader is killed in a statement. At the last one, no other event is stored."""
 
 
 @contextmanager
@@ -76,6 +87,13 @@ def copy_files(engine: ServiceEngine, source: Path) -> None:
     )
 
 
+def copy_first_file(engine: ServiceEngine, source: Path) -> None:
+    """Create the job of `copy_files`, and wait until it has copied one file."""
+    copy_files(engine, source)
+    add(source, 1)
+    until(lambda: ids(engine) == [1])
+
+
 def add(source: Path, number: int) -> None:
     hidden = source / f".{number}"
     hidden.write_text(f'{{"id": {number}}}\n')
@@ -93,8 +111,8 @@ def delivered(postgres: Postgres) -> list[int]:
     return [row[0] for row in postgres("SELECT id FROM delivered ORDER BY id")]
 
 
-def ids(engine: ServiceEngine) -> list[int]:
-    return sorted(int(str(row[0])) for row in engine.rows("SELECT id FROM copied"))
+def ids(engine: ServiceEngine, table: str = "copied") -> list[int]:
+    return sorted(int(str(row[0])) for row in engine.rows(f"SELECT id FROM {table}"))
 
 
 def test_a_standby_takes_over_when_the_leader_is_killed(pair: Pair, tmp_path: Path) -> None:
@@ -126,9 +144,7 @@ def test_a_standby_takes_over_when_the_leader_is_killed(pair: Pair, tmp_path: Pa
 def test_a_leader_that_was_paused_becomes_a_standby(pair: Pair, tmp_path: Path) -> None:
     first, second = pair
     source = tmp_path / "src"
-    copy_files(first, source)
-    add(source, 1)
-    until(lambda: ids(first) == [1])
+    copy_first_file(first, source)
     first.signal(signal.SIGSTOP)
     add(source, 2)
     until(lambda: second.role == "leader")
@@ -180,7 +196,7 @@ def test_a_leader_that_was_paused_in_a_commit_changes_nothing(
 ) -> None:
     first, second = pair
     first.set("JETSQL_FAILPOINT_ACTION", "pause")
-    arm_leader(pair, PAUSED_AT)
+    arm_leader(pair, second_batches(PAUSED_AT))
     source = tmp_path / "src"
     sinks = create_sinks(first, postgres, kafka, source, PAUSED_AT)
     add(source, 1)
@@ -202,7 +218,7 @@ def test_a_standby_continues_a_batch_of_a_leader_that_was_killed_in_its_commit(
     pair: Pair, postgres: Postgres, kafka: Kafka, tmp_path: Path, points: dict[str, str]
 ) -> None:
     first, second = pair
-    arm_leader(pair, points)
+    arm_leader(pair, second_batches(points))
     source = tmp_path / "src"
     sinks = create_sinks(first, postgres, kafka, source, points)
     add(source, 1)
@@ -214,15 +230,48 @@ def test_a_standby_continues_a_batch_of_a_leader_that_was_killed_in_its_commit(
     until(lambda: all(sinks.contents(second, table) == expected(table, 1, 2, 3) for table in points))
 
 
-def arm_leader(pair: Pair, points: Mapping[str, str]) -> None:
-    """Make the first engine lead with fail points armed, which it is from its next start.
+def test_a_standby_continues_after_statements_in_which_the_leader_was_killed(pair: Pair, tmp_path: Path) -> None:
+    first, second = pair
+    arm_leader(pair, [f"{point}:{job}" for job, (point, _) in STATEMENTS.items()])
+    source = tmp_path / "src"
+    source.mkdir()
+    first("-e", f"CREATE TABLE src (id BIGINT) USING json LOCATION '{source}'")
+    for job in STATEMENTS:
+        create = f"CREATE JOB {job} {EXACTLY_ONCE} AS INSERT INTO {job} SELECT id FROM STREAM src"
+        first("-e", f"CREATE TABLE {job} (id BIGINT) USING parquet; {create}")
+    add(source, 1)
+    until(lambda: all(ids(first, job) == [1] for job in STATEMENTS))
+    with ExitStack() as commands:
+        for job, (point, statement) in STATEMENTS.items():
+            commands.enter_context(first.begin("-e", statement.format(EXACTLY_ONCE)))
+            until(partial(has_reached, first, f"failpoint {point}:{job}"))
+        until(lambda: not first.processes())
+        until(lambda: second.role == "leader")
+    add(source, 2)
+    running = {"snapped": "RUNNING", "updated": "RUNNING", "suspended": "SUSPENDED"}
+    until(lambda: {row[1]: row[2] for row in second.rows("SHOW JOBS")} == running)
+    until(lambda: ids(second, "snapped") == ids(second, "updated") == [1, 2])
+    assert second.rows("SHOW SNAPSHOTS") == []
+    second("-e", "RESUME JOB suspended")
+    until(lambda: ids(second, "suspended") == [1, 2])
+    assert ids(second, "dropped") == [1]
 
-    points: by the table of a sink, the point in its second batch.
-    """
+
+def has_reached(engine: ServiceEngine, point: str) -> bool:
+    return point in engine.log
+
+
+def second_batches(points: Mapping[str, str]) -> list[str]:
+    """Return fail points in the second batches of jobs. points: by the table of a sink"""
+    return [f"{point}:to_{table}@2" for table, point in points.items()]
+
+
+def arm_leader(pair: Pair, points: Iterable[str]) -> None:
+    """Make the first engine lead with fail points armed, which it is from its next start."""
     first, second = pair
     first("stop")
     until(lambda: second.role == "leader")
-    first.set("JETSQL_FAILPOINT", ",".join(f"{point}:to_{table}@2" for table, point in points.items()))
+    first.set("JETSQL_FAILPOINT", ",".join(points))
     first("start")
     second("stop")
     until(lambda: first.role == "leader")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import until
-from tests.stories.test_standby import Pair, add, copy_files, ids
+from tests.stories.test_standby import Pair, add, copy_first_file, ids
 from tests.support.engines.service_engine import ServiceEngine, share_token
 from tests.support.servers.networks import HOST, NETWORKS, Network
 from tests.support.servers.postgres import USER, Postgres, running_postgres
@@ -65,9 +65,7 @@ def test_a_leader_that_is_cut_off_from_the_store(
 ) -> None:
     first, second = pair
     source = tmp_path / "src"
-    copy_files(first, source)
-    add(source, 1)
-    until(lambda: ids(first) == [1])
+    copy_first_file(first, source)
     [(number,)] = server("SELECT number FROM jetsql.lease")
 
     network.cut()  # for less than the lease

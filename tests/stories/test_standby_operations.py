@@ -12,7 +12,7 @@ import pytest
 
 from jetsql.jobs.store.database import VERSION
 from tests.conftest import until
-from tests.stories.test_standby import Pair, add, copy_files, ids, make_pair
+from tests.stories.test_standby import Pair, add, copy_files, copy_first_file, ids, make_pair
 from tests.support.clocks import ShiftedClock
 from tests.support.engines.service_engine import ServiceEngine
 from tests.support.servers.postgres import Postgres
@@ -75,9 +75,7 @@ def test_engines_of_other_versions(pair: Pair, postgres: Postgres, tmp_path: Pat
     """The store has the version of a newer JetSQL, then that of an older one, which the standby migrates."""
     first, second = pair
     source = tmp_path / "src"
-    copy_files(first, source)
-    add(source, 1)
-    until(lambda: ids(first) == [1])
+    copy_first_file(first, source)
     before = postgres(LEASE)
     newer = f"UPDATE {SCHEMA}.meta SET value = '{VERSION + 1}' WHERE key = 'version'"
     too_new = f"has version {VERSION + 1}, written by JetSQL"
@@ -101,13 +99,40 @@ def test_engines_of_other_versions(pair: Pair, postgres: Postgres, tmp_path: Pat
     until(lambda: ids(second) == [1, 2, 3])
 
 
+def test_the_store_is_away_for_longer_than_the_lease(pair: Pair, postgres: Postgres, tmp_path: Path) -> None:
+    """Nobody leads meanwhile, and then the same engine continues the jobs."""
+    first, second = pair
+    source = tmp_path / "src"
+    copy_first_file(first, source)
+    before = postgres(LEASE)
+    written = tmp_path / "shared" / "warehouse" / "copied"
+    postgres.stop()
+    try:
+        add(source, 2)
+        until(lambda: not first.is_ready)
+        until(lambda: "is out of reach; trying again" in second.log)
+        refused = first("-e", "SUSPEND JOB copy", code=1)
+        assert "JETSQL.STORE_NOT_USABLE" in refused
+        assert len(list(written.glob("*.parquet"))) == 1, "no batch is committed while nobody leads"
+        assert (first.role, second.role) == ("leader", "standby")
+        assert '"up"' in first("status", "--format", "json") and '"up"' in second("status", "--format", "json")
+    finally:
+        postgres.start()
+    until(lambda: first.is_ready)
+    until(lambda: ids(first) == [1, 2])
+    assert postgres(LEASE) == before
+    assert [row[2] for row in first.rows("SHOW ENGINES")] == ["leader", "standby"]
+    first.kill()
+    add(source, 3)
+    until(lambda: second.role == "leader")
+    until(lambda: ids(second) == [1, 2, 3])
+
+
 def test_a_leader_is_stopped_while_it_loses_the_lead(pair: Pair, tmp_path: Path) -> None:
     """The command finds the engine before it notices, while its Spark ends, or while it starts as a standby."""
     first, second = pair
     source = tmp_path / "src"
-    copy_files(first, source)
-    add(source, 1)
-    until(lambda: ids(first) == [1])
+    copy_first_file(first, source)
     first.signal(signal.SIGSTOP)
     until(lambda: second.role == "leader")
     with first.begin("stop", "--timeout", "200") as command:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import psutil
@@ -78,6 +79,15 @@ class ServiceEngine:
         """Return the role in the note; None without an engine."""
         note = read_note(self.home)
         return None if note is None else note.role
+
+    @property
+    def is_ready(self) -> bool:
+        """Return whether the engine takes statements."""
+        try:
+            with urlopen(Request(f"{self.url}/readyz", headers={"Host": "localhost"}), timeout=10) as response:
+                return bool(response.status == 200)
+        except HTTPError:
+            return False
 
     @property
     def is_warm(self) -> bool:

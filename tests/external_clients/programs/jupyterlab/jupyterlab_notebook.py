@@ -50,6 +50,13 @@ def wait(what, found):
     return value
 
 
+def check_caret(text):
+    """Check that the caret of an error stands below the name of the job."""
+    lines = text.splitlines()
+    caret = next(number for number, line in enumerate(lines) if line.rstrip().endswith("^"))
+    assert lines[caret].index("^") == lines[caret - 1].index(f"{SCHEMA}_copi"), text
+
+
 @contextmanager
 def running_lab():
     """Run JupyterLab, and yield the address of the notebook."""
@@ -152,9 +159,7 @@ class Notebook:
         for part in ("JETSQL.JOB_NOT_FOUND", f"2 | SUSPEND JOB {SCHEMA}_copi", "^", f"Did you mean {SCHEMA}_copy?"):
             assert part in text, text
         assert "Traceback" not in text, text
-        caret = next(line for line in text.splitlines() if line.rstrip().endswith("^"))
-        above = text.splitlines()[text.splitlines().index(caret) - 1]
-        assert caret.index("^") == above.index(f"{SCHEMA}_copi"), text
+        check_caret(text)
         return text.splitlines()[0]
 
     def result(self):
@@ -183,9 +188,7 @@ def converted_page(page):
     expect(page.locator("td", has_text=f"{SCHEMA}_copy").first).to_be_visible()
     expect(page.locator("td", has_text="2.50")).to_be_visible()
     text = page.locator("pre", has_text="JETSQL.JOB_NOT_FOUND").inner_text()
-    lines = text.splitlines()
-    caret = next(number for number, line in enumerate(lines) if line.rstrip().endswith("^"))
-    assert lines[caret].index("^") == lines[caret - 1].index(f"{SCHEMA}_copi"), text
+    check_caret(text)
     if pictures:
         page.screenshot(path=f"{pictures}/html.png", full_page=True)
     return ""

@@ -6,6 +6,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -47,19 +48,52 @@ final class OpenFiles {
     Map<String, Long> counts = new HashMap<>();
     long ofTasks = 0;
     long ofStates = 0;
-    if (!Files.isDirectory(DESCRIPTORS)) return counts;
-    try (DirectoryStream<Path> all = Files.newDirectoryStream(DESCRIPTORS)) {
-      for (Path descriptor : all) {
-        String target = target(descriptor);
-        String owner = owner(target, folders);
-        if (owner != null) counts.merge(owner, 1L, Long::sum);
-        else if (target.contains("/StateStoreId(")) ofStates++;
-        else if (temporary.stream().anyMatch(target::startsWith)) ofTasks++;
-      }
+    for (String target : targets()) {
+      String owner = owner(target, folders);
+      if (owner != null) counts.merge(owner, 1L, Long::sum);
+      else if (target.contains("/StateStoreId(")) ofStates++;
+      else if (temporary.stream().anyMatch(target::startsWith)) ofTasks++;
     }
     assign(ofTasks, tasks, counts);
     assign(ofStates, states, counts);
     return counts;
+  }
+
+  /**
+   * Returns the sizes of the open files of each job in bytes. Spark reports what a task has written
+   * to files only when the task ends.
+   *
+   * @param folders the folders of each job: its checkpoint and its tables
+   * @param disk the disk of the files that count
+   */
+  static Map<String, Long> bytesByOwner(Map<String, List<String>> folders, DiskUsage disk)
+      throws IOException {
+    Map<String, Long> bytes = new HashMap<>();
+    for (String target : targets()) {
+      String owner = owner(target, folders);
+      if (owner == null) continue;
+      Path file = Path.of(target);
+      if (disk.has(file)) bytes.merge(owner, size(file), Long::sum);
+    }
+    return bytes;
+  }
+
+  /** Returns the paths of the open files; none where the system does not list them. */
+  private static List<String> targets() throws IOException {
+    List<String> targets = new ArrayList<>();
+    if (!Files.isDirectory(DESCRIPTORS)) return targets;
+    try (DirectoryStream<Path> all = Files.newDirectoryStream(DESCRIPTORS)) {
+      for (Path descriptor : all) targets.add(target(descriptor));
+    }
+    return targets;
+  }
+
+  private static long size(Path file) {
+    try {
+      return Files.size(file);
+    } catch (IOException e) {
+      return 0; // deleted meanwhile
+    }
   }
 
   private static String target(Path descriptor) {

@@ -218,8 +218,12 @@ public final class ResourceWatchdog {
             settings.get("disk_danger_bytes").asLong());
     String place = disk.folder().toString();
     if (!isDue("disk", place, level, now)) return;
-    long grown = disk.fallen(free);
-    report("disk", place, level, now, free, disk.total(), grown, disk.writtenLately(written));
+    Map<String, Long> amounts = disk.writtenLately(written);
+    if (level != Level.NORMAL) {
+      OpenFiles.bytesByOwner(folders, disk)
+          .forEach((job, bytes) -> amounts.merge(job, bytes, Long::sum));
+    }
+    report("disk", place, level, now, free, disk.total(), disk.fallen(free), amounts);
   }
 
   /** Returns whether a level has to be reported. */
