@@ -28,10 +28,11 @@ class ClientStep:
 
 @click.command()
 @click.option("--only", multiple=True, type=click.Choice([client.name for client in CLIENTS]), help="This client.")
+@click.option("--tests", metavar="EXPRESSION", default="", help="Of dbt's suites, only these tests, as -k of pytest.")
 @click.option("--home", type=click.Path(path_type=Path), help="The engine's home [a temporary folder].")
-def main(only: Sequence[str], home: Path | None) -> None:
+def main(only: Sequence[str], tests: str, home: Path | None) -> None:
     """Try the clients with one engine, and those of Delta and Iceberg tables with a second one."""
-    chosen = [client for client in CLIENTS if not only or client.name in only]
+    chosen = [client.with_tests(tests) for client in CLIENTS if not only or client.name in only]
     plain = [client for client in chosen if not client.needs_lakehouse]
     lakehouse = [client for client in chosen if client.needs_lakehouse]
     wrong = []

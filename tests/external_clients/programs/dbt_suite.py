@@ -4,6 +4,7 @@ Further arguments are options of pytest, such as -kTestEmpty.
 """
 
 import os
+import re
 import sys
 import tempfile
 from contextlib import redirect_stdout
@@ -13,6 +14,15 @@ import pytest
 import story
 
 SUITES = Path(__file__).parent / "dbt_suites"
+
+
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def describe_failure(report: pytest.TestReport) -> str:
+    """Return the first error that dbt has printed, and the end of the traceback."""
+    _, found, printed = COLOR.sub("", report.capstdout).partition(" Error in ")
+    return f"{found.strip()} {printed[:500].rstrip()}\n...\n{str(report.longrepr)[-400:]}".lstrip()
 
 
 class StepPlugin:
@@ -27,7 +37,7 @@ class StepPlugin:
             with redirect_stdout(self._output):
                 print()  # pytest has written a point to this line
                 story.print_step(
-                    name, report.passed, str(report.longrepr)[-600:] if report.failed else "", report.duration
+                    name, report.passed, describe_failure(report) if report.failed else "", report.duration
                 )
 
 

@@ -1,5 +1,20 @@
-"""Merges and snapshots with tables of Delta."""
+"""Merges, snapshots and clones with tables of Delta."""
 
+import pytest
+from dbt.tests.adapter.dbt_clone.test_dbt_clone import BaseCloneNotPossible, BaseClonePossible
+from plain_classes import plain
 from row_changes import row_change_classes
+from snapshots import snapshot_classes
 
 globals().update(row_change_classes("delta"))
+globals().update(snapshot_classes("delta"))
+
+FORMAT = {kind: {"+file_format": "delta"} for kind in ("models", "seeds", "snapshots")}
+
+globals().update(
+    plain(
+        BaseCloneNotPossible,
+        BaseClonePossible,
+        project_config_update=pytest.fixture(scope="class")(lambda self: FORMAT),
+    )
+)

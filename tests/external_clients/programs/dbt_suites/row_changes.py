@@ -7,6 +7,13 @@ import pytest
 from dbt.tests.adapter.basic.test_incremental import BaseIncremental
 from dbt.tests.adapter.basic.test_snapshot_check_cols import BaseSnapshotCheckCols
 from dbt.tests.adapter.basic.test_snapshot_timestamp import BaseSnapshotTimestamp
+from dbt.tests.adapter.hooks.test_model_hooks import (
+    BasePrePostModelHooksOnSeeds,
+    BasePrePostModelHooksOnSeedsPlusPrefixed,
+    BasePrePostModelHooksOnSeedsPlusPrefixedWhitespace,
+    BasePrePostModelHooksOnSnapshots,
+    BasePrePostSnapshotHooksInConfigKwargs,
+)
 from dbt.tests.adapter.incremental.test_incremental_merge_exclude_columns import BaseMergeExcludeColumns
 from dbt.tests.adapter.incremental.test_incremental_microbatch import BaseMicrobatch, _microbatch_model_sql
 from dbt.tests.adapter.incremental.test_incremental_on_schema_change import BaseIncrementalOnSchemaChange
@@ -20,13 +27,26 @@ from plain_classes import plain
 def row_change_classes(table_format: str) -> Mapping[str, type]:
     """Return the test classes with tables of a format."""
 
-    def configuration(**models: Any) -> Any:
-        kinds = {"models": models, "seeds": {}, "snapshots": {}}
-        found = {kind: {"+file_format": table_format, **more} for kind, more in kinds.items()}
-        return pytest.fixture(scope="class")(lambda self: found)
+    def configuration(
+        models: Mapping[str, Any] | None = None,
+        seeds: Mapping[str, Any] | None = None,
+        snapshots: Mapping[str, Any] | None = None,
+        **project: Any,
+    ) -> Any:
+        """Return a fixture with the configuration of a project."""
+        kinds = {"models": models, "seeds": seeds, "snapshots": snapshots}
+        found = {kind: {"+file_format": table_format, **(more or {})} for kind, more in kinds.items()}
+        return pytest.fixture(scope="class")(lambda self: {**project, **found})
 
-    merging = {"project_config_update": configuration(**{"+incremental_strategy": "merge"})}
+    merging = {"project_config_update": configuration({"+incremental_strategy": "merge"})}
     predicates = {"+incremental_strategy": "merge", "+incremental_predicates": ["DBT_INTERNAL_DEST.id != 2"]}
+
+    hooks = ["alter table {{ this }} add column new_col int", "update {{ this }} set new_col = 1"]
+    # Delta drops columns of such tables only.
+    droppable = {"+tblproperties": {"delta.columnMapping.mode": "name"}} if table_format == "delta" else {}
+
+    def snapshot_hooks(folder: str) -> Any:
+        return configuration(snapshots={"post-hook": hooks}, **{"snapshot-paths": [folder]})
 
     class OwnSource:
         """The tables that snapshots are made of."""
@@ -59,13 +79,25 @@ def row_change_classes(table_format: str) -> Mapping[str, type]:
 
     return {
         **plain(BaseSnapshotCheckCols, BaseSnapshotTimestamp, project_config_update=configuration()),
+        **plain(BaseIncremental, BaseIncrementalUniqueKey, BaseMergeExcludeColumns, **merging),
         **plain(
-            BaseIncremental,
             BaseIncrementalOnSchemaChange,
-            BaseIncrementalUniqueKey,
-            BaseMergeExcludeColumns,
-            **merging,
+            project_config_update=configuration({"+incremental_strategy": "merge", **droppable}),
         ),
-        **plain(BaseIncrementalPredicates, project_config_update=configuration(**predicates)),
+        **plain(
+            BasePrePostModelHooksOnSeeds,
+            project_config_update=configuration(seeds={"post-hook": [*hooks, "select null::int as id"]}),
+        ),
+        **plain(
+            BasePrePostModelHooksOnSeedsPlusPrefixed,
+            BasePrePostModelHooksOnSeedsPlusPrefixedWhitespace,
+            project_config_update=configuration(seeds={"+post-hook": hooks}),
+        ),
+        **plain(BasePrePostModelHooksOnSnapshots, project_config_update=snapshot_hooks("test-snapshots")),
+        **plain(
+            BasePrePostSnapshotHooksInConfigKwargs,
+            project_config_update=snapshot_hooks("test-kwargs-snapshots"),
+        ),
+        **plain(BaseIncrementalPredicates, project_config_update=configuration(predicates)),
         **{each.__name__: each for each in (TestSimpleSnapshot, TestSnapshotCheck, TestMicrobatch)},
     }
