@@ -1,0 +1,14 @@
+{#- The clone of a table of Delta is a shallow clone. That of another table or view is a view over it. -#}
+
+{% materialization clone, adapter='jetsql' %}
+  {{ return(materialization_clone_default()) }}
+{% endmaterialization %}
+
+{% macro jetsql__can_clone_table() %}
+  {{ return(config.get('file_format') == 'delta') }}
+{% endmacro %}
+
+{#- dbt's clone finds the materialization of views by the name of the adapter. -#}
+{% materialization view, adapter='jetsql' %}
+  {{ return(create_or_replace_view()) }}
+{% endmaterialization %}
