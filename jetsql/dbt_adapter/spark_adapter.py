@@ -45,6 +45,13 @@ class JetSQLAdapter(SparkAdapter):
         found = super().list_relations_without_caching(schema_relation)
         return [relation.incorporate(path={"schema": schema_relation.schema}) for relation in found]
 
+    def drop_schema(self, relation: SparkRelation) -> None:
+        """Drop a schema with its tables and views. A catalogue such as Iceberg's drops only an empty one."""
+        if "." in relation.schema:
+            for each in self.list_relations_without_caching(relation):
+                self.drop_relation(each)
+        super().drop_schema(relation)
+
     def get_column_schema_from_query(self, sql: str) -> list[SparkColumn]:
         """Return the columns of a query. It is only analyzed, so it can be one over streams."""
         _, table = self.execute(f"DESCRIBE QUERY {sql}", fetch=True)
