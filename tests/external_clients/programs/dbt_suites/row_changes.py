@@ -1,5 +1,6 @@
 """Merges and snapshots, which need tables whose rows can be changed: the test classes for a format."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,14 +15,24 @@ from dbt.tests.adapter.hooks.test_model_hooks import (
     BasePrePostModelHooksOnSnapshots,
     BasePrePostSnapshotHooksInConfigKwargs,
 )
+from dbt.tests.adapter.incremental import test_incremental_unique_id as unique_id
 from dbt.tests.adapter.incremental.test_incremental_merge_exclude_columns import BaseMergeExcludeColumns
 from dbt.tests.adapter.incremental.test_incremental_microbatch import BaseMicrobatch, _microbatch_model_sql
 from dbt.tests.adapter.incremental.test_incremental_on_schema_change import BaseIncrementalOnSchemaChange
 from dbt.tests.adapter.incremental.test_incremental_predicates import BaseIncrementalPredicates
-from dbt.tests.adapter.incremental.test_incremental_unique_id import BaseIncrementalUniqueKey
 from dbt.tests.adapter.simple_snapshot.test_snapshot import BaseSimpleSnapshot, BaseSnapshotCheck
 from dbt.tests.util import relation_from_name
 from plain_classes import plain
+
+
+def unique_key_seeds(self):
+    """Return the rows, and the statements that add some: Spark does not write a string into a column of dates."""
+    statements = {
+        "add_new_rows": unique_id.seeds__add_new_rows_sql,
+        "duplicate_insert": unique_id.seeds__duplicate_insert_sql,
+    }
+    files = {f"{name}.sql": re.sub(r"('\d{4}-\d\d-\d\d')", r"date \1", text) for name, text in statements.items()}
+    return {"seed.csv": unique_id.seeds__seed_csv, **files}
 
 
 def row_change_classes(table_format: str) -> Mapping[str, type]:
@@ -79,7 +90,8 @@ def row_change_classes(table_format: str) -> Mapping[str, type]:
 
     return {
         **plain(BaseSnapshotCheckCols, BaseSnapshotTimestamp, project_config_update=configuration()),
-        **plain(BaseIncremental, BaseIncrementalUniqueKey, BaseMergeExcludeColumns, **merging),
+        **plain(BaseIncremental, BaseMergeExcludeColumns, **merging),
+        **plain(unique_id.BaseIncrementalUniqueKey, seeds=pytest.fixture(scope="class")(unique_key_seeds), **merging),
         **plain(
             BaseIncrementalOnSchemaChange,
             project_config_update=configuration({"+incremental_strategy": "merge", **droppable}),
