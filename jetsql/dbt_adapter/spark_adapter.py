@@ -40,6 +40,18 @@ class JetSQLAdapter(SparkAdapter):
     ConnectionManager = JetSQLConnectionManager
     AdapterSpecificConfigs = JetSQLConfig
 
+    def list_relations_without_caching(self, schema_relation: SparkRelation) -> list[SparkRelation]:
+        """Return the tables and views of a schema. Spark returns only the last part of a schema such as `lake.shop`."""
+        found = super().list_relations_without_caching(schema_relation)
+        return [relation.incorporate(path={"schema": schema_relation.schema}) for relation in found]
+
+    def drop_schema(self, relation: SparkRelation) -> None:
+        """Drop a schema with its tables and views. A catalogue such as Iceberg's drops only an empty one."""
+        if "." in relation.schema:
+            for each in self.list_relations_without_caching(relation):
+                self.drop_relation(each)
+        super().drop_schema(relation)
+
     def get_column_schema_from_query(self, sql: str) -> list[SparkColumn]:
         """Return the columns of a query. It is only analyzed, so it can be one over streams."""
         _, table = self.execute(f"DESCRIBE QUERY {sql}", fetch=True)

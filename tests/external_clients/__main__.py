@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from tests.external_clients.clients import CLIENTS, Client
-from tests.external_clients.engine import ClientTestEngine, run_engine
+from tests.external_clients.engine import ClientTestEngine, run_engine, run_lakehouse
 from tests.external_clients.environments import EnvironmentFailed
 
 
@@ -28,15 +28,29 @@ class ClientStep:
 
 @click.command()
 @click.option("--only", multiple=True, type=click.Choice([client.name for client in CLIENTS]), help="This client.")
+@click.option("--tests", metavar="EXPRESSION", default="", help="Of dbt's suites, only these tests, as -k of pytest.")
 @click.option("--home", type=click.Path(path_type=Path), help="The engine's home [a temporary folder].")
-def main(only: Sequence[str], home: Path | None) -> None:
-    """Try the clients with one engine."""
-    chosen = [client for client in CLIENTS if not only or client.name in only]
-    with tempfile.TemporaryDirectory() as temporary, run_engine(home or Path(temporary) / "home") as engine:
-        wrong = [client.name for client in chosen if not report(client, try_client(client, engine))]
+def main(only: Sequence[str], tests: str, home: Path | None) -> None:
+    """Try the clients with one engine, and those of Delta and Iceberg tables with a second one."""
+    chosen = [client.with_tests(tests) for client in CLIENTS if not only or client.name in only]
+    plain = [client for client in chosen if not client.needs_lakehouse]
+    lakehouse = [client for client in chosen if client.needs_lakehouse]
+    wrong = []
+    with tempfile.TemporaryDirectory() as temporary:
+        if plain:
+            with run_engine(home or Path(temporary) / "home") as engine:
+                wrong += try_clients(plain, engine)
+        if lakehouse:
+            with run_lakehouse(Path(temporary)) as engine:
+                wrong += try_clients(lakehouse, engine)
     if wrong:
         click.echo(f"went wrong: {', '.join(wrong)}")
         sys.exit(1)
+
+
+def try_clients(clients: Sequence[Client], engine: ClientTestEngine) -> list[str]:
+    """Try clients with an engine, report their steps, and return the names of those that went wrong."""
+    return [client.name for client in clients if not report(client, try_client(client, engine))]
 
 
 def try_client(client: Client, engine: ClientTestEngine) -> list[ClientStep]:

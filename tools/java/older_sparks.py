@@ -30,11 +30,17 @@ def environment(spark: str) -> Path:
 def install(spark: str) -> Path:
     """Install an older Spark with JetSQL and its tests unless it is there, and return its Python.
 
-    Raises CalledProcessError.
+    A folder that is a link belongs to another checkout, and is used as it is.
+
+    Raises CalledProcessError, and FileNotFoundError for a link to an environment that is not there.
     """
     folder = environment(spark)
     python, ready = folder / "bin" / "python", folder / "ready"
     stamp = sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    if folder.is_symlink():
+        if not python.exists():
+            raise FileNotFoundError(f"{folder.name} is a link to {folder.readlink()}, which has no Python.")
+        return python
     if not ready.exists() or ready.read_text(encoding="utf-8") != stamp:
         sys.stderr.write(f"Setting up {folder.name} (once; downloads Spark {spark}, some 450 MB) ...\n")
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)

@@ -1,10 +1,10 @@
-"""dbt's own tests for adapters, those that apply to Spark's tables of files.
+"""dbt's own tests for adapters: the modules of `dbt_suites` that the arguments name.
 
-Left out, because Spark has nothing for them: grants, transactions, foreign keys that are checked, clones, and models in
-Python. Merges and snapshots need Delta or Iceberg, which the engine of these tests has not.
+Further arguments are options of pytest, such as -kTestEmpty.
 """
 
 import os
+import re
 import sys
 import tempfile
 from contextlib import redirect_stdout
@@ -12,104 +12,20 @@ from pathlib import Path
 
 import pytest
 import story
-from dbt.tests.adapter.basic.test_adapter_methods import BaseAdapterMethod
-from dbt.tests.adapter.basic.test_base import BaseSimpleMaterializations
-from dbt.tests.adapter.basic.test_empty import BaseEmpty
-from dbt.tests.adapter.basic.test_ephemeral import BaseEphemeral
-from dbt.tests.adapter.basic.test_generic_tests import BaseGenericTests
-from dbt.tests.adapter.basic.test_incremental import BaseIncremental
-from dbt.tests.adapter.basic.test_singular_tests import BaseSingularTests
-from dbt.tests.adapter.basic.test_singular_tests_ephemeral import BaseSingularTestsEphemeral
-from dbt.tests.adapter.basic.test_validate_connection import BaseValidateConnection
-from dbt.tests.adapter.dbt_show.test_dbt_show import BaseShowLimit
-from dbt.tests.adapter.empty.test_empty import BaseTestEmpty
-from dbt.tests.adapter.query_comment.test_query_comment import BaseMacroQueryComments
-from dbt.tests.adapter.simple_seed.test_seed import BaseTestEmptySeed
-from dbt.tests.adapter.unit_testing.test_case_insensitivity import BaseUnitTestCaseInsensivity
-from dbt.tests.adapter.unit_testing.test_invalid_input import BaseUnitTestInvalidInput
-from dbt.tests.adapter.utils.test_hash import BaseHash
-from dbt.tests.adapter.utils.test_string_literal import BaseStringLiteral
+
+SUITES = Path(__file__).parent / "dbt_suites"
 
 
-@pytest.fixture(scope="class")
-def dbt_profile_target() -> dict[str, object]:
-    return {
-        "type": "jetsql",
-        "url": os.environ["JETSQL_TEST_URL"],
-        "token": os.environ["JETSQL_TEST_TOKEN"],
-        "threads": 2,
-    }
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-class TestSimpleMaterializations(BaseSimpleMaterializations):
-    pass
+def describe_failure(report: pytest.TestReport) -> str:
+    """Return the first error that dbt has printed, and the end of the traceback."""
+    _, found, printed = COLOR.sub("", report.capstdout).partition(" Error in ")
+    return f"{found.strip()} {printed[:500].rstrip()}\n...\n{str(report.longrepr)[-400:]}".lstrip()
 
 
-class TestSingularTests(BaseSingularTests):
-    pass
-
-
-class TestSingularTestsEphemeral(BaseSingularTestsEphemeral):
-    pass
-
-
-class TestEmpty(BaseEmpty):
-    pass
-
-
-class TestEphemeral(BaseEphemeral):
-    pass
-
-
-class TestIncremental(BaseIncremental):
-    pass
-
-
-class TestGenericTests(BaseGenericTests):
-    pass
-
-
-class TestAdapterMethod(BaseAdapterMethod):
-    pass
-
-
-class TestValidateConnection(BaseValidateConnection):
-    pass
-
-
-class TestEmptyFlag(BaseTestEmpty):
-    pass
-
-
-class TestMacroQueryComments(BaseMacroQueryComments):
-    pass
-
-
-class TestUnitTestCaseInsensitivity(BaseUnitTestCaseInsensivity):
-    pass
-
-
-class TestUnitTestInvalidInput(BaseUnitTestInvalidInput):
-    pass
-
-
-class TestShowLimit(BaseShowLimit):
-    pass
-
-
-class TestEmptySeed(BaseTestEmptySeed):
-    pass
-
-
-class TestHash(BaseHash):
-    pass
-
-
-class TestStringLiteral(BaseStringLiteral):
-    pass
-
-
-class Steps:
+class StepPlugin:
     """Print each test as a step when it ends, past the capture of pytest."""
 
     def __init__(self) -> None:
@@ -121,21 +37,16 @@ class Steps:
             with redirect_stdout(self._output):
                 print()  # pytest has written a point to this line
                 story.print_step(
-                    name, report.passed, str(report.longrepr)[-600:] if report.failed else "", report.duration
+                    name, report.passed, describe_failure(report) if report.failed else "", report.duration
                 )
 
 
 if __name__ == "__main__":
     # dbt imports each module on the path whose name begins with dbt_.
-    sys.path.remove(str(Path(__file__).parent))
+    sys.path[:] = [str(SUITES), *(each for each in sys.path if each != str(SUITES.parent))]
+    arguments = [name if name.startswith("-") else str(SUITES / f"{name}.py") for name in sys.argv[1:]]
     with tempfile.TemporaryDirectory() as folder:
-        options = ["-q", "-c", os.devnull, "-W", "ignore", f"--rootdir={folder}"]
-        options += [
-            "-p",
-            "dbt.tests.fixtures.project",
-            "-p",
-            "no:cacheprovider",
-            "--noconftest",
-            "--import-mode=importlib",
-        ]
-        sys.exit(pytest.main([*options, *sys.argv[1:], __file__], plugins=[Steps()]))
+        options = ["-q", "-c", os.devnull, "-W", "ignore", f"--rootdir={folder}", "--noconftest"]
+        options += ["-p", "no:cacheprovider", "--import-mode=importlib"]
+        options += ["-p", "dbt.tests.fixtures.project", "-p", "engine_profile"]  # the second one replaces the profile
+        sys.exit(pytest.main([*options, *arguments], plugins=[StepPlugin()]))

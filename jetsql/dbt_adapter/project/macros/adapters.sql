@@ -9,6 +9,27 @@
   {{ return(1000) }}
 {% endmacro %}
 
+{#- dbt-spark asks for the type of each value, and reads the whole column for it. -#}
+{% macro jetsql__load_csv_rows(model, agate_table) %}
+  {%- set casts = [] -%}
+  {%- for name in agate_table.column_names -%}
+    {%- set type = model['config'].get('column_types', {}).get(name) or adapter.convert_type(agate_table, loop.index0) -%}
+    {%- do casts.append('cast(' ~ get_binding_char() ~ ' as ' ~ type ~ ')') -%}
+  {%- endfor -%}
+  {%- set values = '(' ~ casts | join(', ') ~ ')' -%}
+  {%- set statements = [] -%}
+  {%- for rows in agate_table.rows | batch(get_batch_size()) -%}
+    {%- set bindings = [] -%}
+    {%- for row in rows -%}
+      {%- do bindings.extend(row) -%}
+    {%- endfor -%}
+    {%- set sql = 'insert into ' ~ this ~ ' values ' ~ ([values] * (rows | length)) | join(', ') -%}
+    {%- do adapter.add_query(sql, bindings=bindings, abridge_sql_log=True) -%}
+    {%- do statements.append(sql) -%}
+  {%- endfor -%}
+  {{ return(statements[0]) }}
+{% endmacro %}
+
 {% macro jetsql_string(value) -%}
   '{{ value | string | replace("\\", "\\\\") | replace("'", "\\'") }}'
 {%- endmacro %}
@@ -53,4 +74,11 @@
       {% do run_query('alter table ' ~ relation ~ ' alter column ' ~ column ~ ' comment ' ~ jetsql_string(column_dict[name]['description'])) %}
     {% endfor %}
   {% endif %}
+{% endmacro %}
+
+{#- Tables of Delta check constraints. dbt-spark takes a model without `file_format` for one of them. -#}
+{% macro jetsql__persist_constraints(relation, model) %}
+  {%- if config.get('file_format') == 'delta' -%}
+    {% do spark__persist_constraints(relation, model) %}
+  {%- endif -%}
 {% endmacro %}
