@@ -250,7 +250,9 @@ class KafkaTransactions:
             _java(spark).closeProducers(
                 spark._jsparkSession, _id_prefix(self._context.writer_id), spark.sparkContext.defaultParallelism
             )
-        except (PySparkException, Py4JError) as error:  # Spark may be stopped concurrently
+        except (PySparkException, Py4JError) as error:
+            if is_stopped(spark):  # by another thread, and the producers end with it
+                return
             _LOG.info(
                 "The producers of job %s were not closed; idle ones close automatically: %s", self._job.name, error
             )
