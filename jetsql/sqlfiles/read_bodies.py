@@ -55,7 +55,7 @@ def read_query(text: str, found: Sequence[Token], body: st.Body | None, table: s
     if reason:
         return ReadQuery(problem=reason, is_known_gap=True)
     spark = Spark()
-    trees = BodyTrees(spark, text, Place(0, 1, 0))
+    trees = BodyTrees(spark, text, Place(0, 1, 0), text)
     try:
         if body is None:
             tree = ClauseCutter(spark, text).parse(read_tokens(spark, text, Place(0, 1, 0)))

@@ -40,11 +40,12 @@ _SUFFIXES: Final = "lsyfdLSYFDbB"
 class BodyTrees:
     """Make the expressions of one statement's body."""
 
-    def __init__(self, spark: Dialect, text: str, place: Place) -> None:
-        """Create it. text: the statement. place: of the statement in its script."""
+    def __init__(self, spark: Dialect, text: str, place: Place, script: str) -> None:
+        """Create it. text: the statement. place: of the statement in the script, from which sqlglot cuts texts."""
         self._spark = spark
         self._text = text
         self._place = place
+        self._script = script
 
     def tree(self, body: Body) -> exp.Expression:
         """Return the expression of a body; a Command if sqlglot cannot parse the body."""
@@ -103,7 +104,7 @@ class BodyTrees:
         names = [Span(target.start + self._place.offset, target.stop + self._place.offset) for target in targets]
         for name in names:
             _change_insert(changed, name)
-        return ClauseCutter(self._spark, self._text, [name.stop for name in names]).parse(changed)
+        return ClauseCutter(self._spark, self._script, [name.stop for name in names]).parse(changed)
 
     def _parse_changes(self, body: Body) -> exp.Expression:
         """Return the Insert of AUTO CDC: its query reads the source, and the clauses are arguments."""

@@ -83,7 +83,7 @@ def _trees(
     if isinstance(statement, str):
         verb, _, rest = statement.partition(" ")
         return [exp.Command(this=verb, expression=rest)]
-    tree = StatementTrees(spark, fragment.text, place).tree(statement)
+    tree = StatementTrees(spark, fragment.text, place, sql).tree(statement)
     body = statement_body_place(statement)
     tree.add_comments(_comments(fragment.text, 0, len(fragment.text) if body is None else body.start))
     return [tree]

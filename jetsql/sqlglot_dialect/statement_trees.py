@@ -18,10 +18,10 @@ from jetsql.sqlglot_dialect.stream_clauses import CannotParse
 class StatementTrees:
     """Make the expression of one statement."""
 
-    def __init__(self, spark: Dialect, text: str, place: Place) -> None:
-        """Create it. text: the statement. place: of the statement in its script."""
+    def __init__(self, spark: Dialect, text: str, place: Place, script: str) -> None:
+        """Create it. text: the statement. place: of the statement in the script."""
         self._text = text
-        self._bodies = BodyTrees(spark, text, place)
+        self._bodies = BodyTrees(spark, text, place, script)
 
     def tree(self, statement: st.Statement) -> exp.Expression:
         """Return the expression of a statement."""

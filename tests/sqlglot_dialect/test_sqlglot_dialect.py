@@ -153,6 +153,8 @@ def test_patterns_of_rows_are_expressions(clause: str) -> None:
         tree = one(text)
         assert tree.find(exp.MatchRecognize) is not None
         assert tree.sql(JetSQL) == text
+        _, later = sqlglot.parse(f"SHOW JOBS;\n\n{text}", read=JetSQL)
+        assert later == tree  # sqlglot cuts the pattern from the text of the script
 
 
 def test_a_changed_tree_gives_a_changed_statement() -> None:
