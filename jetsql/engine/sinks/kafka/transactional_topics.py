@@ -32,7 +32,7 @@ from jetsql.engine.errors.kafka_errors import PREFIX, KafkaFailure, KafkaOperati
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.session.catalog import TableFacts
-from jetsql.engine.session.startup import is_stopped
+from jetsql.engine.session.startup import is_lost, is_stopped
 from jetsql.engine.sinks import SinkContext, consume_rows
 from jetsql.engine.sinks.kafka.messages import TopicTable, delivery_headers
 from jetsql.engine.sinks.kafka.partition_manifest import (
@@ -251,7 +251,7 @@ class KafkaTransactions:
                 spark._jsparkSession, _id_prefix(self._context.writer_id), spark.sparkContext.defaultParallelism
             )
         except (PySparkException, Py4JError) as error:
-            if is_stopped(spark):  # by another thread, and the producers end with it
+            if is_lost(error) or is_stopped(spark):  # by another thread, and the producers end with it
                 return
             _LOG.info(
                 "The producers of job %s were not closed; idle ones close automatically: %s", self._job.name, error
