@@ -14,8 +14,8 @@ public final class HadoopSettings {
    * time of the driver.
    */
   public static void forgetSources(Configuration settings) throws ReflectiveOperationException {
-    var unused =
-        new JobConf(); // its class adds files of defaults, and then all files are read again
+    // The class adds files of defaults when it is loaded, and Hadoop then reads all files again.
+    var unused = new JobConf();
     settings.size(); // reads the files
     var sources = Configuration.class.getDeclaredField("updatingResource");
     sources.setAccessible(true);
