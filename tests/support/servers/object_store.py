@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from tests.support.paths import ROOT
 
 ACCESS_KEY = "AKIA0TEST"
@@ -132,10 +134,13 @@ class StoreEngine:
         return answer
 
     def close(self) -> None:
-        """Stop the engine gracefully."""
+        """Stop the engine gracefully, and wait for its Java, which deletes temporary files at its end."""
         assert self.process.stdin is not None
+        others = psutil.Process(self.process.pid).children(recursive=True)
         self.process.stdin.close()
         assert self.process.wait(120) == 0
+        _, alive = psutil.wait_procs(others, 60)
+        assert alive == []
 
     def wait_for_death(self) -> None:
         """Wait until a fail point has killed the engine."""
