@@ -68,6 +68,16 @@ class Story:
         job: dict[str, object] = json.loads(str(row[0]))
         return job
 
+    def survive(self, name: str) -> dict[str, object]:
+        """Wait until a bad job is suspended and the good one continues, and return the bad one."""
+        self.add(11)
+        until(lambda: self.job(name)["status"] == "SUSPENDED")
+        self.add(2)
+        until(lambda: self.copied == [1, 2, 11])
+        job = self.job(name)
+        assert job["last_error_condition"] == "JETSQL.ENGINE_ENDANGERED"
+        return job
+
     def history(self, name: str) -> list[str]:
         return [str(row[0]) for row in self.engine.rows(f"SELECT event FROM jetsql.job_history WHERE job = '{name}'")]
 
@@ -86,12 +96,7 @@ def test_a_job_that_eats_the_heap_is_suspended_and_the_engine_lives(story: Story
     story.begin()
     story.add(1)
     engine("-e", HOG)
-    story.add(11)
-    until(lambda: story.job("hog")["status"] == "SUSPENDED")
-    story.add(2)
-    until(lambda: story.copied == [1, 2, 11])
-    hog = story.job("hog")
-    assert hog["last_error_condition"] == "JETSQL.ENGINE_ENDANGERED"
+    hog = story.survive("hog")
     assert "of the heap" in str(hog["last_error"]) and "RESUME JOB" in str(hog["last_error"])
     assert "engine in danger" in story.history("hog")
     assert story.history("copy").count("continued") == 0
@@ -118,12 +123,7 @@ def test_a_job_that_fills_the_disk_is_suspended_and_the_others_go_on(tmp_path: P
     story.begin()
     story.add(1)
     engine("-e", f"CREATE TABLE hashes (hash STRING) USING parquet; {WRITER}")
-    story.add(11)
-    until(lambda: story.job("writer")["status"] == "SUSPENDED")
-    story.add(2)
-    until(lambda: story.copied == [1, 2, 11])
-    writer = story.job("writer")
-    assert writer["last_error_condition"] == "JETSQL.ENGINE_ENDANGERED"
+    writer = story.survive("writer")
     assert f"are free on the disk of {disk}" in str(writer["last_error"])
     assert story.job("copy")["status"] == "RUNNING" and engine.rows("SELECT count(*) FROM hashes") == [[0]]
     engine("stop")
