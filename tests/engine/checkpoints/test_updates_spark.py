@@ -92,12 +92,13 @@ def test_what_can_not_be_kept_is_refused_at_once_with_the_job_running_on(sql: Sq
 
 
 def test_a_new_version_that_fails_gives_way_to_the_old_one(sql: Sql, numbers: Source) -> None:
-    seldom = copying(options="'snapshotIntervalMillis' = '5000'")
-    sql(f"CREATE {seldom}")
+    once = copying(options="'snapshotIntervalMillis' = '2000000000'")  # each run has one batch
+    [(job, *_)] = sql(f"CREATE {once}")
+    until_planned(sql, str(job), "spark", 0)
     numbers.add(1)
     error = sql.error(f"CREATE OR REPLACE {copying('CAST(raise_error(concat(id)) AS BIGINT)')}")
     assert error.condition == "JETSQL.UPDATE_FAILED" and "the old version continues" in error.message
-    assert ids(sql) == list(range(120))
+    until(lambda: sql("SELECT id FROM plain ORDER BY id") == [(number,) for number in range(120)])
     titles = [row[1] for row in sql("SHOW JOB HISTORY p")]
     assert "new version failed" in titles and "update rolled back" in titles
     assert "raise_error" not in str(sql("SHOW CREATE JOB p"))
