@@ -34,6 +34,7 @@ PACKAGES = (
     "rewrites",
     "flink",
     "lookup",
+    "scheduling",
     "stream",
     "rows",
     "watchdog",

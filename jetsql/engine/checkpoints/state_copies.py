@@ -48,7 +48,7 @@ def cancel_when(cancelled: Future[None], spark: SparkSession, group: str) -> Ite
     """
     context = spark.sparkContext
     context.setLocalProperty(_GROUP, group)
-    cancelled.add_done_callback(lambda _: java(spark).stream.CancelledJobGroups.cancel(spark._jsparkSession, group))
+    cancelled.add_done_callback(lambda _: java(spark).scheduling.CancelledJobGroups.cancel(spark._jsparkSession, group))
     try:
         yield
     except Exception as error:

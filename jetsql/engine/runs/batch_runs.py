@@ -38,7 +38,7 @@ class BatchRun:
 
     def stop(self, deadline_seconds: float) -> bool:
         self._stopping = True
-        java(self._context.session).stream.CancelledJobGroups.cancel(
+        java(self._context.session).scheduling.CancelledJobGroups.cancel(
             self._context.session._jsparkSession, str(self._context.id)
         )
         if self._thread is not None:

@@ -138,7 +138,7 @@ def _cancellable(spark: SparkSession) -> Iterator[None]:
     group = f"jetsql-{uuid.uuid4()}"
     context.setJobGroup(group, "", True)
     try:
-        with statement.on_cancel(lambda: java(spark).stream.CancelledJobGroups.cancel(spark._jsparkSession, group)):
+        with statement.on_cancel(lambda: java(spark).scheduling.CancelledJobGroups.cancel(spark._jsparkSession, group)):
             yield
     except Exception:
         statement.check()

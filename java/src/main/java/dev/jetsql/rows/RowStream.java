@@ -1,6 +1,6 @@
 package dev.jetsql.rows;
 
-import dev.jetsql.stream.CancelledJobGroups;
+import dev.jetsql.scheduling.CancelledJobGroups;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;

@@ -12,7 +12,8 @@ import dev.jetsql.lookup.LookupStrategy;
 import dev.jetsql.rewrites.StreamingSubqueries;
 import dev.jetsql.rewrites.patterns.MatchStrategy;
 import dev.jetsql.rewrites.patterns.PatternMatches;
-import dev.jetsql.stream.LeakedJobCleanup;
+import dev.jetsql.scheduling.FairPools;
+import dev.jetsql.scheduling.LeakedJobCleanup;
 import dev.jetsql.stream.ThriftStreamingSelects;
 import dev.jetsql.versions.SparkVersion;
 import dev.jetsql.watchdog.InterruptibleTasks;
@@ -73,6 +74,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
   public static void enable(SparkSession session) throws ReflectiveOperationException {
     JdbcSecrets.install();
     LeakedJobCleanup.register(session.sparkContext());
+    FairPools.install(session.sparkContext());
     MetastoreCache.install(session);
     watchCatalog(MetastoreCache.events(session));
     if (session.sessionState().sqlParser() instanceof Parser) return;

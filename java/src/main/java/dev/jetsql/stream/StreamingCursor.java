@@ -3,6 +3,7 @@ package dev.jetsql.stream;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.kafka.KafkaQueryStop;
+import dev.jetsql.scheduling.CancelledJobGroups;
 import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.ScheduledFuture;

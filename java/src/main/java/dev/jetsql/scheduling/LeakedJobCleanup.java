@@ -1,4 +1,4 @@
-package dev.jetsql.stream;
+package dev.jetsql.scheduling;
 
 import dev.jetsql.versions.SparkCalls;
 import java.util.HashMap;

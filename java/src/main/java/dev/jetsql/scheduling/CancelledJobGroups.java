@@ -1,4 +1,4 @@
-package dev.jetsql.stream;
+package dev.jetsql.scheduling;
 
 import java.util.Collections;
 import java.util.LinkedHashMap;

@@ -1,4 +1,4 @@
-package dev.jetsql.stream;
+package dev.jetsql.scheduling;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
