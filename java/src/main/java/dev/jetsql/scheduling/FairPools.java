@@ -64,7 +64,7 @@ public final class FairPools implements SchedulableBuilder {
     for (Schedulable each : List.copyOf(root.schedulableQueue())) {
       var old = (Pool) each;
       root.removeSchedulable(old);
-      var pool = new TurnPool(old.name(), shares(old), old.minShare(), old.weight(), true);
+      var pool = new TurnPool(old.name(), mode(old), old.minShare(), old.weight(), true);
       old.schedulableQueue().forEach(pool::addSchedulable);
       pool.increaseRunningTasks(old.runningTasks()); // without a parent, which has counted them
       root.addSchedulable(pool);
@@ -82,7 +82,10 @@ public final class FairPools implements SchedulableBuilder {
     pool.addSchedulable(manager);
   }
 
-  private static Enumeration.Value shares(Pool pool) {
+  /**
+   * Returns the mode of a pool of Spark; that of the statements is FAIR, unless it has settings.
+   */
+  private static Enumeration.Value mode(Pool pool) {
     boolean hasSettings = pool.minShare() != 0 || pool.weight() != 1;
     return pool.name().equals(DEFAULT) && !hasSettings
         ? SchedulingMode.FAIR()
