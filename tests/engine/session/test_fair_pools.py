@@ -13,7 +13,7 @@ from tests.conftest import Sql, until
 
 pytestmark = pytest.mark.spark
 
-SLEEPS = "SELECT java_method('java.lang.Thread', 'sleep', 20L) AS slept FROM range(0, 500, 1, 500)"
+SLEEPS = "SELECT java_method('java.lang.Thread', 'sleep', 20L) AS slept FROM range(0, 2000, 1, 2000)"
 LONG = f"SELECT count(slept) FROM ({SLEEPS})"
 QUICK = "SELECT sum(id) FROM range(0, 10, 1, 4)"
 
@@ -27,7 +27,7 @@ def waiting_tasks(sql: Sql) -> int:
 
 @contextmanager
 def long_queries(sql: Sql, *pools: str | None) -> Iterator[None]:
-    """Run a query of five seconds of both cores in each pool, and cancel it at the end of the block."""
+    """Run a query of 20 s of both cores in each pool, and cancel it at the end of the block."""
     context = sql.engine.spark.sparkContext
 
     def run(pool: str | None) -> None:
@@ -40,7 +40,7 @@ def long_queries(sql: Sql, *pools: str | None) -> Iterator[None]:
     for thread in threads:
         thread.start()
     try:
-        until(lambda: waiting_tasks(sql) > 400 * len(pools))
+        until(lambda: waiting_tasks(sql) > 1500 * len(pools))
         yield
     finally:
         context.cancelJobGroup("long")
