@@ -2,6 +2,7 @@ package dev.jetsql.common;
 
 import java.lang.invoke.MethodType;
 import java.lang.reflect.Executable;
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -9,10 +10,17 @@ import java.util.List;
 
 /**
  * Finds and calls members of classes that JetSQL is compiled without, such as Delta's and
- * Iceberg's.
+ * Iceberg's, and finds private fields.
  */
 public final class Members {
   private Members() {}
+
+  /** Returns a private field, which can be read and set. type: the class that declares the field */
+  public static Field field(Class<?> type, String name) throws NoSuchFieldException {
+    var field = type.getDeclaredField(name);
+    field.setAccessible(true);
+    return field;
+  }
 
   /**
    * Calls the public method with a name that takes exactly the arguments. The class itself need not

@@ -1,5 +1,6 @@
 package dev.jetsql.endpoints;
 
+import dev.jetsql.common.Members;
 import java.lang.reflect.Field;
 import java.util.Map;
 import org.apache.hadoop.hive.ql.session.SessionState;
@@ -43,12 +44,12 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
   protected void initializeServer() {
     super.initializeServer();
     try {
-      Field sockets = field(TServer.class, "serverTransport_");
+      Field sockets = Members.field(TServer.class, "serverTransport_");
       sockets.set(server, new LimitedSockets((TServerSocket) sockets.get(server), pending));
-      Field input = field(TServer.class, "inputTransportFactory_");
+      Field input = Members.field(TServer.class, "inputTransportFactory_");
       var logins = new Logins((TTransportFactory) input.get(server), pending);
       input.set(server, logins);
-      field(TServer.class, "outputTransportFactory_").set(server, logins);
+      Members.field(TServer.class, "outputTransportFactory_").set(server, logins);
     } catch (Exception e) {
       throw new ServiceException("Error initializing the limits of logins", e);
     }
@@ -109,19 +110,13 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
    */
   private static void keepClassLoaders() {
     try {
-      Field parent = field(SessionState.class, "parentLoader");
+      Field parent = Members.field(SessionState.class, "parentLoader");
       SessionState session = SessionState.get();
       if (session != null) parent.set(session, null);
     } catch (Exception e) {
       throw new IllegalStateException(
           "Error separating the class loaders of a Thrift session from Spark's", e);
     }
-  }
-
-  private static Field field(Class<?> type, String name) throws NoSuchFieldException {
-    Field field = type.getDeclaredField(name);
-    field.setAccessible(true);
-    return field;
   }
 
   /** Registers each connection that the server accepts as pending. */

@@ -1,5 +1,6 @@
 package dev.jetsql.files;
 
+import dev.jetsql.common.Members;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapred.JobConf;
 
@@ -17,8 +18,6 @@ public final class HadoopSettings {
     // The class adds files of defaults when it is loaded, and Hadoop then reads all files again.
     var unused = new JobConf();
     settings.size(); // reads the files
-    var sources = Configuration.class.getDeclaredField("updatingResource");
-    sources.setAccessible(true);
-    sources.set(settings, null);
+    Members.field(Configuration.class, "updatingResource").set(settings, null);
   }
 }

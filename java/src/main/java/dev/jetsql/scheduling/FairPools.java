@@ -1,6 +1,7 @@
 package dev.jetsql.scheduling;
 
 import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.Members;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Properties;
@@ -28,7 +29,9 @@ import scala.Enumeration;
  * says otherwise.
  */
 public final class FairPools implements SchedulableBuilder {
-  private static final String POOL = "spark.scheduler.pool";
+  /** The local property of a thread with the name of its pool. */
+  public static final String POOL = "spark.scheduler.pool";
+
   private static final String DEFAULT = "default";
 
   private final Pool root;
@@ -42,8 +45,7 @@ public final class FairPools implements SchedulableBuilder {
   public static void install(SparkContext context) throws ReflectiveOperationException {
     if (!(context.taskScheduler() instanceof TaskSchedulerImpl scheduler)) return;
     if (!scheduler.rootPool().schedulingMode().equals(SchedulingMode.FAIR())) return;
-    var builder = TaskSchedulerImpl.class.getDeclaredField("schedulableBuilder");
-    builder.setAccessible(true);
+    var builder = Members.field(TaskSchedulerImpl.class, "schedulableBuilder");
     synchronized (scheduler) { // as Spark does before it reads or changes pools
       if (builder.get(scheduler) instanceof FairPools) return;
       var pools = new FairPools(scheduler.rootPool());
@@ -94,9 +96,7 @@ public final class FairPools implements SchedulableBuilder {
 
   private static void takeTurns(Pool pool) {
     try {
-      var field = Pool.class.getDeclaredField("taskSetSchedulingAlgorithm");
-      field.setAccessible(true);
-      field.set(pool, new TakingTurns());
+      Members.field(Pool.class, "taskSetSchedulingAlgorithm").set(pool, new TakingTurns());
     } catch (ReflectiveOperationException e) {
       throw Exceptions.raise(e);
     }

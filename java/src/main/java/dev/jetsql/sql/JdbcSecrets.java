@@ -1,6 +1,7 @@
 package dev.jetsql.sql;
 
 import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.Members;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Secrets;
 import java.sql.Connection;
@@ -53,9 +54,8 @@ final class JdbcSecrets {
       wrapped.add(
           provider instanceof RevealingProvider ? provider : new RevealingProvider(provider));
     }
-    var field = ConnectionProviderBase.class.getDeclaredField("providers");
-    field.setAccessible(true);
-    field.set(ConnectionProvider$.MODULE$, CollectionConverters.asScala(wrapped).toSeq());
+    Members.field(ConnectionProviderBase.class, "providers")
+        .set(ConnectionProvider$.MODULE$, CollectionConverters.asScala(wrapped).toSeq());
   }
 
   /**

@@ -1,6 +1,7 @@
 package dev.jetsql.sql;
 
 import dev.jetsql.common.Json;
+import dev.jetsql.common.Members;
 import java.util.ArrayList;
 import java.util.function.Supplier;
 import org.apache.spark.sql.Row;
@@ -70,8 +71,6 @@ public final class Sessions {
   /** Sets a private field of an object. type: the class that has the field */
   static void set(Class<?> type, Object owner, String name, Object value)
       throws ReflectiveOperationException {
-    var field = type.getDeclaredField(name);
-    field.setAccessible(true);
-    field.set(owner, value);
+    Members.field(type, name).set(owner, value);
   }
 }

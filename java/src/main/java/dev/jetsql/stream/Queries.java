@@ -1,5 +1,6 @@
 package dev.jetsql.stream;
 
+import dev.jetsql.common.Members;
 import dev.jetsql.kafka.KafkaQueryStop;
 import dev.jetsql.versions.SparkCalls;
 import java.lang.reflect.Field;
@@ -113,8 +114,7 @@ public final class Queries {
    */
   static void release(SparkSession session) throws ReflectiveOperationException {
     StreamingQueryManager manager = session.sessionState().streamingQueryManager();
-    Field bus = StreamingQueryManager.class.getDeclaredField("listenerBus");
-    bus.setAccessible(true);
+    Field bus = Members.field(StreamingQueryManager.class, "listenerBus");
     session.sparkContext().listenerBus().removeListener((SparkListenerInterface) bus.get(manager));
   }
 

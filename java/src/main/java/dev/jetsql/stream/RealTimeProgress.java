@@ -2,6 +2,7 @@ package dev.jetsql.stream;
 
 import static scala.jdk.javaapi.CollectionConverters.asJava;
 
+import dev.jetsql.scheduling.FairPools;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -24,7 +25,6 @@ import org.apache.spark.sql.SparkSession;
  * batch are running.
  */
 public final class RealTimeProgress extends SparkListener {
-  private static final String POOL = "spark.scheduler.pool";
   private static final String RECORDS_READ = "internal.metrics.input.recordsRead";
 
   private final String pool;
@@ -83,7 +83,7 @@ public final class RealTimeProgress extends SparkListener {
   @Override
   public void onJobStart(SparkListenerJobStart event) {
     Properties properties = event.properties();
-    if (properties == null || !pool.equals(properties.getProperty(POOL))) return;
+    if (properties == null || !pool.equals(properties.getProperty(FairPools.POOL))) return;
     job = event.jobId();
     tasksByStage.clear();
     rowsByTask.clear();

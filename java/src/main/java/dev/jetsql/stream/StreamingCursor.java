@@ -4,6 +4,7 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.kafka.KafkaQueryStop;
 import dev.jetsql.scheduling.CancelledJobGroups;
+import dev.jetsql.scheduling.FairPools;
 import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.ScheduledFuture;
@@ -28,7 +29,6 @@ import org.slf4j.LoggerFactory;
  * that this thread starts for the rows.
  */
 public final class StreamingCursor {
-  private static final String POOL = "spark.scheduler.pool";
   private static final String EXECUTION = "spark.sql.execution.id";
   private static final long TRIGGER_MILLIS = 200;
   private static final long POLL_MILLIS = 100;
@@ -100,11 +100,11 @@ public final class StreamingCursor {
 
   private StreamingQuery startQuery() throws TimeoutException {
     SparkContext context = session.sparkContext();
-    String pool = context.getLocalProperty(POOL);
+    String pool = context.getLocalProperty(FairPools.POOL);
     String execution = context.getLocalProperty(EXECUTION);
     // The query's thread inherits the local properties of the thread that starts it.
     context.addJobTag(id);
-    context.setLocalProperty(POOL, "streaming-selects");
+    context.setLocalProperty(FairPools.POOL, "streaming-selects");
     context.setLocalProperty(EXECUTION, null);
     try {
       return Dataset.ofRows(session, SourceRateLimits.apply(select.plan()))
@@ -115,7 +115,7 @@ public final class StreamingCursor {
           .trigger(Trigger.ProcessingTime(TRIGGER_MILLIS))
           .start();
     } finally {
-      context.setLocalProperty(POOL, pool);
+      context.setLocalProperty(FairPools.POOL, pool);
       context.setLocalProperty(EXECUTION, execution);
       context.removeJobTag(id);
     }

@@ -3,6 +3,7 @@ package dev.jetsql.watchdog;
 import static scala.jdk.javaapi.CollectionConverters.asJava;
 
 import com.sun.management.ThreadMXBean;
+import dev.jetsql.scheduling.FairPools;
 import java.lang.management.ManagementFactory;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -36,10 +37,9 @@ final class TaskUsage extends SparkListener {
   static final String NO_JOB = "";
 
   /** The property in which each run of a job has the job's id, see `run_context.py`. */
-  private static final String POOL = "spark.scheduler.pool";
-
   private static final Pattern TASK_THREAD =
       Pattern.compile("in stage (\\d+)\\.\\d+ \\(TID (\\d+)\\)");
+
   private static final int STAGES_MOST = 10000;
   private static final List<String> WRITTEN =
       List.of(
@@ -133,7 +133,7 @@ final class TaskUsage extends SparkListener {
   @Override
   public void onJobStart(SparkListenerJobStart event) {
     Properties properties = event.properties();
-    String pool = properties == null ? null : properties.getProperty(POOL);
+    String pool = properties == null ? null : properties.getProperty(FairPools.POOL);
     if (ownersOfStages.size() > STAGES_MOST) ownersOfStages.clear();
     for (Object stage : asJava(event.stageIds())) {
       if (pool == null) ownersOfStages.remove((Integer) stage);
