@@ -34,7 +34,8 @@ _WORDS: Final = "|".join(
         r"(?i:(?:db|key|store|user)pass)(?![A-Za-z])",
     )
 )
-SECRET_NAMES: Final = rf"^(?!(?i:key\.))[\s\S]*?(?:{_WORDS})"
+_FIRST_LETTERS: Final = "(?=[acdehjkmpstuACDEHJKMPSTU])"  # of the words; Spark matches each setting at each batch
+SECRET_NAMES: Final = rf"^(?!(?i:key\.))[\s\S]*?{_FIRST_LETTERS}(?:{_WORDS})"
 """Matches the names of options with secret values. `key.*` are options of Kafka tables (`key.columns`), not secrets."""
 
 _SECRET_NAME: Final = re.compile(SECRET_NAMES)
