@@ -2,7 +2,8 @@
 
 A new JVM loads its classes and interprets its code during the first batches, which then take seconds. So a standby
 first runs a small query with state, and then the query of each job over the newest rows of its sources. It reads what
-the job reads. It writes only to a temporary folder, and nothing that other programs can see.
+the job reads. It writes only to a temporary folder, and nothing that other programs can see. It analyses the queries of
+the jobs many times, because the JVM compiles only code that has run often: the start of a job waits for its analysis.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ _LOG: Final = logging.getLogger(__name__)
 _MOST_SECONDS: Final = 30.0
 _BATCHES: Final = 20
 _MOST_JOBS: Final = 20
+_ANALYSES: Final = 100  # of all jobs together
 _LIST_SECONDS: Final = 5.0
 _CHECK_SECONDS: Final = 0.5
 _IDLE: Final = "Waiting for data to arrive"  # of Spark's MicroBatchExecution
@@ -111,8 +113,9 @@ class Rehearsal:
         sessions = JobSessions(self._spark, checkpoints.root)
         self._rehearse("a small query", partial(_small_query, sessions, self._spark), f"{folder}/small")
         while not self._stop.is_set():
-            for job in self._due_jobs():
-                query = JobQuery(job, sessions.open_for_job(job), checkpoints)
+            jobs = self._due_jobs()
+            for job in jobs:
+                query = JobQuery(job, sessions, checkpoints, 1 + _ANALYSES // len(jobs))
                 has_rows = self._rehearse(f"job {job.name}", query.prepare, f"{folder}/{job.id}")
                 self._due[_version(job)] = self._due[_version(job)].after(has_rows)
             self._is_warm.set()
@@ -181,12 +184,14 @@ def _small_query(sessions: JobSessions, spark: SparkSession) -> DataStreamWriter
 class JobQuery:
     """The query of a job over the newest rows of its sources."""
 
-    def __init__(self, job: Job, session: SparkSession, checkpoints: Checkpoints) -> None:
-        """Create it. session: the session of a run of the job; checkpoints: the temporary ones."""
+    def __init__(self, job: Job, sessions: JobSessions, checkpoints: Checkpoints, analyses: int) -> None:
+        """Create it. checkpoints: the temporary ones. analyses: how many times `prepare` analyses the query."""
         self._job = job
-        self._session = session
-        self._catalog = Catalog(session)
+        self._sessions = sessions
+        self._session = sessions.open_for_job(job)
+        self._catalog = Catalog(self._session)
         self._checkpoints = checkpoints
+        self._analyses = analyses
 
     def prepare(self) -> DataStreamWriter | None:
         """Return the query, not started; None for sources without newest rows.
@@ -197,6 +202,8 @@ class JobQuery:
         check_sources(session, self._catalog, job.plan)
         for branch in job.plan.branches:
             check_sink(session, self._catalog, branch)
+        for _ in range(1, self._analyses):
+            resolve_with_plan(job.body, self._sessions.open_for_job(job), job.plan)
         resolved = resolve_with_plan(job.body, session, job.plan)
         query = java(session).stream.NewestRows.of(resolved.query)
         if query is None:
