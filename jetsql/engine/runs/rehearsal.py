@@ -115,11 +115,19 @@ class Rehearsal:
         while not self._stop.is_set():
             jobs = self._due_jobs()
             for job in jobs:
-                query = JobQuery(job, sessions, checkpoints, 1 + _ANALYSES // len(jobs))
-                has_rows = self._rehearse(f"job {job.name}", query.prepare, f"{folder}/{job.id}")
+                prepare = partial(self._prepare, JobQuery(job, sessions, checkpoints), _ANALYSES // len(jobs))
+                has_rows = self._rehearse(f"job {job.name}", prepare, f"{folder}/{job.id}")
                 self._due[_version(job)] = self._due[_version(job)].after(has_rows)
             self._is_warm.set()
             self._stop.wait(_LIST_SECONDS)
+
+    def _prepare(self, query: JobQuery, analyses: int) -> DataStreamWriter | None:
+        """Analyse a query that often before it is prepared, unless this engine leads meanwhile."""
+        for _ in range(analyses):
+            if self._stop.is_set():
+                return None
+            query.analyse()
+        return query.prepare()
 
     def _due_jobs(self) -> list[Job]:
         """Return the jobs that were not rehearsed yet with rows; only the first ones of many, to limit the time."""
@@ -184,14 +192,17 @@ def _small_query(sessions: JobSessions, spark: SparkSession) -> DataStreamWriter
 class JobQuery:
     """The query of a job over the newest rows of its sources."""
 
-    def __init__(self, job: Job, sessions: JobSessions, checkpoints: Checkpoints, analyses: int) -> None:
-        """Create it. checkpoints: the temporary ones. analyses: how many times `prepare` analyses the query."""
+    def __init__(self, job: Job, sessions: JobSessions, checkpoints: Checkpoints) -> None:
+        """Create it. checkpoints: the temporary ones."""
         self._job = job
         self._sessions = sessions
         self._session = sessions.open_for_job(job)
         self._catalog = Catalog(self._session)
         self._checkpoints = checkpoints
-        self._analyses = analyses
+
+    def analyse(self) -> None:
+        """Analyse the query as a start of the job does, in a new session. Raises as `resolve_body`."""
+        resolve_with_plan(self._job.body, self._sessions.open_for_job(self._job), self._job.plan)
 
     def prepare(self) -> DataStreamWriter | None:
         """Return the query, not started; None for sources without newest rows.
@@ -202,8 +213,6 @@ class JobQuery:
         check_sources(session, self._catalog, job.plan)
         for branch in job.plan.branches:
             check_sink(session, self._catalog, branch)
-        for _ in range(1, self._analyses):
-            resolve_with_plan(job.body, self._sessions.open_for_job(job), job.plan)
         resolved = resolve_with_plan(job.body, session, job.plan)
         query = java(session).stream.NewestRows.of(resolved.query)
         if query is None:
