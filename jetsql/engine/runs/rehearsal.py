@@ -47,7 +47,7 @@ _LOG: Final = logging.getLogger(__name__)
 _MOST_SECONDS: Final = 30.0
 _BATCHES: Final = 20
 _MOST_JOBS: Final = 20
-_ANALYSES: Final = 100  # of all jobs together
+_ANALYSES: Final = 100  # of the jobs that are rehearsed for the first time, together
 _LIST_SECONDS: Final = 5.0
 _CHECK_SECONDS: Final = 0.5
 _IDLE: Final = "Waiting for data to arrive"  # of Spark's MicroBatchExecution
@@ -115,9 +115,11 @@ class Rehearsal:
         while not self._stop.is_set():
             jobs = self._due_jobs()
             for job in jobs:
-                prepare = partial(self._prepare, JobQuery(job, sessions, checkpoints), _ANALYSES // len(jobs))
+                due = self._due[_version(job)]
+                analyses = _ANALYSES // len(jobs) if due == _Due() else 0
+                prepare = partial(self._prepare, JobQuery(job, sessions, checkpoints), analyses)
                 has_rows = self._rehearse(f"job {job.name}", prepare, f"{folder}/{job.id}")
-                self._due[_version(job)] = self._due[_version(job)].after(has_rows)
+                self._due[_version(job)] = due.after(has_rows)
             self._is_warm.set()
             self._stop.wait(_LIST_SECONDS)
 

@@ -34,7 +34,7 @@ _WORDS: Final = "|".join(
         r"(?i:(?:db|key|store|user)pass)(?![A-Za-z])",
     )
 )
-_FIRST_LETTERS: Final = "(?=[acdehjkmpstuACDEHJKMPSTU])"  # of the words; Spark matches each setting at each batch
+_FIRST_LETTERS: Final = "(?=(?i:[acdehjkmpstu]))"  # of the words; Spark matches each setting at each batch
 SECRET_NAMES: Final = rf"^(?!(?i:key\.))[\s\S]*?{_FIRST_LETTERS}(?:{_WORDS})"
 """Matches the names of options with secret values. `key.*` are options of Kafka tables (`key.columns`), not secrets."""
 
