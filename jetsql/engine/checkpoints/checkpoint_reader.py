@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 
 from jetsql.engine.jvm.filesystem import FileSystem
@@ -102,3 +103,19 @@ def fill_offset_gap(files: FileSystem, checkpoint: str) -> None:
     written = [int(name) for name in names if name.isdecimal() and int(name) < newest]
     if written and max(written) < newest - 1:
         files.write(f"{checkpoint}/offsets/{newest - 1}", files.read(f"{checkpoint}/offsets/{max(written)}"))
+
+
+def plan_result(files: FileSystem, checkpoint: str) -> None:
+    """Plan a batch without new rows: in output mode complete, it writes the result of the state.
+
+    Spark runs no batch before a source has new rows. checkpoint: a copy whose newest batch is committed
+    """
+    newest = read_progress(files, checkpoint).committed
+    assert newest is not None, "a copy has a committed batch"
+    version, metadata, *offsets = files.read(f"{checkpoint}/offsets/{newest}").splitlines()
+    committed = json.loads(files.read(f"{checkpoint}/commits/{newest}").splitlines()[1])
+    planned = json.loads(metadata)
+    # The commit of a batch has the watermark of the next one. With an older one, removed state would be missed.
+    planned["batchWatermarkMs"] = max(planned.get("batchWatermarkMs", 0), committed.get("nextBatchWatermarkMs", 0))
+    planned["batchTimestampMs"] = int(time.time() * 1000)
+    files.write(f"{checkpoint}/offsets/{newest + 1}", "\n".join((version, json.dumps(planned), *offsets)))

@@ -24,7 +24,7 @@ from jetsql.engine.checkpoints.checkpoint_copies import (
     move_checkpoint,
 )
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
-from jetsql.engine.checkpoints.checkpoint_reader import read_offsets, read_progress
+from jetsql.engine.checkpoints.checkpoint_reader import plan_result, read_offsets, read_progress
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm.java_classes import java, missing_file
 from jetsql.engine.jvm.spark_version import fixed_partitions
@@ -32,6 +32,7 @@ from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import CopiedState
 from jetsql.jobs.lifecycle.update import is_rescale
+from jetsql.jobs.model.body_analysis import OutputMode
 from jetsql.jobs.model.job import Guarantee, Job, Version
 from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, requested_partitions
 
@@ -116,6 +117,8 @@ class StateCopies:
         copy_checkpoint(self.checkpoints.files, source, draft, batch, job.name)
         if self._repartition(job, draft, batch, session):
             check_readable(session, draft, batch + 1)
+        if job.plan.output_mode is OutputMode.COMPLETE:
+            plan_result(self.checkpoints.files, draft)
         self.checkpoints.leadership.check()
         move_checkpoint(self.checkpoints.files, draft, target)
 
@@ -132,6 +135,9 @@ class StateCopies:
         if self._repartition(job, target, batch, session, proposed):
             batch += 1
             check_readable(session, target, batch)
+        before, now = job.plan.analysis, proposed.plan.analysis
+        if proposed.plan.output_mode is OutputMode.COMPLETE and now.sink_names != before.sink_names:
+            plan_result(files, target)
         self._write_base_batch(target, batch)
         failpoint("update-prepared", job.name)
 

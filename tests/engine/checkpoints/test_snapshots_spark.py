@@ -95,6 +95,22 @@ def test_dropped_with_a_snapshot_and_created_again_without_a_gap(sql: Sql, numbe
     sql("DROP SNAPSHOT moved")
 
 
+@pytest.mark.needs_spark("4.2")
+def test_the_result_of_a_snapshot_is_in_another_table_without_new_rows(sql: Sql, numbers: Source) -> None:
+    make(sql, "j", "digits")
+    assert all_digits(sql, "digits", "j") == digits(4)
+    sql("DROP JOB j WITH SNAPSHOT whole")
+    for partitions, table in (("2", "copied"), ("3", "digits")):
+        sql("TRUNCATE TABLE digits")
+        make(sql, "k", table, "whole", f", 'spark.sql.shuffle.partitions' = '{partitions}'")
+        assert sql(f"SELECT * FROM {table} ORDER BY digit") == digits(4)
+        numbers.add(1)
+        numbers_read = 5 if table == "copied" else 6
+        assert all_digits(sql, table, "k") == digits(numbers_read)
+        sql("DROP JOB k")
+    sql("DROP SNAPSHOT whole")
+
+
 @pytest.mark.slow
 def test_a_suspended_job_and_what_is_listed(sql: Sql, numbers: Source) -> None:
     job = make(sql, "j", "digits")

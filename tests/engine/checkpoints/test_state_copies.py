@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from jetsql.engine.checkpoints.checkpoint_copies import select_files_as_of
-from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry
+from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, plan_result, read_progress
 
 LOG = """v1
 {"batchWatermarkMs":0,"conf":{"spark.sql.shuffle.partitions":"2"}}
@@ -45,3 +48,34 @@ def test_the_state_comes_last() -> None:
     """A death in the middle of the copy leaves no state that logs do not belong to."""
     ordered = [name.startswith("state/") for name in select_files_as_of(NAMES, 6, OffsetLogEntry.parse(LOG))]
     assert ordered == sorted(ordered)
+
+
+class InMemoryFiles:
+    """The calls of a FileSystem that read and write the logs of a checkpoint."""
+
+    def __init__(self, **entries: str) -> None:
+        self.texts = {f"c/{name.replace('_', '/')}": text for name, text in entries.items()}
+
+    def find_newest_entry(self, folder: str) -> int | None:
+        numbers = [int(path.rpartition("/")[2]) for path in self.texts if path.startswith(f"{folder}/")]
+        return max(numbers, default=None)
+
+    def read(self, path: str) -> str:
+        return self.texts[path]
+
+    def write(self, path: str, text: str) -> None:
+        self.texts[path] = text
+
+
+def test_the_batch_that_writes_a_result_reads_no_rows_and_has_the_newest_watermark() -> None:
+    files: Any = InMemoryFiles(
+        offsets_4="v1\n{}\n-", offsets_5=LOG, commits_4="v1\n{}", commits_5='v1\n{"nextBatchWatermarkMs":9000}'
+    )
+    plan_result(files, "c")
+    progress = read_progress(files, "c")
+    assert (progress.planned, progress.committed) == (6, 5)
+    version, metadata, *sources = files.read("c/offsets/6").splitlines()
+    assert [version, *sources] == [LOG.splitlines()[0], *LOG.splitlines()[2:]]
+    planned = json.loads(metadata)
+    assert planned.pop("batchTimestampMs") > 1_700_000_000_000
+    assert planned == {"batchWatermarkMs": 9000, "conf": {"spark.sql.shuffle.partitions": "2"}}

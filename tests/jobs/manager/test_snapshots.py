@@ -171,6 +171,16 @@ def test_a_job_starts_from_a_snapshot_beside_the_original(w: World) -> None:
     assert w.said("RESTART JOB k")[0] == "RUNNING" and w.engine.snapshots == {}
 
 
+def test_the_batch_of_its_snapshot_is_no_first_batch_of_a_job(w: World) -> None:
+    w.make()
+    w.sql("CREATE SNAPSHOT s FOR JOB j")
+    w.engine.quiet = True
+    made, job = w.begin("CREATE JOB k OPTIONS ('initialSnapshotName'='s') AS INSERT INTO out SELECT * FROM STREAM src")
+    w.engine.idle(job.id)
+    message = str(made.result(20).rows[0][3])
+    assert "It starts from the snapshot s, batch 0. No rows are available yet." in message
+
+
 def test_a_snapshot_of_another_query_is_refused_with_the_reason(w: World) -> None:
     w.make()
     w.sql("CREATE SNAPSHOT s FOR JOB j")

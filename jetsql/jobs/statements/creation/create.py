@@ -169,7 +169,7 @@ def _first_trigger(manager: Manager, view: JobView, success: str) -> CommandResu
         join_sentences(
             success,
             describe_beginning(view.job),
-            _progress(manager, after),
+            _progress(manager, after, view.job.batch),
             *describe_notes(job.body, job.plan, job.version.table_kind),
             _delivery(job),
         ),
@@ -189,7 +189,8 @@ def _failure(job: Job) -> StatementError:
     return StatementError("JOB_FAILED", message, hint=cause.hint)
 
 
-def _progress(manager: Manager, view: JobView) -> str:
+def _progress(manager: Manager, view: JobView, begins_after: int | None) -> str:
+    """Return how far the job is, as a sentence. begins_after: the batch of its snapshot, or None"""
     job, seconds = view.job, manager.settings.create_wait_seconds
     if job.waiting_for_members:
         return describe_missing_members(job, len(manager.members))
@@ -197,7 +198,7 @@ def _progress(manager: Manager, view: JobView) -> str:
         return view.stats.last_message or "The job has completed."
     if job.status is Status.SUSPENDED:
         return "Another statement has suspended the job."
-    if job.batch is not None and job.version.first_trigger_done:
+    if job.batch != begins_after and job.version.first_trigger_done:
         return "The first batch is committed."
     if job.version.first_trigger_done and job.plan.trigger is Trigger.REAL_TIME:
         return "The job is running; rows are written as they arrive."
