@@ -94,6 +94,37 @@ def test_the_order_of_options_is_no_change(w: World) -> None:
     assert verdict(w, texts[1]) == UpdateVerdict(UpdateKind.UNCHANGED, "the job has this statement, and is RUNNING")
 
 
+def test_an_update_lists_the_options_that_it_changes(w: World) -> None:
+    given = (
+        "'snapshotIntervalMillis' = '300', 'processingGuarantee' = 'atLeastOnce', 'restartAttempts' = '3',"
+        " 'spark.sql.x' = '5', 'spark.sql.key.password' = 'before'"
+    )
+    w.sql(UPDATE.replace(" AS ", f" OPTIONS ({given}) AS "))
+    text = UPDATE.replace("SELECT a", "SELECT b").replace(
+        " AS ", " OPTIONS ('autoScaling' = 'false', 'spark.sql.key.password' = 'after') AS "
+    )
+    changes = [
+        "he option 'autoScaling' changes from 'true' (its default) to 'false'",
+        "he option 'processingGuarantee' changes from 'atLeastOnce' to 'exactlyOnce' (its default)",
+        "he option 'snapshotIntervalMillis' changes from '300' to '10000' (its default)",
+        "he option 'spark.sql.key.password' changes",
+        "he option 'spark.sql.x' changes from '5' to not set",
+    ]
+    assert verdict(w, text).details.endswith("; t" + "; t".join(changes))
+    assert ". T" + ". T".join(changes) + "." in w.said(text)[1]
+    assert "option" not in w.said(text.replace("SELECT b", "SELECT c"))[1]
+
+
+def test_an_update_lists_the_settings_of_the_session_that_it_changes(w: World) -> None:
+    zone = "spark.sql.session.timeZone"
+    w.engine.analysis = analysis(session=CapturedSession("spark_catalog", "default", {zone: "Europe/Berlin"}))
+    w.sql(UPDATE)
+    w.engine.analysis = analysis(session=CapturedSession("spark_catalog", "default", {zone: "UTC"}))
+    change = f"session's setting '{zone}' changes from 'Europe/Berlin' to 'UTC'"
+    assert change in verdict(w, UPDATE).details
+    assert change in w.said(UPDATE)[1]
+
+
 def test_a_completed_job_with_the_same_statement_has_nothing_to_do(w: World) -> None:
     w.engine.analysis = analysis(streaming=False)
     text = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM src"

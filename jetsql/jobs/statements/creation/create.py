@@ -6,7 +6,7 @@ is the statement's error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from jetsql import cancellation
@@ -18,10 +18,11 @@ from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Cause, Job, Plan, Snapshot, Status, Trigger, Version
-from jetsql.jobs.model.redaction import redact, show
+from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.compatibility import compare_plans
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
+from jetsql.jobs.planning.option_changes import OptionDifference, option_differences
 from jetsql.jobs.planning.options import Options, parse_options
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.statements.command_result import CommandResult, error_text
@@ -145,18 +146,15 @@ def _differences(job: Job, statement: CreateJob, options: Options) -> Iterator[s
         yield "Its statement after AS differs: see SHOW CREATE JOB."
     if job.version.comment != statement.comment:
         yield "Its comment differs."
-    yield from _option_differences(job.plan.options, options.given)
+    yield from map(_describe_difference, option_differences(job.plan.options, options.given))
 
 
-def _option_differences(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
-    shown_old, shown_new = show(old), show(new)
-    for name in sorted({*old, *new}):
-        if shown_old.get(name) == shown_new.get(name) and old.get(name) != new.get(name):
-            yield f"Its option '{name}' has another value."
-        elif old.get(name) != new.get(name):
-            old_value = f"is '{shown_old[name]}'" if name in old else "is not set"
-            new_value = f"'{shown_new[name]}'" if name in new else "not set"
-            yield f"Its option '{name}' {old_value}; in this statement it is {new_value}."
+def _describe_difference(difference: OptionDifference) -> str:
+    if difference.is_hidden:
+        return f"Its option '{difference.name}' has another value."
+    old = f"is '{difference.old}'" if difference.old is not None else "is not set"
+    new = f"'{difference.new}'" if difference.new is not None else "not set"
+    return f"Its option '{difference.name}' {old}; in this statement it is {new}."
 
 
 def _first_trigger(manager: Manager, view: JobView, success: str) -> CommandResult:

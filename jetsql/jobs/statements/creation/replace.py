@@ -17,6 +17,7 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Job, Plan, Status, Version
 from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
+from jetsql.jobs.planning.option_changes import describe_option_changes
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_same_text
@@ -52,7 +53,9 @@ def replace_job(
         if not manager.view(job).job.is_live:
             raise JobEnded from error
         raise error.at(statement.name.place) from None
-    return _outcome(manager, _wait_for_outcome(manager, updating), updating.highest_checkpoint, compatibility)
+    after = _wait_for_outcome(manager, updating)
+    changes = (*compatibility.changes, *describe_option_changes(job.plan, plan))
+    return _outcome(manager, after, updating.highest_checkpoint, replace(compatibility, changes=changes))
 
 
 def check_compatible(
@@ -165,4 +168,5 @@ def explain_update(manager: Manager, job: Job, statement: CreateJob, options: Op
     kept = "the state is kept" if plan.analysis.stateful else "the job continues after the rows already read"
     committed = "no batch" if job.batch is None else f"batch {job.batch}"
     state = () if compatibility.from_scratch else (f"{kept} (committed so far: {committed})",)
-    return UpdateVerdict(UpdateKind.POSSIBLE, "; ".join((*state, *compatibility.changes)))
+    options = describe_option_changes(job.plan, plan)
+    return UpdateVerdict(UpdateKind.POSSIBLE, "; ".join((*state, *compatibility.changes, *options)))
