@@ -28,10 +28,10 @@ SUSPEND JOB `j
 -- error: INVALID_NAME at 1:11: without quotes or in back quotes
 CREATE JOB '0401-9f77-b9c0-0001' AS INSERT INTO t SELECT 1
 
--- error: INVALID_NAME at 1:12: Write `b``c d`
+-- error: INVALID_NAME at 1:12: Write `a.``b````c d```
 SUSPEND JOB a.`b``c d`
 
--- error: INVALID_NAME at 1:12: Write `c`
+-- error: INVALID_NAME at 1:12: Write `a.b.c`
 SUSPEND JOB a.b.c
 
 -- error: INVALID_NAME at 1:12: Write `a.b-c`

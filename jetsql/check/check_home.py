@@ -24,9 +24,10 @@ from jetsql.home.restore_note import check_restored
 from jetsql.home.storage import storage_of
 from jetsql.home.store_note import STORE
 from jetsql.jobs.lifecycle.step_context import can_run_again
-from jetsql.jobs.model.job import Guarantee, Job, Snapshot, checkpoint_name, quoted_name
+from jetsql.jobs.model.job import Guarantee, Job, Snapshot, checkpoint_name
 from jetsql.jobs.store.database import VERSION, StoreContents, StoreDatabase
 from jetsql.jobs.store.store_choice import find_database
+from jetsql.language.tokens import quoted_name
 from jetsql.settings.store_settings import DEFAULTS, StoreSettings
 
 MIN_FREE_BYTES: Final = 500 * 1024 * 1024

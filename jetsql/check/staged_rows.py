@@ -11,7 +11,8 @@ from jetsql.check.findings import Finding, Severity
 from jetsql.check.log_files import json_object
 from jetsql.check.places import Places
 from jetsql.jobs.model.body_analysis import SinkKind
-from jetsql.jobs.model.job import Job, quoted_name
+from jetsql.jobs.model.job import Job
+from jetsql.language.tokens import quoted_name
 
 STAGING: Final = ".jetsql"
 

@@ -153,7 +153,7 @@ def save_snapshot(context: click.Context, /, job: str, name: str, then_cancel: b
       jetsql save-snapshot orders friday
       jetsql save-snapshot -C orders final
     """
-    from jetsql.jobs.model.job import quoted_name
+    from jetsql.language.tokens import quoted_name
 
     snapshot = quoted_name(name)
     save = f"CREATE SNAPSHOT {snapshot} FOR JOB {job_reference(job)}"
@@ -193,7 +193,7 @@ def delete_snapshot(context: click.Context, /, name: str, **params: Any) -> None
     Examples:
       jetsql delete-snapshot friday
     """
-    from jetsql.jobs.model.job import quoted_name
+    from jetsql.language.tokens import quoted_name
 
     command = JobCommand(f"DROP SNAPSHOT {quoted_name(name)}", f"deleting snapshot {name}")
     context.exit(run_command(parse_flags(context, params), command))
@@ -259,7 +259,7 @@ def _restart_all(engine: RemoteEngine, console: Console, flags: Any) -> ExitCode
 def job_reference(job: str) -> str:
     """Return a job as it is written in statements. As in Jet, a text in the form of an id is an id."""
     from jetsql.jobs.model.ids import canonical_id
-    from jetsql.jobs.model.job import quoted_name
+    from jetsql.language.tokens import quoted_name
 
     job_id = canonical_id(job)
     return quoted_name(job) if job_id is None else f"'{job_id}'"

@@ -105,7 +105,8 @@ def _error_text(body: PreparedStatement, report: ErrorReport) -> str:
 def _create_job_prefix(name: str, options: tuple[str, ...], snapshot: str | None) -> str:
     """Return CREATE JOB up to its AS. Raises click.UsageError for an option that is not KEY=VALUE."""
     from jetsql.errors import EngineError
-    from jetsql.jobs.model.job import quoted_name, quoted_text
+    from jetsql.jobs.model.job import quoted_text
+    from jetsql.language.tokens import quoted_name
     from jetsql.settings.given_settings import pair
 
     try:

@@ -26,7 +26,8 @@ from jetsql.console.web.page_templates import page, render
 from jetsql.console.web.request_checks import check_form, read_form
 from jetsql.console.web.user_handlers import ForUser
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import Job, quoted_name
+from jetsql.jobs.model.job import Job
+from jetsql.language.tokens import quoted_name
 from jetsql.server.app import HttpServer
 
 SAMPLE_ROWS: Final = 20

@@ -5,6 +5,7 @@ The expected words come from the state of the parser.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jetsql.errors import Span, StatementError
 from jetsql.language.grammar import BODY, END, MARKS, NAMES, SLOTS, acceptable
 from jetsql.language.intent import STATEMENT_VERBS, SYNONYMS
-from jetsql.language.tokens import Kind, Token, tokens, unquote
+from jetsql.language.tokens import Kind, Token, quoted_name, tokens, unquote
 
 if TYPE_CHECKING:
     from lark import UnexpectedToken
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 # These end a run of tokens without spaces, which is probably a name that needs quotes.
 _SEPARATORS: Final = frozenset(";(),=")
 _SHOWN: Final = 40
+_QUOTED_WORD: Final = re.compile(r"`\w+`")
 # Words that also begin a clause. They begin a statement only at the beginning of a line.
 _CLAUSES: Final = frozenset("ADD COMMENT FROM LIST LOCK MAP REDUCE REPLACE SET START TABLE USE VALUES WITH".split())
 # Clauses that other systems have for functions in Python, and for tables with a job.
@@ -207,19 +209,22 @@ def _misnamed(
         return None
     run = _run(found, at - 1 if glued else at)
     place = Span(run[0].start, run[-1].stop)
-    if not glued and token.kind is Kind.STRING:
-        value = unquote(token.text)
-        message = f"A name is written without quotes or in back quotes, found {shown(token.text)}."
-        return _invalid_name(message, place, value)
     written = "".join(part.text for part in run)
-    if len(run) > 2 and all(part.text == "." for part in run[1::2]):
+    is_dotted = len(run) > 2 and all(part.text == "." for part in run[1::2])
+    string = next((part for part in run if part.kind is Kind.STRING), None)
+    if string is not None and (is_dotted or not glued):
+        message = f"A name is written without quotes or in back quotes, found {shown(string.text)}."
+        return _invalid_name(message, string.place, unquote(string.text))
+    if is_dotted:
         message = f"Jobs and snapshots belong to no schema, so their names have one part; found {shown(written)}."
-        return _invalid_name(message, place, unquote(run[-1].text) if run[-1].kind is Kind.QUOTED else run[-1].text)
+        # The job of a streaming table is named as its table, with the schema.
+        parts = (part.text.strip("`") if _QUOTED_WORD.fullmatch(part.text) else part.text for part in run[::2])
+        return _invalid_name(message, place, ".".join(parts))
     return _invalid_name(f"{shown(written)} is not a single word.", place, written)
 
 
 def _invalid_name(message: str, place: Span, name: str) -> StatementError:
-    quoted = "`" + name.replace("`", "``") + "`"
+    quoted = quoted_name(name)
     return StatementError("INVALID_NAME", message, place=place, hint=f"Write {quoted}.", correction=quoted)
 
 

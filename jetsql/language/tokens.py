@@ -77,6 +77,8 @@ _KINDS: Final = {
 # As in Spark, the beginning of a hint inside a comment does not begin a nested comment.
 _BRACKETS: Final = re.compile(r"/\*(?!\+)|\*/")
 
+_SINGLE_WORD: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
 _ESCAPE: Final = re.compile(r"\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\[01][0-7]{2}|\\.|''|\"\"", re.DOTALL)
 # Spark keeps the backslash of \% and \_ for LIKE.
 _ESCAPED: Final = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
@@ -106,6 +108,16 @@ def scan(text: str, start: int = 0) -> Iterator[Token]:
 def tokens(text: str, start: int = 0) -> Iterator[Token]:
     """Yield the tokens of `text` as `scan`, without comments; a comment without end, an OPEN token, is included."""
     return (token for token in scan(text, start) if token.kind is not Kind.COMMENT)
+
+
+def quoted_name(name: str) -> str:
+    """Return a name in back quotes, as statements accept it."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def written_name(name: str) -> str:
+    """Return a name as a statement can have it: in back quotes unless it is a single word."""
+    return name if _SINGLE_WORD.fullmatch(name) else quoted_name(name)
 
 
 def unquote(literal: str) -> str:

@@ -8,9 +8,10 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import Guarantee, Job, Status, quoted_name, quoted_text
+from jetsql.jobs.model.job import Guarantee, Job, Status, quoted_text
 from jetsql.jobs.statements.lookup import find_job, find_live_job
 from jetsql.language.statement import Name
+from jetsql.language.tokens import quoted_name
 
 _NOTHING_LOST: Final = "Nothing is lost: the running batch is finished first"
 """The beginning of the sentence about an action that keeps the state."""

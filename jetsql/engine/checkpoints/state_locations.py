@@ -16,7 +16,8 @@ from jetsql.engine.checkpoints.checkpoint_copies import link_to, needs_link
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import read_progress
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import Job, quoted_name
+from jetsql.jobs.model.job import Job
+from jetsql.language.tokens import quoted_name
 
 
 class StateLocations:

@@ -31,8 +31,8 @@ from jetsql.engine.functions.python_source import Definition, Problem
 from jetsql.engine.jvm.java_classes import java
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.function import CATALOG, Function, FunctionColumn
-from jetsql.jobs.model.job import quoted_name
 from jetsql.language.statement import ColumnText, CreateFunction
+from jetsql.language.tokens import quoted_name
 
 _CHECK_SECONDS: Final = 60.0
 _EVAL_TYPES: Final = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -104,7 +105,7 @@ def read_secret(file: Path) -> str:
         raise EngineError(
             "ENGINE_NOT_STARTED",
             f"Other users of this machine can read the cluster's secret in {file}.",
-            hint=f"Run: chmod 600 {file}",
+            hint=f"Run: chmod 600 {shlex.quote(str(file))}",
         )
     if len(secret) < _MIN_CHARACTERS:
         raise EngineError(

@@ -17,10 +17,11 @@ from jetsql.engine.errors.run_failures import strip_message
 from jetsql.engine.jvm.java_classes import java, revealed
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import CapturedSession, SinkKind
-from jetsql.jobs.model.job import Job, Plan, quoted_name
+from jetsql.jobs.model.job import Job, Plan
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.planning.protected_confs import protection_reason
+from jetsql.language.tokens import quoted_name
 from jetsql.settings.s3_settings import SCHEME
 
 ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")

@@ -19,11 +19,11 @@ from pyspark.sql import SparkSession
 from jetsql.engine.jvm.spark_version import newer_clause_hint
 from jetsql.engine.session.relation_views import SCHEMA
 from jetsql.engine.session.spark_statements import find_position
-from jetsql.jobs.model.job import name_key, quoted_name
+from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.language import missing_semicolon_hint
 from jetsql.language.foreign_words import SPARK_FUNCTIONS
-from jetsql.language.tokens import tokens, unquote
+from jetsql.language.tokens import quoted_name, tokens, unquote
 
 _LOG = logging.getLogger(__name__)
 _CATALOGS: Final = "spark.sql.catalog."

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from jetsql.jobs.manager.job_registry import JobRegistry
-from jetsql.jobs.model.job import Job, Status, name_key, quoted_name
+from jetsql.jobs.model.job import Job, Status, name_key
 from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table
+from jetsql.language.tokens import quoted_name
 
 _NOT_RUNNING: Final = (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT)
 

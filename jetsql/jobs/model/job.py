@@ -252,11 +252,6 @@ RESTORED: Final = "restored"
 """The name of a file in the folder of a job that was restored from a backup and did not start since."""
 
 
-def quoted_name(name: str) -> str:
-    """Return a name in back quotes, as statements accept it."""
-    return f"`{name.replace('`', '``')}`"
-
-
 def quoted_text(text: str) -> str:
     """Return a text as a string literal."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")

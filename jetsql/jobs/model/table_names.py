@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from jetsql.jobs.model.job import quoted_name
+from jetsql.language.tokens import quoted_name
 
 SESSION_CATALOG: Final = "spark_catalog"
 _PLAIN: Final = re.compile(r"\w+")

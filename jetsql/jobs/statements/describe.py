@@ -12,7 +12,7 @@ from jetsql.jobs.lifecycle.update import is_rescaling
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import Cause, Job, Snapshot, StopGoal, quoted_name, quoted_text
+from jetsql.jobs.model.job import Cause, Job, Snapshot, StopGoal, quoted_text
 from jetsql.jobs.model.redaction import REDACTED, redact_urls, show
 from jetsql.jobs.model.table_names import join_table, quoted_table, split_table
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
@@ -22,6 +22,7 @@ from jetsql.jobs.statements.lookup import find_job
 from jetsql.jobs.store.metrics import Totals
 from jetsql.language import parse
 from jetsql.language.statement import CreateJob, CreateStreamingTable, DescribeJob, ShowCreateJob, ShowJobHistory
+from jetsql.language.tokens import quoted_name
 from jetsql.resultset import Cell, Column, Table, Value
 
 FACT_COLUMNS: Final = (Column("key"), Column("value"))

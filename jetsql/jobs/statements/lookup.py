@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.ids import canonical_id
 from jetsql.jobs.model.job import name_key
+from jetsql.jobs.model.table_names import split_table
 from jetsql.language.statement import Name
+from jetsql.language.tokens import written_name
+
+_MOST_MEANT: Final = 3  # names in a hint
 
 
 def find_live_job(manager: Manager, name: str) -> JobView | None:
@@ -58,10 +64,20 @@ def _by_id(manager: Manager, text: str, place: Span | None) -> JobView:
 
 
 def _not_found(manager: Manager, text: str, place: Span | None) -> StatementError:
-    names = {name_key(view.job.name): view.job.name for view in manager.registry.live()}
-    close = get_close_matches(name_key(text), names)
-    hint = f"Did you mean {names[close[0]]}?" if close else "SHOW ALL JOBS lists the jobs."
+    meant = meant_name(text, (view.job.name for view in manager.registry.live()))
+    hint = meant or "SHOW ALL JOBS lists the jobs."
     return StatementError("JOB_NOT_FOUND", f"There is no job named {text}.", place=place, hint=hint)
+
+
+def meant_name(text: str, names: Iterable[str]) -> str:
+    """Return the question with the names that were probably meant, as statements accept them; empty without any.
+
+    The job of a streaming table has the name of its table with the schema, which users leave out.
+    """
+    by_key = {name_key(name): name for name in names}
+    of_tables = [key for key in sorted(by_key) if "." in key and name_key(split_table(key)[-1]) == name_key(text)]
+    close = of_tables[:_MOST_MEANT] or get_close_matches(name_key(text), by_key, n=1)
+    return f"Did you mean {' or '.join(written_name(by_key[key]) for key in close)}?" if close else ""
 
 
 def like_pattern(pattern: str) -> re.Pattern[str]:

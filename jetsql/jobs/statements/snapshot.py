@@ -7,7 +7,6 @@ before the copy, so a name always refers to a complete snapshot. The engine's st
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final
 
 from jetsql.errors import ErrorPlace, JetSQLError, Span, StatementError
@@ -19,7 +18,7 @@ from jetsql.jobs.manager.snapshot_users import PendingSnapshot, being_written_er
 from jetsql.jobs.model.job import Job, Snapshot, SnapshotRequest, name_key
 from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.statements.command_result import CommandResult, no_job_result
-from jetsql.jobs.statements.lookup import find_job
+from jetsql.jobs.statements.lookup import find_job, meant_name
 from jetsql.language.statement import CreateSnapshot, DropSnapshot, Name
 from jetsql.resultset import Table
 
@@ -164,7 +163,6 @@ def find_snapshot(manager: Manager, name: str, place: Span | None) -> Snapshot:
     snapshot = manager.store.snapshot_named(name)
     if snapshot is not None:
         return snapshot
-    names = {name_key(each.name): each.name for each in manager.store.snapshots()}
-    close = get_close_matches(name_key(name), names)
-    hint = f"Did you mean {names[close[0]]}?" if close else "SHOW SNAPSHOTS lists the snapshots."
+    meant = meant_name(name, (each.name for each in manager.store.snapshots()))
+    hint = meant or "SHOW SNAPSHOTS lists the snapshots."
     raise StatementError("SNAPSHOT_NOT_FOUND", f"There is no snapshot '{name}'.", place=place, hint=hint)

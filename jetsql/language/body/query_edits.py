@@ -7,7 +7,6 @@ first.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, product
@@ -15,7 +14,7 @@ from typing import Final
 
 from jetsql.errors import Span
 from jetsql.language.statement import Body, Verb
-from jetsql.language.tokens import Kind, Token, closing_parenthesis, tokens, top_level, verb_after_with
+from jetsql.language.tokens import Kind, Token, closing_parenthesis, tokens, top_level, verb_after_with, written_name
 
 TimeColumns = Callable[[str], Sequence[str]]
 """Return the names of the TIMESTAMP columns of a table, whose name is as in the text; none if there is no table."""
@@ -23,7 +22,6 @@ TimeColumns = Callable[[str], Sequence[str]]
 _DELAY: Final = "DELAY OF INTERVAL 1 MINUTE"
 _MAX_TOGETHER: Final = 3  # changes of one text
 _MAX_ALTERNATIVES: Final = 4
-_PLAIN: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _VERBS: Final = {
     Verb.SINK_INTO: "which updates the rows of the table",
     Verb.INSERT_INTO: "which adds each row once",
@@ -119,8 +117,8 @@ def _edits_of_reads(found: Sequence[Token], reads: Sequence[_Read], times: TimeC
         for read, column in chosen:
             if before:
                 parts.append((_at(read.place.start), before))
-            parts.append((_at(read.end), f" WATERMARK {_quoted(column)} {_DELAY}"))
-        names = (f"WATERMARK {_quoted(column)} for {before}{read.name}" for read, column in chosen)
+            parts.append((_at(read.end), f" WATERMARK {written_name(column)} {_DELAY}"))
+        names = (f"WATERMARK {written_name(column)} for {before}{read.name}" for read, column in chosen)
         yield Edit(f"with {' and '.join(names)}", tuple(parts))
 
 
@@ -232,7 +230,3 @@ def _name(token: Token) -> str:
 
 def _at(offset: int) -> Span:
     return Span(offset, offset)
-
-
-def _quoted(column: str) -> str:
-    return column if _PLAIN.fullmatch(column) else f"`{column.replace('`', '``')}`"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from jetsql.jobs.model.job import quoted_name, quoted_text
+from jetsql.jobs.model.job import quoted_text
 from jetsql.language import AtCursor
-from jetsql.language.tokens import Kind
+from jetsql.language.tokens import Kind, quoted_name
 
 
 class CandidateKind(Enum):

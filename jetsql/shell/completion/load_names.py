@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
-from jetsql.jobs.model.job import Status, quoted_name
+from jetsql.jobs.model.job import Status
+from jetsql.language.tokens import quoted_name
 from jetsql.shell.completion.keyword_places import BEFORE_OPERAND
 from jetsql.shell.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableName
 from jetsql.shell.completion.needed_names import NameNeed, NameTopic

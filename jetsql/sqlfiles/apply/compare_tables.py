@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.jobs.model.job import quoted_name, quoted_text
+from jetsql.jobs.model.job import quoted_text
 from jetsql.jobs.model.redaction import REDACTED, redact_urls
 from jetsql.jobs.model.table_names import quoted_table
-from jetsql.language.tokens import Token
+from jetsql.language.tokens import Token, quoted_name
 from jetsql.sqlfiles.apply.table_definitions import ColumnDefinition, TableDefinition
 
 _SPARK_REDACTED: Final = "redacted)"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from jetsql.jobs.model.job import name_key, quoted_name
+from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.redaction import redact_urls
 from jetsql.jobs.model.table_names import join_table, quoted_table, split_table
 from jetsql.jobs.planning.update_verdict import (
@@ -22,6 +22,7 @@ from jetsql.jobs.planning.update_verdict import (
 )
 from jetsql.language import parse
 from jetsql.language import statement as st
+from jetsql.language.tokens import quoted_name
 from jetsql.output.diagnostics import Diagnostic
 from jetsql.script import PreparedStatement
 from jetsql.sqlfiles.apply.ask_engine import MISSING, NO_SCHEMA, EngineSessions, ExistingJob, StatementFailed

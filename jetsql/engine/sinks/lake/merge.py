@@ -13,8 +13,8 @@ from pyspark.sql import functions as sf
 from jetsql.engine.jvm.java_classes import java
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import Sink, SinkKind
-from jetsql.jobs.model.job import quoted_name
 from jetsql.jobs.model.table_names import quoted_table
+from jetsql.language.tokens import quoted_name
 
 DELETED: Final = "__jetsql_deleted"
 

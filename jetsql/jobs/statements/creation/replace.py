@@ -168,5 +168,5 @@ def explain_update(manager: Manager, job: Job, statement: CreateJob, options: Op
     kept = "the state is kept" if plan.analysis.stateful else "the job continues after the rows already read"
     committed = "no batch" if job.batch is None else f"batch {job.batch}"
     state = () if compatibility.from_scratch else (f"{kept} (committed so far: {committed})",)
-    options = describe_option_changes(job.plan, plan)
-    return UpdateVerdict(UpdateKind.POSSIBLE, "; ".join((*state, *compatibility.changes, *options)))
+    changes = (*compatibility.changes, *describe_option_changes(job.plan, plan))
+    return UpdateVerdict(UpdateKind.POSSIBLE, "; ".join((*state, *changes)))
