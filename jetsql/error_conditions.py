@@ -109,6 +109,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "`jetsql lint`, `format` or `convert` cannot read a part of a statement, which an engine may accept.",
         "Run `jetsql lint --engine` to check it on an engine.",
     ),
+    "STREAM_MISSING": Condition(
+        "01000",
+        "`jetsql lint` or `apply` finds a job that reads tables once and ends, and that could read them as streams.",
+        "Write `STREAM` before the table. For a batch job, write `/* jetsql lint: ignore */` into the statement.",
+    ),
     "NOT_A_DECLARATION": Condition(
         "0A000",
         "A file of `jetsql apply` has a statement that declares no object.",

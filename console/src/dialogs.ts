@@ -70,6 +70,32 @@ export function askForText(title: string, label: string, value: string, then: (t
   input.select();
 }
 
+/** Ask whether to run a statement; return false if the user cancels. */
+export function askToRun(question: string, statement: string): Promise<boolean> {
+  const text = element("pre");
+  const run = element("button", "Run");
+  const cancel = element("button", "Cancel");
+  const spacer = element("span");
+  const buttons = element("div");
+  let isAgreed = false;
+  text.className = "sql";
+  text.append(element("code", statement));
+  spacer.className = "spacer";
+  run.className = "danger";
+  run.type = cancel.type = "button";
+  cancel.autofocus = true;
+  cancel.dataset.close = "";
+  buttons.className = "dialog-buttons";
+  buttons.append(spacer, cancel, run);
+  run.addEventListener("click", () => {
+    isAgreed = true;
+    dialog().close();
+  });
+  document.querySelector("#dialog-content")!.replaceChildren(element("h2", "Run this statement?"), element("p", question), text, buttons);
+  openDialog();
+  return new Promise((resolve) => dialog().addEventListener("close", () => resolve(isAgreed), { once: true }));
+}
+
 function element<K extends keyof HTMLElementTagNameMap>(name: K, text = ""): HTMLElementTagNameMap[K] {
   const made = document.createElement(name);
   made.textContent = text;

@@ -14,6 +14,7 @@ export interface Statement {
   start: number; // UTF-16 units
   stop: number;
   shown: string; // without secrets
+  question?: string; // to ask before it runs
   mistake?: { start: number; stop: number; message: string; hint: string };
 }
 interface Candidate {

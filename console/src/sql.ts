@@ -1,5 +1,5 @@
 // The SQL page: an editor, statements one after the other, and their results.
-import { announce, askForText } from "./dialogs";
+import { announce, askForText, askToRun } from "./dialogs";
 import { openEditor, readStatements, type Statement } from "./editor";
 import { toUnits } from "./offsets";
 import type { Report } from "./requests";
@@ -38,6 +38,10 @@ function start(root: HTMLElement): void {
     try {
       for (const statement of chosen) {
         if (stopped) break;
+        if (statement.question !== undefined && !(await askToRun(statement.question, statement.shown))) {
+          announce("Not run.");
+          break;
+        }
         root.querySelector<HTMLElement>("[data-no-results]")!.hidden = true;
         stored.addToHistory(statement.shown);
         const part = text.slice(statement.start, statement.stop);

@@ -20,6 +20,7 @@ from jetsql.shell.completion.complete import complete
 from jetsql.shell.completion.known_names import Names
 from jetsql.shell.completion.load_names import FRESH_SECONDS, load_names
 from jetsql.shell.completion.needed_names import NameNeed, needed_names
+from jetsql.shell.session.statement_effects import drop_question
 
 _LOG: Final = logging.getLogger(__name__)
 _CANDIDATES_MOST: Final = 200
@@ -31,7 +32,8 @@ _LOADS_MOST: Final = 8
 def read_statements(text: str) -> list[dict[str, object]]:
     """Return the statements of a text as JSON values, with the mistakes that JetSQL's grammar finds.
 
-    Offsets count characters. `shown` is the statement without secrets, for the history.
+    Offsets count characters. `shown` is the statement without secrets, for the history. `question` is asked before the
+    statement runs, because it drops an object or a state.
     """
     return [_statement(fragment) for fragment in split(text)]
 
@@ -39,6 +41,8 @@ def read_statements(text: str) -> list[dict[str, object]]:
 def _statement(fragment: Fragment) -> dict[str, object]:
     stop = fragment.start + len(fragment.text)
     found: dict[str, object] = {"start": fragment.start, "stop": stop, "shown": redact_sql(fragment.text)}
+    if (question := drop_question(fragment.text)) is not None:
+        found["question"] = question
     try:
         parse(fragment.text)
     except StatementError as error:

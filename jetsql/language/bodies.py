@@ -1,4 +1,4 @@
-"""Find a name in the body of a job, so that an error about it can point there.
+"""Find names and STREAM in the body of a job, so that an error about it can point there.
 
 Spark's analyzer reports resolved names (`spark_catalog.default.orders`), and users write shorter ones (`orders`). The
 longest form of a name that occurs in the body is taken.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jetsql.errors import Span
+from jetsql.language.statement import Body
 from jetsql.language.tokens import Kind, Token, tokens, unquote
 
 
@@ -41,6 +42,11 @@ def find_function(text: str, name: str, start: int = 0) -> Span | None:
         if _name_part(token) == name.lower() and _is_symbol(body, index + 1, "("):
             return token.place
     return None
+
+
+def reads_stream(body: Body) -> bool:
+    """Return whether a body has the word STREAM. A view without it in the body can read a stream, too."""
+    return any(token.word == "STREAM" for token in tokens(body.text))
 
 
 def _is_at(body: Sequence[Token], index: int, wanted: Sequence[str]) -> bool:

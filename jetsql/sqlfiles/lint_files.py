@@ -54,6 +54,7 @@ class LintRun:
         self._check_statement = check_statement
         self._checks_tables = schema is not None
         self._tables: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)  # by their last part
+        self._views: dict[tuple[str, ...], CheckedStatement] = {}  # by their names in lower case
         self._functions: set[str] = set()
         self.problems: list[LintProblem] = []
         self.statements: list[LintedStatement] = []  # without those whose text has an error
@@ -77,6 +78,7 @@ class LintRun:
             self._report(linted, linted.checked.foreign_functions(self._functions))
             self._report(linted, jobs.check(linted))
             self._report(linted, _own_rows(linted.checked))
+            self._report(linted, self._missing_stream(linted.checked))
             if self._checks_tables:
                 self._report(linted, self._missing_tables(linted.checked))
         order = {id(file.text): number for number, file in enumerate(files)}
@@ -104,7 +106,7 @@ class LintRun:
         self.problems.append(found)
 
     def _report(self, linted: LintedStatement, found: Iterator[Found] | Sequence[Found]) -> None:
-        is_quiet = _IGNORE in linted.fragment.text and _is_ignored(linted.fragment.text)
+        is_quiet = _IGNORE in linted.fragment.text and is_ignored(linted.fragment.text)
         kept = (each for each in found if not is_quiet or each.level is ProblemLevel.ERROR)
         self.problems += (placed(linted.prepared, each) for each in kept)
 
@@ -121,6 +123,8 @@ class LintRun:
                 self._functions.add(created.key[-1])
             elif created is not None and created.kind != "SCHEMA":
                 self._note_table(created.key)
+                if created.kind == "VIEW":
+                    self._views[created.key] = checked
 
     def _note_table(self, key: tuple[str, ...]) -> None:
         self._tables[key[-1]].add(key)
@@ -136,8 +140,33 @@ class LintRun:
             hint = "Correct the name, or give the file that creates it with --schema."
             yield Found(ProblemLevel.ERROR, NO_TABLE, message, use.place, hint)
 
+    def _missing_stream(self, checked: CheckedStatement) -> Iterator[Found]:
+        """Yield the warning of a job that reads tables, but no stream."""
+        job = checked.job
+        reads = [use for use in checked.query.reads if lower_parts(use.parts)[0] not in _SYSTEM_SCHEMAS]
+        if job is None or job.kind is st.TableKind.MATERIALIZED_VIEW or not reads or self._reads_stream(checked):
+            return
+        written = checked.text[reads[0].place.start : reads[0].place.stop]
+        if job.kind is st.TableKind.STREAMING_TABLE:
+            message = f"The query of a streaming table reads a stream; this one reads {written} as it is now."
+            hint = "Write CREATE MATERIALIZED VIEW for rows that are computed once, and again with REFRESH"
+        else:
+            message = f"The job reads {written} once and then ends."
+            hint = f"If it is a batch job, or {written} a view of a stream, write /* {_IGNORE} */ into the statement"
+        stream = f"STREAM {written}"
+        hint = f"Write {stream} to read new rows as they arrive. {hint}."
+        yield Found(ProblemLevel.WARNING, f"{PREFIX}STREAM_MISSING", message, reads[0].place, hint, stream)
 
-def _is_ignored(text: str) -> bool:
+    def _reads_stream(self, checked: CheckedStatement, seen: frozenset[tuple[str, ...]] = frozenset()) -> bool:
+        """Return whether a statement, or a view that it reads, has the word STREAM. seen: the views on the way."""
+        if any(token.word == "STREAM" for token in tokens(checked.text)):
+            return True
+        keys = [lower_parts(use.parts) for use in checked.query.reads]
+        read = {name for name in self._views if name not in seen and any(is_same_name(key, name) for key in keys)}
+        return any(self._reads_stream(self._views[name], seen | read) for name in read)
+
+
+def is_ignored(text: str) -> bool:
     """Return whether a comment in a statement asks for no warnings and notes about it."""
     return any(token.kind is Kind.COMMENT and _IGNORE in token.text for token in scan(text))
 

@@ -89,6 +89,25 @@ def test_statements_are_run(engine: Managed, page: Page) -> None:
     expect(page.get_by_role("textbox", name="SQL statements")).to_have_text("SELECT 3")
 
 
+def test_a_statement_that_loses_state_asks_first(engine: Managed, page: Page) -> None:
+    create(engine)
+    open_sql(page)
+    write(page, "DROP JOB orders; SHOW JOBS")
+    page.get_by_role("button", name="Run all").click()
+    question = page.get_by_role("dialog")
+    expect(question).to_contain_text("Stop and drop job orders for good? Its state is lost.")
+    expect(question.get_by_role("button", name="Cancel")).to_be_focused()
+    assert not accessibility_problems(page)
+    page.keyboard.press("Escape")
+    expect(page.locator("#announcement")).to_have_text("Not run.")
+    expect(page.locator(".result")).to_have_count(0)
+    assert [view.job.name for view in engine.manager.registry.live()] == ["orders"]
+    page.get_by_role("button", name="Run all").click()
+    question.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator(".result")).to_have_count(2)
+    until(lambda: not list(engine.manager.registry.live()))
+
+
 def test_mistakes_are_marked(page: Page) -> None:
     open_sql(page)
     write(page, "SUSPEND JOB; SELECT 1")

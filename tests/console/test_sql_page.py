@@ -192,6 +192,18 @@ def test_statements_and_their_mistakes() -> None:
     assert mistake["message"]
 
 
+def test_statements_that_drop_an_object_or_a_state_have_a_question() -> None:
+    text = "SELECT 1; DROP JOB j; DROP SNAPSHOT s; DROP STREAMING TABLE t; DROP TABLE IF EXISTS u; SUSPEND JOB j"
+    assert [str(each.get("question", "")).partition("?")[0] for each in read_statements(text)] == [
+        "",
+        "Stop and drop job j for good",
+        "Drop snapshot s",
+        "Drop streaming table t",
+        "Drop table u",
+        "",
+    ]
+
+
 def test_statements_are_kept_without_secrets() -> None:
     (statement,) = read_statements("CREATE TABLE t USING jdbc OPTIONS ('password' = 'hunter2secret')")
     assert "hunter2secret" not in str(statement["shown"])

@@ -159,6 +159,29 @@ def test_the_question_can_be_turned_off(shell: ShellSession, engine: ShellEngine
     assert engine.entered_statements == ["DROP TABLE t"]
 
 
+BATCH_JOB = "CREATE JOB j AS INSERT INTO t SELECT * FROM orders"
+
+
+def test_it_asks_before_a_job_whose_query_may_lack_stream(shell: ShellSession, engine: ShellEngine) -> None:
+    engine.statements.plan = "Job:         batch: runs once\nRead once:   orders; write STREAM orders to read new rows"
+    prompts: list[str] = []
+    shell.shell._prompt.confirm = lambda question: bool(prompts.append(question))  # type: ignore[method-assign]
+    assert shell(f"{BATCH_JOB};\r", f"{BATCH_JOB.replace('orders', 'STREAM orders')};\r") == "Not run.\n"
+    assert prompts == ["Create a job that reads orders once and then ends? Write STREAM orders to read new rows."]
+    assert engine.statements.texts == [f"EXPLAIN {BATCH_JOB}"]
+
+
+def test_a_job_over_a_view_of_a_stream_is_created_without_a_question(shell: ShellSession, engine: ShellEngine) -> None:
+    engine.statements.plan = "Job:         streaming"
+    shell(f"{BATCH_JOB};\r")
+    assert engine.statements.texts == [f"EXPLAIN {BATCH_JOB}"]  # the server's session runs CREATE
+
+
+def test_an_error_of_the_job_is_reported_by_the_statement_itself(shell: ShellSession, engine: ShellEngine) -> None:
+    assert shell(f"{BATCH_JOB};\r") == ""
+    assert engine.statements.texts == [f"EXPLAIN {BATCH_JOB}"]
+
+
 # Files and favourites
 
 

@@ -72,6 +72,10 @@ FROM STREAM u INSERT INTO t SELECT a INSERT INTO u SELECT b;""",
     "functions of Flink": """CREATE JOB j AS
 INSERT INTO t SELECT split_index(a, ',', 0), latest_by_offset(a) FROM STREAM s GROUP BY hop(ts);""",
     "a table function": "SELECT * FROM TABLE(TUMBLE(TABLE s, DESCRIPTOR(ts), INTERVAL '1' MINUTE));",
+    "no stream": """CREATE JOB j AS INSERT INTO t SELECT a FROM s.`o r`;
+CREATE STREAMING TABLE u AS SELECT a FROM s;
+CREATE VIEW v AS SELECT * FROM w;
+CREATE JOB k AS INSERT INTO t SELECT a FROM v;""",
     "an open quote": "SELECT 1;\nSELECT 'a;\nSELECT 2;",
     "a command": "SELECT 1;\n.read x;",
     "a block": f"BEGIN\n  CREATE JOB j {BODY};\nEND;",
@@ -96,6 +100,18 @@ def test_a_comment_turns_off_warnings_of_its_statement() -> None:
     )
     assert [(problem.line, problem.level.value) for problem in lint(text)] == [(3, "warning"), (4, "error")]
     assert len(lint("SELECT a b 'jetsql lint: ignore' c FROM t;")) == 1
+
+
+def test_a_job_that_needs_no_stream_is_not_warned_of() -> None:
+    text = """CREATE VIEW v AS SELECT * FROM STREAM s; CREATE VIEW w AS SELECT * FROM db.v JOIN t;
+CREATE JOB a AS INSERT INTO t SELECT * FROM w;
+CREATE JOB b AS INSERT INTO t SELECT * FROM d JOIN STREAM s;
+CREATE JOB c AS INSERT INTO t SELECT * FROM o; -- not in the statement
+CREATE JOB d AS INSERT INTO t SELECT * FROM /* jetsql lint: ignore */ o;
+CREATE JOB e AS INSERT INTO t SELECT id FROM jetsql.jobs JOIN range(3);
+CREATE MATERIALIZED VIEW m AS SELECT * FROM o;
+INSERT INTO t SELECT * FROM o;"""
+    assert [(problem.line, problem.condition) for problem in lint(text)] == [(4, "JETSQL.STREAM_MISSING")]
 
 
 def test_a_function_of_the_files_is_known() -> None:
@@ -172,11 +188,11 @@ def test_folders_and_standard_input(jetsql: JetSql) -> None:
 
 
 def test_variables_and_schema_of_the_command(jetsql: JetSql, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("a.sql").write_text("CREATE JOB j AS INSERT INTO ${a} SELECT * FROM ${b};", encoding="utf-8")
+    Path("a.sql").write_text("CREATE JOB j AS INSERT INTO ${a} SELECT * FROM STREAM ${b};", encoding="utf-8")
     Path("schema.sql").write_text("CREATE TABLE t (a INT) LOCATION '${b}';", encoding="utf-8")
     monkeypatch.setenv("JETSQL_VAR_b", "u")
     ended = jetsql("lint", "--set", "a=t", "--schema", "schema.sql", "a.sql")
-    assert "a.sql:1:48: [TABLE_OR_VIEW_NOT_FOUND] No file creates the table or view u." in ended.stdout
+    assert "a.sql:1:55: [TABLE_OR_VIEW_NOT_FOUND] No file creates the table or view u." in ended.stdout
     assert ended.stdout.count("[") == 1
 
 

@@ -9,6 +9,7 @@ from jetsql.error_conditions import CONDITIONS
 
 # The classes of the SQL standard, and of PostgreSQL where the standard leaves one to the implementation.
 _CLASSES: Final = {
+    "01": "Warnings",
     "07": "Parameters",
     "08": "Connections",
     "0A": "Features that are not supported",

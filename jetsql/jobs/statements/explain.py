@@ -14,7 +14,7 @@ from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.options import Options, parse_options
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_same_text
-from jetsql.jobs.statements.creation.create import describe_notes, initial_snapshot
+from jetsql.jobs.statements.creation.create import describe_notes, initial_snapshot, unexpected_single_read
 from jetsql.jobs.statements.creation.create_checks import make_statement_plan
 from jetsql.jobs.statements.creation.replace import explain_update
 from jetsql.jobs.statements.lookup import find_live_job
@@ -36,7 +36,8 @@ def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession)
     plan = make_statement_plan(manager, create, options, session)
     spark = manager.engine.explain(create.body, plan, session, statement.formatted)
     start = tuple(_start_lines(manager, kept, options, plan))
-    notes = (f"Note:        {note}" for note in describe_notes(create.body, plan, create.kind))
+    single_read = unexpected_single_read(create.body, plan, create.kind)
+    notes = (*([single_read.line()] if single_read else ()), *(f"Note:        {each}" for each in describe_notes(plan)))
     text = "\n".join((*decisions(plan), *table, *notes, *start, "", spark.rstrip()))
     return Table(PLAN_COLUMNS, ((redact(text, plan.options),),))
 

@@ -140,7 +140,7 @@ class Shell:
     def run_statements(self, steps: Sequence[PreparedStatement | Diagnostic], ask: bool = True) -> bool:
         """Run statements until the first failure. Return whether all succeeded.
 
-        ask: ask before statements that drop an object.
+        ask: ask before statements that drop an object or a state, and before jobs whose query may lack STREAM.
         """
         for index, step in enumerate(steps):
             if not (self._is_confirmed(step, ask) and self._run_one(step)):
@@ -157,8 +157,10 @@ class Shell:
             self.console.print_message(f"{count} more {'were' if count > 1 else 'was'} not run.")
 
     def _is_confirmed(self, step: PreparedStatement | Diagnostic, ask: bool) -> bool:
-        question = None if isinstance(step, Diagnostic) or not ask else drop_question(step.filled.text)
-        if question is None or not self.settings.ask_before_drop:
+        if isinstance(step, Diagnostic) or not ask or not self.settings.ask_before_drop:
+            return True
+        question = drop_question(step.filled.text) or self.statements.batch_job_question(step)
+        if question is None:
             return True
         if self._prompt.confirm(question):
             return True

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from jetsql.client.http_client import RequestNotSent
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
+from jetsql.jobs.planning.single_read import SingleRead, read_single_read
 from jetsql.output.console import Console
 from jetsql.output.diagnostics import Diagnostic
 from jetsql.output.result_sink import OutputClosed
@@ -99,6 +100,29 @@ class StatementRunner:
             return self._cancel(step)
         except JetSQLError as error:
             return self._fail(error.condition, _error_text(error), step.fragment.text, error.report())
+
+    def batch_job_question(self, step: PreparedStatement) -> str | None:
+        """Return the question before a job that reads tables once, because STREAM may be missing; None for others."""
+        if not statement_effects.may_lack_stream(step.filled.text):
+            return None
+        single_read = self._explain_single_read(step)
+        if single_read is None:
+            return None
+        remedy = f"{single_read.remedy[0].upper()}{single_read.remedy[1:]}."
+        return f"Create a job that reads {single_read.tables} once and then ends? {remedy}"
+
+    def _explain_single_read(self, step: PreparedStatement) -> SingleRead | None:
+        """Return the tables that the job of a statement would read once; None if the statement has an error."""
+        engine = None
+        try:
+            engine = self._engine()
+            return read_single_read("\n".join(str(row[0]) for row in engine.run(f"EXPLAIN {step.filled.text}").rows))
+        except BaseException as error:
+            if engine is not None:
+                engine.abandon_response()
+            if not isinstance(error, (JetSQLError, ReportedError)):  # Ctrl-C
+                raise
+            return None
 
     def _run_once(self, step: PreparedStatement) -> StatementOutcome:
         """Run a statement. Raises EngineError if there is no engine."""

@@ -1,4 +1,4 @@
-"""Classify statements by their effects: on the session, on data, on the objects that they drop."""
+"""Classify statements by their effects: on the session, on data, on the objects and the state that they drop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Final
 
 from jetsql.errors import StatementError
 from jetsql.language import parse
-from jetsql.language.statement import DropJob
+from jetsql.language.bodies import reads_stream
+from jetsql.language.statement import CreateJob, DropJob, DropSnapshot, DropStreamingTable, Statement
 from jetsql.language.tokens import Token, tokens
 from jetsql.output.terminal_text import printable
 
@@ -16,6 +17,7 @@ _READING_VERBS: Final = frozenset("SELECT WITH VALUES TABLE FROM SHOW DESCRIBE D
 _WRITING_VERBS: Final = frozenset("INSERT MERGE UPDATE DELETE SINK".split())
 _SCHEMA_VERBS: Final = frozenset({"USE", "SET", "EXECUTE", "BEGIN"})
 _KINDS: Final = {"TABLE": "table", "VIEW": "view", "SCHEMA": "schema", "DATABASE": "schema", "NAMESPACE": "schema"}
+_HEAD: Final = 6  # tokens up to JOB in CREATE OR REPLACE JOB, after EXPLAIN
 _MAX_TOKENS: Final = 64
 
 
@@ -53,30 +55,51 @@ def may_change_schema(text: str) -> bool:
 
 
 def drop_question(text: str) -> str | None:
-    """Return the question to ask before a statement drops a job, table, view or schema; None for other statements."""
+    """Return the question to ask before a statement drops an object or a state; None for other statements."""
     leading = list(islice(tokens(text), _MAX_TOKENS))
     if not leading or leading[0].word != "DROP":
         return None
     kind = leading[1].word if len(leading) > 1 else ""
-    if kind == "JOB":
-        return _drop_job_question(text)
-    if kind not in _KINDS:
-        return None
-    name = printable(_object_name(leading[2:]))
-    everything = " with everything in it" if _KINDS[kind] == "schema" and _has_word(leading, "CASCADE") else ""
-    return f"Drop {_KINDS[kind]} {name}{everything}?" if name else None
-
-
-def _drop_job_question(text: str) -> str | None:
+    if kind in _KINDS:
+        name = printable(_object_name(leading[2:]))
+        everything = " with everything in it" if _KINDS[kind] == "schema" and _has_word(leading, "CASCADE") else ""
+        return f"Drop {_KINDS[kind]} {name}{everything}?" if name else None
     try:
         statement = parse(text)
     except StatementError:
         return None  # the engine reports the error
-    if not isinstance(statement, DropJob):
-        return None
-    snapshot = statement.with_snapshot
-    state = "Its state is lost." if snapshot is None else f"Snapshot {printable(str(snapshot))} keeps its state."
-    return f"Stop and drop job {printable(str(statement.name))} for good? {state}"
+    return _state_question(statement)
+
+
+def _state_question(statement: Statement | None) -> str | None:
+    """Return the question before a statement of JetSQL that drops a state."""
+    match statement:
+        case DropJob(name=name, with_snapshot=None):
+            return f"Stop and drop job {_shown(name)} for good? Its state is lost."
+        case DropJob(name=name, with_snapshot=snapshot):
+            return f"Stop and drop job {_shown(name)} for good? Snapshot {_shown(snapshot)} keeps its state."
+        case DropStreamingTable(table=table, kind=kind):
+            return f"Drop {kind.value.lower()} {_shown(table)}? Its rows, its job and the job's state are lost."
+        case DropSnapshot(snapshot=name):
+            return f"Drop snapshot {_shown(name)}? Its copy of the state is lost."
+        case _:
+            return None
+
+
+def _shown(name: object) -> str:
+    return printable(str(name))
+
+
+def may_lack_stream(text: str) -> bool:
+    """Return whether a statement creates a job whose query has no word STREAM, so that it may be a batch job."""
+    head = [token.word for token in islice(tokens(text), _HEAD)]
+    if head[:1] != ["CREATE"] or "JOB" not in head:
+        return False
+    try:
+        statement = parse(text)
+    except StatementError:
+        return False
+    return isinstance(statement, CreateJob) and not reads_stream(statement.body)
 
 
 def _object_name(leading: list[Token]) -> str:

@@ -17,7 +17,7 @@ DESCRIPTIONS: Final = {
     "submit_key": "the key that runs the text as it is: alt-enter, f5 or ctrl-o",
     "pager": "the pager for results longer than the screen: auto, off or a command",
     "timing": "show how long each statement took",
-    "ask_before_drop": "ask before DROP JOB, TABLE, VIEW and SCHEMA",
+    "ask_before_drop": "ask before DROP, and before a job without STREAM",
     "colours": "auto, off or the name of a Pygments style, such as monokai",
     "null_text": "the text for NULL",
     "suggest": "suggest entries of the history; the right arrow accepts",

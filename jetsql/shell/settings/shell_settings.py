@@ -33,7 +33,7 @@ class ShellSettings:
     submit_key: str = "alt-enter"  # the key that runs the text, wherever the cursor is
     pager: str = "auto"  # `auto` for results longer than the screen, `off`, or a command
     timing: bool = True  # show how long a statement took
-    ask_before_drop: bool = True  # DROP JOB, TABLE, VIEW and SCHEMA
+    ask_before_drop: bool = True  # also before a job without STREAM
     colours: str = "auto"  # `auto`, `off`, or the name of a Pygments style
     null_text: str = "NULL"  # the text for NULL
     suggest: bool = True  # suggest entries of the history

@@ -13,6 +13,7 @@ from typing import Final
 from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.redaction import redact_urls
 from jetsql.jobs.model.table_names import join_table, quoted_table, split_table
+from jetsql.jobs.planning.single_read import read_single_read
 from jetsql.jobs.planning.update_verdict import (
     EXISTING_TABLE,
     UpdateKind,
@@ -33,6 +34,7 @@ from jetsql.sqlfiles.apply.function_rows import differs_from, find_function
 from jetsql.sqlfiles.apply.plan_steps import ApplyPlan, PlanAction, PlanStep
 from jetsql.sqlfiles.apply.statement_edits import creating, explaining, group_of, replacing
 from jetsql.sqlfiles.apply.table_definitions import read_definition
+from jetsql.sqlfiles.lint_files import is_ignored
 from jetsql.sqlfiles.lint_problems import PREFIX, LintProblem, ProblemLevel
 from jetsql.sqlfiles.statement_names import is_same_name, lower_parts
 
@@ -205,7 +207,7 @@ class _PlanMaker:
         if plan is None:
             return self._unchecked(declaration)
         verdict = read_verdict(plan)
-        notes = ("a batch job: it runs once",) if plan.startswith(_BATCH) else ()
+        notes = _batch_notes(declaration, plan)
         if verdict is None and declaration.kind is not ObjectKind.JOB and EXISTING_TABLE in plan:
             ended = self._newest_job(declaration)
             before = "" if ended is None else ended.statement
@@ -326,6 +328,16 @@ class _PlanMaker:
                 at,
             )
         self.plan.steps.insert(at, step)
+
+
+def _batch_notes(declaration: Declaration, plan: str) -> tuple[str, ...]:
+    """Return that a job runs once, with a warning if its query may lack STREAM."""
+    if not plan.startswith(_BATCH):
+        return ()
+    single_read = read_single_read(plan)
+    if single_read is None or is_ignored(declaration.linted.fragment.text):
+        return ("a batch job: it runs once",)
+    return (f"warning: the job reads {single_read.tables} once and then ends; {single_read.remedy}",)
 
 
 def _create(declaration: Declaration, group: str = "") -> PlanStep:

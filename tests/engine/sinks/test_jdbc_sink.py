@@ -173,8 +173,8 @@ def test_overwrite_shows_readers_the_old_result_or_the_new_one(shop: Shop) -> No
 def test_batch_jobs_appear_as_a_whole_and_leave_nothing_behind(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     [row] = shop.sql("CREATE JOB j AS INSERT INTO t SELECT * FROM events")
-    note = "The job reads events as it is now, and ends: write STREAM events to read new rows as they arrive."
-    assert row[2:] == ("COMPLETED", f"Created. All rows are committed. {note} Delivery: exactly once.")
+    read = "Created: it has read events once and ended; write STREAM events to read new rows as they arrive."
+    assert row[2:] == ("COMPLETED", f"{read} All rows are committed. Delivery: exactly once.")
     shop.sql("CREATE JOB o AS INSERT OVERWRITE t SELECT id + 10, name FROM t")
     assert shop.rows("t") == [(11, "a"), (12, None)]
     assert dict(shop.sql("DESCRIBE JOB j"))["delivery"].startswith(

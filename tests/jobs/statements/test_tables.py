@@ -254,6 +254,14 @@ def test_a_refresh_runs_a_batch_job_again(w: World) -> None:
     assert w.sql("SHOW MATERIALIZED VIEWS").rows == ()
 
 
+@pytest.mark.parametrize("text", ["CREATE STREAMING TABLE out", "EXPLAIN CREATE OR REFRESH STREAMING TABLE out"])
+def test_a_streaming_table_needs_a_stream(w: World, text: str) -> None:
+    w.engine.analysis = analysis(streaming=False, sources=(), tables_read_once=("spark_catalog.db.orders",))
+    error = w.refused(f"{text} AS SELECT * FROM db.orders")
+    assert (error.condition, error.place) == ("JETSQL.UNSUPPORTED_QUERY", Span(len(text) + 18, len(text) + 27))
+    assert not w.engine.tables and not w.manager.registry.live()
+
+
 def test_a_view_whose_job_has_ended_is_explained(w: World) -> None:
     w.engine.analysis = analysis(streaming=False, sources=())
     computed(w, VIEW)

@@ -235,6 +235,7 @@ class DeclaredEngine:
         self._check_tables(checked, [] if job.table is not None else job_targets(job, text), text)
         live = self.catalog.live(name)
         kind = "streaming" if "STREAM " in job.body.text else "batch: runs once"
+        read = "" if kind == "streaming" else "Read once:   orders; write STREAM orders to read new rows\n"
         line = ""
         if live is not None:
             line = self._verdict(live, job).line()
@@ -242,7 +243,7 @@ class DeclaredEngine:
             line = UpdateVerdict(UpdateKind.UNCHANGED, "the job had this statement, and has completed").line()
         exists = job.table is not None and self._key(job.table.name.parts) in self.catalog.tables
         table = f"Table:       {EXISTING_TABLE}: a int\n" if exists else ""
-        return f"Job:         {kind}\n{table}{line}\n== Physical Plan =="
+        return f"Job:         {kind}\n{table}{read}{line}\n== Physical Plan =="
 
     def _completed(self, name: str) -> DeclaredJob | None:
         newest = next((job for job in reversed(self.catalog.jobs) if name_key(job.name) == name_key(name)), None)

@@ -43,10 +43,12 @@ class StubEngine:
     LATE              an error after the first row    NOTHING           returns no columns
     NOWHERE           an error without a place        CRASH             the connection to the engine is lost
     INTERRUPT         the user presses Ctrl-C         DIE               Spark's process ends meanwhile
+    EXPLAIN ...       returns `plan`, if there is one
     """
 
     texts: list[str] = field(default_factory=list)  # the statements so far
     close_calls: int = 0
+    plan: str = ""  # what EXPLAIN returns
 
     def run(self, text: str) -> StubResult:
         self.texts.append(text)
@@ -59,6 +61,8 @@ class StubEngine:
                 return StubResult((Column("n", "int"),), ((number,) for number in range(int(rest))))
             case "LATE":
                 return StubResult((Column("n", "int"),), self._late())
+            case "EXPLAIN" if self.plan:
+                return StubResult((Column("plan"),), iter([(self.plan,)]))
             case "NOTHING":
                 return StubResult((), iter(()))
             case _:

@@ -19,18 +19,17 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Cause, Job, Plan, Snapshot, Status, Trigger, Version
 from jetsql.jobs.model.redaction import redact
-from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.compatibility import compare_plans
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.option_changes import OptionDifference, option_differences
 from jetsql.jobs.planning.options import Options, parse_options
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
+from jetsql.jobs.planning.single_read import SingleRead, find_single_read
 from jetsql.jobs.statements.command_result import CommandResult, error_text
 from jetsql.jobs.statements.creation.create_checks import check_reachable, make_statement_plan
 from jetsql.jobs.statements.creation.replace import JobEnded, replace_job
 from jetsql.jobs.statements.lookup import find_live_job
 from jetsql.jobs.statements.snapshot import find_snapshot
-from jetsql.language import find_name
 from jetsql.language.statement import Body, CreateJob, TableKind
 from jetsql.resultset import Table
 
@@ -165,13 +164,27 @@ def _first_trigger(manager: Manager, view: JobView, success: str) -> CommandResu
     return CommandResult(
         job,
         join_sentences(
-            success,
+            _success(job, success),
             describe_beginning(view.job),
             _progress(manager, after, view.job.batch),
-            *describe_notes(job.body, job.plan, job.version.table_kind),
+            *describe_notes(job.plan),
             _delivery(job),
         ),
     )
+
+
+def _success(job: Job, success: str) -> str:
+    single_read = unexpected_single_read(job.body, job.plan, job.version.table_kind)
+    return success if single_read is None else single_read.sentence(has_ended=not job.is_live)
+
+
+def unexpected_single_read(body: Body, plan: Plan, kind: TableKind | None) -> SingleRead | None:
+    """Return the tables that a job reads once, unless the user expects it.
+
+    kind: the kind of the table that the statement creates together with its job, or None. REFRESH of a materialized
+    view reads new rows.
+    """
+    return None if kind is TableKind.MATERIALIZED_VIEW else find_single_read(body, plan.analysis)
 
 
 def _is_past_first_trigger(view: JobView) -> bool:
@@ -206,35 +219,11 @@ def _progress(manager: Manager, view: JobView, begins_after: int | None) -> str:
     return f"{subject} is still running after {seconds:g} s; SHOW JOBS shows its progress."
 
 
-def describe_notes(body: Body, plan: Plan, kind: TableKind | None) -> Iterator[str]:
-    """Return, as sentences, what the query does that a user may not expect of it.
-
-    kind: the kind of the table that the statement creates together with its job, or None.
-    """
-    if kind is not TableKind.MATERIALIZED_VIEW:  # its REFRESH reads new rows
-        yield from _single_read(body, plan)
+def describe_notes(plan: Plan) -> Iterator[str]:
+    """Return, as sentences, what the query does that a user may not expect of it."""
     yield from dict.fromkeys(rewrite.caution for rewrite in plan.analysis.rewrites if rewrite.caution)
     if plan.analysis.kept_state:
         yield f"State that nothing removes: {'; '.join(dict.fromkeys(plan.analysis.kept_state))}."
-
-
-def _single_read(body: Body, plan: Plan) -> Iterator[str]:
-    """Return that a batch job does not read the rows that its tables get later.
-
-    A user who comes from another system forgets STREAM, and the job would end without a word about it.
-    """
-    names = [_name_in(body, table) for table in plan.analysis.tables_read_once]
-    if not names:
-        return
-    pronoun, table = ("it is", names[0]) if len(names) == 1 else ("they are", "before the name of a table")
-    reads = f"The job reads {' and '.join(names)} as {pronoun} now, and ends"
-    yield f"{reads}: write STREAM {table} to read new rows as they arrive."
-
-
-def _name_in(body: Body, table: str) -> str:
-    """Return the name of a table as the body has it; the qualified name if it is not found, as for a view's table."""
-    span = find_name(body.text, split_table(table))
-    return table if span is None else body.text[span.start : span.stop]
 
 
 def _delivery(job: Job) -> str:

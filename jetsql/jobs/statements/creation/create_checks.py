@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from jetsql.errors import ErrorPlace, StatementError
+from jetsql.errors import ErrorPlace, Span, StatementError
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.body_analysis import Analysis
 from jetsql.jobs.model.job import Job, Plan, Trigger
+from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import modes_of
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.statements.creation.rewritten_bodies import add_rewritten_body
-from jetsql.language.statement import Body, CreateJob, Verb
+from jetsql.language import find_name
+from jetsql.language.statement import Body, CreateJob, TableKind, Verb
 
 
 def make_statement_plan(
@@ -35,11 +38,27 @@ def _make_plan(manager: Manager, statement: CreateJob, options: Options, session
     body = statement.body
     modes = modes_of(body.verb, options.output_mode)
     analysis = manager.engine.analyse(body, session, modes, options.state_ttl_millis)
+    if statement.kind is TableKind.STREAMING_TABLE and not analysis.streaming:
+        raise _not_streaming(body, analysis)
     branches = [(branch.verb, branch.target) for branch in body.branches]
     plan = make_plan(analysis, options, body.verb, body.target, branches)
     if plan.trigger is Trigger.REAL_TIME:
         check_real_time(manager, statement.body, plan, options, job)
     return plan
+
+
+def _not_streaming(body: Body, analysis: Analysis) -> StatementError:
+    """Return the refusal of a streaming table whose query reads no stream."""
+    table = next(iter(analysis.tables_read_once), None)
+    name = None if table is None else find_name(body.text, split_table(table))
+    written = "the name of a table" if name is None else body.text[name.start : name.stop]
+    return StatementError(
+        "UNSUPPORTED_QUERY",
+        "The query of a streaming table reads a stream; this one reads rows as they are now.",
+        place=body.place if name is None else Span(body.place.start + name.start, body.place.start + name.stop),
+        hint=f"Write STREAM before {written}, or CREATE MATERIALIZED VIEW, which computes its rows once, and again with"
+        " REFRESH.",
+    )
 
 
 def check_real_time(manager: Manager, body: Body, plan: Plan, options: Options, job: Job | None) -> None:
