@@ -66,7 +66,7 @@ STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_LEAD}|{_SINK_AFTER_WITH}|{_LONE_CDC
 It saves Spark's own statements the call from Java to Python. It matches if a word of JetSQL is among the first `LEAD`
 tokens or anywhere in a block, if SINK is anywhere after WITH, if AUTO CDC comes first, if LANGUAGE or `$` is anywhere
 after CREATE FUNCTION, or if a nested comment comes first. A statement whose only word of JetSQL is misspelled does not
-match, and Spark reports its error.
+match: it is parsed here after Spark has refused it.
 """
 
 
@@ -184,8 +184,9 @@ def _is_misspelled_verb(word: str) -> bool:
 
 def _is_similar(word: str, *objects: str) -> bool:
     """Return whether a word is the name of an object, its plural, or a misspelling of either."""
+    forms = (form for known in objects for form in (known, f"{known}S"))
     return bool(word) and any(
-        abs(len(word) - len(known)) <= 2 and SequenceMatcher(None, word, known).ratio() > 0.65 for known in objects
+        abs(len(word) - len(form)) <= 2 and SequenceMatcher(None, word, form).ratio() > 0.65 for form in forms
     )
 
 

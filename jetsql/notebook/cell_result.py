@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from jetsql.notebook.html_tables import html_note, html_table, html_text
+from jetsql.output.counts import counted
 from jetsql.output.layout import Cell, raw_cells
 from jetsql.output.render import Format, is_single_text, render_lines
 from jetsql.resultset import Column
@@ -57,7 +58,7 @@ class CellResult:
             return self.note
         if not self.columns:
             return "Done."
-        count = "1 row" if len(self.rows) == 1 else f"{len(self.rows):,} rows"
+        count = counted(len(self.rows), "row")
         if not self.is_complete:
             return f"The first {count}, of which {min(SHOWN_ROWS, len(self.rows))} are shown; --rows N reads more."
         return f"{count}, of which {SHOWN_ROWS} are shown" if len(self.rows) > SHOWN_ROWS else count

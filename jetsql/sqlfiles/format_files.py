@@ -12,6 +12,7 @@ from difflib import unified_diff
 from pathlib import Path
 
 from jetsql.errors import StatementError
+from jetsql.output.counts import counted
 from jetsql.sqlfiles.format_script import format_script
 from jetsql.sqlfiles.lint_problems import LintProblem, ProblemLevel
 from jetsql.sqlfiles.read_sql_files import STDIN, SqlFile
@@ -68,7 +69,7 @@ class FileFormatter:
         """Return a sentence with the number of files."""
         done = "would be formatted" if self._only_check else "formatted"
         names = {"changed": done, "unchanged": "left unchanged", "failed": "with an error"}
-        found = (f"{_files(self._counts[kind])} {name}" for kind, name in names.items() if self._counts[kind])
+        found = (f"{counted(self._counts[kind], 'file')} {name}" for kind, name in names.items() if self._counts[kind])
         return f"{', '.join(found) or 'No files'}."
 
     def _format(self, file: SqlFile) -> FormattedFile:
@@ -96,7 +97,3 @@ def _write(path: Path, content: bytes) -> None:
     except BaseException:
         os.unlink(name)
         raise
-
-
-def _files(count: int) -> str:
-    return f"{count} file{'' if count == 1 else 's'}"

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, Final
 
 from jetsql.error_conditions import CONDITIONS
+from jetsql.output.counts import counted
 from jetsql.sqlfiles.lint_problems import PREFIX, LintProblem, ProblemLevel
 from jetsql.version import VERSION
 
@@ -44,12 +45,8 @@ def report_problems(problems: Sequence[LintProblem], form: LintFormat) -> Iterat
 def summary(problems: Sequence[LintProblem], files: int) -> str:
     """Return a sentence with the number of problems."""
     counts = Counter(problem.level for problem in problems)
-    found = ", ".join(_number(counts[level], level.value) for level in ProblemLevel if counts[level])
-    return f"{found or 'No problems'} in {_number(files, 'file')}."
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    found = ", ".join(counted(counts[level], level.value) for level in ProblemLevel if counts[level])
+    return f"{found or 'No problems'} in {counted(files, 'file')}."
 
 
 def problem_entry(problem: LintProblem) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from jetsql.jobs.model.job import Plan
 from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.statements.explain import decisions
 from jetsql.jobs.store.metrics import BatchMetrics
+from jetsql.output.counts import counted
 from jetsql.output.short_numbers import format_bytes, format_count, format_seconds
 
 _LINE: Final = re.compile(r"(Source|Sink|State|Flow|Lookup|Late rows): +(.*)")
@@ -126,7 +127,8 @@ def _with_numbers(drawing: _Drawing, latest: BatchMetrics | None, watermark_dela
 
 def _state_numbers(latest: BatchMetrics) -> Iterable[str]:
     if latest.state_rows is not None:
-        yield f"state {format_count(latest.state_rows)} rows, {format_bytes(latest.state_bytes)}"
+        rows = counted(latest.state_rows, "row", format_count(latest.state_rows))
+        yield f"state {rows}, {format_bytes(latest.state_bytes)}"
 
 
 def _numbers(node: GraphNode, latest: BatchMetrics, nodes: Sequence[GraphNode]) -> Iterable[str]:
@@ -137,12 +139,13 @@ def _numbers(node: GraphNode, latest: BatchMetrics, nodes: Sequence[GraphNode]) 
         if only and latest.input_rows_per_second is not None:
             yield f"{format_count(latest.input_rows_per_second)} rows/s"
         if lag is not None:
-            yield f"lag {format_count(lag)} rows" + (f", {format_seconds(seconds)}" if lag and seconds else "")
+            behind = counted(lag, "row", format_count(lag))
+            yield f"lag {behind}" + (f", {format_seconds(seconds)}" if lag and seconds else "")
     elif latest.output_rows is not None or latest.sink_rows:
         rows = _of(latest.sink_rows, node.name, False)
         rows = latest.output_rows if rows is None and only else rows
         if rows is not None:
-            yield f"{format_count(rows)} rows in batch {latest.batch}"
+            yield f"{counted(rows, 'row', format_count(rows))} in batch {latest.batch}"
 
 
 def _of(values: Mapping[str, float], name: str, only: bool) -> float | None:

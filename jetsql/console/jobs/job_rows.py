@@ -16,6 +16,7 @@ from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_not_running
 from jetsql.jobs.statements.job_metrics import JobMetrics, measure_job
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_job
+from jetsql.output.counts import counted
 from jetsql.output.short_numbers import format_bytes, format_count, format_seconds
 
 ENDED_MOST: Final = 200
@@ -113,7 +114,7 @@ def _lag_cell(metrics: JobMetrics) -> MovingCell:
         return MovingCell("")
     rows, seconds = sum(latest.lag.values()), max(latest.lag_seconds.values(), default=None)
     waits = f", {format_seconds(seconds)}" if rows and seconds is not None else ""
-    return MovingCell(f"{format_count(rows)} rows{waits}", rows)
+    return MovingCell(f"{counted(rows, 'row', format_count(rows))}{waits}", rows)
 
 
 def _batch_cell(job: Job, metrics: JobMetrics) -> MovingCell:
@@ -133,8 +134,11 @@ def _state_cell(metrics: JobMetrics) -> MovingCell:
     latest = metrics.latest
     if latest is None or not latest.state_bytes:
         return MovingCell("")
-    rows = f", {format_count(latest.state_rows)} rows" if latest.state_rows is not None else ""
-    return MovingCell(f"{format_bytes(latest.state_bytes)}{rows}", latest.state_bytes)
+    size = format_bytes(latest.state_bytes)
+    if latest.state_rows is None:
+        return MovingCell(size, latest.state_bytes)
+    rows = counted(latest.state_rows, "row", format_count(latest.state_rows))
+    return MovingCell(f"{size}, {rows}", latest.state_bytes)
 
 
 def spark_points(rates: Sequence[float]) -> str:

@@ -187,8 +187,8 @@ class SparkEngine:
         query = resolve_with_plan(body, session, plan).query
         check_real_time_query(session, query, self._runs.count_held_cores(excluded_job=job))
 
-    def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
-        spark = _spark(session)
+    def explain(self, body: Body, plan: Plan, formatted: bool) -> str:
+        spark = self._sessions.open_for_plan(plan, {})  # the plan depends on the settings of the job's runs
         query = resolve_with_plan(body, spark, plan).query
         dataset = java(spark).sql.Sessions.dataset(spark._jsparkSession, query)
         jvm: Any = self._spark.sparkContext._jvm

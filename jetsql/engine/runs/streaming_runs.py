@@ -249,4 +249,5 @@ def describe_kept_rows(progress: dict[str, Any]) -> str:
     kept = sum(operator.get("numRowsTotal", 0) for operator in progress.get("stateOperators", ()))
     if not kept:
         return ""
-    return f"{kept} rows of state wait for the watermark ({progress['eventTime']['watermark']}) to pass them."
+    rows = "1 row of state waits" if kept == 1 else f"{kept} rows of state wait"
+    return f"{rows} until the watermark ({progress['eventTime']['watermark']}) has passed."

@@ -259,8 +259,8 @@ class Engine(Protocol):
         Raises StatementError TRIGGER_NOT_POSSIBLE, and as `check_reachable`.
         """
 
-    def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
-        """Return Spark's plan of the body as text."""
+    def explain(self, body: Body, plan: Plan, formatted: bool) -> str:
+        """Return Spark's plan of the body as text, with the settings that the runs of the plan have."""
 
     def start(self, job: Job, report: Report) -> None:
         """Start `job.run` from the job's checkpoint and return when it runs; it calls `report` from then on.

@@ -9,16 +9,24 @@ query in place of a stateful one. So these rules decide, from the plans alone, b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.jobs.model.body_analysis import Analysis, OutputMode, Source
+from jetsql.jobs.model.body_analysis import Analysis, Operator, OutputMode, Source
 from jetsql.jobs.model.job import Guarantee, Plan
 from jetsql.jobs.model.redaction import redact_urls
 from jetsql.jobs.planning.protected_confs import WITH_STATE
 
 SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+
+# The engine describes an operator by its expressions down to the columns of the sources, with their types:
+# `source0.customer`: string; count(1): bigint
+_SOURCE_COLUMN: Final = re.compile(r"`source\d+\.((?:[^`]|``)*)`")
+_SEPARATOR: Final = "; "
+_KINDS: Final = {"Aggregate": "the aggregate", "Join": "the join", "Deduplicate": "the distinct rows"}
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,8 @@ def _operator_reasons(old: Plan, new: Plan) -> Iterator[str]:
         yield f"the old query keeps state ({'; '.join(before)}) and the new query keeps none"
     elif not before:
         yield f"the new query keeps state ({'; '.join(now)}) that would lack the rows that were read before"
+    elif differences := tuple(describe_operator_differences(old.analysis.operators, new.analysis.operators)):
+        yield from differences
     else:
         yield f"the stateful operators differ: {_difference(before, now)}"
 
@@ -104,6 +114,49 @@ def _difference(before: tuple[str, ...], now: tuple[str, ...]) -> str:
     removed = "; ".join(fact for fact in before if fact not in now) or "no others"
     added = "; ".join(fact for fact in now if fact not in before) or "no others"
     return f"{removed} before, {added} now"
+
+
+def describe_operator_differences(before: Sequence[Operator], now: Sequence[Operator]) -> Iterator[str]:
+    """Return a phrase for each difference, or nothing if the operators differ in more than their expressions."""
+    if [operator.kind for operator in before] != [operator.kind for operator in now]:
+        return
+    for old, new in zip(before, now, strict=True):
+        if old.meaning != new.meaning:
+            yield from _differences(_KINDS.get(old.kind, f"the operator {old.kind}"), _parts(old), _parts(new))
+
+
+def _parts(operator: Operator) -> list[str]:
+    """Return the expressions of an operator with their types, each once, with the names of columns as in the query."""
+    written = (_SOURCE_COLUMN.sub(r"\1", part) for part in operator.meaning.split(_SEPARATOR))
+    return list(dict.fromkeys(filter(None, written)))
+
+
+def _differences(operator: str, old: list[str], new: list[str]) -> Iterator[str]:
+    removed, added = list((Counter(old) - Counter(new)).elements()), list((Counter(new) - Counter(old)).elements())
+    if not removed and not added:
+        yield f"the order of the expressions of {operator} changed: {_listed(old)} before, {_listed(new)} now"
+    while removed and added and len(old) == len(new):
+        before, after = removed.pop(0), added.pop(0)
+        if _expression(before) == _expression(after):
+            yield f"the type of {_expression(before)} in {operator} changed: {_type(before)} before, {_type(after)} now"
+        else:
+            yield f"{_expression(after)} replaced {_expression(before)} in {operator}"
+    if removed:
+        yield f"{operator} lost {_listed(removed)}"
+    if added:
+        yield f"{operator} gained {_listed(added)}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return ", ".join(map(_expression, parts))
+
+
+def _expression(part: str) -> str:
+    return (part.rpartition(": ")[0] or part).replace("count(1)", "count(*)")
+
+
+def _type(part: str) -> str:
+    return part.rpartition(": ")[2]
 
 
 def _mode_reasons(old: Plan, new: Plan) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Jobs that read tables once, although they could read them as streams: the user may have forgotten STREAM.
 
-Such a job is a batch job: it reads the rows that the tables have now, and ends. The plan has a line about it, which the
-shell, `jetsql lint` and `jetsql apply` read again, so its beginning is fixed.
+Without STREAM, a job is a batch job: it reads the rows that the tables have now, and ends. The plan has a line about
+it, which the shell and `jetsql apply` read again, so its beginning is fixed.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from jetsql.jobs.statements.describe import create_text
 from jetsql.jobs.statements.lookup import find_job, find_live_job, like_pattern
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.language.statement import Name, ShowJobs, ShowSnapshots
+from jetsql.output.counts import counted
 from jetsql.resultset import Cell, Column, Table, Value
 
 JOB_COLUMNS: Final = (
@@ -142,7 +143,8 @@ def describe_lag(measure: BatchMetrics) -> str | None:
     texts = []
     for source, lag in measure.lag.items():
         seconds = measure.lag_seconds.get(source)
-        text = f"{lag} rows, {seconds:.1f} s" if lag and seconds is not None else f"{lag} rows"
+        rows = counted(lag, "row", str(lag))
+        text = f"{rows}, {seconds:.1f} s" if lag and seconds is not None else rows
         texts.append(f"{source}: {text}" if several else text)
     return "; ".join(texts) or None
 

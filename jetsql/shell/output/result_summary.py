@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from jetsql.output.counts import counted
+
 _LONG_SECONDS: Final = 1.0
 
 
@@ -44,12 +46,12 @@ def summary_line(
 
 def row_count(rows: int) -> str:
     """Return a number of rows with its noun."""
-    return "1 row" if rows == 1 else f"{rows:,} rows"
+    return counted(rows, "row")
 
 
 def more_text(count: int, noun: str) -> str:
     """Return the number of omitted rows or columns with its noun: `3 more rows`."""
-    return f"{count:,} more {noun}{'' if count == 1 else 's'}"
+    return counted(count, f"more {noun}")
 
 
 def format_duration(seconds: float) -> str:

@@ -202,8 +202,7 @@ class InMemoryEngine:
         if self.no_real_time is not None:
             raise self.no_real_time
 
-    def explain(self, body: Body, plan: Plan, session: UserSession, formatted: bool) -> str:
-        assert isinstance(session, Session)
+    def explain(self, body: Body, plan: Plan, formatted: bool) -> str:
         return f"== {'Formatted ' if formatted else ''}Physical Plan ==\n{self.scan}"
 
     def start(self, job: Job, report: Report) -> None:

@@ -16,6 +16,7 @@ from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Job, Plan, Status, Version
+from jetsql.jobs.model.table_names import quoted_table
 from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
 from jetsql.jobs.planning.option_changes import describe_option_changes
 from jetsql.jobs.planning.options import Options
@@ -76,9 +77,18 @@ def check_compatible(
             f"Job {job.name} cannot continue with this statement: {'; '.join(compatibility.reasons)}. The job is"
             " unchanged.",
             place=statement.body.place,
-            hint="Use another name, or use DROP JOB and CREATE JOB to start without its state.",
+            hint=_start_again(job),
         )
     return compatibility
+
+
+def _start_again(job: Job) -> str:
+    """Return the hint for a statement that the state of a job does not fit."""
+    kind = job.version.table_kind
+    if kind is None:
+        return "Use another name, or use DROP JOB and CREATE JOB to start without its state."
+    drop = f"DROP {kind.value} {quoted_table(job.plan.analysis.sink.table)}, which deletes its rows"
+    return f"Use another name, or use {drop}, and create it again: its job then reads all rows again."
 
 
 def keep_table_location(job: Job, plan: Plan) -> Plan:

@@ -103,6 +103,16 @@ public final class Engine {
     return response == null ? null : command(text, response);
   }
 
+  /**
+   * Raises the error of a statement of JetSQL whose words are misspelled, so that the filter did
+   * not let it through, and that Spark has refused.
+   */
+  static void refuseMisspelled(Object session, String text) {
+    var connected = functions;
+    if (connected == null || connected.filter.matches(text)) return;
+    PythonResponses.of(PythonCalls.ask(connected.describe, session, text));
+  }
+
   private static LogicalPlan command(String text, JsonNode response) {
     var columns = StructType.fromDDL(response.get("columns").asText());
     return new StatementCommand(

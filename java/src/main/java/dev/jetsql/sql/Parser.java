@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.parser.ParameterContext;
+import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.SparkSqlParser;
@@ -41,7 +42,7 @@ final class Parser extends SparkSqlParser {
     var command = Engine.command(session, text);
     if (command != null) return command;
     var sparkText = FlinkText.toSpark(text);
-    var plan = unchecked(() -> spark.parsePlan(sparkText));
+    var plan = parsed(text, () -> spark.parsePlan(sparkText));
     return ThriftStreamingSelects.markStatement(ViewText.restore(plan, sparkText, text));
   }
 
@@ -50,7 +51,7 @@ final class Parser extends SparkSqlParser {
     var command = Engine.command(session, text);
     if (command != null) return command;
     var sparkText = FlinkText.toSpark(text);
-    var plan = unchecked(() -> spark.parsePlanWithParameters(sparkText, parameters));
+    var plan = parsed(text, () -> spark.parsePlanWithParameters(sparkText, parameters));
     return ThriftStreamingSelects.markStatement(ViewText.restore(plan, sparkText, text));
   }
 
@@ -95,6 +96,18 @@ final class Parser extends SparkSqlParser {
   @Override
   public DataType parseDataType(String text) {
     return unchecked(() -> spark.parseDataType(text));
+  }
+
+  /** Calls the session's parser for a statement; a misspelled statement of JetSQL has its error. */
+  private LogicalPlan parsed(String text, Callable<LogicalPlan> parse) {
+    try {
+      return parse.call();
+    } catch (ParseException e) {
+      Engine.refuseMisspelled(session, text);
+      throw Exceptions.raise(e);
+    } catch (Exception e) {
+      throw Exceptions.raise(e);
+    }
   }
 
   /** Calls the session's parser. Spark's own parser declares no exception, but throws the same. */
