@@ -105,6 +105,7 @@ _CHANGES: Final = (
 )
 
 _REASONS: Final = {
+    "needs a WATERMARK on both sides": _BOUNDS,
     "compares no columns of both sides": _EQUAL,
     "nor equal to one": _EQUAL_GROUPS,
     _UNKEPT_TYPE: _UNKEPT,

@@ -1,6 +1,9 @@
 package dev.jetsql.plans;
 
+import dev.jetsql.common.Sequences;
 import dev.jetsql.versions.SparkCalls;
+import java.util.List;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -40,5 +43,38 @@ public record JoinBounds(boolean left, boolean right) {
 
   public boolean areBoth() {
     return left && right;
+  }
+
+  /**
+   * Returns the sides whose rows Spark removes only when no later row of the other side can match:
+   * both columns of the bound have a watermark, so that rows that come later than it are dropped.
+   */
+  public static JoinBounds excluding(StreamingSymmetricHashJoinExec join) {
+    var leftKeys = Plans.list(join.leftKeys());
+    var rightKeys = Plans.list(join.rightKeys());
+    var keyed = firstWithWatermark(leftKeys);
+    if (keyed < 0) keyed = firstWithWatermark(rightKeys);
+    if (keyed >= 0) {
+      var areTimes =
+          Plans.hasWatermark(leftKeys.get(keyed)) && Plans.hasWatermark(rightKeys.get(keyed));
+      return new JoinBounds(areTimes, areTimes);
+    }
+    var left = join.left().output();
+    var right = join.right().output();
+    var condition = join.condition().full();
+    var byTime = of(times(left), right, join.leftKeys(), join.rightKeys(), condition);
+    var byOther = of(left, times(right), join.leftKeys(), join.rightKeys(), condition);
+    return new JoinBounds(byTime.left, byOther.right);
+  }
+
+  private static int firstWithWatermark(List<Expression> keys) {
+    return IntStream.range(0, keys.size())
+        .filter(i -> Plans.hasWatermark(keys.get(i)))
+        .findFirst()
+        .orElse(-1);
+  }
+
+  private static Seq<Attribute> times(Seq<Attribute> columns) {
+    return Sequences.of(Plans.list(columns).stream().filter(Plans::hasWatermark).toList());
   }
 }

@@ -58,6 +58,16 @@ public final class StreamingCheck {
     return reason == null ? planned.computeIfAbsent(mode, this::plan).reason() : reason;
   }
 
+  /**
+   * Returns why the query is not run in an output mode, or null if it is: Spark's reason, or that a
+   * join would lose rows. A job of an earlier release that Spark can run goes on.
+   */
+  public String refusal(OutputMode mode) {
+    var reason = reason(mode);
+    var plan = reason == null ? batchPlan(mode) : null;
+    return plan == null ? reason : LostRows.refusal(plan, mode);
+  }
+
   /** Returns the reason of the check of the analyzed plan alone. */
   public String logicalReason(OutputMode mode) {
     if (reasons.containsKey(mode)) return reasons.get(mode);

@@ -297,7 +297,7 @@ final class QueryFacts {
     var kept = facts.putArray("kept_state");
     var lookups = facts.putArray("lookups");
     for (var mode : List.of(OutputMode.Append(), OutputMode.Update(), OutputMode.Complete())) {
-      var reason = requested.contains(mode) ? check.reason(mode) : check.logicalReason(mode);
+      var reason = requested.contains(mode) ? check.refusal(mode) : check.logicalReason(mode);
       reasons.put(nameOf(mode), reason);
       if (reason == null && check.mustBypass(mode)) facts.put("unchecked_by_spark", true);
     }

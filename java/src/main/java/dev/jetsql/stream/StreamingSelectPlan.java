@@ -48,7 +48,7 @@ record StreamingSelectPlan(RewrittenQuery query, OutputMode mode, long limit) {
     StreamingSelectPlan rewritten = null;
     for (var mode : modes(analyzed)) {
       var select = new StreamingSelectPlan(rewrite(session, analyzed, mode), mode, rowLimit);
-      if (select.query.check().reason(mode) != null) continue;
+      if (select.query.check().refusal(mode) != null) continue;
       if (select.query.isAsWritten()) return select;
       if (rewritten == null) rewritten = select;
     }
@@ -73,7 +73,7 @@ record StreamingSelectPlan(RewrittenQuery query, OutputMode mode, long limit) {
       return Exceptions.raise(e);
     }
     return Exceptions.raise(
-        JetSqlException.of("UNSUPPORTED_QUERY", "0A000", query.check().reason(mode)));
+        JetSqlException.of("UNSUPPORTED_QUERY", "0A000", query.check().refusal(mode)));
   }
 
   /** Returns the plan that runs as a stream. */
