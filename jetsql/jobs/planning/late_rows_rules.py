@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from jetsql.errors import StatementError
-from jetsql.jobs.model.body_analysis import Analysis, OutputMode
+from jetsql.jobs.model.body_analysis import Analysis
 from jetsql.jobs.model.job import Trigger
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.jobs.planning.options import LATE_ROWS_TABLE, Options
@@ -17,14 +17,14 @@ _HINT: Final = (
 )
 
 
-def choose_late_rows_table(analysis: Analysis, options: Options, mode: OutputMode | None) -> str:
+def choose_late_rows_table(analysis: Analysis, options: Options) -> str:
     """Return the qualified name of the table for late rows; empty to drop them.
 
     Raises StatementError INVALID_OPTION_VALUE for a query whose late rows cannot be kept.
     """
     if not options.late_rows.startswith(LATE_ROWS_TABLE):
         return ""
-    reason = _refusal(analysis, options, mode)
+    reason = _refusal(analysis, options)
     if reason:
         raise StatementError(
             "INVALID_OPTION_VALUE",
@@ -38,11 +38,9 @@ def choose_late_rows_table(analysis: Analysis, options: Options, mode: OutputMod
     return f"{SESSION_CATALOG}.{name if '.' in name else f'{schema}.{name}'}"
 
 
-def _refusal(analysis: Analysis, options: Options, mode: OutputMode | None) -> str:
+def _refusal(analysis: Analysis, options: Options) -> str:
     if not analysis.streaming:
         return "it reads no stream"
     if options.trigger is Trigger.REAL_TIME:
         return "with the trigger realTime, Spark writes rows before their batch ends"
-    if mode is OutputMode.COMPLETE:
-        return "a complete result drops no rows"
     return analysis.late_rows_refusal

@@ -46,7 +46,7 @@ def make_plan(
     delivery = choose_weakest(analysis, options, [place for _, place in written])
     upserts = [_upserts(branch, *each) for branch, each in zip(analysis.branches, written, strict=True)]
     mode = choose_mode(analysis, options, verb, target)
-    late_rows = choose_late_rows_table(analysis, options, mode)
+    late_rows = choose_late_rows_table(analysis, options)
     check_idle_timeout(analysis, options)
     check_state_ttl(analysis, options, mode)
     streaming = analysis.streaming

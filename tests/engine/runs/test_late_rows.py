@@ -144,6 +144,42 @@ def test_late_rows_of_the_removal_of_duplicates(sql: Sql, clicks: Clicks) -> Non
     assert late(sql) and sorted([*written, *late(sql)]) == list(range(clicks.ids))
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT DISTINCT id, ts FROM {CLICKS}",
+        pytest.param(f"SELECT id, ts FROM {CLICKS} UNION SELECT id, ts FROM {CLICKS}", marks=pytest.mark.slow),
+        pytest.param(f"SELECT id, ts FROM {CLICKS} GROUP BY id, ts", marks=pytest.mark.slow),
+    ],
+    ids=["distinct", "union", "group by"],
+)
+def test_each_distinct_row_is_written_or_late(sql: Sql, clicks: Clicks, query: str) -> None:
+    clicks.add(4)
+    clicks.close()
+    sql("CREATE TABLE firsts (id INT, ts TIMESTAMP) USING parquet")
+    options = "'lateRows' = 'table:late_clicks', 'trigger' = 'availableNow'"
+    sql(f"CREATE JOB j OPTIONS ({options}) AS INSERT INTO firsts {query}")
+    sql("WAIT FOR JOB j UNTIL COMPLETED TIMEOUT 120")
+    written = sorted(row[0] for row in sql("SELECT id FROM firsts WHERE id >= 0"))
+    found = sorted({*late(sql)})
+    assert len(found) > 20 and sorted([*written, *found]) == list(range(clicks.ids))
+
+
+@pytest.mark.slow
+def test_late_rows_of_a_join_below_a_complete_result(sql: Sql, clicks: Clicks, views: Clicks) -> None:
+    for source in (clicks, views):
+        source.add(3)
+        source.close()
+    sql("CREATE TABLE pairs (ids ARRAY<INT>) USING parquet")
+    body = f"INSERT OVERWRITE pairs SELECT collect_list(id * 1000 + view) FROM ({BOUNDS})"
+    sql(f"CREATE JOB j OPTIONS ('lateRows' = 'table:late_clicks', 'trigger' = 'availableNow') AS {body}")
+    sql("WAIT FOR JOB j UNTIL COMPLETED TIMEOUT 120")
+    expected = on_time(sql, BOUNDS, {"'c'": CLICKS, "'v'": VIEWS})
+    found = sorted(pair for pair in sql.value("SELECT ids FROM pairs") if pair >= 0)
+    assert found == sorted(clicked * 1000 + viewed for clicked, viewed in expected)
+    assert late(sql)
+
+
 ALIASES: Final = (
     f"SELECT c.id, v.id AS view FROM {CLICKS} AS c LEFT ASOF JOIN {VIEWS} AS v"
     " MATCH_CONDITION (c.ts >= v.ts) ON c.page = v.page AND v.id % 7 > 0"

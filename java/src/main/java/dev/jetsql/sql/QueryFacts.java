@@ -239,7 +239,8 @@ final class QueryFacts {
     var nodes = nodes(rewritten.query());
     for (var node : nodes) readDefinitions(node);
     var stateful = facts.putArray("stateful");
-    facts.put("late_rows", LateRows.refusal(rewritten.query()));
+    var isComplete = requested.equals(List.of(OutputMode.Complete()));
+    facts.put("late_rows", LateRows.refusal(rewritten.query(), isComplete));
     facts.put("idle_sources", IdleSources.refusal(rewritten.query()));
     facts.put("aggregates", false);
     facts.put("watermark", false);

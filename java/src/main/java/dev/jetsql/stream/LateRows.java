@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.expressions.StructsToJson;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
 import org.apache.spark.sql.catalyst.plans.logical.DeduplicateWithinWatermark;
+import org.apache.spark.sql.catalyst.plans.logical.Distinct;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -37,6 +38,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupp
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec;
 import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
+import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampType$;
@@ -56,27 +58,43 @@ public final class LateRows {
 
   private LateRows() {}
 
-  /** Returns the reason why the late rows of a resolved query cannot be kept, a phrase, or null. */
-  public static String refusal(LogicalPlan query) {
-    var stateful = new ArrayList<LogicalPlan>();
-    var watermarks = 0;
-    for (var node : asJava(query.collectWithSubqueries(PartialFunctions.everything()))) {
-      if (!node.isStreaming()) continue;
-      if (node instanceof EventTimeWatermark) watermarks++;
-      else if (Plans.keepsState(node)) stateful.add(node);
-    }
-    if (stateful.isEmpty()) return "the query keeps no state, so it drops no rows";
-    if (watermarks == 0) return "the query has no WATERMARK";
-    if (stateful.size() > 1) return "the query keeps state in several operators";
-    var operator = stateful.get(0);
-    var inputs = inputs(operator);
-    if (inputs.isEmpty()) return "its operator " + operator.nodeName() + " does not drop late rows";
-    for (var input : inputs) {
+  /**
+   * Returns the reason why the late rows of a resolved query cannot be kept, a phrase, or null.
+   *
+   * @param isComplete whether the query returns its complete result in each batch
+   */
+  public static String refusal(LogicalPlan query, boolean isComplete) {
+    var nodes = asJava(query.collectWithSubqueries(PartialFunctions.everything()));
+    if (nodes.stream().noneMatch(LateRows::keepsState))
+      return "the query keeps no state, so it drops no rows";
+    if (nodes.stream().noneMatch(node -> node.isStreaming() && node instanceof EventTimeWatermark))
+      return "the query has no WATERMARK";
+    var dropping = nodes.stream().filter(node -> drops(node, isComplete)).toList();
+    if (dropping.isEmpty())
+      return isComplete
+          ? "a complete result drops no rows"
+          : "its operator "
+              + nodes.stream().filter(LateRows::keepsState).findFirst().get().nodeName()
+              + " does not drop late rows";
+    var operator = dropping.get(0);
+    if (dropping.size() > 1 || operator.exists(node -> node != operator && keepsState(node)))
+      return "the query keeps state in several operators";
+    for (var input : inputs(operator)) {
       var json = new StructsToJson(CreateStruct.create(expressions(input.rows().output())));
       if (json.checkInputDataTypes().isFailure())
         return "a column of the query cannot be converted to JSON";
     }
     return null;
+  }
+
+  private static boolean keepsState(LogicalPlan node) {
+    return node.isStreaming() && Plans.keepsState(node);
+  }
+
+  /** Returns whether an operator drops late rows. In complete mode, an aggregate keeps them. */
+  private static boolean drops(LogicalPlan node, boolean isComplete) {
+    var isResult = node instanceof Aggregate || node instanceof Distinct;
+    return keepsState(node) && !(isComplete && isResult) && !inputs(node).isEmpty();
   }
 
   /** Returns the rows of each stream that an operator compares with the watermark. */
@@ -92,8 +110,10 @@ public final class LateRows {
   private static Attribute eventTime(LogicalPlan operator) {
     List<? extends Expression> columns = List.of();
     if (operator instanceof Aggregate aggregate) columns = asJava(aggregate.groupingExpressions());
-    else if (operator instanceof Deduplicate || operator instanceof DeduplicateWithinWatermark)
-      columns = asJava(rows(operator).output());
+    else if (operator instanceof Deduplicate
+        || operator instanceof DeduplicateWithinWatermark
+        || operator instanceof Distinct) // Spark makes an aggregate of it
+    columns = asJava(rows(operator).output());
     for (var column : columns)
       if (column instanceof Attribute found && Plans.hasWatermark(found)) return found;
     return null;
@@ -124,7 +144,7 @@ public final class LateRows {
   private static Dataset<Row> lateRows(IncrementalExecution execution, SparkPlan dropping) {
     var operator =
         asJava(execution.analyzed().collect(PartialFunctions.<LogicalPlan>everything())).stream()
-            .filter(node -> node.isStreaming() && Plans.keepsState(node))
+            .filter(node -> drops(node, execution.outputMode().equals(OutputMode.Complete())))
             .findFirst()
             .orElseThrow();
     var late = new ArrayList<LogicalPlan>();
