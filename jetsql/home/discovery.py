@@ -9,12 +9,13 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+import shlex
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
+from jetsql.errors import EngineError
 from jetsql.home.private_files import MODE, write_private
 
 NOTE: Final = "engine.json"
@@ -72,14 +73,29 @@ def proof(token: str, nonce: str) -> str:
     return hmac.digest(token.encode(), nonce.encode(), "sha256").hex()
 
 
-def token(home: Path) -> str:
-    """Return the token of a home; generate it at the first call. Raises OSError."""
+def read_token(home: Path) -> str:
+    """Return the token of a home, or an empty text. Raises EngineError HOME_NOT_USABLE, OSError."""
     file = home / TOKEN
-    with suppress(FileNotFoundError):
-        kept = file.read_text(encoding="utf-8").strip()
-        if kept:
-            file.chmod(MODE)
-            return kept
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return ""
+    except UnicodeDecodeError as error:
+        raise EngineError(
+            "HOME_NOT_USABLE",
+            f"The file {file}, which has the token of the home, is damaged.",
+            hint=f"Restore it, or delete it: rm {shlex.quote(str(file))}. The next start writes a new token, which the"
+            " clients need then.",
+        ) from error
+
+
+def token(home: Path) -> str:
+    """Return the token of a home; generate it at the first call. Raises EngineError HOME_NOT_USABLE, OSError."""
+    file = home / TOKEN
+    kept = read_token(home)
+    if kept:
+        file.chmod(MODE)
+        return kept
     made = secrets.token_urlsafe(24)
     write_private(file, f"{made}\n")
     return made

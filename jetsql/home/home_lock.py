@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,9 @@ from jetsql.home.private_files import MODE, private_folder, write_private
 
 # `owner` takes the lock for some microseconds, which must not be reported as a running engine.
 _ACQUIRE_SECONDS: Final = 0.2
+PLACE: Final = "engine.place"
+_FILES: Final = ("engine.lock", "start.lock", "engine.owner", "engine.log", "engine.json", "engine.token", PLACE)
+"""The files that an engine writes in its home, and that it can write again."""
 
 
 class HomeLock:
@@ -102,7 +106,19 @@ def make_home(home: Path) -> Path:
         private_folder(home)
     except OSError as error:
         raise not_usable(home, error) from error
+    check_files(home)
     return home
+
+
+def check_files(home: Path) -> None:
+    """Raise EngineError HOME_NOT_USABLE if a folder is in the place of a file of the home."""
+    for path in (home / name for name in _FILES):
+        if path.is_dir():
+            raise EngineError(
+                "HOME_NOT_USABLE",
+                f"{path} is a folder, but an engine keeps a file there.",
+                hint="Move the folder away; the engine writes the file again.",
+            )
 
 
 def check_location(home: Path) -> None:
@@ -110,7 +126,7 @@ def check_location(home: Path) -> None:
 
     The catalogue has the absolute paths of tables: an engine on a copy would write to the original.
     """
-    note = home / "engine.place"
+    note = home / PLACE
     if not note.exists():
         try:
             write_private(note, f"{home.resolve()}\n")
@@ -127,16 +143,33 @@ def check_location(home: Path) -> None:
 
 
 def original_place(home: Path) -> Path | None:
-    """Return the path from which a home was copied or moved; None for a home in its place. Raises OSError."""
-    note = home / "engine.place"
-    original = Path(note.read_text().strip()) if note.exists() else home.resolve()
-    return None if original == home.resolve() else original
+    """Return the path from which a home was copied or moved; None for a home in its place.
+
+    Raises EngineError HOME_NOT_USABLE when the note of the path is damaged, OSError.
+    """
+    note = home / PLACE
+    try:
+        text = note.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        text = ""
+    if not text or "\0" in text or not Path(text).is_absolute():
+        raise EngineError(
+            "HOME_NOT_USABLE",
+            f"The file {note}, which names the folder of the home, is damaged.",
+            hint=f"If the home was never copied or moved, delete the file: rm {shlex.quote(str(note))}. The next start"
+            " writes it again. Otherwise first move the home back, because its catalogue has the old paths.",
+        )
+    return None if Path(text) == home.resolve() else Path(text)
 
 
 def not_usable(home: Path, error: OSError) -> EngineError:
-    """Return the error for a folder that cannot be read or written."""
+    """Return the error for a home, or a file in it, that cannot be read or written."""
+    path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else home
+    target = f"{path} in the home" if path != home and path.is_relative_to(home) else f"the folder {home}"
     return EngineError(
         "HOME_NOT_USABLE",
-        f"Cannot use the folder {home}: {error.strerror or error}.",
+        f"Cannot use {target}: {error.strerror or error}.",
         hint="Choose a folder with write permission (--home).",
     )

@@ -9,7 +9,8 @@ import pytest
 
 from jetsql.client.find_engine import StopOutcome, silent_engine_state, stop_engine
 from jetsql.errors import EngineError
-from jetsql.home.home_lock import HomeLock, check_location, make_home
+from jetsql.home.discovery import token
+from jetsql.home.home_lock import HomeLock, check_location, make_home, not_usable
 from tests.support.golden_reports import raises
 
 
@@ -100,6 +101,48 @@ def test_the_error_names_the_folder_to_which_a_home_was_moved(tmp_path: Path) ->
     with raises(EngineError) as refused:
         check_location(original)
     assert f"{moved} was copied or moved from {original}," in refused.value.message
+
+
+@pytest.mark.parametrize("content", [b"", b" \n", b"\xff\xfe\0", b"\0", b"somewhere"])
+def test_a_damaged_note_of_the_place_is_named_with_what_to_do(tmp_path: Path, content: bytes) -> None:
+    note = tmp_path / "engine.place"
+    note.write_bytes(content)
+    with raises(EngineError) as refused:
+        check_location(tmp_path)
+    assert refused.value.message == f"The file {note}, which names the folder of the home, is damaged."
+    assert f"delete the file: rm {note}." in refused.value.hint
+    note.unlink()
+    check_location(tmp_path)
+    check_location(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["engine.lock", "engine.log", "engine.token", "engine.place", "start.lock"])
+def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    with raises(EngineError) as refused:
+        make_home(tmp_path)
+    assert refused.value.message == f"{tmp_path / name} is a folder, but an engine keeps a file there."
+    assert "Move the folder away" in refused.value.hint
+    (tmp_path / name).rmdir()
+    assert make_home(tmp_path) == tmp_path
+
+
+def test_a_damaged_token_is_named_with_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "engine.token"
+    file.write_bytes(b"\xff\xfe\0\n")
+    with raises(EngineError) as refused:
+        token(tmp_path)
+    assert refused.value.message == f"The file {file}, which has the token of the home, is damaged."
+    assert f"rm {file}." in refused.value.hint
+    file.unlink()
+    assert token(tmp_path) == token(tmp_path)
+
+
+def test_the_error_of_a_file_names_it(tmp_path: Path) -> None:
+    file = tmp_path / "engine.lock"
+    assert not_usable(tmp_path, PermissionError(13, "Permission denied", str(file))).message == (
+        f"Cannot use {file} in the home: Permission denied."
+    )
 
 
 def test_the_end_of_an_engine_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
