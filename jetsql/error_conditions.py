@@ -219,8 +219,10 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "RELATION_READ_ONLY": Condition(
         "42809",
-        "A statement writes into a relation of the schema `jetsql`.",
-        "Copy its rows into a table: `CREATE TABLE ... AS SELECT`.",
+        "A statement changes a relation of the schema `jetsql`, or the rows of a streaming table or a materialized "
+        "view, which only its job writes.",
+        "Copy the rows of a relation into a table with `CREATE TABLE ... AS SELECT`. Change the rows that the job "
+        "reads, or its query with `CREATE OR REFRESH`.",
     ),
     "JOB_NOT_FOUND": Condition(
         "42704",
@@ -266,12 +268,13 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "55000",
         "The table that the job writes was dropped, replaced or changed, or it is ahead of the job's "
         "checkpoint. Nothing was written.",
-        "Undo the change and `RESUME`, or drop the job and create it for the new table.",
+        "Undo the change and `RESUME`, which accepts a table that was created again with the same columns and place. "
+        "Or drop the job and create it for the new table.",
     ),
     "TABLE_IN_USE": Condition(
         "55006",
-        "A running job reads or writes the table that the statement would drop or rename.",
-        "Drop or suspend the jobs that the message names.",
+        "A job reads or writes the table that the statement would drop, rename or replace, or replaces its rows.",
+        "Drop the jobs that the message names, or suspend them to drop or rename the table.",
     ),
     "SOURCE_CHANGED": Condition(
         "55000",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
+from jetsql.errors import Span
 from jetsql.jobs.model.job import name_key
 from jetsql.language import Fragment
 from jetsql.language import statement as st
-from jetsql.language.tokens import Kind, scan, tokens
+from jetsql.language.tokens import Kind, quoted_name, scan, tokens
 from jetsql.output.diagnostics import Diagnostic, Script
 from jetsql.script import PreparedStatement, prepare_with_all_errors
 from jetsql.sqlfiles.lint_problems import NO_TABLE, PREFIX, LintProblem, ProblemLevel
@@ -72,11 +74,12 @@ class LintRun:
             self._read(file)
         for linted in self.statements:
             self._note_created(linted.checked)
-        jobs = _CreatedJobs()
+        jobs, written = _CreatedJobs(), _WrittenTables()
         for linted in self.statements:
             self._report(linted, linted.checked.problems)
             self._report(linted, linted.checked.foreign_functions(self._functions))
             self._report(linted, jobs.check(linted))
+            self._report(linted, written.check(linted))
             self._report(linted, _own_rows(linted.checked))
             self._report(linted, self._missing_stream(linted.checked))
             if self._checks_tables:
@@ -213,6 +216,66 @@ class _CreatedJobs:
             create.name.place,
             "Use another name, DROP JOB first, CREATE JOB IF NOT EXISTS or CREATE OR REPLACE JOB.",
         )
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """A table that a job writes."""
+
+    job: str
+    table: tuple[str, ...]  # in lower case
+    replaces_rows: bool  # each result replaces the table
+    kind: str  # of a table that belongs to the job, in lower case; otherwise empty
+
+
+class _WrittenTables:
+    """The tables that the jobs of the statements before write."""
+
+    def __init__(self) -> None:
+        self._writers: list[_Writer] = []
+
+    def check(self, linted: LintedStatement) -> Iterator[Found]:
+        """Take the next statement, and yield the error of a job that cannot share its table with another one."""
+        checked = linted.checked
+        statement = checked.statement
+        if isinstance(statement, (st.DropJob, st.DropStreamingTable)):
+            dropped = statement.name.text if isinstance(statement, st.DropJob) else str(statement.table)
+            self._forget(dropped)
+        create = statement.create if isinstance(statement, st.CreateStreamingTable) else statement
+        if not isinstance(create, st.CreateJob):
+            return
+        kind = statement.kind.value.lower() if isinstance(statement, st.CreateStreamingTable) else ""
+        self._forget(create.name.text)
+        # The verb of a job with a new table is chosen by the engine; a part of a table can be replaced.
+        replaces_rows = create.table is None and create.body.verb is st.Verb.INSERT_OVERWRITE
+        replaces_rows = replaces_rows and not _has_partition(create.body.text)
+        for target in job_targets(create, checked.text):
+            table = lower_parts(target.parts)
+            other = next((each for each in self._writers if is_same_name(each.table, table)), None)
+            if other is not None and (other.kind or other.replaces_rows or replaces_rows):
+                yield _shared(other, ".".join(target.parts), target.place)
+            self._writers.append(_Writer(create.name.text, table, replaces_rows, kind))
+
+    def _forget(self, job: str) -> None:
+        self._writers = [each for each in self._writers if name_key(each.job) != name_key(job)]
+
+
+def _shared(other: _Writer, table: str, place: Span) -> Found:
+    if other.kind:
+        message = f"Cannot write to the {other.kind} {table}: only its own job writes it."
+        hint = f"Write to another table, or change its query with CREATE OR REFRESH {other.kind.upper()}."
+        return Found(ProblemLevel.ERROR, f"{PREFIX}RELATION_READ_ONLY", message, place, hint)
+    if other.replaces_rows:
+        message = f"Cannot write to {table}: the job {other.job} replaces the rows of the table with each result."
+    else:
+        message = f"Cannot replace the rows of {table}: the job {other.job} writes the table as well."
+    hint = f"Write to another table, or run DROP JOB {quoted_name(other.job)} first."
+    return Found(ProblemLevel.ERROR, f"{PREFIX}TABLE_IN_USE", message, place, hint)
+
+
+def _has_partition(body: str) -> bool:
+    """Return whether INSERT OVERWRITE names partitions. Spark's mode `dynamic` is not known here."""
+    return any(token.word == "PARTITION" for token in islice(tokens(body), 12))
 
 
 def _own_rows(checked: CheckedStatement) -> Iterator[Found]:

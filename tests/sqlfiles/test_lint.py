@@ -68,6 +68,16 @@ INSERT INTO t SELECT * FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.x >= b.x);""",
     "its own rows": "CREATE JOB j AS INSERT INTO a.t SELECT * FROM STREAM s JOIN A.T AS x ON s.k = x.k;",
     "its own rows in one of several tables": """CREATE JOB j AS
 FROM STREAM u INSERT INTO t SELECT a INSERT INTO u SELECT b;""",
+    "a table that two jobs replace": """CREATE JOB a AS INSERT OVERWRITE s.t SELECT 1;
+CREATE JOB b AS INSERT INTO s.T SELECT 2;
+CREATE OR REPLACE JOB a AS INSERT OVERWRITE s.t SELECT 3;
+DROP JOB a;
+CREATE JOB c AS INSERT OVERWRITE s.t SELECT 4;
+DROP JOB b;
+CREATE JOB d AS INSERT OVERWRITE s.t PARTITION (p = 1) SELECT 4;""",
+    "the table of another job": """CREATE MATERIALIZED VIEW v AS SELECT 1 AS a;
+CREATE JOB j AS INSERT INTO v SELECT 1;
+CREATE OR REFRESH MATERIALIZED VIEW v AS SELECT 2 AS a;""",
     "a common table expression of its name": "CREATE JOB j AS WITH t AS (SELECT 1) INSERT INTO t SELECT * FROM t;",
     "functions of Flink": """CREATE JOB j AS
 INSERT INTO t SELECT split_index(a, ',', 0), latest_by_offset(a) FROM STREAM s GROUP BY hop(ts);""",

@@ -119,7 +119,8 @@ class Catalog:
             raise StatementError(
                 "SINK_CHANGED",
                 f"The table {sink.table} was replaced after the job was created. Nothing was written.",
-                hint="To write the new table, drop the job and create it again.",
+                hint="If it has the same columns and the same place, RESUME JOB continues with it; rows of earlier"
+                " batches are not written again. Otherwise create the table as it was, and RESUME JOB.",
                 where=sink.table,
             )
         return table
@@ -166,6 +167,7 @@ def _missing(sink: Sink) -> StatementError:
     return StatementError(
         "SINK_CHANGED",
         f"The job's table {sink.table} does not exist any more. Nothing was written.",
-        hint="Drop the job. To write a new table, create the table and then the job again.",
+        hint="Create the table as it was, and RESUME JOB, which does not write the rows of earlier batches again. Or"
+        " drop the job.",
         where=sink.table,
     )

@@ -27,6 +27,9 @@ class Suspend:
 class Resume:
     """Start a job that does not run."""
 
+    plan: Plan | None = None  # with the sinks as they are now, after they were replaced; None for the job's plan
+    expected_plan: Plan | None = None  # the plan that the new one was made from
+
 
 @dataclass(frozen=True)
 class Restart:

@@ -14,6 +14,7 @@ from jetsql.jobs.lifecycle.events import (
     Event,
     Outcome,
     RecoverSink,
+    Resume,
     ScheduleRetry,
     Step,
     Superseded,
@@ -57,9 +58,15 @@ def describe_beginning(job: Job) -> str:
     )
 
 
-def resume(job: Job, event: Event, context: StepContext) -> Step:
+def resume(job: Job, event: Resume, context: StepContext) -> Step:
     """Start a suspended job."""
-    message = join_sentences("Resumed by user.", restart_note(job))
+    replaced = ""
+    if event.plan is not None and event.plan != job.plan:
+        if event.expected_plan != job.plan:
+            return refuse_stale_plan(job)
+        job = job.with_plan(event.plan)
+        replaced = f"It continues with {job.plan.analysis.sink_names}, which was replaced."
+    message = join_sentences("Resumed by user.", replaced, restart_note(job))
     return start(replace(without_crashes(job), cause=None, attempts=0), "resumed", message, context)
 
 

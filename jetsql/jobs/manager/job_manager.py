@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -19,11 +19,13 @@ from jetsql.errors import EngineError, StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted, CrashReport, Engine
 from jetsql.jobs.lifecycle.events import (
+    AlterOptions,
     EngineCrashed,
     EngineStarted,
     EngineStopping,
     Event,
     Outcome,
+    Resume,
     RetryDue,
     RunEvent,
     ScheduleRetry,
@@ -34,6 +36,7 @@ from jetsql.jobs.lifecycle.events import (
     StopRun,
     Submit,
     Superseded,
+    Update,
     UserEvent,
 )
 from jetsql.jobs.lifecycle.step_context import StepContext
@@ -48,8 +51,9 @@ from jetsql.jobs.manager.step_results import redact_step, updated_stats
 from jetsql.jobs.manager.workers import Workers
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.ids import IdMaker
-from jetsql.jobs.model.job import Cause, Job, Snapshot
+from jetsql.jobs.model.job import Cause, Job, Snapshot, Status
 from jetsql.jobs.model.job_settings import JobSettings
+from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
 
 if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
@@ -148,7 +152,8 @@ class Manager:
     def submit(self, job: Job) -> JobView:
         """Store a new job and start it.
 
-        Raises StatementError JOB_ALREADY_EXISTS, SNAPSHOT_NOT_FOUND, STATEMENT_CANCELLED.
+        Raises StatementError JOB_ALREADY_EXISTS, SNAPSHOT_NOT_FOUND, STATEMENT_CANCELLED, and as
+        `check_overwrite_conflicts`.
         """
         cancellation.current().check()
         return self._writer.submit(lambda: self._submit(job)).result()
@@ -220,6 +225,7 @@ class Manager:
     def _submit(self, job: Job) -> JobView:
         self._check_open()
         self._check_source_snapshot(job)
+        check_overwrite_conflicts(job.plan, None, self._live_jobs())
         step = self._step(job, Submit())
         failpoint("storing", job.name, step=step.history_event)
         self.store.add(step.job, self._row(job, step, first=True))
@@ -251,11 +257,26 @@ class Manager:
 
     def _apply_for_user(self, job_id: str, event: UserEvent) -> Step:
         self._check_open()
+        self._check_tables(job_id, event)
         step = self._apply(job_id, event)
         if step.outcome is Outcome.REFUSED:
             message = f"Job {step.job.name} {step.message}."
             raise StatementError("WRONG_STATUS", message, hint=step.hint)
         return step
+
+    def _check_tables(self, job_id: str, event: UserEvent) -> None:
+        """Check the tables of a job that gets another version, or starts again, see `check_overwrite_conflicts`."""
+        others = [job for job in self._live_jobs() if job.id != job_id]
+        if isinstance(event, Update):
+            check_overwrite_conflicts(event.version.plan, None, others)
+        elif isinstance(event, Resume) or (isinstance(event, AlterOptions) and event.resume):
+            job = (self.registry.get(job_id) or self._stored(job_id)).job
+            if job.status in (Status.SUSPENDED, Status.COMPLETED):
+                running = (other for other in others if other.status is not Status.SUSPENDED)
+                check_overwrite_conflicts(job.plan, None, running)
+
+    def _live_jobs(self) -> Iterator[Job]:
+        return (view.job for view in self.registry.live())
 
     def _apply(self, job_id: str, event: Event) -> Step:
         view = self.registry.get(job_id) or self._stored(job_id)

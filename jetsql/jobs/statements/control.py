@@ -6,6 +6,7 @@ one is an error, so that scripts stop.
 
 from __future__ import annotations
 
+import logging
 from time import monotonic
 from typing import Final
 
@@ -29,10 +30,12 @@ from jetsql.jobs.statements.command_result import (
 )
 from jetsql.jobs.statements.creation.create_checks import check_confs, check_real_time
 from jetsql.jobs.statements.lookup import find_job
+from jetsql.jobs.statements.replaced_sinks import accept_sinks
 from jetsql.jobs.statements.snapshot import await_snapshot, check_has_state, describe_snapshot, new_snapshot_request
 from jetsql.language.statement import AlterJobOptions, DropJob, Name, OptionText, RestartJob, ResumeJob, SuspendJob
 from jetsql.resultset import Table
 
+_LOG: Final = logging.getLogger(__name__)
 _NO_RUN: Final = (Status.SUSPENDED, Status.FAILED, Status.COMPLETED)
 
 
@@ -88,9 +91,26 @@ def _outcome_error(job: Job, outcome: str) -> StatementError:
 
 
 def resume(manager: Manager, statement: ResumeJob) -> Table:
-    """Start a suspended job and wait until it runs."""
-    step = _apply(manager, find_job(manager, statement.name).job, statement.name, Resume())
-    return _wait_for_run(manager, step, "Resumed.")
+    """Start a suspended job and wait until it runs. Raises StatementError SINK_CHANGED, see `accept_sinks`."""
+    job = find_job(manager, statement.name).job
+    with ErrorPlace(statement.name.place):
+        plan = _accepted_plan(manager, job)
+    step = _apply(manager, job, statement.name, Resume(plan, job.plan))
+    replaced = plan is not None and plan != job.plan
+    continues = f"It continues with {job.plan.analysis.sink_names}, which was replaced." if replaced else ""
+    return _wait_for_run(manager, step, join_sentences("Resumed.", continues))
+
+
+def _accepted_plan(manager: Manager, job: Job) -> Plan | None:
+    """Return the plan with the tables as they are now, for a job that was suspended because one was replaced."""
+    if job.status is not Status.SUSPENDED or job.cause is None or job.cause.condition != "JETSQL.SINK_CHANGED":
+        return None
+    try:
+        analysis = manager.engine.analyse_again(job)
+    except Exception as error:  # also of Spark: the start fails with it, too, and reports it
+        _LOG.info("The body of job %s cannot be analysed now: %s", job.id, type(error).__name__)
+        return None
+    return accept_sinks(job, analysis)
 
 
 def restart(manager: Manager, statement: RestartJob) -> Table:

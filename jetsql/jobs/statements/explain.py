@@ -15,7 +15,7 @@ from jetsql.jobs.planning.options import Options, parse_options
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_same_text
 from jetsql.jobs.statements.creation.create import describe_notes, initial_snapshot, unexpected_single_read
-from jetsql.jobs.statements.creation.create_checks import make_statement_plan
+from jetsql.jobs.statements.creation.create_checks import check_tables, make_statement_plan
 from jetsql.jobs.statements.creation.replace import explain_update
 from jetsql.jobs.statements.lookup import find_live_job
 from jetsql.jobs.statements.tables.table_creation import prepare_to_explain, without_secrets
@@ -34,6 +34,8 @@ def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession)
         create, description = prepare_to_explain(manager, create, options, session)
         table, kept = (f"Table:       {description}",), without_secrets(create)
     plan = make_statement_plan(manager, create, options, session)
+    live = find_live_job(manager, create.name.text)
+    check_tables(manager, create, plan, None if live is None else live.job)
     spark = manager.engine.explain(create.body, plan, statement.formatted)
     start = tuple(_start_lines(manager, kept, options, plan))
     single_read = unexpected_single_read(create.body, plan, create.kind)

@@ -41,6 +41,7 @@ from jetsql.sqlfiles.statement_names import is_same_name, lower_parts
 _TABLE_DIFFERS: Final = f"{PREFIX}TABLE_DIFFERS"
 _OTHER_GROUP: Final = f"{PREFIX}JOB_OF_ANOTHER_GROUP"
 _STATE_NOT_COMPATIBLE: Final = f"{PREFIX}STATE_NOT_COMPATIBLE"
+_TABLE_IN_USE: Final = f"{PREFIX}TABLE_IN_USE"
 _BATCH: Final = "Job:         batch"
 _LOST_STATE: Final = "its state is lost; its table is kept"
 
@@ -53,20 +54,21 @@ def make_plan(
     group: of the folder's jobs; empty for none. prune: drop the jobs of the group that no file declares.
     Raises EngineError, and ReportedError if the engine refuses to list its jobs.
     """
-    maker = _PlanMaker(ordered, sessions, group)
+    maker = _PlanMaker(ordered, sessions, group, prune)
     for declaration in ordered.items:
         maker.add(declaration)
     if group:
-        maker.add_undeclared(prune)
+        maker.add_undeclared()
     return maker.plan
 
 
 class _PlanMaker:
-    def __init__(self, ordered: OrderedDeclarations, sessions: EngineSessions, group: str) -> None:
+    def __init__(self, ordered: OrderedDeclarations, sessions: EngineSessions, group: str, prune: bool) -> None:
         self.plan = ApplyPlan()
         self._ordered = ordered
         self._sessions = sessions
         self._group = group
+        self._prunes = prune and group != ""
         self._jobs = sessions.jobs()
         self._steps: dict[int, PlanStep] = {}  # by the id of a declaration
         self._changed: set[int] = set()  # ids of declarations that readers see changed
@@ -87,11 +89,11 @@ class _PlanMaker:
         if step.action is PlanAction.CREATE or replaced or through_view:
             self._changed.add(id(declaration))
 
-    def add_undeclared(self, prune: bool) -> None:
+    def add_undeclared(self) -> None:
         """Plan to drop the jobs of the group that no file declares, or note them."""
         for job in reversed(self._jobs):
-            if job.is_live and job.group == self._group and not self._is_declared(job):
-                self._insert(self._undeclared(job, prune), job)
+            if self._is_undeclared(job):
+                self._insert(self._undeclared(job), job)
 
     def _step(self, declaration: Declaration) -> PlanStep | None:
         if not self._is_ready(declaration):
@@ -189,6 +191,8 @@ class _PlanMaker:
             return self._sessions.explain(statement, declaration.context)
         except StatementFailed as failed:
             if changed and failed.diagnostic.condition in MISSING:
+                return None
+            if failed.diagnostic.condition == _TABLE_IN_USE and self._is_freed(declaration):
                 return None
             raise
 
@@ -293,6 +297,8 @@ class _PlanMaker:
 
     def _unchecked_note(self, declaration: Declaration) -> str:
         changed = self._changed_needs(declaration)
+        if not changed:
+            return "not checked: the plan drops a job that writes its table first"
         created = all(self._steps[id(need)].action is PlanAction.CREATE for need in changed)
         names = ", ".join(f"{need.kind.value} {need.name}" for need in changed)
         return f"not checked: the plan {'creates' if created else 'changes'} {names} first"
@@ -300,12 +306,19 @@ class _PlanMaker:
     def _is_declared(self, job: ExistingJob) -> bool:
         return any(self._live_job(each) is job for each in self._ordered.items if each.kind.has_job)
 
-    def _undeclared(self, job: ExistingJob, prune: bool) -> PlanStep:
+    def _is_undeclared(self, job: ExistingJob) -> bool:
+        return job.is_live and job.group == self._group and not self._is_declared(job)
+
+    def _is_freed(self, declaration: Declaration) -> bool:
+        """Return whether the plan drops a job that writes a table of the declaration."""
+        return self._prunes and any(self._is_undeclared(job) and _writes_same(job, declaration) for job in self._jobs)
+
+    def _undeclared(self, job: ExistingJob) -> PlanStep:
         statement = parse(job.statement)
         if isinstance(statement, st.CreateStreamingTable):
             note = f"no file declares it; it has rows, so only DROP {statement.kind.value} drops it"
             return PlanStep(PlanAction.LEAVE, ObjectKind(statement.kind.value.lower()), job.name, notes=(note,))
-        if not prune:
+        if not self._prunes:
             note = "no file declares it; --prune would drop it"
             return PlanStep(PlanAction.LEAVE, ObjectKind.JOB, job.name, notes=(note,))
         text = f"DROP JOB {quoted_name(job.name)}"
@@ -314,7 +327,6 @@ class _PlanMaker:
 
     def _insert(self, step: PlanStep, job: ExistingJob) -> None:
         """Insert a step before the first one that writes the same table, otherwise at the end."""
-        sinks = [lower_parts(split_table(sink)) for sink in job.sinks]
         at = len(self.plan.steps)
         if step.action is PlanAction.DROP:
             at = next(
@@ -323,7 +335,7 @@ class _PlanMaker:
                     for index, other in enumerate(self.plan.steps)
                     if other.declaration is not None
                     and other.changes_something
-                    and any(is_same_name(sink, key) for key in written_tables(other.declaration) for sink in sinks)
+                    and _writes_same(job, other.declaration)
                 ),
                 at,
             )
@@ -338,6 +350,12 @@ def _batch_notes(declaration: Declaration, plan: str) -> tuple[str, ...]:
     if single_read is None or is_ignored(declaration.linted.fragment.text):
         return ("a batch job: it runs once",)
     return (f"warning: the job reads {single_read.tables} once and then ends; {single_read.remedy}",)
+
+
+def _writes_same(job: ExistingJob, declaration: Declaration) -> bool:
+    """Return whether a job writes a table of a declaration."""
+    sinks = [lower_parts(split_table(sink)) for sink in job.sinks]
+    return any(is_same_name(sink, key) for key in written_tables(declaration) for sink in sinks)
 
 
 def _create(declaration: Declaration, group: str = "") -> PlanStep:

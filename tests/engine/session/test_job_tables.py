@@ -1,5 +1,7 @@
 """Tables that Spark creates for jobs."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import Sql
@@ -42,3 +44,63 @@ def test_a_failed_statement_leaves_no_table_and_no_folder(sql: Sql) -> None:
     sql(text.replace("raise_error('broken')", "id"))
     assert sql("SELECT * FROM t") == [(1,)]
     sql("DROP TABLE t")
+
+
+# {t}: a streaming table or a materialized view with the columns id, d
+CHANGES = """
+INSERT INTO {t} VALUES (9, 'x')
+INSERT INTO {t} BY NAME SELECT 9 AS id, 'x' AS d
+INSERT INTO {t} REPLACE WHERE id = 1 VALUES (1, 'x')
+INSERT OVERWRITE {t} VALUES (9, 'x')
+WITH q AS (SELECT 9 AS id, 'x' AS d) INSERT INTO {t} SELECT * FROM q
+FROM src INSERT INTO other SELECT id, d INSERT INTO {t} SELECT id, d
+UPDATE {t} SET d = 'x'
+DELETE FROM {t}
+MERGE INTO {t} AS t USING src ON t.id = src.id WHEN MATCHED THEN DELETE
+TRUNCATE TABLE {t}
+LOAD DATA LOCAL INPATH '/tmp/none' INTO TABLE {t}
+ALTER TABLE {t} SET LOCATION '/tmp/none'
+CREATE OR REPLACE TABLE {t} (id INT) USING parquet
+REPLACE TABLE {t} AS SELECT 1 AS id
+DROP VIEW {t}
+CREATE JOB j AS INSERT INTO {t} SELECT id, d FROM STREAM src
+CREATE JOB j AS INSERT OVERWRITE {t} SELECT id, d FROM src
+CREATE JOB j AS FROM STREAM src INSERT INTO other SELECT id, d INSERT INTO {t} SELECT id, d
+""".strip().splitlines()
+
+
+def test_only_its_job_writes_a_streaming_table_or_a_materialized_view(sql: Sql, tmp_path: Path) -> None:
+    sql("CREATE TABLE src (id BIGINT, d STRING) USING parquet")
+    sql("CREATE TABLE other (id BIGINT, d STRING) USING parquet")
+    sql("INSERT INTO src VALUES (1, 'a')")
+    sql("CREATE STREAMING TABLE st AS SELECT id, d FROM STREAM src")
+    sql("CREATE MATERIALIZED VIEW mv AS SELECT id, d FROM src")
+    spark, rows = sql.engine.spark, sql.engine.spark.range(1).selectExpr("id", "'x' AS d")
+    stream = spark.readStream.table("src").writeStream.option("checkpointLocation", str(tmp_path))
+    for table, kind in (("st", "streaming table"), ("mv", "materialized view")):
+        for text in CHANGES:
+            error = sql.error(text.format(t=table))
+            assert error.condition == "JETSQL.RELATION_READ_ONLY", (text, error)
+            assert kind in error.message
+            assert error.line == 1 or text.startswith("DROP")
+        for write in (
+            lambda table=table: rows.write.insertInto(table),
+            lambda table=table: rows.write.mode("append").saveAsTable(table),
+            lambda table=table: rows.write.mode("overwrite").saveAsTable(table),
+            lambda table=table: rows.writeTo(table).append(),
+            lambda table=table: rows.writeTo(table).createOrReplace(),
+            lambda table=table: stream.trigger(availableNow=True).toTable(table),
+        ):
+            with pytest.raises(Exception, match="RELATION_READ_ONLY"):
+                write()
+        for text in ("UNSET TBLPROPERTIES ('jetsql.kind')", "SET TBLPROPERTIES ('jetsql.job' = 'x')"):
+            assert sql.error(f"ALTER TABLE {table} {text}").condition == "JETSQL.OPTION_NOT_CHANGEABLE"
+        assert sql(f"SELECT * FROM {table}") == [(1, "a")]
+    sql("INSERT INTO src VALUES (2, 'b')")  # the jobs themselves go on
+    sql("REFRESH STREAMING TABLE st")
+    sql("REFRESH MATERIALIZED VIEW mv")
+    assert sql.value("SELECT count(*) FROM st JOIN mv USING (id, d)") == 2
+    assert sql("SELECT * FROM other") == []
+    with pytest.raises(Exception, match="TABLE_IN_USE"):
+        rows.write.mode("overwrite").saveAsTable("src")  # a job reads it
+    assert "Dropped." in str(sql("DROP TABLE st"))

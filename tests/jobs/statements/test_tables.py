@@ -300,3 +300,14 @@ def test_the_job_has_no_secrets_of_its_table(w: World, tmp_path: Path, create: s
     files = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
     assert files and not [text for text in files if b"hidden" in text]
     assert "It is the same." in str(w.row(f"{create.format(' IF NOT EXISTS')} {clauses}")["message"])
+
+
+def test_a_job_does_not_write_the_table_of_another_job(w: World) -> None:
+    w.sql(TABLE)
+    with raises(StatementError, match="RELATION_READ_ONLY"):
+        w.sql("CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src")
+    with raises(StatementError, match="RELATION_READ_ONLY"):
+        w.sql("CREATE OR REPLACE JOB `default.out` AS INSERT INTO out SELECT * FROM STREAM src")
+    with raises(StatementError, match="RELATION_READ_ONLY"):
+        w.sql("EXPLAIN CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src")
+    assert is_running(w)

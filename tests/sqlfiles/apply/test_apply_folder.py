@@ -88,6 +88,7 @@ class Folder:
 def folder() -> Folder:
     made = Folder()
     made.files = {"jobs.sql": JOBS, "tables.sql": TABLES}
+    made.engine.catalog.tables[("default", "spares")] = "CREATE TABLE spares (customer STRING, n BIGINT) USING parquet"
     return made
 
 
@@ -164,7 +165,7 @@ def test_a_job_that_cannot_keep_its_state_prevents_the_whole_plan(folder: Folder
 
 def test_an_error_of_the_engine_is_shown_at_its_place_in_the_file(folder: Folder) -> None:
     folder.apply()
-    folder.files["more.sql"] = "\n  CREATE JOB more AS\n    INSERT INTO totals SELECT ${x}, 1 FROM STREAM orders;"
+    folder.files["more.sql"] = "\n  CREATE JOB more AS\n    INSERT INTO spares SELECT ${x}, 1 FROM STREAM orders;"
     assert folder.apply(values={"x": "nothing"}) is ApplyStatus.NOT_POSSIBLE
     assert "more.sql:3:31: [UNRESOLVED_COLUMN] There is no column nothing." in folder.error
 
@@ -182,8 +183,8 @@ CREATE VIEW wrong AS SELECT * FROM missing;"""
 
 
 def test_a_failure_ends_the_run_and_a_second_run_does_the_rest(folder: Folder) -> None:
-    folder.files["jobs.sql"] = JOBS + "CREATE JOB wrong AS INSERT INTO totals SELECT nothing, 1 FROM STREAM orders;\n"
-    folder.files["later.sql"] = "CREATE JOB later AS INSERT INTO totals SELECT customer, 1 FROM STREAM orders;"
+    folder.files["jobs.sql"] = JOBS + "CREATE JOB wrong AS INSERT INTO spares SELECT nothing, 1 FROM STREAM orders;\n"
+    folder.files["later.sql"] = "CREATE JOB later AS INSERT INTO spares SELECT customer, 1 FROM STREAM orders;"
     assert folder.apply() is ApplyStatus.FAILED
     assert folder.output.lines[-1] == "created job totals: Created."
     assert "jobs.sql:4:47: [UNRESOLVED_COLUMN] There is no column nothing." in folder.output.errors[0]
@@ -232,7 +233,7 @@ def test_what_another_program_creates_meanwhile_is_the_error_of_the_statement(fo
 
 
 def test_the_jobs_of_a_group_are_pruned(folder: Folder) -> None:
-    extra = "CREATE JOB old AS INSERT INTO totals SELECT customer, 1 FROM STREAM orders;\n"
+    extra = "CREATE JOB old AS INSERT INTO spares SELECT customer, 1 FROM STREAM orders;\n"
     view = "CREATE STREAMING TABLE names AS SELECT customer FROM STREAM orders;\n"
     DeclaredEngine(folder.engine.catalog)
     folder.files["old.sql"] = extra + view
@@ -288,7 +289,7 @@ def test_a_job_without_a_group_is_taken_into_the_group(folder: Folder) -> None:
 def test_views_are_replaced_and_their_readers_after_them(folder: Folder) -> None:
     folder.files["a.sql"] = """
 CREATE VIEW outer_view AS SELECT * FROM inner_view;
-CREATE JOB seen AS INSERT INTO totals SELECT customer, 1 FROM outer_view;
+CREATE JOB seen AS INSERT INTO spares SELECT customer, 1 FROM outer_view;
 CREATE VIEW inner_view AS SELECT customer FROM orders;
 """
     folder.apply()
@@ -388,7 +389,7 @@ def test_a_suspended_job_stays_suspended(folder: Folder) -> None:
 
 
 def test_the_report_for_programs(folder: Folder) -> None:
-    folder.files["wrong.sql"] = "CREATE JOB wrong AS INSERT INTO totals SELECT nothing, 1 FROM STREAM orders;"
+    folder.files["wrong.sql"] = "CREATE JOB wrong AS INSERT INTO spares SELECT nothing, 1 FROM STREAM orders;"
     assert folder.apply(as_json=True) is ApplyStatus.FAILED and folder.output.errors == []
     report = json.loads("\n".join(folder.output.lines))
     assert report["status"] == "failed" and report["summary"] == {"create": 4, "replace": 0, "drop": 0, "leave": 0}

@@ -23,10 +23,9 @@ from jetsql.jobs.planning.compatibility import compare_plans
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.option_changes import OptionDifference, option_differences
 from jetsql.jobs.planning.options import Options, parse_options
-from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.planning.single_read import SingleRead, find_single_read
 from jetsql.jobs.statements.command_result import CommandResult, error_text
-from jetsql.jobs.statements.creation.create_checks import check_reachable, make_statement_plan
+from jetsql.jobs.statements.creation.create_checks import check_reachable, check_tables, make_statement_plan
 from jetsql.jobs.statements.creation.replace import JobEnded, replace_job
 from jetsql.jobs.statements.lookup import find_live_job
 from jetsql.jobs.statements.snapshot import find_snapshot
@@ -67,7 +66,7 @@ def _create(
     """Create a new job. Raises _Conflict, and as `create`."""
     plan = make_statement_plan(manager, statement, options, session)
     snapshot = initial_snapshot(manager, statement, options, plan)
-    check_overwrite_conflicts(plan, statement.body, (view.job for view in manager.registry.live()))
+    check_tables(manager, statement, plan)
     check_reachable(manager, statement, plan)
     job = Job(
         id=job_id or manager.new_id(),

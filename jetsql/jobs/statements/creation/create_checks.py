@@ -10,6 +10,7 @@ from jetsql.jobs.model.job import Job, Plan, Trigger
 from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import modes_of
+from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.statements.creation.rewritten_bodies import add_rewritten_body
 from jetsql.language import find_name
@@ -81,6 +82,31 @@ def check_confs(manager: Manager, options: Options) -> None:
         except StatementError as error:
             key_at_fault = error.condition == "JETSQL.OPTION_NOT_CHANGEABLE"
             raise error.at(text.key_place if key_at_fault else text.value_place) from None
+
+
+def check_tables(manager: Manager, statement: CreateJob, plan: Plan, job: Job | None = None) -> None:
+    """Check that other jobs let this one write its tables. job: the one that the statement replaces.
+
+    Raises StatementError RELATION_READ_ONLY at the sink's name, and as `check_overwrite_conflicts`.
+    """
+    if statement.kind is None:  # otherwise the table belongs to this job
+        _check_own_tables(manager, statement.body, plan)
+    others = (view.job for view in manager.registry.live() if job is None or view.job.id != job.id)
+    check_overwrite_conflicts(plan, statement.body, others)
+
+
+def _check_own_tables(manager: Manager, body: Body, plan: Plan) -> None:
+    """Raise StatementError for a streaming table or a materialized view of another job."""
+    targets = [branch.target for branch in body.branches] or [body.target]
+    for sink, target in zip(plan.analysis.sinks, targets, strict=True):
+        table = manager.engine.find_table(sink.table)
+        if table is not None and table.kind:
+            raise StatementError(
+                "RELATION_READ_ONLY",
+                f"Cannot write to the {table.kind.lower()} {sink.table}: only its own job writes it.",
+                place=target,
+                hint=f"Write to another table, or change its query with CREATE OR REFRESH {table.kind}.",
+            )
 
 
 def check_reachable(manager: Manager, statement: CreateJob, plan: Plan) -> None:

@@ -20,10 +20,9 @@ from jetsql.jobs.model.table_names import quoted_table
 from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
 from jetsql.jobs.planning.option_changes import describe_option_changes
 from jetsql.jobs.planning.options import Options
-from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_same_text
 from jetsql.jobs.statements.command_result import CommandResult, describe_error
-from jetsql.jobs.statements.creation.create_checks import check_reachable, make_statement_plan
+from jetsql.jobs.statements.creation.create_checks import check_reachable, check_tables, make_statement_plan
 from jetsql.language.statement import CreateJob
 
 _NO_SNAPSHOT: Final = "continues with its own state, so it cannot start from a snapshot"
@@ -45,8 +44,7 @@ def replace_job(
     if _is_same(job, statement, plan) and job.status is Status.RUNNING:
         return CommandResult(job, "The job already has this statement; it continues.")
     compatibility = check_compatible(manager, job, plan, statement, options)
-    others = (view.job for view in manager.registry.live() if view.job.id != job.id)
-    check_overwrite_conflicts(plan, statement.body, others)
+    check_tables(manager, statement, plan, job)
     check_reachable(manager, statement, plan)
     try:
         updating = manager.apply(job, Update(_make_version(manager, statement, plan, job), job.plan)).job

@@ -256,12 +256,17 @@ public final class CatalogTables {
 
   /** Returns a qualified name, in which a part is quoted only if it would be read otherwise. */
   static String name(String catalog, Identifier identifier) {
+    return parts(catalog, identifier).stream()
+        .map(part -> PLAIN.matcher(part).matches() ? part : Tables.quoted(part))
+        .collect(Collectors.joining("."));
+  }
+
+  /** Returns the parts of a table's qualified name. */
+  static List<String> parts(String catalog, Identifier identifier) {
     var parts = new ArrayList<String>(List.of(catalog));
     parts.addAll(List.of(identifier.namespace()));
     parts.add(identifier.name());
-    return parts.stream()
-        .map(part -> PLAIN.matcher(part).matches() ? part : Tables.quoted(part))
-        .collect(Collectors.joining("."));
+    return parts;
   }
 
   /**

@@ -209,6 +209,12 @@ final class MetastoreCache extends ExternalCatalogWithListener {
         : answers.tables.get(key(schema, name), () -> catalog.getTable(schema, name));
   }
 
+  @Override
+  public void dropTable(String schema, String name, boolean ignoresMissing, boolean purges) {
+    if (tableExists(schema, name)) TablesWithJobs.refuseDrop(getTable(schema, name));
+    super.dropTable(schema, name, ignoresMissing, purges);
+  }
+
   private Answers answers() {
     return kept == null ? ofThread.get() : kept;
   }

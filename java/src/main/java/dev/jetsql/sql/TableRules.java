@@ -3,7 +3,6 @@ package dev.jetsql.sql;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.JobContext;
-import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.kafka.KafkaOptions;
@@ -14,10 +13,7 @@ import dev.jetsql.plans.Plans;
 import dev.jetsql.versions.CaseClasses;
 import dev.jetsql.versions.SparkCalls;
 import java.util.HashMap;
-import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.QualifiedTableName;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
@@ -43,7 +39,6 @@ import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.NoopCommand;
 import org.apache.spark.sql.catalyst.plans.logical.RefreshTable;
 import org.apache.spark.sql.catalyst.plans.logical.RenameTable;
-import org.apache.spark.sql.catalyst.plans.logical.ShowCreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias$;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
@@ -60,9 +55,11 @@ import scala.collection.immutable.Seq;
  */
 final class TableRules extends Rule<LogicalPlan> {
   private final SparkSession session;
+  private final TablesWithJobs tablesWithJobs;
 
   TableRules(SparkSession session) {
     this.session = session;
+    this.tablesWithJobs = new TablesWithJobs(session);
   }
 
   @Override
@@ -72,8 +69,9 @@ final class TableRules extends Rule<LogicalPlan> {
     }
     refuseChange(plan);
     forgetDropped(plan);
-    var ours = ofTableWithJob(plan);
+    var ours = tablesWithJobs.replace(plan);
     if (ours != null) return ours;
+    tablesWithJobs.refuseWrites(plan);
     refuseInUse(plan);
     refuseForKafka(plan);
     KafkaTableStatements.check(session, plan);
@@ -255,61 +253,6 @@ final class TableRules extends Rule<LogicalPlan> {
     throw Exceptions.raise(JetSqlException.at(target.origin(), "NOT_SUPPORTED", "0A000", reason));
   }
 
-  /**
-   * Returns JetSQL's statement for Spark's statement about a streaming table or a materialized
-   * view, so that it applies to the table's job as well; null for any other statement.
-   */
-  private LogicalPlan ofTableWithJob(LogicalPlan command) {
-    var statement = "";
-    if (command instanceof DropTable drop) statement = "DROP %s " + ifExists(drop.ifExists());
-    else if (command instanceof DropView drop) statement = "DROP %s " + ifExists(drop.ifExists());
-    else if (command instanceof ShowCreateTable) statement = "SHOW CREATE %s ";
-    else if (!(command instanceof RenameTable)) return null;
-    var target = command.children().head();
-    var name = nameOf(target);
-    if (name == null || session.sessionState().catalog().isTempView(name)) return null;
-    var parts = TableNames.qualified(session, Plans.list(name));
-    var kind = kindOf(parts);
-    if (kind.isEmpty()) return null;
-    var shown = parts.get(0).equalsIgnoreCase(Tables.CATALOG) ? parts.subList(1, 3) : parts;
-    var table = shown.stream().map(Tables::quoted).collect(Collectors.joining("."));
-    if (!statement.isEmpty()) return Engine.command(session, statement.formatted(kind) + table);
-    throw Exceptions.raise(
-        JetSqlException.at(
-            target.origin(),
-            "NOT_SUPPORTED",
-            "0A000",
-            "Cannot rename the "
-                + kind.toLowerCase(Locale.ROOT)
-                + " "
-                + table
-                + ": its job writes to this name. Create it with the other name, then DROP "
-                + kind
-                + " "
-                + table
-                + "."));
-  }
-
-  private static String ifExists(boolean ifExists) {
-    return ifExists ? "IF EXISTS " : "";
-  }
-
-  /** Returns the kind of a table with a job; empty for any other table. */
-  private String kindOf(List<String> parts) {
-    if (!Engine.isConnected()) return "";
-    var catalog = parts.get(0);
-    String facts = null;
-    try {
-      if (catalog.equalsIgnoreCase(Tables.CATALOG))
-        facts = parts.size() == 3 ? Tables.facts(session, parts.get(1), parts.get(2)) : null;
-      else if (CatalogTables.isOfIceberg(SparkCalls.catalog(session, catalog)))
-        facts = CatalogTables.facts(session, Json.write(parts));
-    } catch (Exception e) { // a Scala method declares no checked exception
-      throw Exceptions.raise(e);
-    }
-    return facts == null ? "" : Json.readObject(facts).get("kind").asText();
-  }
-
   private boolean isLive(LogicalPlan plan) {
     var name = nameOf(plan);
     var schema = name == null ? null : schemaOf(name);
@@ -317,7 +260,7 @@ final class TableRules extends Rule<LogicalPlan> {
   }
 
   /** Returns the table name in a plan, or null for a plan without one. */
-  private static Seq<String> nameOf(LogicalPlan plan) {
+  static Seq<String> nameOf(LogicalPlan plan) {
     if (plan instanceof UnresolvedRelation relation) return relation.multipartIdentifier();
     if (plan instanceof org.apache.spark.sql.execution.datasources.CreateTable create) {
       return create.tableDesc().identifier().nameParts();

@@ -146,7 +146,7 @@ public final class Tables {
   /** Drops a table, if it exists, without its job. */
   public static void drop(SparkSession session, String schema, String name) {
     var table = new TableIdentifier(name, Option.apply(schema));
-    new DropTableCommand(table, true, false, false).run(session);
+    TablesWithJobs.drop(() -> new DropTableCommand(table, true, false, false).run(session));
     TableVersions.changed((CATALOG + "." + schema + "." + name).toLowerCase(Locale.ROOT));
   }
 
