@@ -7,6 +7,8 @@ import { asCsv, asJson, parseLine } from "./values";
 const ROWS_MOST = 100_000;
 const LIVE_ROWS_MOST = 10_000;
 const RESULTS_MOST = 20;
+const ERROR_BYTES_MOST = 1_000_000;
+const ARROW_END = [255, 255, 255, 255, 0, 0, 0, 0];
 
 interface Line {
   columns?: ColumnInfo[];
@@ -89,21 +91,24 @@ export class Result {
   private async read(response: Response): Promise<Outcome> {
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
-    let ended = false;
+    let received = 0;
+    let sent: number | undefined;
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       const lines = (rest + part.value).split("\n");
       rest = lines.pop()!;
       for (const line of lines) {
         const message = parseLine(line, this.columns) as Line;
         if (message.error) return this.end(message.error);
-        ended ||= message.end !== undefined;
+        received += message.rows?.length ?? 0;
+        sent = message.end?.rows ?? sent;
         this.take(message);
       }
     }
     // The error of a statement without rows is a response of its own.
     const last = rest ? (parseLine(rest, []) as Line) : {};
     if (last.error) return this.end(last.error);
-    return ended ? "done" : this.fail(lost("the connection ended"));
+    if (sent === undefined) return this.fail(lost("the connection ended"));
+    return sent === received ? "done" : this.fail(lost(`${received} of ${sent} rows arrived`));
   }
 
   private end(report: Report): Outcome {
@@ -207,9 +212,18 @@ export class Result {
   private async export(path: string, ending: string, accept: string): Promise<void> {
     const body = { statement: this.statement, id: `${this.id}-${ending}`, live: false };
     const response = await tryPost(path, body, { accept });
-    if (response === undefined) this.fail(lost("no response"));
-    else if (response.ok) save(`result.${ending}`, accept, await response.blob());
-    else this.fail(((await response.json()) as { error: Report }).error);
+    if (response === undefined) {
+      this.fail(lost("no response"));
+      return;
+    }
+    try {
+      if (!response.ok) throw (await response.json()) as Line;
+      const file = await response.blob();
+      if (ending === "arrows") await checkArrow(file);
+      save(`result.${ending}`, accept, file);
+    } catch (error) {
+      this.fail((error as Line).error ?? lost(error));
+    }
   }
 
   private count(): string {
@@ -264,6 +278,15 @@ function loggedOut(): Report {
 function lost(error: unknown): Report {
   const hint = "Check the effect of the statement before you repeat it: it may have been executed.";
   return report("CONNECTION_LOST", `The connection to the engine was lost: ${String(error)}.`, hint);
+}
+
+/** Throw the error that ends an Arrow stream, which has no end marker then. */
+async function checkArrow(stream: Blob): Promise<void> {
+  const end = new Uint8Array(await stream.slice(-ARROW_END.length).arrayBuffer());
+  if (ARROW_END.every((byte, index) => byte === end[index])) return;
+  const text = await stream.slice(-ERROR_BYTES_MOST).text();
+  const start = text.lastIndexOf('{"error":');
+  throw start < 0 ? new Error("the rows have no end") : (JSON.parse(text.slice(start)) as Line);
 }
 
 function save(name: string, type: string, content: string | Blob): void {

@@ -42,12 +42,15 @@ class ArrowRows:
         try:
             return self._stream.read_next_batch()
         except StopIteration:
+            # pyarrow takes the end of the response for the end of the stream, even without its end marker.
+            if not self._source.has_ended:
+                raise EOFError("the stream has no end") from None
             return None
 
     def _read(self, read: Callable[[], Any]) -> Any:
         try:
             return read()
-        except (pyarrow.ArrowException, OSError, HTTPException) as error:
+        except (pyarrow.ArrowException, OSError, EOFError, HTTPException) as error:
             raise self._source.reported_error() or _connection_lost(error) from error
 
 
@@ -64,6 +67,11 @@ class _ResponseFile(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         self._last = self._response.read(size if size >= 0 else None)
         return self._last
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether the length 0 of the end marker was read last, and not the end of the response."""
+        return self._last == bytes(4)
 
     def reported_error(self) -> Exception | None:
         """Return the error that ends the stream, or None."""

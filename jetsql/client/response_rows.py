@@ -78,7 +78,8 @@ def _batches(lines: ResponseLines, decode: LineDecoder) -> Generator[LiveBatch, 
         for number in count():
             first = next(lines, b"")
             if not _has_rows(first) and not _ends_batch(first):
-                return _check_end(first)
+                _end_of_rows(first)
+                return
             rows = _rows_until_end(chain((first,), lines), decode)
             yield LiveBatch(number, rows)
             for _ in rows:
@@ -86,11 +87,14 @@ def _batches(lines: ResponseLines, decode: LineDecoder) -> Generator[LiveBatch, 
 
 
 def _rows_until_end(lines: Iterable[bytes], decode: LineDecoder) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows before the line that ends them."""
+    """Yield the rows before the line that ends them. Raises EngineError if they are fewer or more than it says."""
+    read = 0
     for line in lines:
         if not _has_rows(line):
-            return _check_end(line)
-        yield from decode(line)
+            return _check_count(_end_of_rows(line), read)
+        for row in decode(line):
+            read += 1
+            yield row
     raise _connection_lost()
 
 
@@ -102,13 +106,22 @@ def _ends_batch(line: bytes) -> bool:
     return line.startswith(b'{"batch"')
 
 
-def _check_end(line: bytes) -> None:
-    """Check the line after the rows. Raises the error in it."""
+def _end_of_rows(line: bytes) -> Mapping[str, Any]:
+    """Return the content of the line after the rows. Raises the error in it."""
     if not line:
         raise _connection_lost()
     payload: Mapping[str, Any] = json.loads(line)
     if "error" in payload:
         raise to_exception(payload["error"])
+    return payload
+
+
+def _check_count(payload: Mapping[str, Any], read: int) -> None:
+    """Compare the number of rows that were read with the number in the line after them."""
+    sent = (payload.get("batch") or payload["end"])["rows"]
+    if sent != read:
+        message = f"The engine sent {sent} rows, and {read} of them arrived."
+        raise EngineError("CONNECTION_LOST", message, hint="Run the statement again if it has changed nothing.")
 
 
 def _connection_lost() -> EngineError:

@@ -55,11 +55,13 @@ class StatementResponse(Response):
         watch = asyncio.create_task(self._cancel_on_disconnect(receive))
         try:
             async with lines:
-                await self._send(lines, scope, receive, send)
+                is_streamed = await self._send(lines, scope, receive, send)
         finally:
             watch.cancel()
             self._request.cancellation.cancel()
-            await asyncio.shield(work)
+            await asyncio.shield(work)  # an error of the thread leaves the response without an end
+        if is_streamed:
+            await send({"type": "http.response.body", "more_body": False})
 
     def _work(self, loop: asyncio.AbstractEventLoop, lines_in: ObjectSendStream[bytes | ErrorReport]) -> None:
         try:
@@ -75,18 +77,19 @@ class StatementResponse(Response):
 
     async def _send(
         self, lines: ObjectReceiveStream[bytes | ErrorReport], scope: Scope, receive: Receive, send: Send
-    ) -> None:
+    ) -> bool:
+        """Send the lines of a response, and return whether its end is still to be sent."""
         first = await lines.receive()
         if isinstance(first, ErrorReport):
             await error_response(first)(scope, receive, send)
-            return
+            return False
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": first, "more_body": True})
         async for line in lines:
             if isinstance(line, ErrorReport):
                 line = wire.arrow_error(line) if self._request.arrow else wire.error_line(line)
             await send({"type": "http.response.body", "body": line, "more_body": True})
-        await send({"type": "http.response.body", "more_body": False})
+        return True
 
 
 async def collect_lines(

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Download, Locator, Page, expect
 
+from jetsql.errors import StatementError
 from jetsql.live_rows import Live, LiveBatch, LiveMode
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
@@ -173,7 +174,22 @@ def test_columns_with_one_name_are_all_in_the_file(page: Page, answers: dict[str
     assert saved.suggested_filename == "result.json"
     assert json.loads(text_of(saved)) == [{"id": 1, "id_3": 2, "id_2": 3, "a,b": 'x"y'}]
     assert text_of(save(page, result, "CSV")) == 'id,id,id_2,"a,b"\n1,2,3,"x""y"\n'
-    assert text_of(save(page, result, "Arrow")) == "(1, 2, 3, 'x\"y')"
+    arrow = Path(save(page, result, "Arrow").path()).read_bytes()
+    assert arrow.startswith(b"(1, 2, 3, 'x\"y')")
+
+
+def test_rows_that_break_off_are_not_saved_as_arrow(page: Page, answers: dict[str, Answer]) -> None:
+    def rows() -> Generator[tuple[int], None, None]:
+        yield (1,)
+        raise StatementError("DISK_FULL", "There is no space left.")
+
+    answers["SELECT *"] = result_of({"id": "int"}, (1,))
+    open_sql(page)
+    result = run(page, "SELECT *")
+    expect(result).to_contain_text("1 row")
+    answers["SELECT *"] = lambda: StatementResult((Column("id", "int"),), rows())
+    result.get_by_role("button", name="Arrow", exact=True).click()
+    expect(result.get_by_role("alert")).to_contain_text("There is no space left.")
 
 
 def test_results_are_drawn_as_charts(page: Page, answers: dict[str, Answer]) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -573,3 +574,13 @@ def test_a_stop_ends_a_backup(engine: ServedEngine, server: RunningServer) -> No
         assert engine.waiting.wait(60)
         server.http_server.cancel_running()
         assert written.result().error["message"] == "The engine is stopping."
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/vnd.apache.arrow.stream"])
+def test_a_response_whose_statement_dies_has_no_end(
+    server: RunningServer, engine: ServedEngine, monkeypatch: pytest.MonkeyPatch, accept: str
+) -> None:
+    """A reader of Arrow would take the end of a response for the end of the rows."""
+    monkeypatch.setattr(engine, "error", Mock(side_effect=MemoryError))
+    with pytest.raises(HTTPException):
+        request(server, "POST", "/v1/sql", json.dumps({"statement": "LATE"}), Accept=accept)

@@ -63,6 +63,7 @@ _PATH: Final = re.compile(
     r"(?:\b[a-z][a-z0-9+.-]*:|(?<!\S)(?=/[^\s/]+/))/+[^\s'\",;|\])]*(?: [^\s'\",;:|\])/]+/[^\s'\",;|\])]*)*"
 )
 _FULL: Final = re.compile(r"No space left on device|Disk quota exceeded|File too large|not enough space on", re.I)
+_DISK_FULL: Final = "JETSQL.DISK_FULL"  # CountedPieces.java's error for rows that are missing on the disk
 _NOT_USABLE: Final = re.compile(
     r"Permission denied|Read-only file system|Operation not permitted|is not a dir|not a directory|Mkdirs failed"
     r"|Input/output error|Stale file handle",
@@ -115,7 +116,7 @@ def explain_cause(cause: Cause, trace: Trace, paths: RunPaths | None) -> Cause:
         return store
     text = "\n".join(trace.messages)
     where = cause.where or _find_path(trace.messages)
-    if _FULL.search(text):
+    if _FULL.search(text) or cause.condition == _DISK_FULL:
         return _full(cause, _find_folder(trace, paths) or where)
     if _NOT_USABLE.search(text):
         return _not_usable(cause, where or _find_folder(trace, paths))

@@ -6,7 +6,6 @@ Each stops the job with a message that leads to the fix. After the fix, every ro
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import subprocess
 import threading
@@ -21,6 +20,7 @@ from jetsql.engine.errors.run_failures import NOT_RETRYABLE
 from jetsql.engine.jvm.java_classes import java
 from jetsql.errors import SQLSTATES
 from tests.conftest import Sql, until
+from tests.support.engines.file_size_limit import file_size_limit
 from tests.support.engines.home_files import read_files
 from tests.support.servers.postgres import Postgres
 
@@ -276,12 +276,8 @@ def largest_file(sql: Sql) -> Iterator[int]:
     pid = sql.engine.spark.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
     home = Path(sql.engine.home)
     most = max(len(content) for _, content in read_files(home)) + 2_000_000
-    before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(pid, resource.RLIMIT_FSIZE, (most, before[1]))
-    try:
+    with file_size_limit(pid, most):
         yield most
-    finally:
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.slow

@@ -13,12 +13,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
+import jetsql
 from jetsql.cancellation import Cancellation, cancellable
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import StatementError
 from jetsql.output.diagnostics import Script
 from jetsql.script import PreparedStatement, prepare
 from tests.conftest import Sql, until
+from tests.support.engines.file_size_limit import file_size_limit
 from tests.support.servers.http_server import TOKEN, RunningServer
 
 pytestmark = pytest.mark.spark
@@ -155,6 +157,38 @@ def test_rows_come_up_to_an_error(sql: Sql, left: Callable[[], set[str]]) -> Non
     assert sql.engine.error(error.value, text).condition == "DIVIDE_BY_ZERO"
     assert len(read) >= 50000
     until(lambda: not left())
+
+
+@pytest.mark.parametrize("size", [0, 5000])
+def test_a_full_disk_never_shortens_a_result(sql: Sql, server: RunningServer, remote: RemoteEngine, size: int) -> None:
+    """Spark's block store can lose the end of a block on a full disk, and then reads it without an error."""
+    sql("CREATE TABLE counted (name STRING) USING json")
+    sql("INSERT INTO counted VALUES ('a'), ('b')")
+    connection = jetsql.connect(server.url, token=TOKEN)
+    ways = (
+        lambda text: list(sql.engine.run(text).rows),
+        lambda text: list(remote.run(text).rows),
+        lambda text: connection.arrow_cursor().execute(text).fetch_arrow_table().to_pylist(),
+    )
+    counts = {
+        "SELECT id FROM range(1000)": 1000,
+        "SELECT count(*) FROM range(10)": 1,
+        "SELECT id, repeat(uuid(), 100) AS text FROM range(3000)": 3000,
+        "SELECT role FROM jetsql.engines": 1,
+        f"SELECT name FROM STREAM {sql.value('SELECT current_schema()')}.counted LIMIT 2": 2,
+    }
+    pid = sql.engine.spark.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
+    for text, count in counts.items():
+        for read in ways:
+            with file_size_limit(pid, size):
+                try:
+                    rows = read(text)
+                except Exception as error:
+                    assert "no space left" in sql.engine.error(error, text).message
+                else:
+                    assert len(rows) == count, text
+            assert len(read(text)) == count
+    connection.close()
 
 
 @pytest.mark.parametrize("text", ENDLESS, ids=["rows", "aggregate"])

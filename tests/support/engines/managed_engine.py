@@ -52,8 +52,10 @@ class ManagedSession:
         return StatementResult((Column("n", "int"),), self._rows(int(number)))
 
     def run_arrow(self, text: str, parameters: Any = None) -> Iterator[bytes]:
-        """Return the rows as text, in place of Arrow's format."""
-        return (repr(row).encode() for row in self.run(text, parameters).rows)
+        """Yield the rows as text, in place of Arrow's format, and the end of an Arrow stream."""
+        for row in self.run(text, parameters).rows:
+            yield repr(row).encode()
+        yield b"\xff\xff\xff\xff" + bytes(4)
 
     def schema(self) -> str:
         return "default"

@@ -54,7 +54,8 @@ public final class RowStream extends AbstractIterator<Object> {
    * result reports to Python how the stream ended.
    */
   private static Object[] serve(RDD<byte[]> pieces) {
-    var stream = new RowStream(pieces.persist(StorageLevel.DISK_ONLY()));
+    var stored = CountedPieces.append(pieces).persist(StorageLevel.DISK_ONLY());
+    var stream = new RowStream(stored);
     Object[] server = PythonRDD$.MODULE$.serveToStream("rows", stream::writeTo);
     return new Object[] {server[0], server[1], server[2], stream};
   }
@@ -99,7 +100,7 @@ public final class RowStream extends AbstractIterator<Object> {
       throw new IllegalStateException(
           "The rows of partition " + number + " are missing on the disk.");
     }
-    return block.get().data();
+    return CountedPieces.read(block.get().data(), number);
   }
 
   private void removeBlock() {
