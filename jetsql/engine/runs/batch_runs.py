@@ -45,7 +45,7 @@ class BatchRun:
             self._thread.join()
         return True
 
-    def watch_idle(self) -> None:
+    def watch(self, wait: int) -> None:
         """Do nothing: a batch job is never idle."""
 
     @property

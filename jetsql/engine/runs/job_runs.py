@@ -113,10 +113,10 @@ class JobRuns:
         self._forget(run)
         return graceful
 
-    def watch_idle(self, run: RunId) -> None:
+    def watch(self, run: RunId, wait: int) -> None:
         running = self._runs.get(run)
         if running is not None:
-            running.watch_idle()
+            running.watch(wait)
 
     def count_held_cores(self, excluded_job: Job | None = None) -> int:
         """Return the number of cores that real-time runs occupy, without those of the excluded job."""

@@ -23,8 +23,12 @@ _PHASES: Final = {
 }
 
 
-def batch_committed(run: RunId, measure: BatchMetrics, is_replay: bool = False) -> BatchCommitted:
-    """Return the event for a committed batch. is_replay: whether an earlier run planned the batch."""
+def batch_committed(run: RunId, measure: BatchMetrics, is_replay: bool = False, begun_after: int = 0) -> BatchCommitted:
+    """Return the event for a committed batch.
+
+    is_replay: whether an earlier run planned the batch.
+    begun_after: see `BatchCommitted`.
+    """
     return BatchCommitted(
         run=run,
         batch=measure.batch,
@@ -34,6 +38,7 @@ def batch_committed(run: RunId, measure: BatchMetrics, is_replay: bool = False) 
         late_rows=measure.late_rows or 0,
         is_replay=is_replay,
         metrics=measure,
+        begun_after=begun_after,
     )
 
 

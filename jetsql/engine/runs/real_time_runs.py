@@ -102,7 +102,8 @@ class RealTimeRun(StreamingRun):
     def _report_batch(self, measure: BatchMetrics, is_replay: bool) -> None:
         super()._report_batch(measure, is_replay)
         if measure.lag and not any(measure.lag.values()):
-            self._context.report(RunIdle(self._context.id, measure.time, measure.processed_rows_per_second or 0.0))
+            rate = measure.processed_rows_per_second or 0.0
+            self._context.report(RunIdle(self._context.id, measure.time, rate, self._begun_after))
 
     def _end(self) -> None:
         super()._end()

@@ -35,8 +35,8 @@ class Run(Protocol):
     def stop(self, deadline_seconds: float) -> bool:
         """Block until the run has ended. Return whether it ended at a batch boundary."""
 
-    def watch_idle(self) -> None:
-        """Report the next idle trigger."""
+    def watch(self, wait: int) -> None:
+        """Report with each trigger whether it began after this call, see `Engine.watch`."""
 
     @property
     def activity(self) -> Activity:

@@ -273,8 +273,8 @@ class SparkEngine:
     def stop(self, run: RunId, deadline_seconds: float) -> bool:
         return self._runs.stop(run, deadline_seconds)
 
-    def watch_idle(self, run: RunId) -> None:
-        self._runs.watch_idle(run)
+    def watch(self, run: RunId, wait: int) -> None:
+        self._runs.watch(run, wait)
 
     def recover_sink(self, job: Job) -> None:
         with self._catalog.reading_once():

@@ -52,6 +52,7 @@ class StreamingRun:
         self._listener: Any = None
         self._lag_tracker = LagTracker()
         self._has_progress = True
+        self._begun_after = 0
         self._watches_sources = False
         self._has_committed = False
         self._was_idle = False
@@ -109,10 +110,11 @@ class StreamingRun:
                 self._report_failure(query)
         return graceful
 
-    def watch_idle(self) -> None:
-        listener = self._listener
-        if listener is not None:
-            listener.watchIdle()
+    def watch(self, wait: int) -> None:
+        self._started.wait()
+        query, listener = self._query, self._listener
+        if query is not None and listener is not None:
+            listener.watch(query._jsq, wait)
 
     @property
     def activity(self) -> Activity:
@@ -131,7 +133,9 @@ class StreamingRun:
         self._has_progress = self._has_progress or kind in ("progress", "idle")
         self._has_committed = self._has_committed or kind == "progress"
         self._was_idle = self._was_idle or kind == "idle"
-        if kind == "progress":
+        if kind == "wait":
+            self._begun_after = int(detail)
+        elif kind == "progress":
             self._progress = json.loads(detail)
             batch = self._progress["batchId"]
             self._next_batch = batch + 1
@@ -147,14 +151,14 @@ class StreamingRun:
             )
             self._report_batch(measure, is_replay)
         elif kind == "idle":
-            self._context.report(RunIdle(self._context.id, parse_timestamp(detail)))
+            self._context.report(RunIdle(self._context.id, parse_timestamp(detail), begun_after=self._begun_after))
         else:
             self._ended.set()
             # The listener's thread must not wait for the thread that starts the query.
             threading.Thread(target=self._end, name=f"end-{self._context.id}", daemon=True).start()
 
     def _report_batch(self, measure: BatchMetrics, is_replay: bool) -> None:
-        self._context.report(batch_committed(self._context.id, measure, is_replay))
+        self._context.report(batch_committed(self._context.id, measure, is_replay, self._begun_after))
 
     def _end(self) -> None:
         self._started.wait()

@@ -32,6 +32,7 @@ class BatchCommitted:
     late_rows: int = 0
     is_replay: bool = False  # an earlier run planned the batch, so it has the rows of that time
     metrics: BatchMetrics | None = None
+    begun_after: int = 0  # the newest call of `Engine.watch` before its trigger began; 0 for none
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class RunIdle:
     run: RunId
     trigger_time: float  # when the trigger began, seconds since the epoch
     rows_per_second: float = 0.0
+    begun_after: int = 0  # the newest call of `Engine.watch` before the trigger began; 0 for none
 
 
 @dataclass(frozen=True)
@@ -276,10 +278,11 @@ class Engine(Protocol):
         only RunFailed, before this method returns, when its last batch failed.
         """
 
-    def watch_idle(self, run: RunId) -> None:
-        """Make the run report RunIdle at the next trigger that begins from now on and finds no rows.
+    def watch(self, run: RunId, wait: int) -> None:
+        """Make the run report which triggers began after this call: their events have its number in `begun_after`.
 
-        It is reported even if the run was idle before. The current trigger can be reported too, but is not the last.
+        The first of them is reported even if it finds no rows and the run was idle before. The current trigger can be
+        reported too. wait: a number that increases with each call.
         """
 
     def recover_sink(self, job: Job) -> None:

@@ -19,15 +19,20 @@ _MAX_ENDED: Final = 100
 
 
 @dataclass(frozen=True)
+class ReportedTrigger:
+    """A trigger of a run that has ended."""
+
+    began: float  # seconds since the epoch, by a clock that can be set back
+    begun_after: int  # the newest wait that it began after, see `Workers.new_wait`
+
+
+@dataclass(frozen=True)
 class RunStats:
     """Facts about the runs of a live job that the store does not keep."""
 
     rows_per_second: float | None = None  # of the newest batch
-    batch_trigger: float | None = None  # when the newest trigger began that committed rows, seconds since the epoch
-    idle_trigger: float | None = None  # when the newest trigger without rows began, seconds since the epoch
-    trigger_count: int = 0  # how many triggers the runs have reported
-    batch_trigger_number: int = 0  # the number of the trigger `batch_trigger`
-    idle_trigger_number: int = 0  # the number of the trigger `idle_trigger`
+    batch_trigger: ReportedTrigger | None = None  # the newest one that committed rows
+    idle_trigger: ReportedTrigger | None = None  # the newest one without rows
     stop_message: str = ""  # of the last stop
     update_message: str = ""  # why the last update was abandoned or rolled back
     last_message: str = ""  # of the newest history row that is not about cleaning up

@@ -9,7 +9,7 @@ from functools import reduce
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted, RunIdle, RunProgressed
 from jetsql.jobs.lifecycle.events import CleanupFailed, Event, FilesDiscarded, Step, StopFailed, Stopped
 from jetsql.jobs.lifecycle.update import ROLLED_BACK
-from jetsql.jobs.manager.job_registry import RunStats
+from jetsql.jobs.manager.job_registry import ReportedTrigger, RunStats
 from jetsql.jobs.model.job import Cause, Job, Status
 from jetsql.jobs.model.redaction import redact
 
@@ -46,23 +46,12 @@ def updated_stats(stats: RunStats, event: Event, step: Step) -> RunStats:
     """Return the facts about the job's runs after an event."""
     if step.history_event and not isinstance(event, FilesDiscarded | CleanupFailed):
         stats = replace(stats, last_message=step.history_message)
-    trigger_number = stats.trigger_count + 1
-    if isinstance(event, BatchCommitted):
-        return replace(
-            stats,
-            rows_per_second=event.rows_per_second,
-            batch_trigger=stats.batch_trigger if event.is_replay else event.trigger_time,
-            trigger_count=trigger_number,
-            batch_trigger_number=stats.batch_trigger_number if event.is_replay else trigger_number,
-        )
-    if isinstance(event, RunIdle):
-        return replace(
-            stats,
-            rows_per_second=event.rows_per_second,
-            idle_trigger=event.trigger_time,
-            trigger_count=trigger_number,
-            idle_trigger_number=trigger_number,
-        )
+    if isinstance(event, BatchCommitted | RunIdle):
+        trigger = ReportedTrigger(event.trigger_time, event.begun_after)
+        stats = replace(stats, rows_per_second=event.rows_per_second)
+        if isinstance(event, RunIdle):
+            return replace(stats, idle_trigger=trigger)
+        return stats if event.is_replay else replace(stats, batch_trigger=trigger)
     if isinstance(event, RunProgressed):
         return replace(stats, rows_per_second=event.rows_per_second)
     if isinstance(event, Stopped | StopFailed):

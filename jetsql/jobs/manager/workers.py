@@ -14,12 +14,14 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from threading import BoundedSemaphore, Condition, Thread
 from typing import Final, TypeVar
 
 from jetsql.failpoints import failpoint
-from jetsql.jobs.lifecycle.engine_api import Engine, EngineEvent
+from jetsql.jobs.lifecycle.engine_api import BatchCommitted, Engine, EngineEvent, RunIdle
 from jetsql.jobs.lifecycle.events import (
     AbandonUpdate,
     CleanupFailed,
@@ -69,6 +71,7 @@ class Workers:
         self._chains: dict[str, deque[Work]] = {}
         self._update_cancellations: dict[str, Future[None]] = {}
         self._changed = Condition()
+        self._newest_wait = 0
 
     def dispatch(self, actions: Sequence[WorkerAction]) -> None:
         """Carry out the actions after earlier actions of their jobs. AbandonUpdate takes effect immediately."""
@@ -111,9 +114,15 @@ class Workers:
         _THREADS.run(run)
         return result
 
-    def watch_idle(self, run: RunId) -> None:
-        """Make the run report its next idle trigger, after earlier actions of its job."""
-        self._chain(run.job, [lambda: self._watch_idle(run)])
+    def new_wait(self) -> int:
+        """Return the number of a wait for triggers that begin after this call; each call returns a greater one."""
+        with self._changed:
+            self._newest_wait += 1
+            return self._newest_wait
+
+    def watch(self, run: RunId, wait: int) -> None:
+        """Make the run report which triggers begin from now on, after earlier actions of its job."""
+        self._chain(run.job, [lambda: self._watch(run, wait)])
 
     def wait_for_job(self, job_id: str, seconds: float) -> bool:
         """Wait until all actions of the job are done; return False when the time is up before."""
@@ -161,11 +170,17 @@ class Workers:
     def _start(self, job: Job) -> None:
         try:
             with self._starting:
-                self._engine.start(job, self._engine_report)
+                self._engine.start(job, partial(self._report_trigger, self._newest_wait))
         except Exception as error:
             self._report(StartFailed(job.run_id, self.cause_of(error)))
         else:
             self._report(Started(job.run_id))
+
+    def _report_trigger(self, begun_after: int, event: EngineEvent) -> None:
+        """Report an event of a run. begun_after: the newest wait before the start of the run."""
+        if isinstance(event, BatchCommitted | RunIdle):
+            event = replace(event, begun_after=max(begun_after, event.begun_after))
+        self._report(event)
 
     def _engine_report(self, event: EngineEvent) -> None:
         self._report(event)
@@ -232,11 +247,11 @@ class Workers:
         except Exception as error:
             self._report(CleanupFailed(job.run_id, "Deleting an unused checkpoint", self.cause_of(error)))
 
-    def _watch_idle(self, run: RunId) -> None:
+    def _watch(self, run: RunId, wait: int) -> None:
         try:
-            self._engine.watch_idle(run)
+            self._engine.watch(run, wait)
         except Exception as error:
-            _LOG.warning("Idle triggers of run %s cannot be reported: %s", run, self.cause_of(error).message)
+            _LOG.warning("The triggers of run %s cannot be watched: %s", run, self.cause_of(error).message)
 
 
 class _Threads:

@@ -10,7 +10,7 @@ from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.scaling import describe_missing_members, required_members
 from jetsql.jobs.lifecycle.update import is_rescaling
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.manager.job_registry import JobView
+from jetsql.jobs.manager.job_registry import JobView, ReportedTrigger
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Cause, Job, Snapshot, StopGoal, quoted_text
 from jetsql.jobs.model.redaction import REDACTED, redact_urls, show
@@ -103,8 +103,8 @@ def _more_facts(view: JobView, totals: Totals) -> Iterator[Fact]:
             f"to: {redact_urls(job.rollback_version.body.text)}; until this version has committed a batch",
         )
     if job.is_live:
-        yield "newest batch began", _time(facts.batch_trigger)
-        yield "last found nothing", _time(facts.idle_trigger)
+        yield "newest batch began", _time(_began(facts.batch_trigger))
+        yield "last found nothing", _time(_began(facts.idle_trigger))
         yield "rows read since the engine started", str(totals.input_rows)
         yield "rows too late since the engine started", str(totals.late_rows)
     session = job.plan.analysis.session
@@ -125,6 +125,10 @@ def _pairs(prefix: str, values: Mapping[str, str]) -> Iterator[Fact]:
 def _status(job: Job) -> str:
     goal = StopGoal.RESTART if is_rescaling(job) else job.stop_goal
     return f"{job.status.value} ({goal.value})" if goal is not None else job.status.value
+
+
+def _began(trigger: ReportedTrigger | None) -> float | None:
+    return None if trigger is None else trigger.began
 
 
 def _time(seconds: float | None) -> str | None:

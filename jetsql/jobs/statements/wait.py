@@ -29,14 +29,13 @@ class _WaitCondition:
 
     reached: Callable[[JobView], bool]
     description: str  # a noun phrase
-    watch_idle: bool = False  # each run must be requested to report that it is idle
+    number: int = 0  # the number with which each run must be watched; 0 if it need not be
 
 
 def wait_for(manager: Manager, statement: WaitForJob) -> Table:
     """Wait for a job. Raises StatementError JOB_NOT_FOUND, JOB_FAILED, WRONG_STATUS, WAIT_TIMEOUT."""
-    begin = manager.clock()
     view = find_job(manager, statement.name)
-    wait = _wait_condition(manager, view, statement, begin)
+    wait = _wait_condition(view, statement, manager.workers.new_wait())
     seconds = manager.settings.wait_timeout_seconds if statement.timeout is None else float(statement.timeout)
     after = _wait_until(manager, view, wait, seconds)
     if not wait.reached(after):
@@ -44,7 +43,7 @@ def wait_for(manager: Manager, statement: WaitForJob) -> Table:
     return CommandResult(after.job, _success_message(after)).table()
 
 
-def _wait_condition(manager: Manager, view: JobView, statement: WaitForJob, begin: float) -> _WaitCondition:
+def _wait_condition(view: JobView, statement: WaitForJob, number: int) -> _WaitCondition:
     job = view.job
     ends = not job.plan.analysis.streaming or job.plan.trigger is Trigger.AVAILABLE_NOW
     match statement.goal:
@@ -58,7 +57,7 @@ def _wait_condition(manager: Manager, view: JobView, statement: WaitForJob, begi
                 hint="Use UNTIL IDLE or UNTIL BATCH n.",
             )
         case WaitGoal.IDLE if not ends:
-            return _idle(manager, view, begin)
+            return _idle(view, number)
         case None if not ends:
             return _WaitCondition(lambda view: view.job.batch is not None, "its first batch")
         case _:
@@ -73,12 +72,11 @@ def _batch(number: int) -> _WaitCondition:
 class IdleGoal:
     """The goal of WAIT FOR JOB ... UNTIL IDLE: all rows that were available when it began are committed."""
 
-    begin: float  # when the statement began, seconds since the epoch
-    trigger_count: int  # the number of triggers that the job's runs had reported by then
+    wait: int  # the number of the statement; the times of triggers would not do, because a clock can be set back
     batch_is_enough: bool  # a trigger that commits rows leaves none of the rows that it found
 
     @staticmethod
-    def of(view: JobView, begin: float) -> IdleGoal:
+    def of(view: JobView, number: int) -> IdleGoal:
         """Return the goal for a job as it is when the statement begins.
 
         A batch has all rows that were available when its trigger began, unless sources are rate-limited or the batch
@@ -89,40 +87,29 @@ class IdleGoal:
         limited = any(source.rate_limited for source in analysis.sources)
         by_clock = view.job.plan.trigger is Trigger.REAL_TIME
         batch_is_enough = not limited and not by_clock and (endless or not analysis.waits_for_watermark)
-        return IdleGoal(begin, view.stats.trigger_count, batch_is_enough)
+        return IdleGoal(number, batch_is_enough)
 
-    def reached(self, facts: RunStats, now: float) -> bool:
-        """Return whether a trigger that began after the statement found no more rows. now: seconds since the epoch.
-
-        If the clock was set back to before the statement began, times cannot be compared. Then the second trigger that
-        is reported after the statement began counts, because only the first one can have begun before.
-        """
-        triggers = [(facts.idle_trigger, facts.idle_trigger_number)]
-        if self.batch_is_enough:
-            triggers.append((facts.batch_trigger, facts.batch_trigger_number))
-        set_back = now < self.begin
-        return any(
-            time is not None and (time >= self.begin or (set_back and number >= self.trigger_count + 2))
-            for time, number in triggers
-        )
+    def reached(self, facts: RunStats) -> bool:
+        """Return whether a trigger that began after the statement found no more rows."""
+        triggers = [facts.idle_trigger, *([facts.batch_trigger] if self.batch_is_enough else ())]
+        return any(each is not None and each.begun_after >= self.wait for each in triggers)
 
 
-def _idle(manager: Manager, view: JobView, begin: float) -> _WaitCondition:
-    goal = IdleGoal.of(view, begin)
-    description = "the commit of all available rows"
-    return _WaitCondition(lambda view: goal.reached(view.stats, manager.clock()), description, watch_idle=True)
+def _idle(view: JobView, number: int) -> _WaitCondition:
+    goal = IdleGoal.of(view, number)
+    return _WaitCondition(lambda view: goal.reached(view.stats), "the commit of all available rows", number)
 
 
 def _wait_until(manager: Manager, view: JobView, wait: _WaitCondition, seconds: float) -> JobView:
-    """Wait for the condition, a dead end or the deadline; request idle reports from each new run."""
+    """Wait for the condition, a dead end or the deadline; watch each new run."""
     until = monotonic() + seconds
     while True:
         watched = view.job.run_id
-        if wait.watch_idle and view.job.status in (Status.STARTING, Status.RUNNING):
-            manager.workers.watch_idle(watched)
+        if wait.number and view.job.status in (Status.STARTING, Status.RUNNING):
+            manager.workers.watch(watched, wait.number)
 
         def settled(now: JobView, watched: object = watched) -> bool:
-            has_new_run = wait.watch_idle and now.job.run_id != watched
+            has_new_run = wait.number > 0 and now.job.run_id != watched
             return wait.reached(now) or _is_dead_end(now) or has_new_run
 
         view = manager.registry.wait(view, settled, until - monotonic())
@@ -150,13 +137,24 @@ def _not_reached(manager: Manager, view: JobView, wait: _WaitCondition, seconds:
     message = (
         f"Job {job.name} did not reach {wait.description} within {seconds:g} s. {_describe_progress(manager, view)}"
     )
-    return StatementError("WAIT_TIMEOUT", message, place=name.place, hint="The job continues; nothing was changed.")
+    hint = "The job continues; nothing was changed."
+    if _is_ahead_of_clock(view.stats, manager.clock()):
+        hint = (
+            "The clock was set back, and Spark begins no batch before it shows the old time again."
+            " RESTART JOB continues the job now."
+        )
+    return StatementError("WAIT_TIMEOUT", message, place=name.place, hint=hint)
+
+
+def _is_ahead_of_clock(facts: RunStats, now: float) -> bool:
+    """Return whether a trigger began later than now. now: seconds since the epoch."""
+    return any(each is not None and each.began > now + 1.0 for each in (facts.batch_trigger, facts.idle_trigger))
 
 
 def _describe_progress(manager: Manager, view: JobView) -> str:
     job, facts, now = view.job, view.stats, manager.clock()
     batch = "no batch is committed yet" if job.batch is None else f"the newest committed batch is {job.batch}"
-    began = "" if facts.batch_trigger is None else f", begun {max(0.0, now - facts.batch_trigger):.1f} s ago"
+    began = "" if facts.batch_trigger is None else f", begun {max(0.0, now - facts.batch_trigger.began):.1f} s ago"
     rate = "" if facts.rows_per_second is None else f", at {facts.rows_per_second:g} rows/s"
     error = f" Its last error: {describe_error(job.cause)}" if job.cause else ""
     waits = f" {describe_missing_members(job, len(manager.members))}" if job.waiting_for_members else ""

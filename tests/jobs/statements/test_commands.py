@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -335,10 +334,10 @@ def test_explain_tells_the_plan_and_makes_nothing(w: World) -> None:
 
 
 def waiting(w: World, text: str) -> object:
-    """A statement that waits, on its way; it has asked the run to tell when it is idle."""
-    with w.engine.gate("watch_idle"):
+    """A statement that waits, on its way; its job is watched."""
+    with w.engine.gate("watch"):
         result = w.in_background(text)
-        w.engine.wait_entered("watch_idle")
+        w.engine.wait_entered("watch")
     return result
 
 
@@ -354,19 +353,35 @@ def test_wait_for_a_batch(w: World) -> None:
 def test_wait_until_idle_ends_with_a_batch_that_began_later(w: World) -> None:
     job_id = w.make()
     result = waiting(w, "WAIT FOR JOB j UNTIL IDLE")
-    w.engine.commit(job_id, trigger_time=time.time() + 1000)
+    w.engine.commit(job_id)
     assert result.result(20).rows[0][3] == "Batch 1 is committed."  # type: ignore[attr-defined]
 
 
-def test_wait_until_idle_outlives_a_clock_that_is_set_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("restarted", [False, True])
+def test_wait_until_idle_goes_by_no_clock(tmp_path: Path, restarted: bool) -> None:
+    """The clock was set back before: the newest trigger lies in the future, and has not seen the newest rows."""
     now = [10_000.0]
     with world(tmp_path, clock=lambda: now[0]) as w:
         job_id = w.make()
-        result = waiting(w, "WAIT FOR JOB j UNTIL IDLE")
+        w.engine.commit(job_id, trigger_time=10_000.0)
+        w.engine.idle(job_id, trigger_time=10_000.0)
+        w.manager.view_after_pending_events(w.job(job_id))
         now[0] = 500.0
-        w.engine.commit(job_id, trigger_time=499.0)
-        w.engine.idle(job_id, 499.0)
-        assert result.result(20).rows[0][3] == "Batch 1 is committed."  # type: ignore[attr-defined]
+        if restarted:
+            w.engine.quiet = True
+            w.sql("RESTART JOB j")
+        error = w.refused("WAIT FOR JOB j UNTIL IDLE TIMEOUT 0 SECONDS")
+        assert (error.condition, "RESTART JOB" in error.hint) == ("JETSQL.WAIT_TIMEOUT", True)
+        result = waiting(w, "WAIT FOR JOB j UNTIL IDLE")
+        w.engine.idle(job_id, trigger_time=499.0)
+        assert result.result(20).rows[0][3].startswith("Batch")  # type: ignore[attr-defined]
+
+
+def test_a_run_that_starts_during_a_wait_needs_no_second_trigger(w: World) -> None:
+    w.make()
+    result = waiting(w, "WAIT FOR JOB j UNTIL IDLE")
+    w.sql("RESTART JOB j")  # the run commits a batch when it starts
+    assert result.result(20).rows[0][2] == "RUNNING"  # type: ignore[attr-defined]
 
 
 def test_wait_until_idle_of_a_source_that_never_is(tmp_path: Path) -> None:
@@ -374,18 +389,18 @@ def test_wait_until_idle_of_a_source_that_never_is(tmp_path: Path) -> None:
     with world(tmp_path, InMemoryEngine(analysis(sources=(rate, source()), waits_for_watermark=True))) as w:
         job_id = w.make()
         result = waiting(w, "WAIT FOR JOB j UNTIL IDLE")
-        w.engine.commit(job_id, trigger_time=time.time() + 1000)
+        w.engine.commit(job_id)
         assert result.result(20).rows[0][2] == "RUNNING"  # type: ignore[attr-defined]
 
 
 def test_wait_until_idle_outlives_a_restart(w: World) -> None:
     job_id = w.make()
     result = waiting(w, "WAIT FOR JOB j UNTIL IDLE")
-    del w.engine.gates["watch_idle"]
-    with w.engine.gate("watch_idle"):
+    del w.engine.gates["watch"]
+    with w.engine.gate("watch"):
         w.sql("RESTART JOB j")
-        w.engine.wait_entered("watch_idle")
-    w.engine.idle(job_id, time.time() + 1000)
+        w.engine.wait_entered("watch")
+    w.engine.idle(job_id)
     assert result.result(20).rows[0][2] == "RUNNING"  # type: ignore[attr-defined]
 
 

@@ -107,6 +107,7 @@ class InMemoryEngine:
     hangs: bool = False  # the preparation of an update takes until it is cancelled
     graceful: bool = True  # the result of a stop
     runs: dict[str, Run] = field(default_factory=dict)
+    waits: dict[str, int] = field(default_factory=dict)  # the newest that watches a job; its next triggers begin later
     calls: list[str] = field(default_factory=list)
     gates: dict[str, Event] = field(default_factory=dict)
     entered: dict[str, Event] = field(default_factory=dict)
@@ -226,8 +227,10 @@ class InMemoryEngine:
             running.alive = False
         return self.graceful
 
-    def watch_idle(self, run: RunId) -> None:
-        self._pass("watch_idle", run)
+    def watch(self, run: RunId, wait: int) -> None:
+        with self.lock:
+            self.waits[run.job] = wait
+        self._pass("watch", run)
 
     def recover_sink(self, job: Job) -> None:
         self._pass("recover", job)
@@ -336,10 +339,13 @@ class InMemoryEngine:
         run.batch += 1
         run_id = self.run_id(job_id)
         measure = BatchMetrics(run_id.run, run.batch, trigger_time, input_rows=rows, processed_rows_per_second=rate)
-        self.tell(job_id, BatchCommitted(run_id, run.batch, trigger_time, rows, rate, metrics=measure))
+        wait = self.waits.get(job_id, 0)
+        self.tell(
+            job_id, BatchCommitted(run_id, run.batch, trigger_time, rows, rate, metrics=measure, begun_after=wait)
+        )
 
     def idle(self, job_id: str, trigger_time: float = 0.0) -> None:
-        self.tell(job_id, RunIdle(self.run_id(job_id), trigger_time))
+        self.tell(job_id, RunIdle(self.run_id(job_id), trigger_time, begun_after=self.waits.get(job_id, 0)))
 
     def fail(self, job_id: str, cause: Cause) -> None:
         self.runs[job_id].alive = False

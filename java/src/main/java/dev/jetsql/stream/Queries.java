@@ -96,7 +96,7 @@ public final class Queries {
    * Adds and returns a listener that reports the progress of the session's queries to the engine.
    */
   public static QueryListener listen(SparkSession session, BiConsumer<String, String> engine) {
-    var listener = new QueryListener(engine);
+    var listener = new QueryListener(engine, session.sparkContext());
     session.streams().addListener(listener);
     return listener;
   }
