@@ -334,8 +334,8 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "DISK_FULL": Condition(
         "53100",
-        "A disk is full. The job is restarted, then suspended.",
-        "Free space, then `RESUME JOB`.",
+        "A disk is full. A job is restarted, then suspended; a query fails, also after some of its rows.",
+        "Free space, then `RESUME JOB`, or run the query again.",
     ),
     "STORAGE_NOT_USABLE": Condition(
         "58030",
@@ -464,8 +464,9 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "STORE_DAMAGED": Condition(
         "58030",
-        "The store (`jetsql.db`) cannot be read. It was not changed.",
-        "Restore it from a copy, or move it away to begin with an empty one.",
+        "The store (`jetsql.db`) cannot be read, or is missing from a home with files of jobs. Nothing was changed.",
+        "Restore it from a backup. Without one, move it away and start with `--new-store`: the jobs are lost then, and"
+        " process all rows again when they are created again.",
     ),
     "STORE_TOO_NEW": Condition(
         "58030",

@@ -21,7 +21,7 @@ from jetsql.check.staged_rows import check_manifests, check_staging, check_table
 from jetsql.errors import EngineError
 from jetsql.home.home_lock import original_place, owner
 from jetsql.home.restore_note import check_restored
-from jetsql.home.storage import storage_of
+from jetsql.home.storage import job_folders, storage_of
 from jetsql.home.store_note import STORE
 from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.model.job import Guarantee, Job, Snapshot, checkpoint_name
@@ -159,10 +159,13 @@ def _permission_findings(home: Path, root: Path) -> Iterator[Finding]:
 
 
 def _no_store_findings(home: Path, root: Path | None, database: StoreDatabase) -> Iterator[Finding]:
-    left = [path for name in ("checkpoints", "snapshots") for path in _folders((root or home) / name)]
+    left = job_folders(root or home)
     if left:
         message = f"The store is missing, but files of {len(left)} jobs and snapshots exist."
-        remedy = f"Restore {database.kind} from a backup before you start an engine, which would create an empty store."
+        remedy = (
+            f"Restore {database.kind} from a backup; no engine starts before. Without a backup, `jetsql serve"
+            " --new-store` starts with an empty store, and the jobs are lost."
+        )
         yield Finding(Severity.ERROR, message, database.name, remedy)
     else:
         yield Finding(Severity.NOTE, "There is no store yet; the first start of an engine creates it.", str(home))

@@ -196,7 +196,8 @@ def start_flags(settings: Settings, flags: Flags) -> list[str]:
     connectors = [f"--{name}" for name in ("kafka", "delta", "iceberg", "s3") if getattr(flags, name)]
     secret = ["--secret-file", str(settings.cluster_secret_file)] if flags.secret_file is not None else []
     storage = ["--storage", flags.storage] if flags.storage is not None else []
-    return master + secret + storage + connectors + (["--thrift"] if flags.thrift else []) + port
+    given = [f"--{name.replace('_', '-')}" for name in ("new_store", "thrift") if getattr(flags, name)]
+    return master + secret + storage + connectors + given + port
 
 
 def _check_same_settings(engine: RunningEngine, settings: Settings, flags: Flags) -> None:
@@ -210,6 +211,8 @@ def _check_same_settings(engine: RunningEngine, settings: Settings, flags: Flags
     differing = [f"--conf {key}={shown[key]}" for key, value in requested.items() if note.conf.get(key) != value]
     if flags.master is not None and note.master != settings.master:
         differing.insert(0, f"--master {settings.master}")
+    if flags.new_store:
+        differing.append("--new-store")
     if flags.thrift and not note.thrift:
         differing.append("--thrift")
     if flags.thrift_port and not note.thrift.endswith(f":{flags.thrift_port}"):

@@ -256,7 +256,7 @@ def _restart(confs: list[str], in_background: bool, home_lock: int) -> NoReturn:
     home_lock: a descriptor with the lock of the home.
     """
     words = iter(sys.orig_argv[1:])
-    arguments = [word for word in words if not (word in _DESCRIPTORS and next(words))]
+    arguments = [word for word in words if not (word in _DESCRIPTORS and next(words)) and word != "--new-store"]
     arguments += ["--lock-fd", str(home_lock), "--conf-fd", str(_pipe_with(json.dumps(confs)))]
     if in_background:
         arguments += ["--ready-fd", str(_pipe_without_reader())]

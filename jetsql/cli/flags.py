@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,7 @@ class Flags:
     s3: bool = False
     storage: str | None = None
     secret_file: str | None = None
+    new_store: bool = False
 
     def with_defaults(self, outer: Flags) -> Flags:
         """Return these flags with defaults. outer: the flags before the name of the command."""
@@ -75,6 +76,7 @@ class Flags:
             s3=self.s3,
             storage=self.storage,
             secret_file=self.secret_file,
+            new_store=self.new_store,
         )
 
 
@@ -139,12 +141,19 @@ SECRET_FILE_OPTION = click.option(
     metavar="FILE",
     help="The file with the secret of the cluster at --master [default: cluster.secret next to config.toml].",
 )
+NEW_STORE_OPTION = click.option(
+    "--new-store",
+    is_flag=True,
+    help="Start with an empty store on a home whose store is lost. Its jobs are lost, and process all rows again when"
+    " they are created again.",
+)
 START_OPTIONS: tuple[Callable[..., Any], ...] = (
     HOME_OPTION,
     MASTER_OPTION,
     SECRET_FILE_OPTION,
     CONF_OPTION,
     STORAGE_OPTION,
+    NEW_STORE_OPTION,
     *CONNECTOR_OPTIONS,
     *THRIFT_OPTIONS,
 )
@@ -232,7 +241,8 @@ def load_settings(flags: Flags) -> Settings:
             "storage": flags.storage,
             "cluster_secret_file": flags.secret_file,
         }
-        return load(home=flags.home, master=flags.master, conf=conf, flags=flag_values)
+        settings = load(home=flags.home, master=flags.master, conf=conf, flags=flag_values)
+        return replace(settings, new_store=flags.new_store)
     except EngineError as error:
         # No engine was started yet, so this is an error in the usage.
         raise click.UsageError(error.explanation) from error

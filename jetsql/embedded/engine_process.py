@@ -167,7 +167,7 @@ class _Service:
     def open_unless_led(self, home: Path, database: StoreDatabase) -> Store | None:
         while True:
             try:
-                return open_database(home, database)
+                return open_database(home, database, self._settings.new_store)
             except EngineError as error:
                 if error.condition != "JETSQL.STORE_IN_USE":
                     raise

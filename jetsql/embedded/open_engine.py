@@ -167,7 +167,11 @@ def _engine(
         if service is not None:
             database.announce(service.address)
         # Before Spark's start, so that an unreadable home is refused immediately and unchanged.
-        store = open_database(home, database) if service is None else service.open_unless_led(home, database)
+        store = (
+            open_database(home, database, settings.new_store)
+            if service is None
+            else service.open_unless_led(home, database)
+        )
         if store is None:
             storage = storage_of(home)
         else:

@@ -98,6 +98,28 @@ def is_used(home: Path) -> bool:
     return (home / NOTE).exists() or any((home / name).exists() for name in _IN_USE)
 
 
+def find_job_files(home: Path) -> str:
+    """Return which files of jobs are in the storage of a home, as a phrase; empty for none.
+
+    A storage that only Spark can reach has some if an engine has used it. Raises EngineError HOME_NOT_USABLE.
+    """
+    storage = storage_of(home)
+    root = local_folder(storage.root)
+    if root is None:
+        return f"files of jobs in {storage.root}" if storage.id else ""
+    try:
+        count = len(job_folders(root))
+    except OSError as error:
+        raise not_usable(root, error) from error
+    return f"files of {count} job{'' if count == 1 else 's'} or snapshots in {root}" if count else ""
+
+
+def job_folders(root: Path) -> list[Path]:
+    """Return the folders of jobs and snapshots in a local storage. Raises OSError."""
+    parents = [root / name for name in ("checkpoints", "snapshots")]
+    return [path for parent in parents if parent.is_dir() for path in sorted(parent.iterdir()) if path.is_dir()]
+
+
 def join_storage(home: Path, storage: Storage) -> None:
     """Store that a new home uses the storage of another home, with which it shares the store."""
     _write_note(home, storage)

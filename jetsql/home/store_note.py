@@ -15,6 +15,7 @@ from uuid import uuid4
 from jetsql.errors import EngineError
 from jetsql.home.home_lock import not_usable
 from jetsql.home.private_files import write_private
+from jetsql.home.storage import find_job_files
 
 NOTE: Final = "engine.store"
 STORE: Final = "jetsql.db"
@@ -70,10 +71,15 @@ def write_store_note(home: Path, note: StoreNote) -> None:
 
 
 def is_home(home: Path) -> bool:
-    """Return whether a folder is a home: its first engine has created the store, in it or on PostgreSQL."""
+    """Return whether a folder is a home: its first engine has created the store, in it or on PostgreSQL.
+
+    A folder with files of jobs is a home whose store is lost.
+    """
     if (home / STORE).exists():
         return True
     try:
+        if find_job_files(home):
+            return True
         note = read_store_note(home)
     except EngineError:
         return True  # something is there, and an engine reports what is wrong with it

@@ -7,7 +7,7 @@ the checks before a store is opened, and `migrations` the upgrade of older versi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,16 +47,17 @@ T = TypeVar("T")
 class Store:
     """An open store. Any thread can read; only the manager's writer thread writes."""
 
-    def __init__(self, place: Path | StoreDatabase) -> None:
+    def __init__(self, place: Path | StoreDatabase, check_new: Callable[[bool], None] = lambda is_new: None) -> None:
         """Open the store, creating or migrating it if necessary.
 
         place: its database, or the path of its file.
+        check_new: called before any change with whether the store has to be created; it can raise.
         Raises EngineError STORE_DAMAGED, STORE_TOO_NEW (the store is unchanged), HOME_NOT_USABLE, STORE_NOT_USABLE,
         STORE_IN_USE.
         """
         self.database = StoreFile(place) if isinstance(place, Path) else place
         with self._translated_errors():
-            self._open()
+            self._open(check_new)
 
     def close(self) -> None:
         """Close all connections."""
@@ -235,10 +236,11 @@ class Store:
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
-    def _open(self) -> None:
+    def _open(self, check_new: Callable[[bool], None]) -> None:
         try:
             self.database.lock()
             version = self.database.inspect()
+            check_new(version is None)
             self._engine = self.database.create_engine()
             try:
                 self._create_or_migrate(version)

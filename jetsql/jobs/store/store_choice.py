@@ -5,10 +5,13 @@ A home whose jobs are in one store is not started with another one, whose jobs w
 
 from __future__ import annotations
 
+import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jetsql.errors import EngineError
+from jetsql.home.storage import find_job_files
 from jetsql.home.store_note import STORE, StoreNote, move_store, read_store_note, store_note_of
 from jetsql.home.store_url import open_url
 from jetsql.jobs.model.leadership import LeaseTimes
@@ -65,14 +68,16 @@ def prepare_database(
     return find_database(home, store, password, times)
 
 
-def open_database(home: Path, database: StoreDatabase) -> Store:
+def open_database(home: Path, database: StoreDatabase, new_store: bool = False) -> Store:
     """Open the store of a home, creating or migrating it if necessary. The caller has the lock on the home.
 
-    Raises EngineError as `Store`.
+    new_store: whether to create the store although the home has files of jobs.
+    Raises EngineError as `Store`, STORE_DAMAGED when the store is missing, INVALID_SETTING when `new_store` is set and
+    there is a store.
     """
     from jetsql.jobs.store.job_store import Store
 
-    opened = Store(database)
+    opened = Store(database, partial(_check_new, home, database, new_store))
     if opened.database.location:
         try:
             move_store(home, opened.database.location)
@@ -85,6 +90,25 @@ def open_database(home: Path, database: StoreDatabase) -> Store:
 def open_store(home: Path, store: str | None, password: str | None) -> Store:
     """Open the store of a home. Raises EngineError as `prepare_database` and `open_database`."""
     return open_database(home, prepare_database(home, store, password))
+
+
+def _check_new(home: Path, database: StoreDatabase, new_store: bool, is_new: bool) -> None:
+    """Check that the store of a home may be created, or opened. is_new: whether it has to be created."""
+    if new_store and not is_new:
+        raise EngineError(
+            "INVALID_SETTING",
+            f"--new-store is for a home whose store is lost, but {home} has a {database.subject}.",
+            hint="Leave out --new-store.",
+        )
+    files = find_job_files(home) if is_new and not new_store else ""
+    if files:
+        raise EngineError(
+            "STORE_DAMAGED",
+            f"The {database.subject} is missing or empty, but {files} exist.",
+            hint=f"Restore {database.kind} from a backup. Without a backup, `jetsql serve --new-store --home"
+            f" {shlex.quote(str(home))}` starts with an empty store. The jobs are lost then, and a job that is created"
+            " again processes all rows again: empty its table first.",
+        )
 
 
 def _elsewhere(home: Path, place: str, setting: str, hint: str) -> EngineError:

@@ -36,7 +36,8 @@ class StoreFile(StoreDatabase):
     kind: ClassVar[str] = STORE
     errors: tuple[type[Exception], ...] = (OSError, sqlite3.Error)
     remedy: ClassVar[str] = (
-        "The file was not changed. Restore it from a backup, or move it away to start with an empty store."
+        "The file was not changed. Restore it from a backup. To start with an empty store, in which the jobs are lost,"
+        " move the file away and start the engine with --new-store."
     )
 
     def __init__(self, path: Path) -> None:
