@@ -39,7 +39,10 @@ def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession)
     spark = manager.engine.explain(create.body, plan, statement.formatted)
     start = tuple(_start_lines(manager, kept, options, plan))
     single_read = unexpected_single_read(create.body, plan, create.kind)
-    notes = (*([single_read.line()] if single_read else ()), *(f"Note:        {each}" for each in describe_notes(plan)))
+    notes = (
+        *([single_read.line()] if single_read else ()),
+        *(f"Note:        {each}" for each in describe_notes(create.body, plan)),
+    )
     text = "\n".join((*decisions(plan), *table, *notes, *start, "", spark.rstrip()))
     return Table(PLAN_COLUMNS, ((redact(text, plan.options),),))
 

@@ -29,7 +29,7 @@ from jetsql.jobs.statements.creation.create_checks import check_reachable, check
 from jetsql.jobs.statements.creation.replace import JobEnded, replace_job
 from jetsql.jobs.statements.lookup import find_live_job
 from jetsql.jobs.statements.snapshot import find_snapshot
-from jetsql.language.statement import Body, CreateJob, TableKind
+from jetsql.language.statement import Body, CreateJob, TableKind, Verb
 from jetsql.resultset import Table
 
 # Errors of `submit` that another statement caused; the statement is planned again then.
@@ -166,7 +166,7 @@ def _first_trigger(manager: Manager, view: JobView, success: str) -> CommandResu
             _success(job, success),
             describe_beginning(view.job),
             _progress(manager, after, view.job.batch),
-            *describe_notes(job.plan),
+            *describe_notes(job.body, job.plan),
             _delivery(job),
         ),
     )
@@ -218,11 +218,21 @@ def _progress(manager: Manager, view: JobView, begins_after: int | None) -> str:
     return f"{subject} is still running after {seconds:g} s; SHOW JOBS shows its progress."
 
 
-def describe_notes(plan: Plan) -> Iterator[str]:
+def describe_notes(body: Body, plan: Plan) -> Iterator[str]:
     """Return, as sentences, what the query does that a user may not expect of it."""
     yield from dict.fromkeys(rewrite.caution for rewrite in plan.analysis.rewrites if rewrite.caution)
+    yield from _added_rows(body, plan)
     if plan.analysis.kept_state:
         yield f"State that nothing removes: {'; '.join(dict.fromkeys(plan.analysis.kept_state))}."
+
+
+def _added_rows(body: Body, plan: Plan) -> Iterator[str]:
+    """Return that SINK INTO a table without keys updates no rows."""
+    verbs = [branch.verb for branch in body.branches] or [body.verb]
+    for verb, branch in zip(verbs, plan.branches, strict=True):
+        if verb is Verb.SINK_INTO and not branch.upsert:
+            table = branch.analysis.sink.table
+            yield f"SINK INTO adds rows to {table}, and updates none: the table has no 'key.columns'."
 
 
 def _delivery(job: Job) -> str:
