@@ -54,6 +54,23 @@ def test_groups_are_updated_and_deleted(tables: Tables, sql: Sql, tmp_path: Path
     )
 
 
+def test_rows_that_are_later_than_the_watermark_count(tables: Tables, sql: Sql, tmp_path: Path) -> None:
+    times = ("10:00", "10:20", "10:00", "10:20", "09:00", "10:10")
+    parts = [
+        [{"id": n, "k": n % 2, "ts": f"2026-01-01 {at}:00"}, {"id": -n, "k": 0, "ts": None}]
+        for n, at in enumerate(times, start=1)
+    ]
+    create_stream(sql, tmp_path / "s", "id INT, k INT, ts TIMESTAMP", parts)
+    newest = "SELECT k, max(ts) AS ts, count(*) AS n FROM s GROUP BY k"
+    query = f"SELECT a.id, b.n FROM (SELECT * FROM s) AS a LEFT JOIN ({newest}) AS b ON a.k = b.k AND a.ts = b.ts"
+    tables.create("r", query, "id")
+    streaming = query.replace("FROM s", "FROM STREAM s WATERMARK ts DELAY OF INTERVAL 1 MINUTE")
+    sql(f"CREATE JOB j {NOW} AS SINK INTO r {streaming}")
+    sql("WAIT FOR JOB j UNTIL COMPLETED TIMEOUT 120")
+    assert rows_of(sql, "SELECT * FROM r") == rows_of(sql, query)
+    assert sql.value("SELECT coalesce(sum(late_rows), 0) FROM jetsql.metrics WHERE job = 'j'") == 0
+
+
 INNER: Final = (
     "SELECT {g} AS g, k, max(v) AS m, count(*) AS n FROM s GROUP BY {g}, k",
     "SELECT {g} AS g, k % 2 AS k, sum(v) AS m, count(DISTINCT v) AS n FROM s WHERE id % 7 > 0 GROUP BY {g}, k % 2",

@@ -39,6 +39,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.types.MetadataBuilder;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -120,6 +121,27 @@ public final class Plans {
 
   public static boolean hasWatermark(Seq<Attribute> columns) {
     return list(columns).stream().anyMatch(Plans::hasWatermark);
+  }
+
+  /** Returns rows in which no column has a watermark. */
+  public static LogicalPlan withoutWatermark(LogicalPlan rows) {
+    if (!hasWatermark(rows.output())) return rows;
+    var columns = new ArrayList<NamedExpression>();
+    for (var column : list(rows.output())) {
+      var metadata =
+          new MetadataBuilder().withMetadata(column.metadata()).remove(WATERMARK).build();
+      columns.add(
+          hasWatermark(column)
+              ? new Alias(
+                  column,
+                  column.name(),
+                  NamedExpression$.MODULE$.newExprId(),
+                  Sequences.of(),
+                  Option.apply(metadata),
+                  Sequences.of())
+              : column);
+    }
+    return new Project(Sequences.of(columns), rows);
   }
 
   /** Returns a plan with the calls by which Spark's optimizer replaces others. */

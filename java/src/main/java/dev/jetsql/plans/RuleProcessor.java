@@ -84,8 +84,10 @@ public abstract class RuleProcessor extends StatefulProcessor<Row, Row, Row> {
     var keyType = key.type(rows.schema());
     StateTypes.check(keyType, stateExpressions);
     for (var each : kept) StateTypes.check(each, stateExpressions);
+    // Spark drops late rows of any input with a watermark. Only an operator by time expects it.
+    var input = timeMode.equals(TimeMode.EventTime()) ? rows : Plans.withoutWatermark(rows);
     var result =
-        Dataset.ofRows(SparkSession.active(), rows)
+        Dataset.ofRows(SparkSession.active(), input)
             .groupByKey(key, StateTypes.encoder(keyType))
             .transformWithState(this, timeMode, outputMode, Encoders.row(type));
     return Plans.withColumns(result.queryExecution().analyzed(), output);
