@@ -41,6 +41,18 @@ def ids(sql: Sql, table: str = "plain") -> list[int]:
     return [int(str(row[0])) for row in read(sql, "p", f"SELECT id FROM {table} ORDER BY id")]
 
 
+@pytest.mark.slow
+def test_the_result_is_written_to_another_table_without_new_rows(sql: Sql, numbers: Source) -> None:
+    sql("CREATE TABLE copied (digit BIGINT, n BIGINT, total BIGINT) USING parquet")
+    sql(f"CREATE {counting()}")
+    sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
+    [(*_, message)] = sql(f"CREATE OR REPLACE {counting().replace('OVERWRITE digits', 'OVERWRITE copied')}")
+    assert "The new version has committed its first batch." in message
+    assert sql("SELECT * FROM copied ORDER BY digit") == sum_by_digit(range(100))
+    numbers.add(1)
+    assert read(sql, "j", "SELECT * FROM copied ORDER BY digit") == sum_by_digit(range(120))
+
+
 @pytest.mark.needs_spark("4.2")
 def test_a_new_filter_new_options_and_other_partitions_keep_the_state(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {counting()}")
