@@ -30,6 +30,7 @@ from jetsql.engine.runs.body_checks import (
     unsupported_sink,
 )
 from jetsql.engine.session.catalog import Catalog, TableFacts
+from jetsql.engine.session.job_sessions import LOCAL_WINDOWS_CONF
 from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.engine.sinks.preflight import check_jdbc_table
 from jetsql.errors import Span, StatementError
@@ -112,7 +113,8 @@ def resolve_body(
         check_own_sink(target, {**facts, **each}, sources, sink)
     check_changes(body, facts, sinks[0])
     statics = tuple(table["location"] for table in facts["statics"])
-    analysis = _analysis(body, facts, sources, sinks, captured)
+    local_windows = spark.conf.get(LOCAL_WINDOWS_CONF, "true") == "true"
+    analysis = _analysis(body, facts, sources, sinks, captured, local_windows)
     return ResolvedBody(
         analysis=analysis,
         written=plans.written(),
@@ -186,6 +188,7 @@ def _analysis(
     sources: tuple[Source, ...],
     sinks: tuple[Sink, ...],
     captured: CapturedSession,
+    local_windows: bool,
 ) -> Analysis:
     modes = {OutputMode(mode): _reason(text) for mode, text in facts.get("modes", {}).items()}
     inputs = chain(facts.get("operator_inputs", ()), repeat(()))  # those of operators in subqueries are not known
@@ -211,6 +214,7 @@ def _analysis(
         batch_part="; ".join(_batch_parts(facts)),
         marks_deleted=bool(facts.get("marks_deleted")),
         lookups=tuple(facts.get("lookups", ())),
+        local_windows=local_windows,
         lacking_clauses=lacking_clauses(),
         functions=tuple(UsedFunction(*each) for each in sorted(facts.get("functions", {}).items())),
         unstable_partitioning=_describe_unstable_partitioning(facts, sources, bool(operators)),

@@ -26,6 +26,8 @@ from jetsql.settings.s3_settings import SCHEME
 
 ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
 JOB_CONF = "spark.jetsql.job"
+# Whether windows of TUMBLE and HOP begin at local times: not for jobs of earlier releases, whose state has others.
+LOCAL_WINDOWS_CONF = "spark.jetsql.localWindows"
 
 # Settings of one session or of the engine, which would be wrong or refused in another session.
 _NOT_CAPTURED = (
@@ -38,6 +40,7 @@ _NOT_CAPTURED = (
     "spark.connect.",
     "spark.sql.datetime.java8API.enabled",
     JOB_CONF,
+    LOCAL_WINDOWS_CONF,
 )
 
 _STREAMING_CONFS = {
@@ -152,6 +155,8 @@ class JobSessions:
             required |= _OBJECT_STORE_SINK_CONFS
         if plan.late_rows:
             required |= _LATE_ROWS_CONFS
+        if not plan.analysis.local_windows:
+            required |= {LOCAL_WINDOWS_CONF: "false"}
         plan_confs = revealed(self._spark, plan.spark_confs)
         for key, value in {**defaults, **captured.confs, **plan_confs, **required}.items():
             session.conf.set(key, value)

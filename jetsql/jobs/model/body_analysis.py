@@ -159,6 +159,8 @@ class Analysis:
     marks_deleted: bool = False  # the query's last column marks rows that left its result
     lookups: tuple[str, ...] = field(default=(), compare=False)
     """The joins that read the rows of a JDBC table by the keys of each batch, as phrases."""
+    local_windows: bool = field(default=False, compare=False)
+    """The windows of TUMBLE and HOP begin at local times; those of jobs of earlier releases begin at times in UTC."""
     lacking_clauses: tuple[str, ...] = field(default=(), compare=False)
     """The first words of clauses that the engine's Spark does not have, such as QUALIFY."""
 

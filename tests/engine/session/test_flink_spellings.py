@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 import pytest
 
@@ -132,6 +133,70 @@ def test_the_rows_are_those_of_sparks_spelling(bids: Sql) -> None:
         rows = sorted(bids(flink), key=str)
         assert rows == sorted(bids(spark), key=str), flink
         assert rows, flink
+
+
+LOCAL: Final = {
+    # Each day begins at midnight, also those with 23 and 25 hours.
+    "TUMBLE(TABLE times, DESCRIPTOR(ts), INTERVAL 1 DAY)": [
+        ("2018-03-24 00:00:00", "2018-03-25 00:00:00", [1]),
+        ("2018-03-25 00:00:00", "2018-03-26 00:00:00", [2, 3, 4]),
+        ("2018-10-28 00:00:00", "2018-10-29 00:00:00", [5, 6, 7]),
+    ],
+    # The hour that the clock shows twice is in one window.
+    "TUMBLE(TABLE times, DESCRIPTOR(ts), INTERVAL 1 HOUR)": [
+        ("2018-03-24 23:00:00", "2018-03-25 00:00:00", [1]),
+        ("2018-03-25 00:00:00", "2018-03-25 01:00:00", [2]),
+        ("2018-03-25 04:00:00", "2018-03-25 05:00:00", [3]),
+        ("2018-03-25 23:00:00", "2018-03-26 00:00:00", [4]),
+        ("2018-10-28 03:00:00", "2018-10-28 04:00:00", [5, 6]),
+        ("2018-10-28 23:00:00", "2018-10-29 00:00:00", [7]),
+    ],
+    "HOP(TABLE times, DESCRIPTOR(ts), INTERVAL 1 DAY, INTERVAL 2 DAYS)": [
+        ("2018-03-23 00:00:00", "2018-03-25 00:00:00", [1]),
+        ("2018-03-24 00:00:00", "2018-03-26 00:00:00", [1, 2, 3, 4]),
+        ("2018-03-25 00:00:00", "2018-03-27 00:00:00", [2, 3, 4]),
+        ("2018-10-27 00:00:00", "2018-10-29 00:00:00", [5, 6, 7]),
+        ("2018-10-28 00:00:00", "2018-10-30 00:00:00", [5, 6, 7]),
+    ],
+}
+"""Windows of Vilnius, which is three hours before UTC in summer and two in winter, with the ids of their rows."""
+
+
+@pytest.fixture
+def times(sql: Sql) -> Iterator[Sql]:
+    sql("SET TIME ZONE 'Europe/Vilnius'")
+    sql("CREATE TABLE times (id INT, ts TIMESTAMP) USING json")
+    utc = ("03-24 21:59:59", "03-24 22:00:00", "03-25 01:30:00", "03-25 20:59:59", "10-28 00:30:00", "10-28 01:30:00")
+    rows = [f"({n}, TIMESTAMP'2018-{at}Z')" for n, at in enumerate((*utc, "10-28 21:59:59"), start=1)]
+    sql(f"INSERT INTO times VALUES {', '.join(rows)}, (8, NULL)")
+    yield sql
+    sql("RESET spark.sql.session.timeZone")
+
+
+def test_windows_begin_at_local_times_as_those_of_flink(times: Sql) -> None:
+    texts = "CAST(window_start AS STRING), CAST(window_end AS STRING)"
+    for call, expected in LOCAL.items():
+        query = f"SELECT {texts}, array_sort(collect_list(id)) FROM {call} GROUP BY window_start, window_end ORDER BY 1"
+        assert times(query) == expected, call
+    by_row = f"SELECT {texts}, CAST(window_time AS STRING) FROM TUMBLE(TABLE times, DESCRIPTOR(ts), INTERVAL 1 DAY)"
+    assert times(f"{by_row} WHERE id = 3") == [
+        ("2018-03-25 00:00:00", "2018-03-26 00:00:00", "2018-03-25 23:59:59.999999")
+    ]
+    spark = "SELECT CAST(window(ts, '1 day').start AS STRING) FROM times WHERE id = 1"
+    assert times(spark) == [("2018-03-24 02:00:00",)]
+    local = "TUMBLE(TABLE (SELECT CAST(ts AS TIMESTAMP_NTZ) AS ts FROM times), DESCRIPTOR(ts), INTERVAL 1 DAY)"
+    assert times(f"SELECT DISTINCT CAST(window_start AS STRING) FROM {local} ORDER BY 1")[0] == ("2018-03-24 00:00:00",)
+
+
+def test_a_job_closes_windows_that_begin_at_local_times(times: Sql) -> None:
+    times("CREATE TABLE days (start STRING, n BIGINT) USING parquet")
+    times("INSERT INTO times VALUES (9, TIMESTAMP'2018-10-29 22:00:01Z')")
+    query = (
+        "SELECT CAST(window_start AS STRING), count(*) FROM STREAM TUMBLE(TABLE times, DESCRIPTOR(ts), INTERVAL 1 DAY)"
+        " WATERMARK ts DELAY OF INTERVAL 1 SECOND AS w GROUP BY window_start, window_end"
+    )
+    closed = rows_of_job(times, "days", query)
+    assert closed == [("2018-03-24 00:00:00", 1), ("2018-03-25 00:00:00", 3), ("2018-10-28 00:00:00", 3)]
 
 
 def test_an_error_points_at_its_place(bids: Sql) -> None:

@@ -21,7 +21,6 @@ import org.apache.spark.sql.catalyst.expressions.FunctionTableSubqueryArgumentEx
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
 import org.apache.spark.sql.catalyst.expressions.SessionWindow;
-import org.apache.spark.sql.catalyst.expressions.TimeWindow;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
@@ -129,16 +128,18 @@ record WindowCall(
         && function.nameParts().head().equalsIgnoreCase(WindowFunctions.DESCRIPTOR);
   }
 
-  /** Returns Spark's window of a row. */
-  Expression window() {
-    if (kind == Kind.SESSION) {
-      var gap = new CalendarInterval(0, 0, intervals.get(0));
-      return new SessionWindow(time, new Literal(gap, DataTypes.CalendarIntervalType));
-    }
+  /** Returns Spark's window of a session. */
+  Expression session() {
+    var gap = new CalendarInterval(0, 0, intervals.get(0));
+    return new SessionWindow(time, new Literal(gap, DataTypes.CalendarIntervalType));
+  }
+
+  /** Returns the lengths of the windows of TUMBLE and HOP. */
+  WindowLengths lengths() {
     var lengths = intervals.subList(0, kind.intervals.size() - 1);
     var offset = intervals.get(lengths.size());
     // Flink expects the slide before the size and other systems after it. The size is the longer.
-    return new TimeWindow(time, Collections.max(lengths), Collections.min(lengths), offset);
+    return new WindowLengths(Collections.max(lengths), Collections.min(lengths), offset);
   }
 
   /** Returns the error of SESSION in a query that does not group by its windows. */

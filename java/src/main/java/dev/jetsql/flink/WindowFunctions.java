@@ -42,7 +42,9 @@ public final class WindowFunctions extends Rule<LogicalPlan> {
   private static final String END = "window_end";
   private static final String TIME = "window_time";
   private static final Set<String> COLUMNS = caseInsensitive(START, END, TIME);
-  private static final String WINDOW = "__jetsql_window";
+
+  /** The column with the window of a row. */
+  static final String WINDOW = "__jetsql_window";
 
   static boolean isName(String word) {
     return WindowCall.Kind.of(word) != null;
@@ -95,8 +97,10 @@ public final class WindowFunctions extends Rule<LogicalPlan> {
 
   /** Returns the rows of a call with their windows, in the column WINDOW. */
   private static LogicalPlan withWindow(WindowCall call) {
+    if (call.kind() != WindowCall.Kind.SESSION)
+      return new UnresolvedWindows(call.rows(), call.time(), call.lengths());
     NamedExpression star = new UnresolvedStar(Option.empty());
-    return new Project(Sequences.of(star, Plans.alias(call.window(), WINDOW)), call.rows());
+    return new Project(Sequences.of(star, Plans.alias(call.session(), WINDOW)), call.rows());
   }
 
   private static Expression window() {

@@ -1,6 +1,7 @@
 package dev.jetsql.sql;
 
 import dev.jetsql.flink.ProcessingTime;
+import dev.jetsql.flink.ResolveWindows;
 import dev.jetsql.flink.SystemTime;
 import dev.jetsql.flink.WindowFunctions;
 import dev.jetsql.functions.DroppedSchemas;
@@ -51,6 +52,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectPostHocResolutionRule(
         session -> new ResolveKafkaReads((SparkSession) session));
     extensions.injectResolutionRule(session -> new ResolveKafkaTableCreation());
+    extensions.injectResolutionRule(session -> new ResolveWindows());
     extensions.injectResolutionRule(session -> new SystemTime.Check());
     extensions.injectResolutionRule(session -> new PatternMatches.Resolve());
     extensions.injectPostHocResolutionRule(session -> new JdbcSecrets.RevealInQueries());

@@ -1,4 +1,4 @@
-package dev.jetsql.rewrites.patterns;
+package dev.jetsql.plans;
 
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -8,10 +8,10 @@ import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /** A node of a logical plan over the rows of one other plan, of which it reads all columns. */
-abstract class UnaryPlan extends LogicalPlan implements UnaryNode {
+public abstract class UnaryPlan extends LogicalPlan implements UnaryNode {
   private final LogicalPlan child;
 
-  UnaryPlan(LogicalPlan child) {
+  protected UnaryPlan(LogicalPlan child) {
     this.child = child;
   }
 
