@@ -293,7 +293,7 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "STATE_NOT_COMPATIBLE": Condition(
         "55000",
-        "The job's state cannot be used by the new statement, or by a job from this snapshot.",
+        "The job's state cannot be used by the new statement, by a job from this snapshot, or by this JetSQL.",
         "Keep grouping keys, aggregates and sources as they were, or create a job without the state.",
     ),
     "SNAPSHOT_FAILED": Condition(

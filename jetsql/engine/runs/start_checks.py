@@ -22,7 +22,7 @@ from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Guarantee, Job, Plan
-from jetsql.jobs.planning.compatibility import describe_replacements
+from jetsql.jobs.planning.compatibility import describe_replacements, outdated_rules
 
 
 def check_sources(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
@@ -49,10 +49,23 @@ def check_sink(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
 
 
 def check_same_query(job: Job, resolved: ResolvedBody, accepts_functions: bool) -> None:
-    """Raise StatementError JOB_CHANGED when the job's text now resolves to a query that does not fit its state."""
+    """Check that the job's text still resolves to a query that fits its state.
+
+    Raises StatementError JOB_CHANGED, or STATE_NOT_COMPATIBLE for a state that an earlier release has made otherwise.
+    """
     if not job.version.first_trigger_done:
         return
     before, now = job.plan.analysis, resolved.analysis
+    outdated = outdated_rules(before, now)
+    if outdated:
+        raise StatementError(
+            "STATE_NOT_COMPATIBLE",
+            f"An earlier version of JetSQL has made the job's state ({'; '.join(outdated)}). It can lack rows"
+            " that IGNORE NULLS reads, or have several keys for equal values, such as 0.0 and -0.0, so results can be"
+            " wrong.",
+            hint="Run DROP JOB and CREATE JOB. The new job reads its sources from their beginning, so delete the rows"
+            " that the job has written, or write to a new table.",
+        )
     compared = replace(now, functions=before.functions) if accepts_functions else now
     changes = describe_replacements(before, compared)
     undo = "" if before.fingerprint == compared.fingerprint else "Undo the change and RESUME JOB, or "

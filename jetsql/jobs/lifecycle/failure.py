@@ -32,6 +32,7 @@ _NEEDS_USER: Final = (
     "JETSQL.CHECKPOINT_DAMAGED",
     "JETSQL.JOB_IN_USE",
     "JETSQL.FORMAT_NOT_READABLE",
+    "JETSQL.STATE_NOT_COMPATIBLE",
 )
 _OUTAGE_DELAY_ATTEMPTS: Final = 3  # the delay of the third restart: the client has waited before it reported the outage
 

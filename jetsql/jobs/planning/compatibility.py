@@ -238,6 +238,20 @@ def _is_recreated(before: Source, now: Source) -> bool:
     return bool(before.created and now.created and before.created != now.created)
 
 
+def outdated_rules(before: Analysis, now: Analysis) -> tuple[str, ...]:
+    """Return the rules, as texts, that have made the old state in a version that this release does not continue."""
+    old, new = _rule_versions(before), _rule_versions(now)
+    return tuple(f"{rule}, version {version}" for rule, version in old.items() if version < new.get(rule, 0))
+
+
+def _rule_versions(analysis: Analysis) -> dict[str, int]:
+    """Return the newest version of each rule that made operators of a query."""
+    versions: dict[str, int] = {}
+    for rewrite in analysis.rewrites:
+        versions[rewrite.rule] = max(rewrite.version, versions.get(rewrite.rule, 0))
+    return versions
+
+
 def describe_replacements(before: Analysis, now: Analysis) -> tuple[str, ...]:
     """Return, as sentences, how the meaning of a body's text has changed; empty when it has not."""
     removed = [fact for fact in before.fingerprint if fact not in now.fingerprint]

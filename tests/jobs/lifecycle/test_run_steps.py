@@ -100,6 +100,7 @@ def test_when_restarts_are_used_up_or_no_use(chosen: dict[str, str], status: Sta
         "JETSQL.CHECKPOINT_DAMAGED",
         "JETSQL.JOB_IN_USE",
         "JETSQL.FORMAT_NOT_READABLE",
+        "JETSQL.STATE_NOT_COMPATIBLE",
     ],
 )
 def test_what_was_replaced_under_a_job_suspends_it_always(condition: str) -> None:

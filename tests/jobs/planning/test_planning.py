@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import Analysis, Operator, OutputMode, Replay, SinkKind
+from jetsql.jobs.model.body_analysis import Analysis, Operator, OutputMode, Replay, Rewrite, SinkKind
 from jetsql.jobs.model.job import Guarantee, Plan, Trigger
-from jetsql.jobs.planning.compatibility import compare_plans, describe_replacements
+from jetsql.jobs.planning.compatibility import compare_plans, describe_replacements, outdated_rules
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
@@ -434,6 +434,14 @@ def test_a_table_of_the_same_name_is_told_by_its_identity() -> None:
         assert compare_plans(plan(old), plan(new)).reasons == (reasons if replaced else ())
         dropped = ("The source table lake.a.t was dropped and recreated.",)
         assert describe_replacements(old, new) == (dropped if replaced else ())
+
+
+def test_state_that_an_earlier_version_of_a_rule_made_is_outdated() -> None:
+    made = [analysis(rewrites=(Rewrite("rows by time", version), Rewrite("top rows", 2))) for version in (1, 2)]
+    assert outdated_rules(*made) == ("rows by time, version 1",)
+    assert outdated_rules(made[1], made[1]) == outdated_rules(made[1], made[0]) == ()
+    reasons = ("the stateful operators differ: rule rows by time, version 1 before, rule rows by time, version 2 now",)
+    assert compare_plans(plan(made[0]), plan(made[1])).reasons == reasons
 
 
 def test_late_rows_of_a_job_in_another_catalogue_are_in_the_default_schema() -> None:

@@ -34,8 +34,13 @@ public record RewriteRule(String name, int version, Rewrite rewrite) {
      * @param meaning a phrase
      * @param caution how its result can differ from that of a batch query, a sentence; empty if it
      *     cannot
+     * @param version the version of the rule from which it is made like this; 0 for all
      */
-    void add(String meaning, String caution);
+    void add(String meaning, String caution, int version);
+
+    default void add(String meaning, String caution) {
+      add(meaning, caution, 0);
+    }
 
     default void add(String meaning) {
       add(meaning, "");

@@ -181,8 +181,10 @@ public record RewrittenQuery(
               .apply(
                   plan,
                   mode,
-                  (meaning, caution) ->
-                      applied.add(new AppliedRule(rule.name(), rule.version(), meaning, caution)));
+                  (meaning, caution, since) -> {
+                    int version = Math.max(rule.version(), since);
+                    applied.add(new AppliedRule(rule.name(), version, meaning, caution));
+                  });
     }
     return plan;
   }

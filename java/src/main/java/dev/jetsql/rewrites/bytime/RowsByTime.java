@@ -4,6 +4,7 @@ import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
@@ -18,6 +19,7 @@ import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
 
@@ -26,6 +28,9 @@ import org.apache.spark.sql.streaming.TimeMode;
  * that keeps each row until the watermark has passed it.
  */
 public final class RowsByTime {
+  /** The version whose state has the rows that are read over NULLs. */
+  private static final int COMPLETE_STATE = 2;
+
   private RowsByTime() {}
 
   /** Applies the rule, see {@link RewriteRule.Rewrite}. */
@@ -36,15 +41,21 @@ public final class RowsByTime {
   }
 
   private static LogicalPlan rewrite(Window window, Uses uses) {
-    var history = FrameHistory.of(Plans.list(window.windowExpressions()));
+    var frames = FrameHistory.of(Plans.list(window.windowExpressions()));
     var keys = keyColumns(window);
-    if (history == null || keys == null || !isInOrderOfTime(window)) return window;
+    if (frames == null || keys == null || !isInOrderOfTime(window)) return window;
+    var evaluated = withConstants(window);
+    var lookBacks =
+        LookBack.of(Plans.list(evaluated.windowExpressions()), evaluated.child().output());
+    var history =
+        frames.with(lookBacks, ZoneId.of(SQLConf.get().sessionLocalTimeZone(), ZoneId.SHORT_IDS));
     uses.add(
         "OVER (ORDER BY %s) returns each row when the watermark has passed it; state: %s"
             .formatted(Plans.texts(window.orderSpec()), history.describe(isRunning(window))),
         "The job drops rows that are later than the watermark or have no time. ROWS, lag() and"
-            + " row_number() take rows with equal times in the order of their arrival.");
-    return operator(withConstants(window), keys, history);
+            + " row_number() take rows with equal times in the order of their arrival.",
+        history.lookBacks().isEmpty() ? 0 : COMPLETE_STATE);
+    return operator(evaluated, keys, history);
   }
 
   private static boolean isRunning(Window window) {

@@ -111,14 +111,7 @@ final class RowsByTimeProcessor extends SortedRowsProcessor {
       var row = rows.next();
       if (i >= before) results.add(row.copy());
     }
-    keep(passed, sorted.subList(firstKept(sorted, watermark), sorted.size()));
+    keep(passed, history.kept(sorted, this::timeOf, watermark));
     return results;
-  }
-
-  private int firstKept(List<InternalRow> sorted, long watermark) {
-    if (history.all()) return 0;
-    int first = Math.max(0, sorted.size() - history.rows());
-    while (first > 0 && timeOf(sorted.get(first - 1)) >= watermark - history.micros()) first--;
-    return first;
   }
 }

@@ -78,7 +78,7 @@ public record ChangedResults(Set<String> keys, boolean nullIsKey) {
    */
   public String refusal(LogicalPlan query) {
     try {
-      result(query, (meaning, caution) -> {});
+      result(query, (meaning, caution, version) -> {});
       return null;
     } catch (AggregateChanges.Refusal e) {
       return e.ofAggregates()

@@ -1,0 +1,27 @@
+"""What is compared when the run of a job starts, without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+from jetsql.engine.runs.start_checks import check_same_query
+from jetsql.errors import StatementError
+from jetsql.jobs.model.body_analysis import Analysis, Rewrite
+from tests.support.engines.in_memory_engine import analysis
+from tests.support.golden_reports import raises
+from tests.support.models.lifecycle_cases import job
+
+
+def resolved(before: Analysis, *rules: Rewrite) -> Any:
+    return SimpleNamespace(analysis=replace(before, rewrites=rules))
+
+
+def test_state_that_an_earlier_version_of_a_rule_made_is_not_continued() -> None:
+    rule = Rewrite("rows by time", 1)
+    old = job(of=analysis(rewrites=(rule,)))
+    check_same_query(old, resolved(old.plan.analysis, rule), accepts_functions=False)
+    with raises(StatementError) as caught:
+        check_same_query(old, resolved(old.plan.analysis, replace(rule, version=2)), accepts_functions=False)
+    assert caught.value.condition == "JETSQL.STATE_NOT_COMPATIBLE"
