@@ -72,6 +72,11 @@ _KEYS_OF_GROUPS: Final = "Make the grouping columns the 'key.columns' of the tab
 _UNKEPT_TYPE: Final = "the state cannot keep"
 _UNKEPT: Final = "Leave the column out of the query, or convert it where it is computed: CAST(a.x AS STRING) AS x."
 
+_UNKEPT_COLLATION: Final = (
+    "Convert the column where it is computed, to a STRING without a collation: lower(CAST(a.x AS STRING)) AS x, or"
+    " rtrim(CAST(a.x AS STRING)) AS x."
+)
+
 _MATCHES: Final = (
     "Use INSERT INTO, read both sides with FROM STREAM and a WATERMARK, and compare the columns with the WATERMARK: "
     "{newest_match}. ON takes equal columns, and conditions of the second side."
@@ -108,6 +113,7 @@ _REASONS: Final = {
     "needs a WATERMARK on both sides": _BOUNDS,
     "compares no columns of both sides": _EQUAL,
     "nor equal to one": _EQUAL_GROUPS,
+    " COLLATE ": _UNKEPT_COLLATION,
     _UNKEPT_TYPE: _UNKEPT,
     "cannot be updated by changes": _CHANGES,
     "Sorting is not supported": (

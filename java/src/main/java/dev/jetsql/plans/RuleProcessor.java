@@ -80,9 +80,9 @@ public abstract class RuleProcessor extends StatefulProcessor<Row, Row, Row> {
       OutputMode outputMode) {
     var type = new StructType();
     for (var column : Plans.list(output)) type = type.add("c" + type.size(), column.dataType());
-    var key = new KeyOfRow(keys);
-    var keyType = key.type(rows.schema());
-    StateTypes.check(keyType, stateExpressions);
+    var key = new KeyOfRow(keys, rows.schema());
+    var keyType = key.type();
+    StateTypes.checkKeys(key.columnTypes(), stateExpressions);
     for (var each : kept) StateTypes.check(each, stateExpressions);
     // Spark drops late rows of any input with a watermark. Only an operator by time expects it.
     var input = timeMode.equals(TimeMode.EventTime()) ? rows : Plans.withoutWatermark(rows);

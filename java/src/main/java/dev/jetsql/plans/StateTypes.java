@@ -50,10 +50,28 @@ public final class StateTypes {
   static void check(StructType type, List<Expression> expressions) {
     for (var field : type.fields()) {
       if (canKeep(field.dataType())) continue;
-      for (var each : expressions)
-        if (!canKeep(each.dataType())) throw new UnkeptType(Plans.text(each), each.dataType());
+      for (var each : expressions) if (!canKeep(each.dataType())) throw unkept(each);
       throw new UnkeptType("A value of the state", field.dataType());
     }
+  }
+
+  /**
+   * Throws UnkeptType if a state cannot have keys of some types. Maps have no order, and equal ones
+   * have several forms.
+   *
+   * @param expressions see `check`
+   */
+  static void checkKeys(List<DataType> keys, List<Expression> expressions) {
+    for (var type : keys) {
+      check(new StructType().add("key", type), expressions);
+      if (!type.existsRecursively(MapType.class::isInstance)) continue;
+      for (var each : expressions) if (each.dataType().equals(type)) throw unkept(each);
+      throw new UnkeptType("A key", type);
+    }
+  }
+
+  static UnkeptType unkept(Expression value) {
+    return new UnkeptType(Plans.text(value), value.dataType());
   }
 
   private static boolean canKeep(DataType type) {

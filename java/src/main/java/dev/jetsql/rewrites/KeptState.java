@@ -72,14 +72,22 @@ final class KeptState {
     kept.add("all rows of %s of the join on %s".formatted(side, Plans.texts(keys)));
   }
 
-  /** Returns the columns' names; for columns that the optimizer has named, their expressions. */
   private String names(Seq<Attribute> columns) {
     return Plans.list(columns).stream()
-        .map(
-            column ->
-                column.name().startsWith("_groupingexpression")
-                    ? Plans.text(definitions.getOrDefault(column.exprId(), column))
-                    : column.name())
+        .map(column -> Plans.text(asWritten(column)))
         .collect(Collectors.joining(", "));
+  }
+
+  /** Returns a column of a plan; for one that the optimizer has named, its expression. */
+  static Expression asWritten(Attribute column, SparkPlan plan) {
+    var found = new KeptState(null);
+    found.readDefinitions(plan);
+    return found.asWritten(column);
+  }
+
+  private Expression asWritten(Attribute column) {
+    return column.name().startsWith("_groupingexpression")
+        ? definitions.getOrDefault(column.exprId(), column)
+        : column;
   }
 }

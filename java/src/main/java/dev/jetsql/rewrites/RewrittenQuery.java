@@ -72,7 +72,7 @@ public record RewrittenQuery(
     if (rowsInBatch != null) return of(session, rowsInBatch, List.of());
     for (var mode : modes) {
       var rewritten = rewrite(session, prepared, mode, RULES);
-      if (rewritten.runs(List.of(mode))) return rewritten;
+      if (rewritten.runs(List.of(mode)) || rewritten.check.lacksOnlyKeys(mode)) return rewritten;
     }
     var changes = withChanges(session, query, prepared, options);
     return changes == null ? asWritten : changes;

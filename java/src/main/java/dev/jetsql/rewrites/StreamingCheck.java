@@ -2,14 +2,20 @@ package dev.jetsql.rewrites;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.EqualKey;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.plans.StateTypes;
 import dev.jetsql.rewrites.changes.ChangedResults;
 import dev.jetsql.versions.SparkCalls;
 import dev.jetsql.versions.SparkVersion;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.InnerLike;
 import org.apache.spark.sql.catalyst.plans.LeftSemi$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -20,9 +26,12 @@ import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.streaming.operators.stateful.BaseStreamingDeduplicateExec;
+import org.apache.spark.sql.execution.streaming.operators.stateful.SessionWindowStateStoreSaveExec;
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreSaveExec;
 import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
 import org.apache.spark.sql.streaming.OutputMode;
+import scala.collection.immutable.Seq;
 
 /**
  * Spark's checks of a streaming query: those of the analyzed plan, and those that Spark makes only
@@ -34,8 +43,12 @@ public final class StreamingCheck {
   private final Map<OutputMode, String> reasons;
   private final Map<OutputMode, Planned> planned = new HashMap<>();
 
-  /** The plan of a batch, or why Spark cannot make one; neither for an error of a value. */
-  private record Planned(SparkPlan plan, String reason) {}
+  /**
+   * The plan of a batch, or why Spark cannot make one; neither for an error of a value.
+   *
+   * @param ofKeys whether the reason is a key that the state cannot keep
+   */
+  private record Planned(SparkPlan plan, String reason, boolean ofKeys) {}
 
   StreamingCheck(SparkSession session, LogicalPlan query) {
     this(session, query, Map.of());
@@ -60,12 +73,21 @@ public final class StreamingCheck {
 
   /**
    * Returns why the query is not run in an output mode, or null if it is: Spark's reason, or that a
-   * join would lose rows. A job of an earlier release that Spark can run goes on.
+   * join would lose rows, or that equal rows have several keys. A job of an earlier release that
+   * Spark can run goes on.
    */
   public String refusal(OutputMode mode) {
     var reason = reason(mode);
     var plan = reason == null ? batchPlan(mode) : null;
-    return plan == null ? reason : LostRows.refusal(plan, mode);
+    if (plan == null) return reason;
+    var lost = LostRows.refusal(plan, mode);
+    if (lost != null || SparkVersion.isAtLeast(4, 2)) return lost; // which has SPARK-56280
+    return refusedKey(plan, BaseStreamingDeduplicateExec.class::isInstance, EqualKey::checkOneForm);
+  }
+
+  /** Returns whether Spark can run the query in an output mode but for a key of its state. */
+  boolean lacksOnlyKeys(OutputMode mode) {
+    return reason(mode) != null && logicalReason(mode) == null && planned.get(mode).ofKeys();
   }
 
   /** Returns the reason of the check of the analyzed plan alone. */
@@ -172,16 +194,47 @@ public final class StreamingCheck {
   private Planned plan(OutputMode mode) {
     try {
       var plan = execution(mode).sparkPlan();
-      return new Planned(plan, mode.equals(OutputMode.Append()) ? unclosedGroups(plan) : null);
+      var ofKeys = refusedKey(plan, node -> true, EqualKey::of);
+      if (ofKeys != null) return new Planned(plan, ofKeys, true);
+      var reason = mode.equals(OutputMode.Append()) ? unclosedGroups(plan) : null;
+      return new Planned(plan, reason, false);
     } catch (Exception e) { // a Scala method declares no checked exception
       // Other errors depend on the settings of the job, such as a constant that cannot be cast.
       return new Planned(
-          null, e instanceof AnalysisException refusal ? refusal.getSimpleMessage() : null);
+          null, e instanceof AnalysisException refusal ? refusal.getSimpleMessage() : null, false);
     }
   }
 
   private IncrementalExecution execution(OutputMode mode) {
     return SparkCalls.plannedBatch(session, query, mode, false);
+  }
+
+  /**
+   * Returns the message of a check, which throws UnkeptType, of the keys of Spark's state; or null.
+   *
+   * @param operators whose keys are checked
+   */
+  private static String refusedKey(
+      SparkPlan plan, Predicate<SparkPlan> operators, Consumer<Expression> check) {
+    try {
+      plan.foreach(
+          node -> {
+            if (operators.test(node))
+              Plans.list(keys(node)).forEach(key -> check.accept(KeptState.asWritten(key, plan)));
+            return null;
+          });
+      return null;
+    } catch (StateTypes.UnkeptType e) {
+      return e.getMessage();
+    }
+  }
+
+  private static Seq<Attribute> keys(SparkPlan node) {
+    if (node instanceof StateStoreSaveExec save) return save.keyExpressions();
+    if (node instanceof SessionWindowStateStoreSaveExec save) return save.keyExpressions();
+    return node instanceof BaseStreamingDeduplicateExec duplicates
+        ? duplicates.keyExpressions()
+        : Sequences.of();
   }
 
   /** Returns why groups of an aggregate are never final, or null if a watermark closes them. */

@@ -1,6 +1,7 @@
 package dev.jetsql.rewrites.bytime;
 
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.EqualKey;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule;
 import dev.jetsql.plans.RewriteRule.Uses;
@@ -27,6 +28,9 @@ import org.apache.spark.sql.types.StructType;
  * that returns each row of the first stream when the watermark has passed it.
  */
 public final class JoinsByTime {
+  /** The version whose state has keys in one form, also if they are structs. */
+  private static final int EQUAL_KEYS = 2;
+
   static final String STATE = "the rows that wait, and the newest row of each key before them";
 
   private JoinsByTime() {}
@@ -45,7 +49,8 @@ public final class JoinsByTime {
         "ASOF JOIN returns each row of the first stream when the watermark has passed %s; state: %s"
             .formatted(Plans.text(match.firstTime()), STATE),
         "The job drops rows that are later than the watermark. Of rows with equal times of the"
-            + " second stream, the one that arrived last is joined.");
+            + " second stream, the one that arrived last is joined.",
+        EqualKey.areNested(match.firstKeys()) ? EQUAL_KEYS : 0);
     return operator(join, match);
   }
 

@@ -2,6 +2,7 @@ package dev.jetsql.rewrites.bytime;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.EqualKey;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
 import java.time.ZoneId;
@@ -28,7 +29,7 @@ import org.apache.spark.sql.streaming.TimeMode;
  * that keeps each row until the watermark has passed it.
  */
 public final class RowsByTime {
-  /** The version whose state has the rows that are read over NULLs. */
+  /** The version whose state has keys in one form, and the rows that are read over NULLs. */
   private static final int COMPLETE_STATE = 2;
 
   private RowsByTime() {}
@@ -54,7 +55,9 @@ public final class RowsByTime {
             .formatted(Plans.texts(window.orderSpec()), history.describe(isRunning(window))),
         "The job drops rows that are later than the watermark or have no time. ROWS, lag() and"
             + " row_number() take rows with equal times in the order of their arrival.",
-        history.lookBacks().isEmpty() ? 0 : COMPLETE_STATE);
+        history.lookBacks().isEmpty() && !EqualKey.hasSeveralForms(window.partitionSpec())
+            ? 0
+            : COMPLETE_STATE);
     return operator(evaluated, keys, history);
   }
 

@@ -1,5 +1,6 @@
 package dev.jetsql.rewrites.bytime;
 
+import dev.jetsql.plans.EqualKey;
 import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,14 +14,10 @@ import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
-import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero;
 import org.apache.spark.sql.catalyst.plans.Inner$;
 import org.apache.spark.sql.catalyst.plans.LeftOuter$;
 import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
-import org.apache.spark.sql.types.DoubleType;
-import org.apache.spark.sql.types.FloatType;
 
 /**
  * The parts of an ASOF JOIN of two streams: each row of the first stream, with the newest row of
@@ -119,18 +116,11 @@ record TimeMatch(
   }
 
   private boolean addKey(EqualTo equal) {
-    if (!UnsafeRowUtils.isBinaryStable(equal.left().dataType())) return false;
     var isInOrder = isOf(equal.left(), first) && isOf(equal.right(), second);
     if (!isInOrder && !(isOf(equal.right(), first) && isOf(equal.left(), second))) return false;
-    firstKeys.add(normalized(isInOrder ? equal.left() : equal.right()));
-    secondKeys.add(normalized(isInOrder ? equal.right() : equal.left()));
+    firstKeys.add(EqualKey.unmarked(isInOrder ? equal.left() : equal.right()));
+    secondKeys.add(EqualKey.unmarked(isInOrder ? equal.right() : equal.left()));
     return true;
-  }
-
-  /** Returns a key whose equal values have equal bytes. */
-  private static Expression normalized(Expression key) {
-    var isFloating = key.dataType() instanceof DoubleType || key.dataType() instanceof FloatType;
-    return isFloating ? new NormalizeNaNAndZero(key) : key;
   }
 
   private static boolean isOf(Expression expression, LogicalPlan rows) {

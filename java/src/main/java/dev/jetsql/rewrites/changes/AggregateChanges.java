@@ -3,6 +3,7 @@ package dev.jetsql.rewrites.changes;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.AggregateBuffers;
+import dev.jetsql.plans.EqualKey;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
 import java.util.ArrayList;
@@ -270,13 +271,15 @@ final class AggregateChanges {
       output.addAll(each.facts());
     }
     var words = Plans.texts(aggregate.groupingExpressions());
-    if (values.isEmpty())
-      uses.add("the totals of each %s are kept while it has rows; state: 1 row".formatted(words));
-    else
-      uses.add(
-          "all different values of %s are kept for min(), max() and count(DISTINCT); state: 1 row"
-                  .formatted(words.isEmpty() ? "the result" : "each " + words)
-              + " for each of them");
+    var meaning =
+        values.isEmpty()
+            ? "the totals of each %s are kept while it has rows; state: 1 row".formatted(words)
+            : "all different values of %s are kept for min(), max() and count(DISTINCT); state: 1 row"
+                    .formatted(words.isEmpty() ? "the result" : "each " + words)
+                + " for each of them";
+    var hadSeveralForms =
+        calls.countsNested() || EqualKey.hasSeveralForms(aggregate.groupingExpressions());
+    uses.add(meaning, "", hadSeveralForms ? ChangedResults.EQUAL_KEYS : 0);
     var rows = new Project(Sequences.of(columns), child);
     var processor =
         new GroupsProcessor(

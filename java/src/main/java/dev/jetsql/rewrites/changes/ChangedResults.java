@@ -48,6 +48,9 @@ public record ChangedResults(Set<String> keys, boolean nullIsKey) {
   /** The name of the rule, which jobs store. */
   public static final String NAME = "changed results";
 
+  /** The version whose state has keys in one form. */
+  static final int EQUAL_KEYS = 2;
+
   /** Returns the rule for a table with these key columns. */
   public static ChangedResults by(List<String> keys, boolean nullIsKey) {
     return new ChangedResults(

@@ -1,6 +1,7 @@
 package dev.jetsql.rewrites.changes;
 
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.EqualKey;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
 import java.util.ArrayList;
@@ -14,7 +15,6 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
-import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers$;
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -56,7 +56,7 @@ final class JoinChanges {
   private static Expression normalized(Expression key) {
     if (!UnsafeRowUtils.isBinaryStable(key.dataType()))
       throw new AggregateChanges.Refusal("values of " + Plans.text(key) + " have several forms");
-    return NormalizeFloatingNumbers$.MODULE$.normalize(key);
+    return EqualKey.of(key);
   }
 
   /** Adds a condition: of a side whose rows need a match, it excludes rows before the join. */

@@ -1,6 +1,7 @@
 package dev.jetsql.rewrites.changes;
 
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.EqualKey;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
 import java.util.ArrayList;
@@ -9,15 +10,18 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.LeftAnti$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
@@ -44,7 +48,12 @@ final class KeyedRows {
   LogicalPlan over(LogicalPlan changes, Uses uses) {
     var columns = Plans.list(query.output());
     var words = keys.stream().map(i -> columns.get(i).name()).collect(Collectors.joining(", "));
-    uses.add("the row of each %s is kept; state: 1 row for each of them".formatted(words));
+    var keyColumns =
+        Sequences.<Expression>of(keys.stream().map(i -> (Expression) columns.get(i)).toList());
+    uses.add(
+        "the row of each %s is kept; state: 1 row for each of them".formatted(words),
+        "",
+        EqualKey.hasSeveralForms(keyColumns) ? ChangedResults.EQUAL_KEYS : 0);
     var type = new StructType();
     for (var column : columns) type = type.add("c" + type.size(), column.dataType());
     var output = new ArrayList<>(columns);
@@ -53,11 +62,22 @@ final class KeyedRows {
     state.addAll(AggregateChanges.conditions(query));
     return new KeyedRowsProcessor(words, state, type)
         .over(
-            Plans.withUniqueNames(changes),
+            Plans.withUniqueNames(withEqualKeys(changes)),
             keys,
             Sequences.of(output),
             TimeMode.None(),
             OutputMode.Update());
+  }
+
+  /** Returns the changes with one form of each key, which a topic compares by its bytes. */
+  private LogicalPlan withEqualKeys(LogicalPlan changes) {
+    var columns = new ArrayList<NamedExpression>(Plans.list(changes.output()));
+    for (int i : keys) {
+      var column = (Attribute) columns.get(i);
+      var form = EqualKey.of(column);
+      if (form != column) columns.set(i, Plans.renamed(form, column));
+    }
+    return new Project(Sequences.of(columns), changes);
   }
 
   /**

@@ -2,6 +2,7 @@ package dev.jetsql.rewrites.changes;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.EqualKey;
 import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,7 +16,6 @@ import org.apache.spark.sql.catalyst.expressions.EvalMode;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
-import org.apache.spark.sql.catalyst.expressions.KnownFloatingPointNormalized;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
@@ -26,12 +26,9 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Sum;
-import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero;
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
-import org.apache.spark.sql.types.DoubleType;
-import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.IntegralType;
 import scala.Option;
 
@@ -47,6 +44,7 @@ final class SignedCalls {
 
   private final Attribute sign;
   private final List<Values> values = new ArrayList<>();
+  private boolean countsNested;
 
   /**
    * Creates the aggregates.
@@ -75,6 +73,11 @@ final class SignedCalls {
   /** Returns the columns of whose values the calls of `result` need all that are in a group. */
   List<Values> values() {
     return values;
+  }
+
+  /** Returns whether values are counted that had several forms in the state of version 1. */
+  boolean countsNested() {
+    return countsNested;
   }
 
   /** Returns why a call cannot be computed from rows with a sign, a phrase, or null if it can. */
@@ -122,7 +125,8 @@ final class SignedCalls {
     var columns = Plans.list(function.children());
     var column = columns.get(0);
     if (function instanceof Count) {
-      var normalized = columns.stream().map(SignedCalls::normalized).toList();
+      countsNested |= EqualKey.areNested(columns);
+      var normalized = columns.stream().map(EqualKey::of).toList();
       column =
           normalized.size() == 1
               ? normalized.get(0)
@@ -140,13 +144,6 @@ final class SignedCalls {
     for (var each : values) if (each.column().semanticEquals(column)) return each;
     values.add(Values.of(column));
     return values.get(values.size() - 1);
-  }
-
-  /** Returns a value with one form of zero and one of NaN, as count(DISTINCT) compares numbers. */
-  private static Expression normalized(Expression value) {
-    return value.dataType() instanceof DoubleType || value.dataType() instanceof FloatType
-        ? new KnownFloatingPointNormalized(new NormalizeNaNAndZero(value))
-        : value;
   }
 
   private Expression ofTotals(AggregateExpression call) {

@@ -1,5 +1,6 @@
 package dev.jetsql.rewrites.patterns;
 
+import dev.jetsql.plans.EqualKey;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
 import java.util.ArrayList;
@@ -15,6 +16,9 @@ import org.apache.spark.sql.types.StructType;
  * no open match can have it.
  */
 public final class MatchesByTime {
+  /** The version whose state has keys in one form, also if they are structs. */
+  private static final int EQUAL_KEYS = 2;
+
   private MatchesByTime() {}
 
   /** Applies the rule, see {@link RewriteRule.Rewrite}. */
@@ -33,7 +37,10 @@ public final class MatchesByTime {
                 .formatted(
                     match.withinMicros() > 0 ? ", or the time of WITHIN" : "", match.state()),
         "The job drops rows that are later than the watermark or have no time. Rows with equal"
-            + " times are taken in the order of ORDER BY, then in that of their values.");
+            + " times are taken in the order of ORDER BY, then in that of their values.",
+        EqualKey.areNested(match.keys().stream().map(rows.inputs()::apply).toList())
+            ? EQUAL_KEYS
+            : 0);
     var output = new StructType();
     for (var type : match.resultTypes()) output = output.add("c" + output.size(), type);
     var expressions = new ArrayList<Expression>(Plans.list(rows.inputs()));

@@ -2,6 +2,7 @@ package dev.jetsql.rewrites.patterns;
 
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.EqualKey;
 import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -14,7 +15,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
-import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.JoinHint;
 import org.apache.spark.sql.catalyst.plans.logical.LateralJoin;
@@ -239,7 +239,7 @@ public final class PatternMatches {
             column.dataType() instanceof DoubleType || column.dataType() instanceof FloatType;
         named.add(
             isFloating && plan.keys().contains(i)
-                ? Plans.alias(new NormalizeNaNAndZero(column), column.name())
+                ? Plans.alias(EqualKey.unmarked(column), column.name())
                 : column);
       }
       return new Project(Sequences.of(named), rows);

@@ -2,6 +2,7 @@ package dev.jetsql.rewrites.ttl;
 
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.AggregateBuffers;
+import dev.jetsql.plans.EqualKey;
 import dev.jetsql.plans.JoinBounds;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
@@ -28,6 +29,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
 
 /**
  * Replaces operators whose state no watermark removes by operators that forget it when its time to
@@ -38,6 +40,9 @@ import org.apache.spark.sql.types.StructType;
 public record StateTtl(long millis) {
   /** The name of the rule, which jobs store. */
   public static final String NAME = "state time to live";
+
+  /** The version whose state has keys in one form. */
+  private static final int EQUAL_KEYS = 2;
 
   /** Applies the rule, see {@link dev.jetsql.plans.RewriteRule.Rewrite}. */
   public LogicalPlan apply(LogicalPlan query, OutputMode mode, Uses uses) {
@@ -52,6 +57,10 @@ public record StateTtl(long millis) {
         });
   }
 
+  private static int version(Seq<? extends Expression> keys) {
+    return EqualKey.hasSeveralForms(keys) ? EQUAL_KEYS : 0;
+  }
+
   /** Returns whether a node would keep a group again with each update of an aggregate below it. */
   private static boolean isAboveAggregate(LogicalPlan node) {
     return node.isStreaming()
@@ -64,7 +73,8 @@ public record StateTtl(long millis) {
     if (Plans.hasWatermark(child.output())) return distinct;
     uses.add(
         "DISTINCT forgets a row %d ms after it first arrived".formatted(millis),
-        "A row that arrives again after the time to live is returned again.");
+        "A row that arrives again after the time to live is returned again.",
+        version(child.output()));
     var keys = IntStream.range(0, child.output().size()).boxed().toList();
     var processor = new DistinctProcessor(millis, List.copyOf(Plans.list(child.output())));
     return processor.over(
@@ -85,7 +95,8 @@ public record StateTtl(long millis) {
     uses.add(
         "each group by %s is forgotten %d ms after its last row"
             .formatted(Plans.texts(aggregate.groupingExpressions()), millis),
-        "The aggregates of a group begin anew with a row that arrives after the time to live.");
+        "The aggregates of a group begin anew with a row that arrives after the time to live.",
+        version(aggregate.groupingExpressions()));
     var calls = Plans.list(parts.get()._2()).stream().map(AggregateExpression.class::cast).toList();
     var child = aggregate.child();
     var columns = new ArrayList<>(groups);
@@ -125,7 +136,8 @@ public record StateTtl(long millis) {
     uses.add(
         "the join on %s forgets each row %d ms after it arrived"
             .formatted(Plans.texts(parts.get()._2()), millis),
-        "Rows are joined if they arrive within the time to live.");
+        "Rows are joined if they arrive within the time to live.",
+        version(parts.get()._2()));
     var first = Plans.struct(join.left().output());
     var second = Plans.struct(join.right().output());
     var rows =
