@@ -186,6 +186,11 @@ class TargetSql:
     def count_null_keys(self, staging: str) -> str:
         return f"SELECT count(*) FROM {staging} WHERE {' OR '.join(f'{quote(key)} IS NULL' for key in self.keys)}"
 
+    def count_repeated_keys(self, staging: str) -> str:
+        """Return a query of the keys that several rows have. The database compares them: `Ada` is `ada` in citext."""
+        keys = _join_quoted(self.keys)
+        return f"SELECT count(*) FROM (SELECT 1 FROM {staging} GROUP BY {keys} HAVING count(*) > 1) AS repeated"
+
     @property
     def _columns(self) -> str:
         return _join_quoted(self.columns)

@@ -191,6 +191,8 @@ class JdbcTransactions:
         if plan.overwrite:
             steps.append(TransactionStep("empty", sql.delete_rows()))
         if plan.deletes:
+            # Without deletions, the upsert itself fails for a key that it has twice.
+            steps.append(TransactionStep("repeated", sql.count_repeated_keys(staging), expect=0))
             steps.append(TransactionStep("delete", sql.delete_from(staging)))
         if sql.written:
             steps.append(TransactionStep("delete", sql.retract(staging)))
@@ -243,6 +245,8 @@ class JdbcTransactions:
             return _delivery_interrupted("another run of the job has dropped the staging table")
         if error.step == "keys" and value is not None:
             return _key_missing(self._sink, batch, value)
+        if error.step == "repeated" and value is not None:
+            return _key_repeated(self._sink, batch)
         if error.step == "move" and error.sqlstate == dialect.repeated_key_state:
             return _key_repeated(self._sink, batch)
         reported = target.explain_error(error)
@@ -323,6 +327,8 @@ def _key_repeated(sink: Sink, batch: int) -> StatementError:
         "DUPLICATE_KEY",
         f"Two rows of batch {batch} have the same key ({keys}), and {sink.table} can keep only one. Nothing of the"
         " batch was written.",
-        hint="Group the query by the key columns, so that it returns one row for each key.",
+        hint="Group the query by the key columns, so that it returns one row for each key. The database compares keys"
+        " by the types of its columns, so group by lower(key) for citext, by rtrim(key) for char(n), and by"
+        " round(key, 2) for numeric(10, 2).",
         where=sink.system or sink.table,
     )

@@ -180,3 +180,24 @@ def test_rows_of_a_changed_join_with_equal_keys_are_reported(nasty: Sql, databas
     nasty(f"CREATE JOB joined OPTIONS ('trigger' = 'availableNow') AS SINK INTO joined {query}")
     error = nasty.error("WAIT FOR JOB joined UNTIL COMPLETED TIMEOUT 120")
     assert "[JETSQL.DUPLICATE_KEY] Several rows of the result have the same key (d)" in error.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "key"), [("citext", "rtrim(s)", "lower(name)"), ("char(3)", "lower(s)", "rtrim(name)")]
+)
+def test_keys_that_are_equal_for_the_database_only(
+    nasty: Sql, database: str, postgres: Postgres, kind: str, names: str, key: str
+) -> None:
+    rows = f"SELECT {names} AS name, CAST(id AS BIGINT) AS n FROM nasty WHERE id IN (1, 3, 5)"
+    nasty(f"CREATE TABLE one USING json AS {rows}")
+    postgres(f"CREATE TABLE {database}.names (name {kind} PRIMARY KEY, n bigint)")
+    nasty(f"CREATE TABLE names {postgres.options(f'{database}.names', key_columns='name')}")
+    counts = "SINK INTO names SELECT {} AS name, count(*) AS n FROM STREAM one GROUP BY 1"
+    deletions = "AUTO CDC INTO names FROM STREAM one KEYS (name) APPLY AS DELETE WHEN n = 3 SEQUENCE BY n"
+    for body in (counts.format("name"), deletions):
+        error = nasty.error(f"CREATE JOB names AS {body}")
+        assert "[JETSQL.DUPLICATE_KEY] Two rows of batch 0 have the same key (name)" in error.message
+        assert "by lower(key) for citext, by rtrim(key) for char(n)" in error.message + str(error.hint)
+        assert postgres(f"SELECT * FROM {database}.names") == []
+    nasty(f"CREATE JOB names AS {counts.format(key)}")
+    assert [(name.strip(), n) for name, n in postgres(f"SELECT * FROM {database}.names")] == [("a", 3)]
