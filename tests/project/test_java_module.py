@@ -33,6 +33,7 @@ PACKAGES = (
     "rewrites.ttl",
     "rewrites",
     "flink",
+    "jdbc",
     "lookup",
     "scheduling",
     "stream",

@@ -1,5 +1,6 @@
 package dev.jetsql.lookup;
 
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -8,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.jdbc.JdbcDialect;
 import org.apache.spark.sql.jdbc.JdbcDialects;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 
 /** Writes conditions that select the rows with some keys. */
 final class KeyCondition {
@@ -56,7 +58,10 @@ final class KeyCondition {
 
   private String literal(UnsafeRow key, int index) {
     var type = types.get(index);
-    return String.valueOf(
-        dialect.compileValue(CatalystTypeConverters.convertToScala(key.get(index, type), type)));
+    var value =
+        type.equals(DataTypes.DateType) // `java.sql.Date` does not have all days
+            ? LocalDate.ofEpochDay(key.getInt(index))
+            : CatalystTypeConverters.convertToScala(key.get(index, type), type);
+    return String.valueOf(dialect.compileValue(value));
   }
 }

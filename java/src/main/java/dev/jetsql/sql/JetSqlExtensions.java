@@ -7,6 +7,8 @@ import dev.jetsql.flink.WindowFunctions;
 import dev.jetsql.functions.DroppedSchemas;
 import dev.jetsql.functions.ListPythonFunctions;
 import dev.jetsql.functions.ResolvePythonFunctions;
+import dev.jetsql.jdbc.ExactPostgresDialect;
+import dev.jetsql.jdbc.ExactTables;
 import dev.jetsql.kafka.ResolveKafkaReads;
 import dev.jetsql.kafka.ResolveKafkaTableCreation;
 import dev.jetsql.lookup.LookupStrategy;
@@ -56,10 +58,12 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectResolutionRule(session -> new SystemTime.Check());
     extensions.injectResolutionRule(session -> new PatternMatches.Resolve());
     extensions.injectPostHocResolutionRule(session -> new JdbcSecrets.RevealInQueries());
+    extensions.injectPostHocResolutionRule(session -> new ExactTables.Writes());
     extensions.injectPostHocResolutionRule(
         session -> new ThriftStreamingSelects((SparkSession) session));
     extensions.injectOptimizerRule(session -> new NullKeys());
     extensions.injectPlanNormalizationRule(session -> new CurrentTables((SparkSession) session));
+    extensions.injectPreCBORule(session -> new ExactTables.Reads());
     extensions.injectPreCBORule(session -> new StaticSides((SparkSession) session));
     extensions.injectPlannerStrategy(session -> new LookupStrategy());
     extensions.injectPlannerStrategy(session -> new MatchStrategy());
@@ -77,6 +81,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
    */
   public static void enable(SparkSession session) throws ReflectiveOperationException {
     JdbcSecrets.install();
+    ExactPostgresDialect.register();
     LeakedJobCleanup.register(session.sparkContext());
     FairPools.install(session.sparkContext());
     MetastoreCache.install(session);
