@@ -76,6 +76,8 @@ class JetSQLError(Exception):
         self.hint = hint
         self.where = where
         self.correction = correction
+        self.table = ""
+        """The qualified name of the table at fault, if the error has no place but the statement names the table."""
         super().__init__(message)
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Final
 
@@ -62,6 +63,8 @@ _CONNECTION_DEFAULTS: Final = {
 }
 # PostgreSQL adds to a message the severity, and a position in a statement that the user has not written.
 _NOISE: Final = re.compile(r"^(ERROR|FATAL): | Position: \d+$")
+_ALIKE: Final = 0.85  # of names of classes, whose beginnings and ends are often the same
+_FAILED_DATABASE: Final = "dev.jetsql.jdbc.FailedDatabase"
 _NOT_FOR_CONNECTIONS: Final = frozenset({"key.columns", "path", "serialization.format"})
 
 
@@ -90,6 +93,10 @@ class JdbcError(Exception):
     """The value that a step returned instead of the expected one; None for other failures."""
     error_class: str
     """The class of the driver's exception; empty when there was none."""
+    server: str = ""
+    """The kind and address of the database; empty when they are not known."""
+    position: tuple[int, int] | None = None
+    """The line and column, counted from 1, of the table in the statement that needed the database."""
 
     def __init__(
         self,
@@ -219,23 +226,36 @@ def driver_missing(failure: JdbcError, server: str = "", driver: Driver | None =
         if class_name
         else "the table has no option 'driver', and no driver on the class path accepts its URL"
     )
+    meant = _find_meant_class(class_name, driver)
     return StatementError(
         "EXTERNAL_SYSTEM_UNAVAILABLE",
         f"The engine has no JDBC driver for {subject}: {problem}.",
-        hint=option + restart_hint(driver.package if driver is not None and driver.package else _SOME_PACKAGE),
+        hint=f"Did you mean {meant}? Set the option 'driver' of the table to it."
+        if meant
+        else option + restart_hint(driver.package if driver is not None and driver.package else _SOME_PACKAGE),
         where=server,
     )
+
+
+def _find_meant_class(class_name: str, driver: Driver | None) -> str:
+    """Return the class that the option `driver` should name, or an empty text if the option's class may be right."""
+    if driver is not None and class_name:
+        return "" if class_name == driver.class_name else driver.class_name
+    known = [each.class_name for each in KNOWN_DRIVERS]
+    return "" if class_name in known else next(iter(get_close_matches(class_name, known, 1, _ALIKE)), "")
 
 
 def explain_read_error(failure: JdbcError) -> StatementError:
     """Return the error to raise when a database that a query reads fails. Sinks raise more specific errors."""
     if failure.sqlstate == NO_DRIVER:
-        return driver_missing(failure)
+        return driver_missing(failure, failure.server)
     unavailable = failure.condition == "EXTERNAL_SYSTEM_UNAVAILABLE"
     problem = "cannot be reached" if unavailable else "reports an error"
     return StatementError(
         failure.condition if unavailable else "EXTERNAL_SYSTEM_ERROR",
-        f"A database that the statement needs {problem}: {redact_urls(to_sentence(failure.message))}",
+        f"{failure.server or 'A database that the statement needs'} {problem}:"
+        f" {redact_urls(to_sentence(failure.message))}",
+        where=failure.server,
     )
 
 
@@ -251,7 +271,18 @@ def find_jdbc_error_in(throwable: Any) -> JdbcError | None:
         sqlstate = _find_sqlstate(each)
         if sqlstate is not None:
             innermost = JdbcError(sqlstate, str(each.getMessage() or each), error_class=class_name(each))
+    if innermost is not None:
+        _add_database(innermost, throwable)
     return innermost
+
+
+def _add_database(failure: JdbcError, throwable: Any) -> None:
+    """Add the database and the place of its table, which `FailedDatabase.java` has attached to the error."""
+    for each in causes(throwable):
+        for attached in each.getSuppressed():
+            if class_name(attached) == _FAILED_DATABASE:
+                failure.server = describe_server(attached.url())
+                failure.position = (attached.line(), attached.column()) if attached.line() else None
 
 
 def _find_sqlstate(throwable: Any) -> str | None:

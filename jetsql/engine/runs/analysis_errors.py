@@ -24,7 +24,7 @@ def explain_analysis_error(body: Body, target: Span, error: PySparkException | P
     """
     return (
         _explain_extra_columns(body, error)
-        or _explain_database_error(target, error)
+        or _explain_database_error(body, target, error)
         or _explain_replacement(target, error)
         or _explain_refusal(body, error)
         or error
@@ -66,7 +66,7 @@ def _split_names(listed: str) -> list[str]:
     return [unquote(token.text) for token in tokens(listed) if token.kind is Kind.QUOTED]
 
 
-def _explain_database_error(target: Span, error: PySparkException | Py4JError) -> StatementError | None:
+def _explain_database_error(body: Body, target: Span, error: PySparkException | Py4JError) -> StatementError | None:
     """Return the error to raise for a database that the body reads or writes, or None for another error.
 
     target: the place of the table that is written.
@@ -79,7 +79,18 @@ def _explain_database_error(target: Span, error: PySparkException | Py4JError) -
             hint="Run DROP TABLE and CREATE TABLE to update the catalogue; the rows stay in the database.",
         )
     failure = find_jdbc_error(error)
-    return None if failure is None else explain_read_error(failure)
+    if failure is None:
+        return None
+    explained = explain_read_error(failure)
+    explained.place = None if failure.position is None else _place_at(body, *failure.position)
+    return explained
+
+
+def _place_at(body: Body, line: int, column: int) -> Span:
+    """Return the span of a character. line, column: counted from 1, in the statement."""
+    lines = body.spark_text.split("\n")[: line - 1]
+    start = sum(len(each) + 1 for each in lines) + column - 1
+    return Span(start, start + 1)
 
 
 def _describe_columns(error: PySparkException) -> str:
@@ -103,7 +114,5 @@ def _explain_refusal(body: Body, error: PySparkException | Py4JError) -> Stateme
         return None
     place = body.place
     if report.line is not None and report.column is not None:
-        lines = body.spark_text.split("\n")[: report.line - 1]
-        start = sum(len(line) + 1 for line in lines) + report.column - 1
-        place = Span(start, start + 1)
+        place = _place_at(body, report.line, report.column)
     return StatementError("UNSUPPORTED_QUERY", report.message, place=place, hint=report.hint)

@@ -29,8 +29,13 @@ def check_sources(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
     """Check that the topics that a plan reads are reachable. Raises StatementError."""
     for source in plan.analysis.sources:
         table = catalog.table(source.name) if source.format == "kafka" and source.created else None
-        if table is not None:
+        if table is None:
+            continue
+        try:
             check_topic(spark, table, KafkaOperation.READ)
+        except StatementError as error:
+            error.table = source.name
+            raise
 
 
 def check_sink(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:

@@ -19,6 +19,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from jetsql import cancellation
 from jetsql.engine.errors.python_errors import CONDITION, describe_python_error
 from jetsql.engine.errors.run_failures import cause_of, strip_message
+from jetsql.engine.jdbc.jdbc_databases import explain_read_error, find_jdbc_error
 from jetsql.engine.jvm import row_stream
 from jetsql.engine.jvm.java_classes import java, without_secrets
 from jetsql.engine.session.streaming_selects import StreamingSelect
@@ -192,10 +193,23 @@ def build_error_report(error: BaseException, text: str) -> ErrorReport:
 def _build_error_report(error: BaseException, text: str) -> ErrorReport:
     if isinstance(error, JetSQLError):
         return error.report(text)
+    failure = find_jdbc_error(error) if _may_be_of_database(error) else None
+    if failure is not None:
+        report = explain_read_error(failure).report(text)
+        line, column = failure.position or (None, None)
+        return replace(report, line=line, column=column)
     if isinstance(error, PySparkException):
         return _report_spark_error(error, text)
     cause = cause_of(error)
     return ErrorReport(cause.condition or "JETSQL.INTERNAL_ERROR", cause.sqlstate or "XX000", cause.message, cause.hint)
+
+
+def _may_be_of_database(error: BaseException) -> bool:
+    """Return whether Spark says no more of an error than that a database has failed, or that it is no error of its own.
+
+    Spark's other errors, such as those of its catalogue, can have a database's error as their cause.
+    """
+    return not isinstance(error, PySparkException) or (error.getCondition() or "FAILED_JDBC").startswith("FAILED_JDBC")
 
 
 def _report_spark_error(error: PySparkException, text: str) -> ErrorReport:

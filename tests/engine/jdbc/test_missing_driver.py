@@ -27,8 +27,10 @@ NOT_SUITABLE = JdbcError(NO_DRIVER, "No suitable driver")
         driver_missing(NOT_SUITABLE, "other x"),
         explain_read_error(NOT_FOUND),
         explain_read_error(OTHER_NOT_FOUND),
+        explain_read_error(JdbcError(NO_DRIVER, "org.postgres.Driver")),
+        driver_missing(OTHER_NOT_FOUND, "PostgreSQL 127.0.0.1:5432/shop", POSTGRESQL),
     ],
-    ids=["PostgreSQL", "other class", "no class", "read", "read other"],
+    ids=["PostgreSQL", "other class", "no class", "read", "read other", "misspelt", "of another database"],
 )
 def test_the_error_names_the_driver(error: StatementError) -> None:
     compare(report(error))

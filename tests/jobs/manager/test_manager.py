@@ -119,6 +119,10 @@ def test_an_unreachable_system_makes_no_job(w: World) -> None:
     error = w.refused(MAKE)
     assert error.place is not None and MAKE[error.place.start : error.place.stop] == "out"
     assert w.sql("SHOW ALL JOBS").rows == ()
+    w.engine.unreachable = StatementError("EXTERNAL_SYSTEM_UNAVAILABLE", "kafka1 does not answer")
+    w.engine.unreachable.table = "spark_catalog.default.src"
+    error = w.refused(MAKE)
+    assert error.place is not None and MAKE[error.place.start : error.place.stop] == "src"
 
 
 def test_errors_that_may_heal_are_retried_until_there_is_progress(w: World) -> None:

@@ -110,6 +110,11 @@ def _check_own_tables(manager: Manager, body: Body, plan: Plan) -> None:
 
 
 def check_reachable(manager: Manager, statement: CreateJob, plan: Plan) -> None:
-    """Raise StatementError at the sink's name when an external system is unavailable or refuses the job."""
-    with ErrorPlace(statement.body.target):
+    """Raise StatementError at the name of the table whose external system is unavailable or refuses the job."""
+    body = statement.body
+    try:
         manager.workers.call(lambda: manager.engine.check_reachable(plan)).result()
+    except StatementError as error:
+        source = find_name(body.spark_text, error.table.split("."), body.target.stop) if error.table else None
+        error.at(source or body.target)
+        raise
