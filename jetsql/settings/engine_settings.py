@@ -90,7 +90,7 @@ class Settings:
     watchdog: WatchdogSettings = field(default_factory=WatchdogSettings)
     endpoints: EndpointSettings = field(default_factory=EndpointSettings)
     new_store: bool = False
-    """Whether to create the store although the home has files of jobs. Only the flag --new-store sets it."""
+    """The engine creates the store although the home has files of jobs. Only the flag --new-store sets it."""
     catalog_connections: str | None = None
     """The name of the catalogue's connections in the database of the store, which the start of an engine sets."""
 
