@@ -38,6 +38,7 @@ PACKAGES = (
     "scheduling",
     "stream",
     "rows",
+    "failures",
     "watchdog",
     "functions",
     "sql",

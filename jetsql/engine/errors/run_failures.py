@@ -103,6 +103,16 @@ _NO_SEQUENCE_HINT = (
     " coalesce."
 )
 
+# The expression of `file_sizing.py` for a text that would be read as NULL.
+_NULL_PARTITION = "A row has the text __HIVE_DEFAULT_PARTITION__ in the partition column"
+_NULL_PARTITION_HINT = (
+    "Replace the text in the query, such as nullif(name, '__HIVE_DEFAULT_PARTITION__') for NULL, with CREATE OR REPLACE"
+    " JOB."
+)
+
+_DATA_ERROR = "22"  # the class of SQLSTATEs for errors of values
+_ROW_PLACE = "dev.jetsql.failures.RowPlace"
+
 _SEVERAL_ROWS_HINT = (
     "Add columns to 'key.columns' until each row of the result has its own key, or group the query by the key columns."
 )
@@ -188,9 +198,14 @@ def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | 
         return Cause(described[0], condition, state, batch, is_retryable(condition), hint=described[1])
     if condition == "USER_RAISED_EXCEPTION" and message.startswith(_MESSAGE):
         condition, state = "JETSQL.MESSAGE_NOT_READABLE", SQLSTATES["MESSAGE_NOT_READABLE"]
-    if condition == "USER_RAISED_EXCEPTION" and message.startswith(_NO_SEQUENCE):
-        condition = "JETSQL.SINK_REFUSED_ROWS"
-        return Cause(message, condition, SQLSTATES["SINK_REFUSED_ROWS"], batch, False, hint=_NO_SEQUENCE_HINT)
+    refused = _refused_rows(message, batch, paths) if condition == "USER_RAISED_EXCEPTION" else None
+    if refused is not None:
+        return refused
+    is_of_value = state.startswith(_DATA_ERROR) or condition == "USER_RAISED_EXCEPTION"
+    place = _row_place(chain) if is_of_value and not condition.startswith("JETSQL.") else ""
+    if place:
+        message = f"{message.removesuffix('.')}. The task was reading {place}."
+        return Cause(message, condition, state, batch, is_retryable(condition), class_name(chain[-1]), place)
     kind = class_name(chain[-1])
     where = _file_of(named) if condition == "FAILED_READ_FILE.FILE_NOT_EXIST" else ""
     cause = Cause(message, condition, state, batch, is_retryable(condition), kind, where)
@@ -200,6 +215,25 @@ def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | 
         return replace(cause, where="" if paths is None else paths.sink, hint=_SEVERAL_ROWS_HINT)
     messages = tuple(_call(each, "getMessage") for each in chain)
     return explain_cause(cause, Trace(messages, "\n".join(_frames(each) for each in chain), kind), paths)
+
+
+def _refused_rows(message: str, batch: int | None, paths: RunPaths | None) -> Cause | None:
+    """Return the cause for rows that JetSQL's expressions refuse; None for an error that the query raises itself."""
+    hints = {_NO_SEQUENCE: _NO_SEQUENCE_HINT, _NULL_PARTITION: _NULL_PARTITION_HINT}
+    hint = next((hint for start, hint in hints.items() if message.startswith(start)), None)
+    if hint is None:
+        return None
+    condition, sink = "SINK_REFUSED_ROWS", "" if paths is None else paths.sink
+    return Cause(message, f"JETSQL.{condition}", SQLSTATES[condition], batch, False, where=sink, hint=hint)
+
+
+def _row_place(chain: list[object]) -> str:
+    """Return the file or messages that the failed task was reading, which Java has attached to its error; or ""."""
+    for each in chain:
+        for suppressed in each.getSuppressed():  # type: ignore[attr-defined]
+            if class_name(suppressed) == _ROW_PLACE:
+                return _call(suppressed, "getMessage")
+    return ""
 
 
 def _file_of(throwable: object) -> str:

@@ -15,12 +15,18 @@ from __future__ import annotations
 import json
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StringType
 
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import TableFacts
+from jetsql.language.tokens import quoted_name
 
 # A batch with few output rows predicts little about the next, so the ratio of output to input has this lower bound.
 _MIN_RATIO = 0.01
+
+# The name of the folder of NULL in partitioned tables.
+_NULL_TEXT = "__HIVE_DEFAULT_PARTITION__"
 
 # Write no empty file _SUCCESS: a manifest, or the table's location, shows that a batch is complete. On a local disk
 # Hadoop would start two processes to set the file's permissions.
@@ -44,7 +50,7 @@ class BatchFiles:
         """Write rows in the table's format and with its options to a folder. Return the row count."""
         batches, session = java(rows.sparkSession).stream.Batches, rows.sparkSession._jsparkSession
         read = int(batches.inputBytes(rows._jdf))
-        writer = self._merge(rows, read).write.format(table.provider).mode("overwrite")
+        writer = self._merge(_without_null_texts(rows, table), read).write.format(table.provider).mode("overwrite")
         writer = writer.options(**_writer_options(table))
         if table.partition_columns:
             writer = writer.partitionBy(*table.partition_columns)
@@ -70,6 +76,19 @@ class BatchFiles:
         if self._stateful or not 0 <= read <= self._limit:
             return rows.repartition(1)
         return rows.coalesce(1)  # without a shuffle: the input is as small as the output, so one task processes both
+
+
+def _without_null_texts(rows: DataFrame, table: TableFacts) -> DataFrame:
+    """Return the rows, which fail if a partition column has the text that Hive's folders have for NULL.
+
+    Readers would see NULL. If the same task also writes a NULL, Spark fails because the file already exists.
+    """
+    texts = {field.name for field in rows.schema.fields if isinstance(field.dataType, StringType)}
+    for name in (column for column in table.partition_columns if column in texts):
+        column = sf.col(quoted_name(name))
+        message = f"A row has the text {_NULL_TEXT} in the partition column {name}, which is read as NULL."
+        rows = rows.withColumn(name, sf.when(column == _NULL_TEXT, sf.raise_error(sf.lit(message))).otherwise(column))
+    return rows
 
 
 def _writer_options(table: TableFacts) -> dict[str, str]:

@@ -295,6 +295,19 @@ def test_messages_that_are_no_avro(sql: Sql, kafka: Kafka, table: Table) -> None
     assert "set the option 'avro.schema.id'" in sql.error("SELECT * FROM u WHERE _offset = 2").message
 
 
+@pytest.mark.slow
+def test_an_error_of_a_value_names_the_messages(sql: Sql, kafka: Kafka, table: Table) -> None:
+    topic = table("t", "id INT")
+    sql("CREATE TABLE small (id TINYINT) USING parquet")
+    sql("INSERT INTO t VALUES (1)")
+    sql("CREATE JOB j AS INSERT INTO small SELECT CAST(id AS TINYINT) FROM STREAM t")
+    sql("WAIT FOR JOB j UNTIL IDLE")
+    sql("INSERT INTO t SELECT /*+ COALESCE(1) */ * FROM VALUES (2), (200)")
+    message = sql.error("WAIT FOR JOB j UNTIL IDLE").message
+    assert "[CAST_OVERFLOW]" in message
+    assert f"The task was reading topic {topic}, partition 0, offsets 1 to 2." in message
+
+
 def test_texts_of_a_certain_length(sql: Sql, kafka: Kafka, table: Table) -> None:
     topic = table("t", "c CHAR(5), v VARCHAR(3)")
     sql("INSERT INTO t VALUES ('ab', 'abc')")

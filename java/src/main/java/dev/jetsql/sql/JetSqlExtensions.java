@@ -1,5 +1,6 @@
 package dev.jetsql.sql;
 
+import dev.jetsql.failures.RowPlaces;
 import dev.jetsql.flink.ProcessingTime;
 import dev.jetsql.flink.ResolveWindows;
 import dev.jetsql.flink.SystemTime;
@@ -68,6 +69,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectPlannerStrategy(session -> new LookupStrategy());
     extensions.injectPlannerStrategy(session -> new MatchStrategy());
     extensions.injectColumnar(session -> new InterruptibleTasks());
+    extensions.injectColumnar(session -> new RowPlaces((SparkSession) session));
     // In Spark 4.1, the analyzer of sessions with a Hive metastore lacks the rule for WATERMARK.
     if (!SparkVersion.isAtLeast(4, 2)) {
       extensions.injectResolutionRule(session -> ResolveEventTimeWatermark$.MODULE$);
