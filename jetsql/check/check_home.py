@@ -14,15 +14,17 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from jetsql.check.check_checkpoint import Checkpoint, check_checkpoint, newest_commit
+from jetsql.check.check_checkpoint import Checkpoint, check_checkpoint, newest_commit, newest_plan
 from jetsql.check.findings import Finding, Severity
 from jetsql.check.places import Places
-from jetsql.check.staged_rows import check_manifests, check_staging, check_table
+from jetsql.check.staged_rows import check_manifests, check_parts, check_staging, check_table
 from jetsql.errors import EngineError
-from jetsql.home.home_lock import original_place, owner
+from jetsql.home.discovery import read_token
+from jetsql.home.home_lock import check_files, original_place, owner
 from jetsql.home.restore_note import check_restored
 from jetsql.home.storage import job_folders, storage_of
 from jetsql.home.store_note import STORE
+from jetsql.jobs.checkpoint_files.checkpoint_damages import continues_checkpoint, expected_of, expected_of_snapshot
 from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.model.job import Guarantee, Job, Snapshot, checkpoint_name
 from jetsql.jobs.store.database import VERSION, StoreContents, StoreDatabase
@@ -54,9 +56,12 @@ def check(home: Path, store: StoreSettings = DEFAULTS) -> HomeReport:
     """Check a home. store: the settings of its store."""
     try:
         if home.is_dir():
+            check_files(home)
             return _report(home, store)
     except OSError as error:
         return HomeReport(home, (_unreadable(error),))
+    except EngineError as error:
+        return HomeReport(home, (_error_finding(error, home),))
     message, remedy = "The home folder does not exist.", "Name another one with --home; an engine creates a new one."
     return HomeReport(home, (Finding(Severity.ERROR, message, str(home), remedy),))
 
@@ -77,9 +82,10 @@ def _examine(home: Path, store: StoreSettings, running: bool) -> HomeReport:
         check_restored(home)
         storage = storage_of(home)
         database = find_database(home, store.store, store.store_password)
+        places = Places(home.absolute(), original_place(home))
+        read_token(home)
     except EngineError as error:
         return HomeReport(home, (_error_finding(error, home),))
-    places = Places(home.absolute(), original_place(home))
     root = places.local_path(storage.root)
     findings = [*_guarded(_home_findings(home, root, places))]
     try:
@@ -111,7 +117,8 @@ def _files_findings(contents: StoreContents, root: Path, running: bool, places: 
     for snapshot in contents.snapshots:
         yield from _guarded(check_checkpoint(_snapshot_checkpoint(snapshot, root)))
     yield from _guarded(_leftover_findings(contents, root, running))
-    yield from _guarded(check_staging(contents.jobs, root / "warehouse", places))
+    if not contents.unreadable:  # otherwise the owners of staged rows are unknown
+        yield from _guarded(check_staging(contents.jobs, root / "warehouse", places))
 
 
 def _guarded(findings: Iterator[Finding]) -> Iterator[Finding]:
@@ -187,10 +194,10 @@ def _job_findings(job: Job, root: Path, places: Places) -> Iterator[Finding]:
     spark = folder / checkpoint_name(job.version.checkpoint)
     if not job.plan.analysis.streaming or job.plan.guarantee is Guarantee.NONE:
         return  # it starts from scratch
-    if job.version.first_trigger_done:
+    if continues_checkpoint(job):
         yield from check_checkpoint(_job_checkpoint(job, spark))
-    for manifests in (folder / "manifests", *sorted(folder.glob("manifests-*"))):
-        yield from check_manifests(job, manifests, newest_commit(spark), places)
+    yield from check_manifests(job, folder, newest_commit(spark), places)
+    yield from check_parts(job, folder, newest_plan(spark), newest_commit(spark))
 
 
 def _job_checkpoint(job: Job, folder: Path) -> Checkpoint:
@@ -198,21 +205,14 @@ def _job_checkpoint(job: Job, folder: Path) -> Checkpoint:
         "Restore the folder from a backup that was made while no engine was running. Otherwise DROP JOB"
         f" {quoted_name(job.name)}, delete the rows of its table and create the job again, to process all rows again."
     )
-    analysis = job.plan.analysis
-    return Checkpoint(folder, f"job {job.name}", remedy, job.batch, analysis.stateful or analysis.has_aggregates)
+    return Checkpoint(folder, f"job {job.name}", remedy, expected_of(job))
 
 
 def _snapshot_checkpoint(snapshot: Snapshot, root: Path) -> Checkpoint:
     name = quoted_name(snapshot.name)
     remedy = f"Restore the folder from a backup. Otherwise DROP SNAPSHOT {name}, since no job can start from it."
-    analysis = snapshot.plan.analysis
-    return Checkpoint(
-        root / "snapshots" / snapshot.id,
-        f"snapshot {snapshot.name}",
-        remedy,
-        snapshot.batch,
-        snapshot.batch is not None and (analysis.stateful or analysis.has_aggregates),
-    )
+    folder = root / "snapshots" / snapshot.id
+    return Checkpoint(folder, f"snapshot {snapshot.name}", remedy, expected_of_snapshot(snapshot))
 
 
 def _leftover_findings(contents: StoreContents, root: Path, running: bool) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sqlite3
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -17,16 +18,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jetsql import cli
-from jetsql.check import check_checkpoint
 from jetsql.check import check_home as module
 from jetsql.check.check_home import HomeReport, check
 from jetsql.check.findings import Finding, Severity
 from jetsql.check.findings_report import report_lines
-from jetsql.check.log_files import json_lines, missing
 from jetsql.check.places import Places
 from jetsql.check.staged_rows import check_staging
 from jetsql.cli.flags import ExitCode
 from jetsql.home.home_lock import HomeLock
+from jetsql.jobs.checkpoint_files import checkpoint_damages
+from jetsql.jobs.checkpoint_files.log_entries import json_lines, missing
+from jetsql.jobs.checkpoint_files.stored_files import StoredFiles
+from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import SnapshotRequest, Status
 from jetsql.jobs.store.database import VERSION
 from jetsql.jobs.store.job_store import Store
@@ -121,12 +124,12 @@ def test_a_file_that_an_engine_deletes_during_the_check_is_not_missing(
     job = home.job(batch=8)
     gone = home.checkpoint(home.spark(job), batches=9) / name
 
-    def deleting(path: Path) -> object:
-        if path == gone:
-            path.unlink()
-        return json_lines(path)
+    def deleting(files: StoredFiles, path: str) -> object:
+        if path == str(gone):
+            gone.unlink()
+        return json_lines(files, path)
 
-    monkeypatch.setattr(check_checkpoint, "json_lines", deleting)
+    monkeypatch.setattr(checkpoint_damages, "json_lines", deleting)
     assert found(home) == []
     assert not gone.exists()
 
@@ -145,12 +148,17 @@ def test_old_batches_are_deleted_and_lists_of_files_compacted_by_spark(home: Hom
     write(spark / "sources" / "0" / "3.compact", "v1\n{}")
     for part in range(2):
         folder = spark / "state" / "0" / str(part)
-        write(folder / f"6_id-5-{part}.zip", "whole")
+        with zipfile.ZipFile(folder / f"6_id-5-{part}.zip", "w") as whole:
+            whole.writestr("metadata", 'v1\n{"sstFiles":[{"dfsSstFileName":"1.sst","sizeBytes":4}]}')
+        write(folder / "SSTs/1.sst", "rows")
         for version in range(1, 6):
             (folder / f"{version}_id-{version - 1}-{part}.changelog").unlink()
     assert found(home) == []
     write(spark / "sources" / "0" / "3.compact", "v1\n{")
     assert the_one(home).where == str(spark / "sources" / "0" / "3.compact")
+    write(spark / "sources" / "0" / "3.compact", "v1\n{}")
+    (spark / "state/0/0/SSTs/1.sst").unlink()
+    assert the_one(home).where == str(spark / "state/0/0/SSTs/1.sst")
 
 
 def test_spark_keeps_the_state_of_partitions_that_a_job_has_no_more(home: Home) -> None:
@@ -201,33 +209,67 @@ def rewritten(name: str, text: str) -> Damage:
     return lambda spark: write(spark / name, text)
 
 
+def without_sums(damage: Damage, name: str) -> Damage:
+    """Return a damage after which the file has no checksums of Hadoop."""
+    path = Path(name)
+    return lambda spark: (damage(spark), (spark / path.with_name(f".{path.name}.crc")).unlink())
+
+
+CHANGES = "state/0/0/2_id-1-0.changelog"
+SCHEMA = "state/0/0/_metadata/schema"
 DAMAGES: list[tuple[Damage, str]] = [
     (gone("metadata"), "metadata is missing"),
     (rewritten("metadata", "d1909855"), "metadata is not readable: it is not JSON"),
     (rewritten("metadata", "[]"), "metadata is not readable: it is not a JSON object"),
+    (rewritten("metadata", '{"id":"x"}'), "metadata is not readable: its id is not a UUID"),
     (holds("metadata", b""), "metadata is not readable: it is empty"),
+    (lambda spark: (gone("metadata")(spark), (spark / "metadata").mkdir()), "metadata is not readable: it is a folder"),
     (holds("offsets/2", b"v1\n{"), "offsets/2 is not readable: its checksum does not match"),
-    (holds("offsets/2", b"\0" * 700), "offsets/2 is not readable: it is empty"),
-    (holds("offsets/.2.crc", b"crc"), "offsets/2 is not readable: its checksum does not match"),
-    (holds("offsets/.2.crc", b"sum\0\0\0\2\0sums"), "offsets/2 is not readable: its checksum does not match"),
-    (holds("offsets/.2.crc", b"crc\0\0\0\0\0"), "offsets/2 is not readable: its checksum does not match"),
+    (holds("offsets/2", b"\0" * 700), "offsets/2 is not readable: its checksum does not match"),
+    (rewritten("offsets/2", "\0" * 700), "offsets/2 is not readable: it is empty"),
+    (holds("offsets/.2.crc", b"crc\0\0\0\2\0sums"), "offsets/2 is not readable: its checksum does not match"),
+    (rewritten("offsets/2", "v1\n{}"), "offsets/2 is not readable: it lacks the offsets of the sources"),
+    (
+        rewritten("offsets/2", "v1\n[]\n-"),
+        "offsets/2 is not readable: its second line is not a JSON object with settings",
+    ),
+    (
+        rewritten("offsets/2", 'v1\n{"batchWatermarkMs":"x"}\n-'),
+        "offsets/2 is not readable: its times are not numbers",
+    ),
     (rewritten("offsets/1", "v1"), "offsets/1 is not readable: it ends after its first line"),
     (rewritten("offsets/1", "{}\n{}"), "offsets/1 is not readable: it does not begin with a version"),
-    (rewritten("commits/0", "v1\n{"), "commits/0 is not readable: it is not JSON"),
-    (rewritten("commits/0", "v1\n" + "[" * 100000), "commits/0 is not readable: it is not JSON"),
+    (rewritten("commits/2", "v1\n{"), "commits/2 is not readable: it is not JSON"),
+    (rewritten("commits/2", "v1\n" + "[" * 100000), "commits/2 is not readable: it is not JSON"),
+    (rewritten("commits/2", "v1\n[]"), "commits/2 is not readable: its second line is not a JSON object"),
+    (
+        rewritten("commits/2", 'v1\n{"nextBatchWatermarkMs":[]}'),
+        "commits/2 is not readable: its watermark is not a number",
+    ),
     (gone("offsets/1"), "offsets/1 is missing"),
-    (gone("commits/1"), "commits/1 is missing"),
-    (gone("commits/2"), "the job has committed batch 2, but its newest one is batch 1"),
-    (gone("offsets/2"), "batch 2 is committed, but offsets/2 is missing"),
+    (gone("offsets/2"), "offsets/2 is missing, and batch 2 is committed"),
     (gone("sources/0/1"), "sources/0/1 with the list of files that were read is missing"),
+    (gone("sources/0/2"), "sources/0/2 with the list of files that were read is missing"),
     (holds("sources/0/1", b"v1\n{}\n"), "sources/0/1 is not readable: its checksum does not match"),
-    (lambda spark: shutil.rmtree(spark / "state"), "its state is missing"),
+    (lambda spark: shutil.rmtree(spark / "state"), "state is missing or empty"),
     (lambda spark: shutil.rmtree(spark / "state/0/1"), "state/0/1 lacks files of batch 2"),
-    (gone("state/0/1/3_id-2-1.changelog"), "state/0/1 lacks files of batch 2"),
-    (gone("state/0/0/2_id-1-0.changelog"), "state/0/0 lacks version 2"),
-    (holds("state/0/0/2_id-1-0.changelog", b""), "state/0/0/2_id-1-0.changelog is empty"),
-    (after_a_whole_state("state/0/0/2_id-1-0.changelog"), "state/0/0 lacks version 2"),
-    (rewritten("commits/2", 'v2\n{"stateUniqueIds":[1]}'), "the state references in commits/2 are not readable"),
+    (lambda spark: shutil.rmtree(spark / "state/0/_metadata"), "state/0/_metadata is missing or empty"),
+    (rewritten("state/0/_metadata/metadata", "v1\n{"), "state/0/_metadata/metadata is not readable: it is not JSON"),
+    (gone("state/0/1/3_id-2-1.changelog"), "state/0/1/3_id-2-1.changelog is missing"),
+    (gone(CHANGES), f"{CHANGES} is missing"),
+    (holds(CHANGES, b"change"), f"{CHANGES} is not readable: its checksum does not match"),
+    (without_sums(holds(CHANGES, b"change"), CHANGES), f"{CHANGES} is not readable: it has 6 bytes of 7"),
+    (without_sums(holds(CHANGES, b"charges"), CHANGES), f"{CHANGES} is not readable: its checksum does not match"),
+    (rewritten(f"{CHANGES}.crc", "{"), f"{CHANGES}.crc is not readable: it is not JSON"),
+    (rewritten(f"{CHANGES}.crc", "{}"), f"{CHANGES}.crc is not readable: it lacks 'mainFileSize'"),
+    (after_a_whole_state(CHANGES), f"{CHANGES} is missing"),
+    (rewritten(SCHEMA, "v2"), f"{SCHEMA} is not readable: it is truncated or was changed"),
+    (rewritten(SCHEMA, "\0\2v9"), f"{SCHEMA} is not readable: it does not begin with a version"),
+    (rewritten(SCHEMA, "\0\2v2\0\0\0\1\0\1{"), f"{SCHEMA} is not readable: its types are not JSON"),
+    (
+        rewritten("commits/2", 'v2\n{"stateUniqueIds":[1]}'),
+        "commits/2 is not readable: its references to state are malformed",
+    ),
 ]
 
 
@@ -266,14 +308,52 @@ def test_two_batches_can_not_be_under_way(home: Home) -> None:
     spark = home.checkpoint(home.spark(home.job()))
     for batch in (3, 4):
         home.planned(spark, batch)
-    assert the_one(home).message.endswith("batch 4 is planned, but commits/3 is missing.")
+    assert the_one(home).message.endswith("commits/3 is missing, and batch 4 is planned.")
 
 
-def test_a_stretch_of_batches_is_one_finding(home: Home) -> None:
+@pytest.mark.parametrize("log", ["offsets", "commits"])
+def test_entries_that_no_start_needs_are_noted(home: Home, log: str) -> None:
     spark = home.checkpoint(home.spark(home.job()), batches=9)
     for batch in (2, 3, 4):
-        (spark / "commits" / str(batch)).unlink()
-    assert the_one(home).message.endswith("commits/2 to 4 are missing.")
+        (spark / log / str(batch)).unlink()
+    write(spark / log / "6", "v1\n{")
+    assert found(home) == [
+        ("note", f"A file that job orders does not need any more: {log}/2 and the next are missing, up to {log}/4."),
+        ("note", f"A file that job orders does not need any more: {log}/6 is not readable: it is not JSON."),
+    ]
+    assert check(home.path).is_well
+
+
+def test_a_commit_that_is_gone_is_repeated_by_the_next_start(home: Home) -> None:
+    spark = home.checkpoint(home.spark(home.job(stateful=True)), stateful=True)
+    (spark / "commits" / "2").unlink()
+    what = "Batch 2 of job orders is planned but not committed; the next start repeats it."
+    assert found(home) == [("note", what)]
+
+
+def test_checksums_that_hadoop_ignores_are_no_damage(home: Home) -> None:
+    spark = home.checkpoint(home.spark(home.job()))
+    for number, content in enumerate((b"crc", b"sum\0\0\0\2\0sums", b"crc\0\0\0\0\0")):
+        (spark / "offsets" / f".{number}.crc").write_bytes(content)
+    assert found(home) == []
+
+
+def test_a_job_without_state_whose_source_has_a_watermark(home: Home) -> None:
+    job = home.job(stateful=True)
+    analysis = replace(job.plan.analysis, operators=(Operator("EventTimeWatermark"),))
+    home.store(job.with_plan(replace(job.plan, analysis=analysis)))
+    spark = home.checkpoint(home.spark(job))
+    assert found(home) == []
+    rewritten("commits/2", 'v2\n{"stateUniqueIds":{}}')(spark)
+    assert found(home) == []
+
+
+def test_files_of_failed_tasks_are_no_state(home: Home) -> None:
+    spark = home.checkpoint(home.spark(home.job(stateful=True)), stateful=True)
+    write(spark / "state/0/0/3_failed.changelog", "")
+    assert found(home) == []
+    (spark / "state/0/0/3_id-2-0.changelog").unlink()
+    assert the_one(home).message.endswith("state/0/0/3_id-2-0.changelog is missing.")
 
 
 def test_a_file_that_is_no_batch_is_not_mistaken_for_one(home: Home) -> None:
@@ -282,7 +362,9 @@ def test_a_file_that_is_no_batch_is_not_mistaken_for_one(home: Home) -> None:
         write(spark / name, "whatever")
     assert found(home) == []
     write(spark / "commits" / "99999999999999", "v1\n{}")
-    assert checked(home).findings[0].message.endswith("commits/3 to 99999999999998 are missing.")
+    assert (
+        "offsets/99999999999999 is missing, and batch 99999999999999 is committed." in checked(home).findings[0].message
+    )
 
 
 def test_a_snapshot_before_the_first_batch_has_no_state(home: Home) -> None:
@@ -339,9 +421,11 @@ def test_a_committed_batch_that_is_not_in_the_table(home: Home) -> None:
 
 def test_a_committed_batch_that_is_not_in_the_second_table(home: Home) -> None:
     job = home.job()
+    analysis = job.plan.analysis
+    job = job.with_plan(replace(job.plan, analysis=replace(analysis, more_sinks=(analysis.sink,))))
+    home.store(job)
     home.checkpoint(home.spark(job))
-    manifests = home.manifest(job, 2, staged=True).parent
-    manifests.rename(manifests.with_name("manifests-1"))
+    home.manifest(job, 2, staged=True, sink=1)
     assert the_one(home).message.startswith("The committed batch 2 of job orders is not complete in the table: ")
 
 
@@ -349,8 +433,39 @@ def test_a_committed_batch_that_is_not_in_the_second_table(home: Home) -> None:
 def test_a_manifest_that_cannot_be_read(home: Home, text: str) -> None:
     job = home.job()
     home.checkpoint(home.spark(job))
-    write(home.manifest(job, 2), text)
+    write(home.manifest(job, 2, staged=True), text)
     assert the_one(home).message.startswith("A manifest of job orders is not readable: ")
+
+
+def test_a_manifest_that_does_not_name_a_staged_file(home: Home) -> None:
+    job = home.job()
+    home.checkpoint(home.spark(job))
+    path = home.manifest(job, 2, staged=True)
+    for old, new, what in (
+        ("part-0", "part-7", "it does not name the staged file part-0.parquet"),
+        (".jetsql", ".jets@l", "it names another folder"),
+    ):
+        whole = path.read_text()
+        write(path, whole.replace(old, new))
+        assert the_one(home).message == f"A manifest of job orders is not readable: {what}."
+        write(path, whole)
+
+
+def test_a_manifest_that_no_staged_rows_wait_for_is_not_needed(home: Home) -> None:
+    job = home.job()
+    home.checkpoint(home.spark(job))
+    write(home.manifest(job, 1, staged=True), "{")
+    write(home.manifest(job, 2), "{")
+    assert found(home) == []
+
+
+@pytest.mark.parametrize(("pending", "findings"), [(False, 0), (True, 1)])
+def test_a_list_of_parts_is_needed_while_its_batch_is_repeated(home: Home, pending: bool, findings: int) -> None:
+    job = home.job()
+    spark = home.checkpoint(home.spark(job), pending=pending)
+    write(spark.parent / "parts" / "000000003.json", "{")
+    problems = [finding.message for finding in checked(home).findings if finding.severity.is_problem]
+    assert problems == ["A list of parts of job orders is not readable: it is not JSON."] * findings
 
 
 def test_a_table_whose_folder_is_gone(home: Home) -> None:
@@ -423,6 +538,7 @@ def test_records_that_cannot_be_read_are_named_and_the_others_are_checked(home: 
     execute(home.path / "jetsql.db", "UPDATE snapshots SET record = 'x'")
     execute(home.path / "jetsql.db", "UPDATE history SET after = 'DREAMING' WHERE number = 1")
     home.checkpoint(home.path / "checkpoints" / OTHER / "spark")
+    (home.warehouse / "other" / ".jetsql" / OTHER).mkdir(parents=True)
     told = [what for _, what in found(home)]
     assert len(told) == 4
     assert told[0].startswith(f"The record of job {OTHER} is not readable")
@@ -484,6 +600,23 @@ def test_a_home_that_was_moved(home: Home) -> None:
     finding = the_one(home)
     assert finding.message == "This is a copy of /elsewhere. An engine can use it only there."
     assert finding.severity is Severity.NOTE and check(home.path).is_well
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("engine.place", b"", "The file {path}, which names the folder of the home, is damaged."),
+        ("engine.place", b"\xff\xfe\0", "The file {path}, which names the folder of the home, is damaged."),
+        ("engine.token", b"\xff\xfe\0", "The file {path}, which has the token of the home, is damaged."),
+        ("engine.lock", None, "{path} is a folder, but an engine keeps a file there."),
+        ("engine.log", None, "{path} is a folder, but an engine keeps a file there."),
+    ],
+)
+def test_a_damaged_file_of_the_home(home: Home, name: str, content: bytes | None, what: str) -> None:
+    home.checkpoint(home.spark(home.job()))
+    path = home.path / name
+    path.mkdir() if content is None else path.write_bytes(content)
+    assert the_one(home).message == what.format(path=path)
 
 
 def test_a_backup_is_checked_in_its_place(home: Home, tmp_path: Path) -> None:
@@ -559,13 +692,13 @@ def test_what_an_open_store_has_just_written_is_seen(home: Home) -> None:
     home.checkpoint(home.spark(job))
     with closing(Store(home.path / "jetsql.db")) as store:
         store.save(replace(job, batch=7), store.history(job.id)[0])
-        assert the_one(home).message.endswith("the job has committed batch 7, but its newest one is batch 2.")
+        assert the_one(home).message.endswith("offsets/7 is missing, and the job has committed batch 7.")
 
 
 def test_what_is_gone_at_the_second_look_was_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     spark = home.checkpoint(home.spark(home.job()))
-    (spark / "commits" / "1").unlink()
-    looks = iter([lambda: None, lambda: home.committed(spark, 1, False)])
+    (spark / "offsets" / "1").unlink()
+    looks = iter([lambda: None, lambda: home.planned(spark, 1)])
 
     def space(path: Path) -> shutil._ntuple_diskusage:
         next(looks)()
@@ -584,7 +717,7 @@ def test_what_only_the_second_look_finds_is_the_running_engines_doing(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spark = home.checkpoint(home.spark(home.job()))
-    looks = iter([lambda: None, (spark / "commits" / "1").unlink])
+    looks = iter([lambda: None, (spark / "offsets" / "1").unlink])
 
     def space(path: Path) -> shutil._ntuple_diskusage:
         next(looks)()

@@ -1,24 +1,34 @@
-"""Check a checkpoint before a job starts from it.
+"""Check a checkpoint before a job starts from it, and find the damaged file when a run has failed over it.
 
 Spark treats an empty folder as a new query and begins with batch 0: an established job would write every row a second
-time. Spark's error for a truncated file names neither the file nor the job. JetSQL therefore first reads the files that
-Spark reads first: the query's id, the newest planned batch and the newest committed batch.
+time. Spark's error for a truncated file names neither the file nor the job. So JetSQL first reads the files that Spark
+reads first, with the reader of `jetsql check`.
 """
 
 from __future__ import annotations
 
-import json
-import re
+import logging
+from itertools import chain
 from typing import Final
+
+from py4j.protocol import Py4JError
 
 from jetsql.engine.checkpoints.checkpoint_reader import Progress, read_progress
 from jetsql.engine.errors.remedies import RESTORE
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import Guarantee, Job
-from jetsql.jobs.planning.progress_tracking import can_have_offset_gaps
+from jetsql.jobs.checkpoint_files.checkpoint_damages import (
+    Damage,
+    ExpectedCheckpoint,
+    continues_checkpoint,
+    expected_of,
+    find_damages,
+    find_deep_damages,
+)
+from jetsql.jobs.model.job import Job
 
-_VERSION: Final = re.compile(r"v\d+")
+_LOG: Final = logging.getLogger(__name__)
+_CONDITION: Final = "CHECKPOINT_DAMAGED"
 
 
 def check_checkpoint(files: FileSystem, folder: str, job: Job) -> Progress:
@@ -27,69 +37,31 @@ def check_checkpoint(files: FileSystem, folder: str, job: Job) -> Progress:
     Raises StatementError CHECKPOINT_DAMAGED when the job has run before and its checkpoint is incomplete. A version on
     trial may begin with an empty checkpoint.
     """
-    progress = read_progress(files, folder)
-    if _continues(job):
-        _check_identity(files, folder)
-        _check_complete(folder, job, progress)
-        _check_entry(files, f"{folder}/offsets", progress.planned, 3)
-        _check_entry(files, f"{folder}/commits", progress.committed, 2)
-    return progress
+    if continues_checkpoint(job):
+        for damage in find_damages(files, folder, expected_of(job)):
+            raise StatementError(_CONDITION, _describe(damage), hint=RESTORE, where=damage.path)
+    return read_progress(files, folder)
 
 
-def _continues(job: Job) -> bool:
-    """Return whether the job's next run continues an earlier one."""
-    has_run = job.version.first_trigger_done and job.rollback_version is None
-    return has_run and job.plan.analysis.streaming and job.plan.guarantee is not Guarantee.NONE
+def check_snapshot(files: FileSystem, folder: str, job: Job) -> None:
+    """Raise StatementError CHECKPOINT_DAMAGED when the snapshot that a job starts from is damaged."""
+    for damage in find_damages(files, folder, ExpectedCheckpoint(None)):
+        message = f"The snapshot that job {job.name} starts from is damaged: {damage.path} {damage.problem}."
+        hint = "Restore the file from a backup, or create the job from another snapshot."
+        raise StatementError(_CONDITION, message, hint=hint, where=damage.path)
 
 
-def _check_identity(files: FileSystem, folder: str) -> None:
-    path = f"{folder}/metadata"
-    text = files.read_if_there(path)
-    if text is None:
-        raise _damaged(*((path, "is missing") if files.list_names(folder) else (folder, "is empty or missing")))
-    if not _is_json(text):
-        raise _damaged(path, "is truncated or was changed")
-
-
-def _check_complete(folder: str, job: Job, progress: Progress) -> None:
-    planned = -1 if progress.planned is None else progress.planned
-    committed = -1 if progress.committed is None else progress.committed
-    if planned < committed:
-        raise _damaged(f"{folder}/offsets/{committed}", "is missing")
-    if can_have_offset_gaps(job.plan):
-        return
-    if job.batch is not None and planned < job.batch:
-        raise _damaged(f"{folder}/offsets/{job.batch}", f"is missing, and the job has committed batch {job.batch}")
-    if planned > committed + 1:
-        raise _damaged(f"{folder}/commits/{planned - 1}", "is missing")
-
-
-def _check_entry(files: FileSystem, log: str, batch: int | None, lines: int) -> None:
-    """Check one entry of Spark's logs: its version, then one line of JSON each, or `-` for a source without rows.
-
-    lines: the least number of lines. Raises StatementError CHECKPOINT_DAMAGED.
-    """
-    if batch is None:
-        return
-    version, *rest = (files.read_if_there(f"{log}/{batch}") or "").splitlines() or [""]
-    if not _VERSION.fullmatch(version) or len(rest) + 1 < lines or not all(map(_is_json, rest)):
-        raise _damaged(f"{log}/{batch}", "is truncated or was changed")
-
-
-def _is_json(line: str) -> bool:
-    if line == "-":
-        return True
+def find_damage(files: FileSystem, folder: str, job: Job) -> Damage | None:
+    """Return the first damage in a job's checkpoint after a run has failed over it; None if it is not damaged."""
+    if not continues_checkpoint(job):
+        return None
+    expected = expected_of(job)
     try:
-        json.loads(line)
-    except ValueError:
-        return False
-    return True
+        return next(chain(find_damages(files, folder, expected), find_deep_damages(files, folder, expected)), None)
+    except (Py4JError, OSError):
+        _LOG.warning("Cannot search the checkpoint %s for damage", folder, exc_info=True)
+        return None
 
 
-def _damaged(path: str, damage: str) -> StatementError:
-    return StatementError(
-        "CHECKPOINT_DAMAGED",
-        f"The job's checkpoint is damaged: {path} {damage}.",
-        hint=RESTORE,
-        where=path,
-    )
+def _describe(damage: Damage) -> str:
+    return f"The job's checkpoint is damaged: {damage.path} {damage.problem}."

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from jetsql.engine.checkpoints.checkpoint_check import check_snapshot
 from jetsql.engine.checkpoints.checkpoint_copies import (
     CheckpointPins,
     check_readable,
@@ -97,7 +98,7 @@ class StateCopies:
     def restore_snapshot(self, job: Job, session: SparkSession) -> None:
         """Copy the snapshot that a new job starts from into its checkpoint, unless that was done.
 
-        Raises StatementError SNAPSHOT_NOT_FOUND.
+        Raises StatementError SNAPSHOT_NOT_FOUND, CHECKPOINT_DAMAGED.
         """
         target = self.checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         if (
@@ -110,6 +111,7 @@ class StateCopies:
         if not is_complete(self.checkpoints.files, source):
             message = f"The snapshot that job {job.name} starts from is missing or incomplete: {source}."
             raise StatementError("SNAPSHOT_NOT_FOUND", message, hint="Create the job from another snapshot.")
+        check_snapshot(self.checkpoints.files, source, job)
         batch = read_progress(self.checkpoints.files, source).committed
         assert batch is not None, "a snapshot has a committed batch"
         # Of its own for each leader: the next one may copy the snapshot while an earlier one is paused in its copy.

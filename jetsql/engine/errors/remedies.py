@@ -8,12 +8,14 @@ only the methods that raised them.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from jetsql.engine.errors.kafka_errors import explain_run_failure
 from jetsql.engine.errors.object_store_errors import explain_object_store_error
 from jetsql.engine.errors.table_source_errors import explain_source_change
+from jetsql.jobs.checkpoint_files.checkpoint_damages import Damage
 from jetsql.jobs.model.job import Cause
 
 
@@ -29,6 +31,8 @@ class RunPaths:
     """The folder of the checkpoint."""
     temporary: str
     """The folder for Spark's temporary files."""
+    find_damage: Callable[[], Damage | None] = lambda: None
+    """Searches the checkpoint for a damaged file."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,12 @@ def explain_cause(cause: Cause, trace: Trace, paths: RunPaths | None) -> Cause:
         return _full(cause, _find_folder(trace, paths) or where)
     if _NOT_USABLE.search(text):
         return _not_usable(cause, where or _find_folder(trace, paths))
-    if cause.condition.startswith(DAMAGED) or _reads_checkpoint(trace):
+    is_damage = cause.condition.startswith(DAMAGED) or _is_damage(trace)
+    if is_damage or _reads_checkpoint(trace):
+        damage = paths.find_damage() if paths is not None else None
+        if damage is not None:
+            return _damaged(cause, damage.path, f": {damage.path} {damage.problem}.")
+    if is_damage:
         return _damaged(cause, where or (paths.checkpoint if paths is not None else ""))
     if cause.condition.startswith("FAILED_READ_FILE"):
         return _not_readable(cause, where)
@@ -147,11 +156,12 @@ def _not_usable(cause: Cause, where: str) -> Cause:
     return cause.explained("STORAGE_NOT_USABLE", message, where, hint)
 
 
-def _damaged(cause: Cause, where: str) -> Cause:
-    """Return the cause for an unreadable checkpoint, which only the user can repair."""
-    detail = _JSON_PLACE.sub("", cause.message)
-    location = f" at {where}" if where and where not in detail else ""
-    message = f"The job's checkpoint is damaged{location}: {detail}"
+def _damaged(cause: Cause, where: str, words: str = "") -> Cause:
+    """Return the cause for an unreadable checkpoint, which only the user can repair. words: by default Spark's."""
+    if not words:
+        detail = _JSON_PLACE.sub("", cause.message)
+        words = f"{f' at {where}' if where and where not in detail else ''}: {detail}"
+    message = f"The job's checkpoint is damaged{words}"
     return replace(cause.explained("CHECKPOINT_DAMAGED", message, where, RESTORE), retryable=False)
 
 
@@ -162,12 +172,12 @@ def _not_readable(cause: Cause, where: str) -> Cause:
     return replace(cause, message=message, where=where, hint=GONE_HINT if gone else _READ_HINT)
 
 
+def _is_damage(trace: Trace) -> bool:
+    return trace.innermost.startswith(_DAMAGE_CLASSES) and _reads_checkpoint(trace)
+
+
 def _reads_checkpoint(trace: Trace) -> bool:
-    return (
-        trace.innermost.startswith(_DAMAGE_CLASSES)
-        and _CHECKPOINT_FRAMES.search(trace.frames) is not None
-        and _WRITING_FRAMES.search(trace.frames) is None
-    )
+    return _CHECKPOINT_FRAMES.search(trace.frames) is not None and _WRITING_FRAMES.search(trace.frames) is None
 
 
 def _find_folder(trace: Trace, paths: RunPaths | None) -> str:

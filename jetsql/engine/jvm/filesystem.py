@@ -7,10 +7,16 @@ store.
 from __future__ import annotations
 
 import json
+from typing import Final
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.jvm.java_classes import java, missing_file
+from jetsql.engine.jvm.throwables import class_name
+from jetsql.jobs.checkpoint_files.stored_files import IS_FOLDER, WRONG_CHECKSUM
+
+_CHECKSUM_ERROR: Final = "org.apache.hadoop.fs.ChecksumException"
 
 
 class FileSystem:
@@ -74,12 +80,33 @@ class FileSystem:
         return None if number is None else int(number)
 
     def read_if_there(self, path: str) -> str | None:
-        """Return the text of a file, or None when it is missing."""
-        text = self._java.readIfThere(path)
-        return None if text is None else str(text)
+        """Return the text of a file, or None when it is missing. Raises UnicodeDecodeError."""
+        content = self._java.readIfThere(path)
+        return None if content is None else bytes(content).decode()
 
     def read(self, path: str) -> str:
-        return str(self._java.read(path))
+        """Return the text of a file. Raises UnicodeDecodeError."""
+        return bytes(self._java.read(path)).decode()
+
+    def read_checked(self, path: str) -> bytes:
+        """Return the content of a file after Hadoop's checksums of it are compared, if there are any.
+
+        Raises FileNotFoundError, and ValueError with the problem as a phrase. Other errors are Java's.
+        """
+        try:
+            if self._java.isFolder(path):
+                raise ValueError(IS_FOLDER)
+            return bytes(self._java.read(path))
+        except Py4JJavaError as error:
+            if missing_file(error):
+                raise FileNotFoundError(path) from error
+            if class_name(error.java_exception) == _CHECKSUM_ERROR:
+                raise ValueError(WRONG_CHECKSUM) from error
+            raise
+
+    def has_checksums(self, path: str) -> bool:
+        """Return whether `read_checked` compares a file with checksums."""
+        return bool(self._java.hasChecksums(path))
 
     def write(self, path: str, text: str) -> None:
         """Write a file atomically: on failure, the file is unchanged. Raises OSError."""

@@ -148,11 +148,11 @@ class JobRuns:
         if job.plan.state_ttl_millis is not None and not job.plan.analysis.waits_for_watermark:
             # Spark would run a batch at each trigger to remove state, also without new rows.
             session.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
+        progress = check_checkpoint(self._files, checkpoint, job)
         if is_topic_to_topic(job.plan.analysis):
             fill_offset_gap(self._files, checkpoint)
         if job.plan.analysis.has_state_variables:
             correct_schema_paths(self._files, checkpoint)
-        progress = check_checkpoint(self._files, checkpoint, job)
         sink_rows: dict[int, dict[str, int]] = {}
         writer = self._sinks.writer_of_run(job, session, report, resolved, sink_rows)
         with self._sinks.gate.writing(job.name):

@@ -6,18 +6,21 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 from urllib.parse import unquote
 
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
+from jetsql.engine.checkpoints.checkpoint_check import find_damage
 from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins
 from jetsql.engine.checkpoints.checkpoint_reader import Progress
 from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.checkpoints.write_gate import WriteGate
 from jetsql.engine.errors.remedies import RunPaths
 from jetsql.engine.errors.table_source_errors import explain_removed_file
+from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import ResolvedBody
 from jetsql.engine.sinks import SinkWriter, consume_rows, encode_rows, stored_rows
@@ -80,7 +83,8 @@ class RunContext:
         temporary = self.session.sparkContext.getConf().get("spark.local.dir", tempfile.gettempdir())
         names = ", ".join(dict.fromkeys(sink.system or sink.table for sink in sinks))
         folder = sinks[0].location if len(sinks) == 1 else ""
-        return RunPaths(names, folder, self.checkpoint, str(temporary))
+        find = partial(find_damage, FileSystem(self.session), self.checkpoint, self.job)
+        return RunPaths(names, folder, self.checkpoint, str(temporary), find)
 
     def rows(self) -> DataFrame:
         """Return the rows of the query, see `query_rows`."""

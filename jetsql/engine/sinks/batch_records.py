@@ -50,13 +50,7 @@ class BatchRecords(ABC, Generic[Record]):
         try:
             return self._parse(json.loads(text))
         except (ValueError, TypeError, KeyError) as error:
-            raise StatementError(
-                "CHECKPOINT_DAMAGED",
-                f"The job's checkpoint is damaged: {path} is truncated or was changed, so JetSQL cannot determine which"
-                f" rows of batch {batch} are in the table.",
-                hint=RESTORE,
-                where=path,
-            ) from error
+            raise damaged_record(path, "is truncated or was changed", batch) from error
 
     def find_newest(self) -> int | None:
         """Return the newest batch with a record, or None."""
@@ -87,3 +81,14 @@ class BatchRecords(ABC, Generic[Record]):
     @abstractmethod
     def _parse(self, fields: dict[str, Any]) -> Record:
         """Return the record from a file's JSON. Raises ValueError, TypeError or KeyError for a damaged record."""
+
+
+def damaged_record(path: str, problem: str, batch: int) -> StatementError:
+    """Return the error for a damaged record of a batch. problem: the predicate to the path"""
+    return StatementError(
+        "CHECKPOINT_DAMAGED",
+        f"The job's checkpoint is damaged: {path} {problem}, so JetSQL cannot determine which rows of batch {batch} are"
+        " in the table.",
+        hint=RESTORE,
+        where=path,
+    )

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.sinks import SinkContext, consume_rows
-from jetsql.engine.sinks.batch_records import FORMAT, BatchRecord, BatchRecords
+from jetsql.engine.sinks.batch_records import FORMAT, BatchRecord, BatchRecords, damaged_record
 from jetsql.engine.sinks.file_sizing import BatchFiles
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -82,7 +82,7 @@ class StagedFiles:
         if newest is not None and self._staged(newest):
             manifest = self._manifests.read(newest)
             assert manifest is not None, "the manifest has just been listed"
-            self._publish(manifest)
+            self._publish_again(manifest)
         self._files.delete(self._staging_root)  # of batches without a manifest, also of earlier leaders
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
@@ -90,7 +90,7 @@ class StagedFiles:
         manifest = self._read_manifest(batch)
         if manifest is not None:
             consume_rows(rows)
-            self._publish(manifest)
+            self._publish_again(manifest)
             return manifest.rows
         manifest = self._stage(rows, batch, table)
         self._context.catalog.require_sink_table(self._sink)
@@ -157,6 +157,21 @@ class StagedFiles:
         suffix = file.partition(".")[2]
         part = f"part-{self._job}-{batch:09d}-{number:05d}.{suffix}"
         return f"{folder}/{part}" if folder else part
+
+    def _publish_again(self, manifest: Manifest) -> None:
+        """Move the files of a manifest that was read, after a check that it names all staged files.
+
+        Raises StatementError CHECKPOINT_DAMAGED: the files that it does not name would be deleted.
+        """
+        path, named = self._manifests.path(manifest.batch), {move.source for move in manifest.moves}
+        if self._staged(manifest.batch):
+            if not manifest.staging.startswith(f"{self._staging_root}/{manifest.batch:09d}"):
+                raise damaged_record(path, "names another folder", manifest.batch)
+            if self._files.exists(manifest.staging):
+                unknown = [name for name in self._files.list_files(manifest.staging) if name not in named]
+                if unknown:
+                    raise damaged_record(path, f"does not name the staged file {unknown[0]}", manifest.batch)
+        self._publish(manifest)
 
     def _publish(self, manifest: Manifest) -> None:
         """Move the files that have not been moved yet."""

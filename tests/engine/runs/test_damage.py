@@ -113,12 +113,12 @@ def damages(folder: Path) -> list[tuple[Path, Callable[[Path], None], str]]:
     offset, commit = newest(spark / "offsets"), newest(spark / "commits")
     return [
         (spark / "metadata", gone, "spark/metadata is missing"),
-        (spark / "metadata", cut, "spark/metadata is truncated"),
-        (offset, cut, "offsets/1 is truncated"),
-        (offset, empty, "offsets/1 is truncated"),
+        (spark / "metadata", cut, "spark/metadata is not readable: "),
+        (offset, cut, "offsets/1 is not readable: "),
+        (offset, empty, "offsets/1 is not readable: it is empty"),
         (offset, gone, "offsets/1 is missing"),
-        (commit, cut, "commits/1 is truncated"),
-        (commit, empty, "commits/1 is truncated"),
+        (commit, cut, "commits/1 is not readable: "),
+        (commit, empty, "commits/1 is not readable: it is empty"),
         (spark / "offsets", gone, "offsets/1 is missing"),
         (spark / "commits", gone, "commits/0 is missing"),
         (spark, gone, "spark is empty or missing"),
@@ -461,14 +461,58 @@ def test_settings_are_tried_before_a_job_has_them(
 
 def test_what_cant_heal_is_not_tried_again(source: Sql) -> None:
     copy(source, "OPTIONS ('snapshotIntervalMillis' = '100')", rows="CAST(10 / (id - 2) AS INT)")
-    add(source, 2)
+    file = add(source, 2)
     error = source.error("WAIT FOR JOB j UNTIL IDLE")
-    assert "[DIVIDE_BY_ZERO]" in error.message
+    assert "[DIVIDE_BY_ZERO]" in error.message and f"The task was reading file:{file}." in error.message
+    assert facts(source)["last error at"] == f"file:{file}"
     title, words = last_event(source)
     assert (title, words.startswith("Batch 1 failed: ")) == ("suspended by an error", True)
     assert "A restart cannot fix this error. The job is suspended and keeps its state." in words
     assert facts(source)["last error class"] == "org.apache.spark.SparkArithmeticException"
     assert "retry" not in [row[1] for row in source("SHOW JOB HISTORY j")]
+
+
+TOO_LARGE = "CAST(a.id * 100 AS TINYINT)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"INSERT OVERWRITE totals SELECT {TOO_LARGE}, count(*) FROM STREAM src a GROUP BY 1",
+        pytest.param(
+            f"INSERT INTO totals SELECT 1, id FROM STREAM src UNION ALL SELECT {TOO_LARGE}, id FROM STREAM src a",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            f"INSERT INTO totals SELECT {TOO_LARGE}, b.id FROM STREAM src a JOIN src b ON a.id > b.id - 9",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_a_value_that_does_not_fit_is_reported_with_its_file(source: Sql, body: str) -> None:
+    source("CREATE TABLE totals (k INT, n BIGINT) USING parquet")
+    source(f"CREATE JOB j OPTIONS ('snapshotIntervalMillis' = '100') AS {body}")
+    file = add(source, 2)
+    message = source.error("WAIT FOR JOB j UNTIL IDLE").message
+    assert "[CAST_OVERFLOW]" in message and "200" in message and f"The task was reading file:{file}." in message
+
+
+def test_a_partition_with_the_text_of_null_is_refused(sql: Sql) -> None:
+    """Spark writes both into one folder, and reads them as NULL."""
+    sql("CREATE TABLE src (id INT, k STRING) USING json")
+    sql("INSERT INTO src VALUES (1, NULL)")
+    sql("CREATE TABLE sink (id INT, k STRING) USING parquet PARTITIONED BY (k)")
+    copy(sql, rows="id, k")
+    sql("INSERT INTO src VALUES (2, '__HIVE_DEFAULT_PARTITION__'), (3, NULL)")
+    message = sql.error("WAIT FOR JOB j UNTIL IDLE").message
+    assert (
+        "[JETSQL.SINK_REFUSED_ROWS] A row has the text __HIVE_DEFAULT_PARTITION__ in the partition column k" in message
+    )
+    assert "nullif(name" in facts(sql)["last error"]
+    assert sql("SELECT * FROM sink") == [(1, None)]
+    fixed = "id, nullif(k, '__HIVE_DEFAULT_PARTITION__')"
+    sql(f"CREATE OR REPLACE JOB j {NO_RESTARTS} AS INSERT INTO sink SELECT {fixed} FROM STREAM src")
+    assert ids(sql) == [1, 2, 3]
 
 
 def test_every_condition_that_cant_heal_exists(sql: Sql) -> None:

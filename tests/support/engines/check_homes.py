@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from jetsql.jobs.checkpoint_files.crc32c import crc32c
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Job, Snapshot, Status, Version
 from jetsql.jobs.planning.options import parse_options
@@ -89,15 +90,30 @@ class Home:
         ids = {"0": [[f"id-{batch}-{part}"] for part in range(2)]} if stateful else None
         write(folder / "commits" / str(batch), f"v2\n{json.dumps({'nextBatchWatermarkMs': 0, 'stateUniqueIds': ids})}")
         for part in range(2) if stateful else ():
-            write(folder / "state" / "0" / str(part) / f"{batch + 1}_id-{batch}-{part}.changelog", "changes")
+            changes = write(folder / "state" / "0" / str(part) / f"{batch + 1}_id-{batch}-{part}.changelog", "changes")
+            sums = {"algorithm": "CRC32C", "value": crc32c(b"changes") - 2**32, "mainFileSize": len("changes")}
+            write(changes.with_name(f"{changes.name}.crc"), json.dumps(sums))
+        if stateful:
+            self._describe_state(folder / "state" / "0")
 
-    def manifest(self, job: Job, batch: int, *, staged: bool = False) -> Path:
+    def _describe_state(self, operator: Path) -> None:
+        """Write the files with the operator's name, and with the types of keys and values."""
+        write(operator / "_metadata" / "metadata", 'v1\n{"operatorInfo":{"operatorId":0}}')
+        types = "\0\0\0\1\0\2{}"  # one text of two bytes
+        write(operator / "0" / "_metadata" / "schema", f"\0\2v2{types}{types}")
+
+    def store(self, job: Job) -> None:
+        """Store a changed job."""
+        with closing(Store(self.path / "jetsql.db")) as store:
+            store.save(job, store.history(job.id)[0])
+
+    def manifest(self, job: Job, batch: int, *, staged: bool = False, sink: int = 0) -> Path:
         """Write the manifest of a batch of one file, and the file if it is staged; return the manifest."""
-        table = job.plan.analysis.sink.location
-        staging = f"{table}/.jetsql/{job.id}/{batch:09d}"
+        table = job.plan.analysis.sinks[sink].location
+        staging = f"{table}/.jetsql/{job.id}{f'-sink{sink}' if sink else ''}/{batch:09d}"
         fields = {"batch": batch, "location": table, "staging": staging, "rows": 1, "format": 1}
         moves = [{"source": "part-0.parquet", "target": "part-1.parquet"}]
         if staged:
             write(Path(staging.removeprefix("file:")) / "part-0.parquet", "rows")
-        path = self.path / "checkpoints" / job.id / "manifests" / f"{batch:09d}.json"
+        path = self.path / "checkpoints" / job.id / f"manifests{f'-{sink}' if sink else ''}" / f"{batch:09d}.json"
         return write(path, json.dumps({**fields, "moves": moves}))

@@ -9,6 +9,7 @@ import java.nio.file.FileAlreadyExistsException;
 import java.util.Arrays;
 import java.util.UUID;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.ChecksumFileSystem;
 import org.apache.hadoop.fs.CommonPathCapabilities;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
@@ -138,20 +139,31 @@ public final class Files {
         .orElse(null);
   }
 
-  /** Returns the text of a file that another program wrote, or null when it does not exist. */
-  public String readIfThere(String path) throws IOException {
+  /** Returns a file that another program wrote, or null when it does not exist. */
+  public byte[] readIfThere(String path) throws IOException {
     FileSystem files = withoutChecksums(path);
-    return files.exists(new Path(path)) ? text(files, new Path(path)) : null;
+    return files.exists(new Path(path)) ? content(files, new Path(path)) : null;
   }
 
-  /** Returns the text of a file. */
-  public String read(String path) throws IOException {
-    return text(fileSystem(path), new Path(path));
+  /** Returns a file after its checksums are compared, if it has any. */
+  public byte[] read(String path) throws IOException {
+    return content(fileSystem(path), new Path(path));
   }
 
-  private static String text(FileSystem files, Path path) throws IOException {
+  /** Returns whether `read` compares checksums of a file. */
+  public boolean hasChecksums(String path) throws IOException {
+    return fileSystem(path) instanceof ChecksumFileSystem files
+        && files.exists(files.getChecksumFile(new Path(path)));
+  }
+
+  /** Returns whether a path is a folder. */
+  public boolean isFolder(String path) throws IOException {
+    return fileSystem(path).getFileStatus(new Path(path)).isDirectory();
+  }
+
+  private static byte[] content(FileSystem files, Path path) throws IOException {
     try (var stream = files.open(path)) {
-      return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
+      return stream.readAllBytes();
     }
   }
 

@@ -1,5 +1,6 @@
 package dev.jetsql.files;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -48,7 +49,7 @@ class FilesTest {
   @Test
   void replacesAFileAsAWhole() throws IOException {
     assertTrue(files.write(at("numbers/7"), "VII, é"));
-    assertEquals("VII, é", files.read(at("numbers/7")));
+    assertEquals("VII, é", new String(files.read(at("numbers/7")), UTF_8));
     assertFalse(files.exists(at("numbers/7.draft")));
   }
 
@@ -78,7 +79,7 @@ class FilesTest {
   @Test
   void movesAFileIntoANewFolder() throws IOException {
     assertTrue(files.rename(at("numbers/7"), at("new/folder/seven")));
-    assertEquals("seven", files.read(at("new/folder/seven")));
+    assertEquals("seven", new String(files.read(at("new/folder/seven")), UTF_8));
     assertFalse(files.exists(at("numbers/7")));
   }
 
@@ -88,7 +89,7 @@ class FilesTest {
     assertEquals(13, files.copy(at("numbers"), at("copy"), "[\"7\", \"deep/13\"]"));
     assertEquals(
         List.of("7", "deep/13"), parsed(files.filesBelow(at("copy"))).stream().sorted().toList());
-    assertEquals("seven", files.read(at("copy/7")));
+    assertEquals("seven", new String(files.read(at("copy/7")), UTF_8));
   }
 
   @Test
@@ -100,7 +101,7 @@ class FilesTest {
 
   @Test
   void readsAFileThatMayBeMissing() throws IOException {
-    assertEquals("seven", files.readIfThere(at("numbers/7")));
+    assertEquals("seven", new String(files.readIfThere(at("numbers/7")), UTF_8));
     assertNull(files.readIfThere(at("missing")));
     assertThrows(FileNotFoundException.class, () -> files.read(at("missing")));
   }
@@ -108,7 +109,7 @@ class FilesTest {
   @Test
   void readsAFileWithTheChecksumOfAnOlderOne() throws IOException {
     java.nio.file.Files.writeString(folder.resolve("numbers/.7.crc"), "of another file");
-    assertEquals("seven", files.readIfThere(at("numbers/7")));
+    assertEquals("seven", new String(files.readIfThere(at("numbers/7")), UTF_8));
   }
 
   @Test
