@@ -6,15 +6,13 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from shlex import quote
-from typing import Final
 
 from jetsql.check.findings import Finding, Severity
 from jetsql.check.places import Places
 from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Job
+from jetsql.jobs.model.staging import STAGING, staging_owner
 from jetsql.language.tokens import quoted_name
-
-STAGING: Final = ".jetsql"
 
 
 def check_manifests(job: Job, folder: Path, committed: int | None, places: Places) -> Iterator[Finding]:
@@ -138,11 +136,6 @@ def check_staging(jobs: Iterable[Job], warehouse: Path, places: Places) -> Itera
     staging = {table / STAGING for table in tables if table is not None and places.is_checked(table)}
     staging |= {*warehouse.glob(f"*/{STAGING}"), *warehouse.glob(f"*/*/{STAGING}")}
     for folder in sorted(path for root in staging if root.is_dir() for path in root.iterdir()):
-        if folder.is_dir() and _owner(folder.name) not in known:
+        if folder.is_dir() and staging_owner(folder.name) not in known:
             message = "These staged rows belong to a deleted job; they are in no table."
             yield Finding(Severity.WARNING, message, str(folder), f"Delete the folder: rm -r {quote(str(folder))}")
-
-
-def _owner(folder: str) -> str:
-    """Return the job id in a folder's name: four groups, followed by the number of dead letters or of a sink."""
-    return "-".join(folder.split("-")[:4])

@@ -14,6 +14,7 @@ from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import Progress, fill_offset_gap
 from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.jvm.filesystem import FileSystem
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import resolve_with_plan
 from jetsql.engine.runs.batch_runs import BatchRun, PendingBatchRun, pending_batch_failed
 from jetsql.engine.runs.job_sinks import JobSinks
@@ -38,6 +39,9 @@ from jetsql.jobs.lifecycle.engine_api import (
 from jetsql.jobs.lifecycle.step_context import as_sentence, join_sentences
 from jetsql.jobs.model.job import Job, RunId, Trigger
 from jetsql.jobs.planning.progress_tracking import is_topic_to_topic
+
+_TASKS_SECONDS: Final = 20.0
+"""The time to wait for the tasks of a stopped run."""
 
 
 class JobRuns:
@@ -112,6 +116,18 @@ class JobRuns:
         graceful = running.stop(deadline_seconds)  # after an error, the run stays registered for the next attempt
         self._forget(run)
         return graceful
+
+    def await_tasks(self, job: Job) -> None:
+        """Wait for the tasks of a job that does not run: after a batch was interrupted, they write for some seconds.
+
+        Raises StatementError JOB_IN_USE when the time is up before.
+        """
+        spark = self._sinks.spark
+        context = spark.sparkContext._jsc.sc()
+        tasks = java(spark).scheduling.RunningTasks.awaitEnd(context, job.id, int(_TASKS_SECONDS * 1000))
+        if tasks:
+            message = f"Tasks of its last run still write after {_TASKS_SECONDS:g} s (number of tasks: {tasks})."
+            raise StatementError("JOB_IN_USE", message)
 
     def watch(self, run: RunId, wait: int) -> None:
         running = self._runs.get(run)

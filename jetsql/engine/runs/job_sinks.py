@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from pyspark.sql import SparkSession
 
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import Progress
 from jetsql.engine.checkpoints.write_gate import WriteGate
+from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.runs.analysis import ResolvedBody
 from jetsql.engine.runs.start_checks import check_not_ahead
 from jetsql.engine.session.catalog import Catalog
@@ -25,6 +29,9 @@ from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.jobs.lifecycle.engine_api import Report, SinkNotice
 from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Job, Plan, RunId, Version
+from jetsql.jobs.model.staging import STAGING, staging_owner
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,19 @@ class JobSinks:
     def discard(self, job: Job) -> None:
         """Delete what the job has staged. The caller holds the gate."""
         self._writer(job).discard()
+
+    def delete_staged_rows(self, jobs: Sequence[Job]) -> None:
+        """Delete what tasks of ended jobs have staged in file tables, and log errors."""
+        ended = {job.id for job in jobs}
+        sinks = (sink for job in jobs for sink in job.plan.analysis.sinks if sink.kind is SinkKind.FILES)
+        for folder in sorted({f"{sink.location}/{STAGING}" for sink in sinks}):
+            try:
+                for name in self.checkpoints.files.list_names(folder):
+                    if staging_owner(name) in ended:
+                        self.checkpoints.files.delete(f"{folder}/{name}")
+                        _LOG.info("Deleted the staged rows of an ended job: %s/%s", folder, name)
+            except Exception as error:  # the rows only use disk space, and must not prevent the engine's start
+                _LOG.warning("Staged rows in %s cannot be deleted: %s", folder, cause_of(error).message)
 
     def discard_version(self, job: Job, version: Version) -> None:
         """Delete the rows that a version of the job has staged in a table that the job no longer writes.

@@ -281,6 +281,7 @@ class SparkEngine:
             self._sinks.recover(job)
 
     def discard_files(self, job: Job) -> None:
+        self._runs.await_tasks(job)
         with self._gate.writing(job.name):
             self._pins.wait_until_unpinned(job.id)
             self._sinks.discard(job)
@@ -288,6 +289,9 @@ class SparkEngine:
                 self._sinks.discard_version(job, job.rollback_version)
             failpoint("staging-discarded", job.name)
             self._checkpoints.discard(job)
+
+    def delete_staged_rows(self, jobs: Sequence[Job]) -> None:
+        self._sinks.delete_staged_rows(jobs)
 
     def copying_files(self) -> AbstractContextManager[None]:
         """Keep the replaced snapshots of tables inside the context, for a backup."""

@@ -21,6 +21,7 @@ from jetsql.engine.sinks.batch_records import FORMAT, BatchRecord, BatchRecords,
 from jetsql.engine.sinks.file_sizing import BatchFiles
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
+from jetsql.jobs.model.staging import STAGING
 
 PART_NAMES = 1
 
@@ -128,10 +129,13 @@ class StagedFiles:
             return Manifest(batch, self._sink.location, self._staging(batch), 0, ())
 
     def _staging(self, batch: int) -> str:
-        """Return the folder for the rows of a batch; each leader has its own."""
+        """Return the folder for the rows of a batch.
+
+        Each leader and each run has its own: a task of a run that was interrupted can write for some seconds.
+        """
         number = self._context.checkpoints.leadership.number
         leader = f"-{number}" if number else ""
-        return f"{self._staging_root}/{batch:09d}{leader}"
+        return f"{self._staging_root}/{batch:09d}{leader}-run{self._context.job.run}"
 
     def _staged(self, batch: int) -> list[str]:
         """Return the names of the folders with staged rows of a batch."""
@@ -139,7 +143,7 @@ class StagedFiles:
 
     @property
     def _staging_root(self) -> str:
-        return f"{self._sink.location}/.jetsql/{self._job}"
+        return f"{self._sink.location}/{STAGING}/{self._job}"
 
     def _stage(self, rows: DataFrame, batch: int, table: TableFacts) -> Manifest:
         staging = self._staging(batch)

@@ -318,7 +318,13 @@ class Engine(Protocol):
         """Return whether the job's sink has a batch that is not committed in the job's checkpoint."""
 
     def discard_files(self, job: Job) -> None:
-        """Delete the job's checkpoints and staged rows, if there are any."""
+        """Delete the job's checkpoints and staged rows, if there are any, after its last task has ended.
+
+        Raises any error, and StatementError JOB_IN_USE if a task does not end in time.
+        """
+
+    def delete_staged_rows(self, jobs: Sequence[Job]) -> None:
+        """Delete what tasks have staged after the files of their jobs were deleted, and log errors. jobs: ended ones"""
 
     def cause_of(self, error: Exception) -> Cause:
         """Return an exception of this engine as a Cause."""

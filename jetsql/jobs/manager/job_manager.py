@@ -196,7 +196,17 @@ class Manager:
             self.registry.put(JobView(job))
             self._apply_or_log(job.id, EngineStarted())
         self._supersede()
+        self.workers.call(self._delete_staged_rows)
         self._retention.start()
+
+    def _delete_staged_rows(self) -> None:
+        """Delete what tasks of ended jobs have staged after the files of their jobs were deleted."""
+        try:
+            cleaned = [job for job in self.store.ended_jobs() if not job.has_files]
+        except EngineError as error:
+            _LOG.error("Staged rows of ended jobs could not be deleted: %s", error)
+        else:
+            self.engine.delete_staged_rows(cleaned)
 
     def _engine_down(self) -> None:
         self._open = False

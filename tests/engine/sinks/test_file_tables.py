@@ -5,11 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.conftest import Sql
+from jetsql.engine.jvm.java_classes import java
+from jetsql.jobs.model.staging import STAGING
+from tests.conftest import Sql, until
 
 pytestmark = pytest.mark.spark
 
@@ -480,3 +484,37 @@ def test_a_table_emptied_before_its_staged_rows_moved_in_is_told(source: Sql, mo
     source("INSERT INTO src VALUES (5, 'e', NULL)")
     source("WAIT FOR JOB j UNTIL IDLE")
     assert source("SELECT id FROM sink") == [(5,)]
+
+
+def staged(source: Sql, table: str) -> list[str]:
+    """Return the names of the folders with staged rows."""
+    folder = location(source, table) / STAGING
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+
+def test_a_drop_deletes_staged_rows_after_the_last_task(source: Sql) -> None:
+    """A task that computes a row goes on after its Spark job was cancelled, and writes then."""
+    context: Any = source.engine.spark.sparkContext
+    source("CREATE TABLE hashes (hash STRING) USING parquet")
+    slow = "aggregate(sequence(1, 600000 + id), 'x', (hash, n) -> sha2(concat(hash, n), 512))"
+    source(f"CREATE JOB j AS INSERT INTO hashes SELECT {slow} FROM range(1)")
+    [job] = source("SELECT id FROM jetsql.jobs WHERE name = 'j' AND end_time IS NULL")
+    tasks = java(source.engine.spark).scheduling.RunningTasks
+    until(lambda: bool(tasks.awaitEnd(context._jsc.sc(), *job, 0)))
+    source("DROP JOB j")
+    assert tasks.awaitEnd(context._jsc.sc(), *job, 0) == 0
+    assert staged(source, "hashes") == []
+    assert source("SHOW JOB HISTORY j")[-1][-1] == "Checkpoint and staged rows are deleted."
+
+
+def test_staged_rows_of_ended_jobs_are_deleted_at_the_start(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT) USING parquet")
+    source("CREATE JOB j AS INSERT INTO sink SELECT id FROM STREAM src")
+    manager: Any = source.engine._manager
+    [live] = [job for job in manager.store.live_jobs() if job.name == "j"]
+    ended = replace(live, id="0001-0000-0000-0001")
+    folder = location(source, "sink") / STAGING
+    for name in (live.id, ended.id, f"{ended.id}-dead-letters", "0002-0000-0000-0001"):
+        (folder / name / "000000003-run1").mkdir(parents=True)
+    manager.engine.delete_staged_rows([ended])
+    assert staged(source, "sink") == ["0002-0000-0000-0001", live.id]

@@ -18,6 +18,7 @@ from jetsql.jobs.model.job import Job, Snapshot, Status, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.job_store import Store
+from tests.conftest import until
 from tests.support.engines.in_memory_engine import InMemoryEngine, analysis
 from tests.support.engines.jobs_world import QUICK, World, body, world
 
@@ -207,6 +208,19 @@ def test_files_that_cannot_be_deleted_keep_the_job_until_they_can(tmp_path: Path
         assert w.store.job(goes) is not None
     with world(tmp_path, clock=clock, settings=NONE) as w:
         forgotten(w, clock, "goes")
+
+
+def test_an_engine_deletes_at_its_start_what_ended_jobs_have_staged_late(tmp_path: Path) -> None:
+    with world(tmp_path) as w:
+        w.make("live")
+        again = w.make("again", {"trigger": "availableNow"})
+        w.engine.complete(again)
+        w.wait_status(again, Status.COMPLETED)
+        dropped = w.make("dropped")
+        w.sql("DROP JOB dropped")
+    with world(tmp_path) as w:
+        until(lambda: w.engine.swept is not None)
+        assert w.engine.swept == [dropped]
 
 
 def test_a_death_between_files_and_job_is_made_good_at_the_next_start(tmp_path: Path) -> None:

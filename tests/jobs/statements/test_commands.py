@@ -372,6 +372,7 @@ def test_wait_until_idle_goes_by_no_clock(tmp_path: Path, restarted: bool) -> No
             w.sql("RESTART JOB j")
         error = w.refused("WAIT FOR JOB j UNTIL IDLE TIMEOUT 0 SECONDS")
         assert (error.condition, "RESTART JOB" in error.hint) == ("JETSQL.WAIT_TIMEOUT", True)
+        assert w.manager.workers.wait_for_job(job_id, 20)
         result = waiting(w, "WAIT FOR JOB j UNTIL IDLE")
         w.engine.idle(job_id, trigger_time=499.0)
         assert result.result(20).rows[0][3].startswith("Batch")  # type: ignore[attr-defined]

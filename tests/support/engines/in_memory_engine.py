@@ -94,6 +94,7 @@ class InMemoryEngine:
     copy_errors: list[Exception] = field(default_factory=list)
     prepare_errors: list[Exception] = field(default_factory=list)
     snapshots: dict[str, int] = field(default_factory=dict)  # the newest batch in each
+    swept: list[str] | None = None  # the ended jobs whose staged rows were deleted at the start
     discarded: list[int] = field(default_factory=list)  # checkpoints of versions
     held: bool | None = False  # the sink has the batch of a trial; None if it cannot be asked
     unreachable: StatementError | None = None
@@ -277,6 +278,10 @@ class InMemoryEngine:
         self._pass("discard", job)
         if self.discard_errors:
             raise self.discard_errors.pop(0)
+
+    def delete_staged_rows(self, jobs: Sequence[Job]) -> None:
+        with self.lock:
+            self.swept = [job.id for job in jobs]
 
     def cause_of(self, error: Exception) -> Cause:
         if isinstance(error, JetSQLError):
