@@ -266,10 +266,10 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "SINK_CHANGED": Condition(
         "55000",
-        "The table that the job writes was dropped, replaced or changed, or it is ahead of the job's "
-        "checkpoint. Nothing was written.",
+        "The table or topic that the job writes was dropped, replaced or changed, or it is ahead of the job's "
+        "checkpoint.",
         "Undo the change and `RESUME`, which accepts a table that was created again with the same columns and place. "
-        "Or drop the job and create it for the new table.",
+        "Or drop the job and create it for the new table. The message says how to accept a new topic.",
     ),
     "TABLE_IN_USE": Condition(
         "55006",
@@ -279,7 +279,7 @@ CONDITIONS: Final[dict[str, Condition]] = {
     "SOURCE_CHANGED": Condition(
         "55000",
         "Something that the job reads was dropped, replaced or deleted: a table, a topic, files, messages.",
-        "Undo the change and `RESUME`. The message says how to skip what is gone.",
+        "Undo the change and `RESUME`. The message says how to skip what is gone, or to accept what is new.",
     ),
     "JOB_CHANGED": Condition(
         "55000",

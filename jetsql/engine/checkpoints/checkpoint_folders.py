@@ -1,6 +1,6 @@
 """The folders of jobs: one for each job, named by its id and never by a name that a user wrote.
 
-<root>/<job id>/spark/        Spark's own checkpoint: offsets, commits, state
+<root>/<job id>/spark/        Spark's own checkpoint: offsets, commits, state; and topics.json, see `topic_positions`
 <root>/<job id>/spark-<n>/    the same after n updates of the job; each begins as a copy of the previous one
 <root>/<job id>/manifests/    the files that each batch moves into its file table; kept here because TRUNCATE and
                               OVERWRITE delete hidden folders inside a table

@@ -22,6 +22,8 @@ from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
 from jetsql.engine.runs.run_context import Run, RunContext
 from jetsql.engine.runs.start_checks import check_same_query
 from jetsql.engine.runs.streaming_runs import StreamingRun
+from jetsql.engine.runs.topic_acceptance import accept_topics
+from jetsql.engine.runs.topic_watch import TopicWatch
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.watchdogs.kafka_watchdog import KafkaWatchdog
 from jetsql.engine.watchdogs.resource_reports import Activity, judge_crash
@@ -80,6 +82,10 @@ class JobRuns:
         except BaseException:
             self._kafka_watchdog.unwatch(RunId(job.id, job.run))
             raise
+
+    def accept_topics(self, job: Job, report: Report) -> None:
+        """Let a job that does not run continue with the new topics of its option. Raises as `accept_topics`."""
+        accept_topics(job, self._sinks, self._pins, report)
 
     def finish_pending(self, job: Job, report: Report, cancelled: Future[None] | None = None) -> None:
         """Run a pending batch to its commit with the job's current statement. Raises StatementError.
@@ -157,6 +163,7 @@ class JobRuns:
         self._sinks.create_side_tables(job.plan)  # a user may have dropped them while the job was suspended
         resolved = resolve_with_plan(job.body, session, job.plan)
         check_same_query(job, resolved, accepts_functions)
+        topics = TopicWatch(session, self._sinks.catalog, self._checkpoints, job)
         lease = JobLease(self._checkpoints, job)
         checkpoint = self._checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         if resolved.unchecked_by_spark:
@@ -169,6 +176,7 @@ class JobRuns:
             fill_offset_gap(self._files, checkpoint)
         if job.plan.analysis.has_state_variables:
             correct_schema_paths(self._files, checkpoint)
+        topics.check_start()
         sink_rows: dict[int, dict[str, int]] = {}
         writer = self._sinks.writer_of_run(job, session, report, resolved, sink_rows)
         with self._sinks.gate.writing(job.name):
@@ -185,6 +193,7 @@ class JobRuns:
             gate=self._sinks.gate,
             lease=lease,
             progress=progress,
+            topics=topics,
             sink_rows=sink_rows,
         )
 

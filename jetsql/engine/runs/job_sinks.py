@@ -74,6 +74,10 @@ class JobSinks:
         """Delete what was stored to compare the results of a batch that is not in the sink."""
         discard_result(self._context(job), batch)
 
+    def discard_results(self, job: Job) -> None:
+        """Delete the stored results of a job that writes changes of its result, so that it writes the whole result."""
+        self.checkpoints.delete(self.checkpoints.results_folder(job.id))
+
     def recover(self, job: Job) -> None:
         with self.gate.writing(job.name):
             self._writer(job).recover()

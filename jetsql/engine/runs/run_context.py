@@ -23,6 +23,7 @@ from jetsql.engine.errors.table_source_errors import explain_removed_file
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import ResolvedBody
+from jetsql.engine.runs.topic_watch import TopicWatch
 from jetsql.engine.sinks import SinkWriter, consume_rows, encode_rows, stored_rows
 from jetsql.engine.watchdogs.resource_reports import Activity
 from jetsql.jobs.lifecycle.engine_api import Report, RestartRequested, RunFailed
@@ -70,6 +71,8 @@ class RunContext:
     """The lease that the run checks before each batch."""
     progress: Progress
     """The newest batches of the checkpoint before the run."""
+    topics: TopicWatch
+    """The Kafka topics that a streaming run reads and writes."""
     sink_rows: dict[int, dict[str, int]]
     """The rows that each of several sinks has written, by batch, until the batch is reported."""
 

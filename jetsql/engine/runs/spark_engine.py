@@ -203,6 +203,7 @@ class SparkEngine:
         self._checkpoints.delete_stale(job)
         session = self._sessions.open_for_job(job)
         self._state_copies.restore_snapshot(job, session)
+        self._runs.accept_topics(job, report)
         if job.plan.trigger is Trigger.REAL_TIME:
             # For an unreachable broker, the start and a stop would wait for minutes.
             check_sources(self._spark, self._catalog, job.plan)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -32,6 +33,9 @@ from jetsql.jobs.model.job import Cause, Trigger
 from jetsql.jobs.store.metrics import BatchMetrics
 
 _EVENTS_SECONDS = 5.0
+_REPLACED: Final = ("JETSQL.SOURCE_CHANGED", "JETSQL.SINK_CHANGED")
+_MAY_BE_REPLACED: Final = ("JETSQL.SOURCE_CHANGED", "JETSQL.EXTERNAL_SYSTEM_ERROR")
+"""Conditions of the errors of Spark's connector for a topic that has fewer messages, or none."""
 
 
 class StreamingRun:
@@ -45,7 +49,7 @@ class StreamingRun:
         self._started = threading.Event()
         self._ended = threading.Event()
         self._failure_reported = threading.Lock()
-        self._failure: tuple[BaseException, int] | None = None
+        self._failure: tuple[BaseException, int | None] | None = None
         self._next_batch = context.progress.next_batch
         self._progress: dict[str, Any] = {}
         self._written: dict[int, int | None] = {}
@@ -151,11 +155,48 @@ class StreamingRun:
             )
             self._report_batch(measure, is_replay)
         elif kind == "idle":
-            self._context.report(RunIdle(self._context.id, parse_timestamp(detail), begun_after=self._begun_after))
+            self._report_idle(RunIdle(self._context.id, parse_timestamp(detail), begun_after=self._begun_after))
         else:
             self._ended.set()
             # The listener's thread must not wait for the thread that starts the query.
             threading.Thread(target=self._end, name=f"end-{self._context.id}", daemon=True).start()
+
+    def _report_idle(self, event: RunIdle) -> None:
+        """Report a trigger without rows, unless its offsets belong to a topic that was replaced."""
+        query = self._query
+        if query is not None and not self._check_topics(
+            lambda: self._context.topics.check_idle(query._jsq, self._next_batch)
+        ):
+            return
+        self._context.report(event)
+
+    def check_topics(self) -> None:
+        """End the run if a topic was replaced. Raises StatementError when a broker does not answer."""
+        query = self._query
+        if query is not None:
+            self._check_topics(lambda: self._context.topics.check_interval(query._jsq, self._next_batch))
+
+    def _check_topics(self, check: Callable[[], None]) -> bool:
+        """Return whether no topic was replaced; otherwise end the run."""
+        try:
+            check()
+        except StatementError as error:
+            if error.condition not in _REPLACED:
+                raise
+            self._fail(error)
+            return False
+        return True
+
+    def _fail(self, error: StatementError) -> None:
+        """End the run with an error that no batch has raised."""
+        query = self._query
+        if query is None or self._failure is not None or self._stopping.is_set():
+            return
+        self._failure = (error, None)
+        # Spark's listener must not wait for the end of the query.
+        millis = int(_EVENTS_SECONDS * 1000)
+        stop = partial(java(self._context.session).stream.Queries.stop, query._jsq, millis)
+        threading.Thread(target=stop, name=f"fail-{self._context.id}", daemon=True).start()
 
     def _report_batch(self, measure: BatchMetrics, is_replay: bool) -> None:
         self._context.report(batch_committed(self._context.id, measure, is_replay, self._begun_after))
@@ -170,6 +211,7 @@ class StreamingRun:
         self._query = self._listener = None
         if query is not None and not self._stopping.is_set():
             self._report_end(query)
+        self._context.topics.close()
         self._context.writer.close()
 
     def _report_end(self, query: StreamingQuery) -> None:
@@ -190,9 +232,13 @@ class StreamingRun:
         paths = self._context.paths
         if self._failure is not None:
             return cause_of(*self._failure, paths)
-        return cause_of_throwable(throwable, self._next_batch, paths)
+        cause = cause_of_throwable(throwable, self._next_batch, paths)
+        replaced = self._context.topics.find_replaced_sources() if cause.condition in _MAY_BE_REPLACED else ()
+        return cause_of(self._context.topics.explain(replaced), cause.batch) if replaced else cause
 
     def _end_without_error(self) -> RunCompleted | RunFailed:
+        if self._failure is not None:
+            return RunFailed(self._context.id, cause_of(*self._failure, self._context.paths))
         if self._once or self._context.job.plan.trigger is Trigger.AVAILABLE_NOW:
             return RunCompleted(self._context.id, describe_kept_rows(self._progress))
         return RunFailed(self._context.id, Cause("Another program stopped the query."))
@@ -203,6 +249,8 @@ class StreamingRun:
         try:
             self._context.lease.check(self._stopping)
             self._check_files(batch)
+            if self._query is not None:
+                self._context.topics.check_batch(self._query._jsq, batch)
             self._watch_sources()
             context = self._context
             with context.gate.writing(context.job.name), batch_rows(rows, context.body, context.writer) as complete:

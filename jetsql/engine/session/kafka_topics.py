@@ -5,6 +5,7 @@ JetSQL uses Kafka's admin client, because Spark's source waits for minutes witho
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -90,6 +91,52 @@ def _client(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[Any]:
         yield client
     finally:
         client.close(jvm.java.time.Duration.ofMillis(0))
+
+
+class TopicReader:
+    """Reads the ids of a table's topics. Kafka gives a topic that is deleted and created again another id.
+
+    It keeps its connection until `close`.
+    """
+
+    def __init__(self, spark: SparkSession, table: TableFacts, operation: KafkaOperation) -> None:
+        """Create it without a connection. operation: the job's operation on the topics, for messages"""
+        self._spark = spark
+        self._table = table
+        self._operation = operation
+        self._client: Any = None
+
+    def read_ids(self) -> dict[str, str]:
+        """Return the ids by topic, without topics that do not exist and without ids that the broker does not have.
+
+        Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY.
+        """
+        names, pattern = list_topics(self._table), self._table.option("subscribepattern")
+        conf = revealed(self._spark, _client_conf(self._table.options))
+        try:
+            if self._client is None:
+                self._client = java(self._spark).kafka.topics.TopicReader.open(json.dumps(conf))
+            text = self._client.matchingIds(pattern) if pattern else self._client.ids(json.dumps(names))
+        except Py4JJavaError as error:
+            topic = KafkaTopic.of_table(self._table)
+            request = KafkaRequest(self._operation, f"Kafka {topic.servers}", topic.name or pattern, conf)
+            raise explain_failure(_innermost_failure(error.java_exception), request) from error
+        ids: dict[str, str] = json.loads(text)
+        return ids
+
+    def close(self) -> None:
+        """Close the connection. The next read opens another one."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+
+def list_topics(table: TableFacts) -> list[str]:
+    """Return the topics that a table's OPTIONS name: none for one with a pattern, or whose rows name their topics."""
+    if table.option("assign"):
+        return sorted(json.loads(table.option("assign")))
+    names = table.option("topic") or table.option("subscribe")
+    return [name.strip() for name in names.split(",") if name.strip()]
 
 
 def _innermost_failure(throwable: Any) -> KafkaFailure:

@@ -1,8 +1,10 @@
-"""Detect stalled runs whose Kafka broker is unreachable and report the cause.
+"""Detect stalled runs whose Kafka broker is unreachable, and topics that were deleted and created again.
 
 Kafka's clients wait without a log line: Spark's source for three minutes, a task in real-time mode forever. The
 watchdog therefore checks the topics of a run that has reported nothing for a while, and reports a problem as
 RunBlocked. The run continues, because a restarting broker is usually back before the source fails.
+
+All other runs compare the ids of their topics in each round, see `jetsql.engine.runs.topic_watch`.
 """
 
 from __future__ import annotations
@@ -35,6 +37,9 @@ class WatchedRun(Protocol):
 
     def is_stalled(self) -> bool:
         """Return whether the run is starting or processing, and has reported nothing since the last call."""
+
+    def check_topics(self) -> None:
+        """End the run if a topic was deleted and created again. Raises StatementError for a broker's error."""
 
 
 @dataclass
@@ -111,6 +116,8 @@ class KafkaWatchdog:
 
     def _check_run(self, run: RunId, watch: _Watch, checks: _CheckRound) -> None:
         blocked_by = self._find_cause(watch, checks) if watch.run.is_stalled() else None
+        if blocked_by is None:
+            _compare_topics(run, watch)
         if blocked_by == watch.reported or (_is_outage(blocked_by) and _is_outage(watch.reported)):
             return
         watch.reported = blocked_by
@@ -143,6 +150,13 @@ class KafkaWatchdog:
         except StatementError as error:
             return cause_of(error)
         return None
+
+
+def _compare_topics(run: RunId, watch: _Watch) -> None:
+    try:
+        watch.run.check_topics()
+    except (StatementError, Py4JError) as error:  # the run waits for its broker, and the next round compares again
+        _LOG.info("The topics of run %s were not compared this time: %s", run, error)
 
 
 def _is_outage(cause: Cause | None) -> bool:

@@ -89,6 +89,9 @@ class Plan:
     idle_timeout_millis: int | None = None  # a source without rows for so long does not hold back the watermark
     state_ttl_millis: int | None = None  # the time to live of state that no watermark removes; None for ever
     retracts: bool = False  # rows that an earlier batch wrote, and that left the result, are deleted
+    accepted_topics: tuple[
+        str, ...
+    ] = ()  # the ids of Kafka topics that the job continues with after they were replaced
 
     @property
     def branches(self) -> tuple[Plan, ...]:

@@ -6,6 +6,7 @@ numbers are not (`-5` must not become 5). An option that is not set stays None w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -23,6 +24,8 @@ Value = bool | int | str | Enum
 _Choice = TypeVar("_Choice", Guarantee, Trigger, OutputMode)
 LATE_ROWS_TABLE: Final = "table:"
 APPLY_GROUP: Final = "applyGroup"
+ACCEPTED_TOPICS: Final = "acceptedTopics"
+_TOPIC_ID: Final = re.compile(r"[\w-]{22}", re.ASCII)
 _MAX_INTEGER: Final = 2**63 - 1
 
 
@@ -72,6 +75,7 @@ class Options:
     idle_timeout_millis: int | None = None
     state_ttl_millis: int | None = None
     apply_group: str | None = None
+    accepted_topics: str = ""
     spark_confs: Mapping[str, str] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)  # the options that the user set, in canonical spelling
     texts: Mapping[str, OptionText] = field(default_factory=dict)  # the options of this statement with their places
@@ -119,6 +123,14 @@ def _name(text: str) -> str:
     if not text.strip():
         raise ValueError(text)
     return text
+
+
+def _topic_ids(text: str) -> str:
+    """Return the ids of Kafka topics, separated by a comma and a blank."""
+    ids = [each.strip() for each in text.split(",")]
+    if not all(map(_TOPIC_ID.fullmatch, ids)):
+        raise ValueError(text)
+    return ", ".join(ids)
 
 
 def _late_rows(text: str) -> str:
@@ -283,6 +295,14 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "none",
         "The group of `jetsql apply --group`, which drops jobs of its group with `--prune`.",
         _name,
+    ),
+    OptionSpec(
+        ACCEPTED_TOPICS,
+        "accepted_topics",
+        "ids of Kafka topics, separated by commas",
+        "none: the job stops when a topic was deleted and created again",
+        "The new topics that the job continues with: it reads them from their first message.",
+        _topic_ids,
     ),
 )
 

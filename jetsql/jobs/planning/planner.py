@@ -15,7 +15,7 @@ from jetsql.jobs.model.job import Plan, Trigger
 from jetsql.jobs.planning.guarantee import choose_weakest
 from jetsql.jobs.planning.idle_timeout_rules import check_idle_timeout
 from jetsql.jobs.planning.late_rows_rules import choose_late_rows_table
-from jetsql.jobs.planning.options import Options
+from jetsql.jobs.planning.options import ACCEPTED_TOPICS, Options
 from jetsql.jobs.planning.output_mode import choose_mode
 from jetsql.jobs.planning.real_time_rules import DEFAULT_MILLIS, check_real_time
 from jetsql.jobs.planning.state_ttl_rules import check_state_ttl
@@ -49,6 +49,7 @@ def make_plan(
     late_rows = choose_late_rows_table(analysis, options)
     check_idle_timeout(analysis, options)
     check_state_ttl(analysis, options, mode)
+    _check_accepted_topics(analysis, options)
     streaming = analysis.streaming
     return Plan(
         analysis=analysis,
@@ -74,6 +75,7 @@ def make_plan(
         idle_timeout_millis=options.idle_timeout_millis,
         state_ttl_millis=options.state_ttl_millis,
         retracts=upserts[0] and mode is OutputMode.COMPLETE,
+        accepted_topics=tuple(filter(None, options.accepted_topics.split(", "))),
     )
 
 
@@ -93,6 +95,20 @@ def _check_trigger(analysis: Analysis, options: Options) -> None:
             "The job has no trigger: its query reads no stream, so it runs once.",
             place=options.value_place("trigger"),
             hint="Remove the option, or read with FROM STREAM.",
+        )
+
+
+def _check_accepted_topics(analysis: Analysis, options: Options) -> None:
+    uses_topics = any(source.format == "kafka" for source in analysis.sources) or any(
+        sink.kind is SinkKind.KAFKA for sink in analysis.sinks
+    )
+    if options.accepted_topics and not (analysis.streaming and uses_topics):
+        reason = "reads and writes no Kafka topic" if analysis.streaming else "reads no stream"
+        raise StatementError(
+            "INVALID_OPTION_VALUE",
+            f"The option '{ACCEPTED_TOPICS}' does not apply to this job: it {reason}.",
+            place=options.value_place(ACCEPTED_TOPICS),
+            hint="Remove the option.",
         )
 
 

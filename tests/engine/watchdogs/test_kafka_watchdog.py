@@ -12,6 +12,7 @@ from jetsql.engine.errors.kafka_errors import KafkaFailure, KafkaOperation, Kafk
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.watchdogs import kafka_watchdog
 from jetsql.engine.watchdogs.kafka_watchdog import KafkaWatchdog
+from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import RunBlocked
 from jetsql.jobs.model.body_analysis import Replay, SinkKind, Source
 from jetsql.jobs.model.job import Job, RunId, Version
@@ -46,9 +47,16 @@ class Topics:
 @dataclass
 class WatchedRun:
     stuck: bool = True
+    compared: int = 0
+    wrong: StatementError | None = None
 
     def is_stalled(self) -> bool:
         return self.stuck
+
+    def check_topics(self) -> None:
+        self.compared += 1
+        if self.wrong is not None:
+            raise self.wrong
 
 
 @pytest.fixture
@@ -120,3 +128,13 @@ def test_a_cluster_that_is_away_is_asked_once_for_all_runs(topics: Topics) -> No
         ("b_in", KafkaOperation.READ),
         ("b_out", KafkaOperation.WRITE),
     ]
+
+
+def test_runs_compare_their_topics_unless_their_broker_is_away(topics: Topics) -> None:
+    keeper, runs, told = watching(topics, job(1, "a_in", "a_out"), job(2, "b_in", "b_out"), job(3, "b_in", "b_out"))
+    topics.wrong["a_in"] = AWAY
+    runs[1].stuck = False
+    runs[1].wrong = StatementError("SOURCE_NOT_READY", "No.")  # the run reports that itself
+    keeper.check_runs()
+    assert [run.compared for run in runs] == [0, 1, 1]
+    assert [event.run.job for event in told] == ["1"]

@@ -448,3 +448,19 @@ def test_late_rows_of_a_job_in_another_catalogue_are_in_the_default_schema() -> 
     session = replace(analysis().session, catalog="lake", schema="a.b")
     named = plan(analysis(session=session, late_rows_refusal=""), lateRows="table:late")
     assert named.late_rows == "spark_catalog.default.late"
+
+
+TOPIC_ID = "xMVLLNJlRCKMJZ-_eHVBDg"
+
+
+def test_accepted_topics() -> None:
+    of_topic = analysis(sources=(replace(source(), format="kafka"),))
+    assert plan(of_topic).accepted_topics == ()
+    assert plan(of_topic, acceptedTopics=f" {TOPIC_ID},{TOPIC_ID} ").accepted_topics == (TOPIC_ID, TOPIC_ID)
+    into_topic = analysis(sink=sink("db.s.t", kind=SinkKind.KAFKA))
+    assert plan(into_topic, acceptedTopics=TOPIC_ID).accepted_topics == (TOPIC_ID,)
+    for other in (analysis(), replace(of_topic, streaming=False)):
+        error = refused(other, acceptedTopics=TOPIC_ID)
+        assert error.condition == "JETSQL.INVALID_OPTION_VALUE" and error.place == at_value("acceptedTopics", TOPIC_ID)
+    for value in ("", "orders", f"{TOPIC_ID};{TOPIC_ID}", f"{TOPIC_ID},"):
+        assert "ids of Kafka topics" in refused(of_topic, acceptedTopics=value).hint

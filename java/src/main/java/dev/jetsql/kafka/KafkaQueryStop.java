@@ -3,6 +3,8 @@ package dev.jetsql.kafka;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
@@ -60,12 +62,23 @@ public final class KafkaQueryStop {
   }
 
   private static void cancelRequests(StreamExecution query) {
-    if (query.sources() == null) return;
+    kafkaSources(query).values().forEach(KafkaSource::closeClient);
+  }
+
+  /**
+   * Returns the Kafka sources of a query by their numbers; none before it has planned its sources.
+   */
+  public static Map<Integer, Object> kafkaSources(StreamExecution query) {
+    Map<Integer, Object> found = new TreeMap<>();
+    if (query.sources() == null) return found;
+    int number = 0;
     for (Object source : CollectionConverters.asJava(query.sources())) {
       Object target = unwrapProxy(source);
       // Compare names, because the connector's classes may not be loaded.
-      if (target.getClass().getName().equals(KAFKA_SOURCE)) KafkaSource.closeClient(target);
+      if (target.getClass().getName().equals(KAFKA_SOURCE)) found.put(number, target);
+      number++;
     }
+    return found;
   }
 
   /**

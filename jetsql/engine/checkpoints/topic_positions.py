@@ -1,0 +1,107 @@
+"""The topics that a checkpoint's offsets belong to, and how a job forgets its offsets of a topic.
+
+An offset counts the messages of one topic. Kafka gives a topic that is deleted and created again another id, and the
+offsets of the old topic would skip messages of the new one. Spark stores names and offsets only, so the ids are in a
+file of their own in the checkpoint. Copies of the checkpoint contain it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from jetsql.engine.checkpoints.checkpoint_reader import Progress, read_offsets, read_source_range
+from jetsql.engine.errors.remedies import RESTORE
+from jetsql.engine.jvm.filesystem import FileSystem
+from jetsql.errors import StatementError
+
+TOPICS_FILE: Final = "topics.json"
+_FIRST_SOURCE_LINE: Final = 2  # of an entry of the offset log
+
+Ids = Mapping[str, str]
+"""The ids by topic."""
+
+
+@dataclass(frozen=True)
+class TopicIds:
+    """The ids of the topics of a job, as it knows them."""
+
+    sources: Mapping[int, Ids] = field(default_factory=dict)
+    """The topics of each source, by the number of the source in the query."""
+    sinks: Mapping[str, Ids] = field(default_factory=dict)
+    """The topics of each sink, by the qualified name of its table."""
+
+    def with_source(self, number: int, ids: Ids) -> TopicIds:
+        """Return these ids with further or newer ones of a source."""
+        return (
+            self if not ids else TopicIds({**self.sources, number: {**self.sources.get(number, {}), **ids}}, self.sinks)
+        )
+
+    def with_sink(self, table: str, ids: Ids) -> TopicIds:
+        """Return these ids with further or newer ones of a sink."""
+        return self if not ids else TopicIds(self.sources, {**self.sinks, table: {**self.sinks.get(table, {}), **ids}})
+
+
+def read_topic_ids(files: FileSystem, checkpoint: str) -> TopicIds:
+    """Return the ids in a checkpoint: none of a job that an earlier release started.
+
+    Raises StatementError CHECKPOINT_DAMAGED.
+    """
+    path = f"{checkpoint}/{TOPICS_FILE}"
+    text = files.read_if_there(path)
+    if text is None:
+        return TopicIds()
+    try:
+        facts = json.loads(text)
+        return TopicIds({int(number): ids for number, ids in facts["sources"].items()}, facts["sinks"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        message = f"The job's checkpoint is damaged: {path} is truncated or was changed."
+        raise StatementError("CHECKPOINT_DAMAGED", message, hint=RESTORE, where=path) from error
+
+
+def write_topic_ids(files: FileSystem, checkpoint: str, ids: TopicIds) -> None:
+    """Store the ids in a checkpoint, which need not exist yet."""
+    text = json.dumps({"sources": ids.sources, "sinks": ids.sinks}, sort_keys=True)
+    files.write(f"{checkpoint}/{TOPICS_FILE}", text)
+
+
+def topics_before(files: FileSystem, checkpoint: str, batch: int, source: int) -> Collection[str]:
+    """Return the topics of a source that a planned batch continues, and does not read from their first messages."""
+    start, _ = read_source_range(files, checkpoint, batch, source)
+    return start if isinstance(start, dict) else ()
+
+
+def topics_with_offsets(files: FileSystem, checkpoint: str, progress: Progress, source: int) -> Collection[str]:
+    """Return the topics of a source that the next batch continues. A pending batch reads each topic that it names."""
+    if progress.planned is None:
+        return ()
+    start, end = read_source_range(files, checkpoint, progress.planned, source)
+    before = start if progress.has_pending_batch and isinstance(start, dict) else {}
+    return {**before, **(end if isinstance(end, dict) else {})}
+
+
+def forget_offsets(
+    files: FileSystem, checkpoint: str, progress: Progress, topics: Mapping[int, Collection[str]]
+) -> None:
+    """Let the next batch read topics from their first messages, and drop a pending batch.
+
+    A crash in between leaves offsets for which the same call can be repeated.
+    topics: the topics by the number of the source.
+    """
+    for name in files.list_names(f"{checkpoint}/offsets"):
+        if name.isdecimal() and (progress.committed is None or int(name) > progress.committed):
+            files.delete(f"{checkpoint}/offsets/{name}")
+    if progress.committed is None:
+        for number in topics:
+            files.delete(f"{checkpoint}/sources/{number}/0")  # the source chooses its first offsets again
+        return
+    path = f"{checkpoint}/offsets/{progress.committed}"
+    read_offsets(files, checkpoint, progress.committed)  # checks the version of the log
+    lines = files.read(path).splitlines()
+    for number, names in topics.items():
+        offsets = json.loads(lines[_FIRST_SOURCE_LINE + number])
+        kept = {topic: partitions for topic, partitions in offsets.items() if topic not in names}
+        lines[_FIRST_SOURCE_LINE + number] = json.dumps(kept, separators=(",", ":"))
+    files.write(path, "\n".join(lines))

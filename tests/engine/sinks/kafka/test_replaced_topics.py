@@ -1,0 +1,224 @@
+"""Topics that are deleted and created again under a job."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import NewTopic
+
+from tests.conftest import Sql, until
+from tests.support.servers.kafka import Kafka
+from tools.broker import REQUEST_SECONDS
+
+pytestmark = pytest.mark.spark
+
+FAST = "'snapshotIntervalMillis' = '100'"
+_numbers = itertools.count(1)
+
+
+class Topic:
+    """A topic of messages with the column id, and its table."""
+
+    def __init__(self, kafka: Kafka, sql: Sql, name: str, table: str, **options: str) -> None:
+        self.kafka, self.name = kafka, name
+        kafka.topic(name, 1)
+        sql(f"CREATE TABLE {table} (id INT) {kafka.options(name, value_format='json', **options)}")
+
+    def send(self, ids: Iterable[int]) -> None:
+        self.kafka.send_json(self.name, ({"id": number} for number in ids))
+
+    def replace(self, ids: Iterable[int]) -> None:
+        """Delete the topic, create it again, and send these messages."""
+        self.kafka.delete_topic(self.name)
+        until(self._is_created)
+        self.send(ids)
+
+    def _is_created(self) -> bool:
+        with suppress(KafkaException):  # the broker still deletes the old topic
+            self.kafka.admin.create_topics([NewTopic(self.name, 1)])[self.name].result(REQUEST_SECONDS)
+            return True
+        return False
+
+    def read(self) -> list[int]:
+        return [json.loads(message.value or b"")["id"] for message in self.kafka.read(self.name)]
+
+
+@pytest.fixture
+def topic(kafka: Kafka, sql: Sql) -> Iterator[Topic]:
+    yield Topic(kafka, sql, f"replaced{next(_numbers)}", "s")
+    for row in sql("SHOW JOBS"):
+        sql(f"DROP JOB '{row[0]}'")
+
+
+def read(sql: Sql, table: str = "o") -> list[int]:
+    return sorted(row[0] for row in sql(f"SELECT id FROM {table}"))
+
+
+def idle(sql: Sql, job: str = "j") -> None:
+    sql(f"WAIT FOR JOB {job} UNTIL IDLE TIMEOUT 60 SECONDS")
+
+
+def suspended(sql: Sql, job: str = "j") -> str:
+    """Return the error of a job that is suspended because of a replaced topic."""
+    until(lambda: sql.status(job) == "SUSPENDED")
+    error = str(dict(sql(f"DESCRIBE JOB {job}"))["last error"])
+    assert "was deleted and created again" in error, error
+    return error
+
+
+def accept(sql: Sql, job: str = "j") -> None:
+    """Run the statement that the job's error names."""
+    [statement] = re.findall(r"ALTER JOB .* RESUME", suspended(sql, job))
+    sql(statement)
+
+
+def test_a_job_reads_all_messages_of_a_replaced_topic_once_it_is_accepted(sql: Sql, topic: Topic) -> None:
+    sql("CREATE TABLE o (id INT) USING parquet")
+    topic.send([1, 2, 3])
+    sql(f"CREATE JOB j OPTIONS ({FAST}) AS INSERT INTO o SELECT id FROM STREAM s")
+    expected = [1, 2, 3]
+    for first, count in ((10, 6), (20, 3), (30, 2)):  # more messages than before, as many, fewer
+        idle(sql)
+        sql("SUSPEND JOB j")
+        topic.replace(range(first, first + count))
+        refused = sql.error("RESUME JOB j")
+        assert refused.condition == "JETSQL.JOB_FAILED"
+        error = f"{refused.message} {refused.hint}"
+        found = re.search(r"The topic (\S+) of .* its id was ([\w-]{22}), and is ([\w-]{22})", error)
+        assert found is not None
+        name, before, now = found.groups()
+        assert name == topic.name and before != now and f"'acceptedTopics' = '{now}'" in error
+        assert read(sql) == expected
+        accept(sql)
+        idle(sql)
+        expected += range(first, first + count)
+        assert read(sql) == expected
+    assert "sink notice" in str(sql("SHOW JOB HISTORY j"))
+    topic.send([40])
+    idle(sql)
+    sql("SUSPEND JOB j")
+    topic.replace([50, 51])
+    assert sql.error("RESUME JOB j").condition == "JETSQL.JOB_FAILED"  # only the named topic was accepted
+    sql("DROP JOB j")
+    sql(f"CREATE JOB j OPTIONS ({FAST}) AS INSERT INTO o SELECT id FROM STREAM s")
+    idle(sql)
+    assert read(sql) == [*expected, 40, 50, 51]
+
+
+def test_a_running_job_ends_before_it_writes_messages_of_a_replaced_topic(sql: Sql, topic: Topic) -> None:
+    """Two sources: an aggregate of the replaced topic, and a table of files."""
+    sql("CREATE TABLE o (id INT) USING parquet")
+    sql("CREATE TABLE files (id INT) USING parquet")
+    sql("INSERT INTO files VALUES (100)")
+    topic.send([1, 2, 3])
+    union = "SELECT id FROM STREAM files UNION ALL SELECT id FROM STREAM s"
+    sql(f"CREATE JOB j OPTIONS ({FAST}) AS INSERT INTO o {union}")
+    sql(f"CREATE JOB quiet OPTIONS ({FAST}) AS INSERT INTO o SELECT id FROM STREAM s WHERE id > 1000")
+    idle(sql)
+    idle(sql, "quiet")
+    topic.replace(range(10, 16))
+    error = suspended(sql)
+    assert "If it was replaced while" not in error
+    assert read(sql) == [1, 2, 3, 100]
+    sql("INSERT INTO files VALUES (101)")
+    accept(sql)
+    idle(sql)
+    assert read(sql) == [1, 2, 3, *range(10, 16), 100, 101]
+    accept(sql, "quiet")
+    idle(sql, "quiet")
+    topic.replace([20, 21, 22, 23, 24, 25])  # as many messages, so no trigger finds one
+    suspended(sql)
+    suspended(sql, "quiet")
+
+
+@pytest.mark.slow
+def test_replaced_topics_of_patterns_and_of_runs_that_end(sql: Sql, topic: Topic, kafka: Kafka) -> None:
+    sql("CREATE TABLE o (id INT) USING parquet")
+    options = kafka.options(f"{topic.name[:-1]}[{topic.name[-1]}x]", value_format="json")
+    pattern = options.replace("'topic'", "'subscribePattern'")
+    sql(f"CREATE TABLE p (id INT) {pattern}")
+    topic.send([1, 2, 3])
+    other = Topic(kafka, sql, f"{topic.name[:-1]}x", "unused")
+    other.send([4])
+    sql("CREATE JOB j OPTIONS ('trigger' = 'availableNow') AS INSERT INTO o SELECT id FROM STREAM p")
+    sql("WAIT FOR JOB j UNTIL COMPLETED TIMEOUT 60 SECONDS")
+    assert read(sql) == [1, 2, 3, 4]
+    topic.replace([10, 11, 12])
+    assert sql.error("RESUME JOB j").condition == "JETSQL.JOB_FAILED"
+    accept(sql)
+    sql("WAIT FOR JOB j UNTIL COMPLETED TIMEOUT 60 SECONDS")
+    assert read(sql) == [1, 2, 3, 4, 10, 11, 12]
+
+
+@pytest.mark.slow
+def test_snapshots_and_updates_know_the_topic(sql: Sql, topic: Topic) -> None:
+    sql("CREATE TABLE o (id INT) USING parquet")
+    sql("CREATE TABLE p (id INT) USING parquet")
+    topic.send([1, 2, 3])
+    body = "INSERT INTO o SELECT id FROM STREAM s"
+    sql(f"CREATE JOB j OPTIONS ({FAST}) AS {body}")
+    idle(sql)
+    sql("CREATE SNAPSHOT before FOR JOB j")
+    sql("SUSPEND JOB j")
+    topic.replace(range(10, 16))
+    replaced = f"{body} WHERE id <> 12"
+    refused = sql.error(f"CREATE OR REPLACE JOB j OPTIONS ({FAST}) AS {replaced}")
+    [now] = re.findall(r"and is ([\w-]{22})", refused.message)
+    assert refused.condition == "JETSQL.UPDATE_FAILED" and read(sql) == [1, 2, 3]
+    sql(f"CREATE OR REPLACE JOB j OPTIONS ({FAST}, 'acceptedTopics' = '{now}') AS {replaced}")
+    idle(sql)
+    assert read(sql) == [1, 2, 3, 10, 11, 13, 14, 15]
+    start = (
+        f"CREATE JOB k OPTIONS ({FAST}, 'initialSnapshotName' = 'before'%s) AS INSERT INTO p SELECT id FROM STREAM s"
+    )
+    assert f"with OPTIONS ('acceptedTopics' = '{now}')" in sql.error(start % "").hint
+    sql(start % f", 'acceptedTopics' = '{now}'")
+    idle(sql, "k")
+    assert read(sql, "p") == list(range(10, 16))
+
+
+def test_a_replaced_topic_that_a_job_writes(sql: Sql, topic: Topic, kafka: Kafka) -> None:
+    out = Topic(kafka, sql, f"{topic.name}.out", "out", key_columns="id", key_format="json")
+    topic.send([1, 2, 3])
+    sql(f"CREATE JOB j OPTIONS ({FAST}) AS INSERT INTO out SELECT id FROM STREAM s")
+    idle(sql)
+    sql("SUSPEND JOB j")
+    out.replace([])
+    refused = sql.error("RESUME JOB j").message
+    assert "[JETSQL.SINK_CHANGED]" in refused and f"The topic {out.name} of" in refused
+    accept(sql)
+    topic.send([4])
+    idle(sql)
+    assert out.read() == [4]
+    out.replace([])
+    assert "SINK_CHANGED" in suspended(sql)  # while the job runs
+    sql("DROP JOB j")
+    sql(f"CREATE JOB j OPTIONS ({FAST}, 'outputMode' = 'complete') AS SINK INTO out SELECT DISTINCT id FROM STREAM s")
+    idle(sql)
+    assert sorted(out.read()) == [1, 2, 3, 4]
+    sql("SUSPEND JOB j")
+    out.replace([])
+    sql.error("RESUME JOB j")
+    accept(sql)
+    topic.send([5])
+    idle(sql)
+    assert sorted(out.read()) == [1, 2, 3, 4, 5]  # the whole result
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [FAST, "'trigger' = 'realTime', 'snapshotIntervalMillis' = '5000'"])
+def test_a_job_whose_batches_spark_writes(sql: Sql, topic: Topic, kafka: Kafka, options: str) -> None:
+    out = Topic(kafka, sql, f"{topic.name}.out", "out")
+    topic.send([1, 2, 3])
+    statement = f"OPTIONS ({options}, 'processingGuarantee' = 'atLeastOnce') AS INSERT INTO out SELECT id FROM STREAM s"
+    sql(f"CREATE JOB j {statement}")
+    until(lambda: sorted(out.read()) == [1, 2, 3])
+    topic.replace([10, 11, 12])
+    accept(sql)
+    until(lambda: sorted(out.read()) == [1, 2, 3, 10, 11, 12])
