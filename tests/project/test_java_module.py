@@ -23,6 +23,7 @@ PACKAGES = (
     "patterns",
     "files",
     "endpoints",
+    "records",
     "kafka.registry",
     "kafka.protobuf",
     "kafka.transactions",

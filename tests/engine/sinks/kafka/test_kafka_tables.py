@@ -260,6 +260,59 @@ def test_values_come_back_as_they_were(sql: Sql, table: Table, form: str) -> Non
     assert found == [row for [row] in wanted]
 
 
+# Each message that is not one JSON object, and the reason.
+NO_OBJECT = {
+    b'{"id":2,"s":"b"} {"id":3}': "it has text after its JSON object",
+    b'{"id":4}\n{"id":5}': "it has text after its JSON object",
+    b'{"id":6} garbage': "it has text after its JSON object",
+    b'{"id":7}}': "it has text after its JSON object",
+    b'[{"id":8}]': "it is not a JSON object",
+    b"12": "it is not a JSON object",
+    b'{"id":9': "it is not valid JSON",
+    b'{"id":10,"s":"\xff"}': "it is not valid JSON",
+    b'{"other":"\xc3("}': "it is not valid JSON",
+    b'{"id":"x","s":"y"}': "id is not of type INT",
+}
+
+
+def test_a_message_of_json_is_one_object_and_keeps_its_texts(sql: Sql, kafka: Kafka, table: Table) -> None:
+    texts = ["1.10", '{"a":1.10, "b": 12345678901234567890.12}', "12345678901234567890123", "[1.50,2]", "1E5", "true"]
+    topic = table("t", "id INT, s STRING", on_error="null")
+    good = [
+        b' {"id":1,"s":"a"}\r\n',
+        '\ufeff{"id":2,"s":"\u00fc"}'.encode(),
+        *(f'{{"s":{text}}}'.encode() for text in texts),
+    ]
+    kafka.send(topic, [Message(None, value) for value in (*good, *NO_OBJECT)])
+    assert sql("SELECT id, s FROM t ORDER BY _offset") == [
+        *((1, "a"), (2, "\u00fc")),
+        *((None, text) for text in texts),
+        *[(None, None)] * len(NO_OBJECT),
+    ]
+    sql(f"CREATE TABLE u (id INT, s STRING) {kafka.options(topic, value_format='json')}")
+    for offset, reason in enumerate(NO_OBJECT.values(), len(good)):
+        assert "the columns of spark_catalog" in (
+            message := sql.error(f"SELECT * FROM u WHERE _offset = {offset}").message
+        )
+        assert reason in message, message
+
+
+def test_a_message_with_bytes_after_its_record_does_not_fit(sql: Sql, kafka: Kafka, table: Table) -> None:
+    """A reader that stops after the first record would lose the others."""
+    records = {
+        "csv": (b"1,a", b'2,"a\nb"', b"3,c\n", b"4,d\n5,e", b"6,f\r\n7,g"),
+        "avro": (b"\0\2\0\2a", b"\0\4\0\6a\nb", b"\0\6\0\2c", b"\0\x08\0\2d\0\x0a\0\2e", b"\0\x0c\0\2f\0"),
+    }
+    for form, values in records.items():
+        topic = table(form, "id INT, s STRING", form, on_error="skip")
+        kafka.send(topic, [Message(None, value) for value in values])
+        assert sql(f"SELECT id, s FROM {form} ORDER BY 1") == [(1, "a"), (2, "a\nb"), (3, "c")]
+        sql(f"CREATE TABLE {form}_fails (id INT, s STRING) {kafka.options(topic, value_format=form)}")
+        reason = {"csv": "it has more than one line", "avro": "it has bytes after its record"}[form]
+        for offset in (3, 4):
+            assert reason in sql.error(f"SELECT * FROM {form}_fails WHERE _offset = {offset}").message
+
+
 def test_avro_by_a_schema_of_others(sql: Sql, kafka: Kafka, table: Table) -> None:
     types = {"more": '["null", "string"]', "ID": '"long"', "x": '"float"'}
     fields = ", ".join(f'{{"name": "{name}", "type": {kind}}}' for name, kind in types.items())

@@ -10,6 +10,7 @@ import static org.apache.spark.sql.functions.when;
 
 import dev.jetsql.kafka.registry.RegisteredRecords;
 import dev.jetsql.kafka.registry.WireFormat;
+import dev.jetsql.records.AvroRecords;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -31,6 +32,9 @@ final class AvroFormat {
   static final String SCHEMA_ID = "schema.id";
   private static final String EVOLVED_SCHEMA = "avroSchema";
   private static final String READ = "__jetsql_read";
+  private static final String MAYBE_REGISTERED =
+      " (if a client of a schema registry wrote it, set the option 'avro.schema.registry.url', or"
+          + " set the option 'avro.schema.id')";
 
   private final StructType columns;
   private final Map<String, String> options;
@@ -75,12 +79,20 @@ final class AvroFormat {
     return when(parsed.getField(READ), struct(members.toArray(Column[]::new)));
   }
 
-  /** Returns the record of a message, or NULL if it has another header than expected. */
+  /**
+   * Returns the record of a message, or NULL if the message has another header than expected, or
+   * bytes after its record.
+   */
   private Column record(Column bytes, String schema) {
     if (subject != null) {
       var records = new RegisteredRecords(subject.registry(), schema);
       return functions.udf(records.converter(), DataTypes.BinaryType).apply(bytes);
     }
+    Column record = withoutHeader(bytes);
+    return when(new AvroRecords(schema).hasMoreBytes(record).equalTo(false), record);
+  }
+
+  private Column withoutHeader(Column bytes) {
     byte[] header = header();
     return header.length == 0
         ? bytes
@@ -129,16 +141,12 @@ final class AvroFormat {
       Column mismatch = functions.udf(records.reason(), DataTypes.StringType).apply(bytes);
       return coalesce(mismatch, reason);
     }
+    Column hasMore = new AvroRecords(schema()).hasMoreBytes(withoutHeader(bytes));
+    reason = when(hasMore, AvroRecords.MORE_BYTES).otherwise(reason);
     byte[] header = header();
     if (header.length == 0) {
       Column zero = substring(bytes, 1, 1).equalTo(lit(new byte[1]));
-      return when(
-              zero,
-              lit(
-                  "it is not valid avro for these columns (if a client of a schema registry wrote"
-                      + " it, set the option 'avro.schema.registry.url', or set the option"
-                      + " 'avro.schema.id')"))
-          .otherwise(reason);
+      return concat(reason, when(zero, MAYBE_REGISTERED).otherwise(""));
     }
     return when(headerOf(bytes).equalTo(lit(header)), reason)
         .otherwise(lit("it does not begin with the schema id of the option 'avro.schema.id'"));

@@ -3,14 +3,13 @@ package dev.jetsql.kafka;
 import static org.apache.spark.sql.functions.array;
 import static org.apache.spark.sql.functions.coalesce;
 import static org.apache.spark.sql.functions.concat_ws;
-import static org.apache.spark.sql.functions.from_json;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.struct;
 import static org.apache.spark.sql.functions.to_json;
 import static org.apache.spark.sql.functions.transform;
-import static org.apache.spark.sql.functions.try_parse_json;
 import static org.apache.spark.sql.functions.when;
 
+import dev.jetsql.records.JsonRecords;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -28,15 +27,20 @@ import org.apache.spark.sql.types.StructType;
 final class DebeziumFormat {
   static final String NAME = "debezium-json";
 
-  private static final String BROKEN = "__jetsql_broken";
   private static final String TIMESTAMP_FORMAT = "timestampFormat";
 
   private final StructType columns;
   private final Map<String, String> options;
+  private final String zone;
 
-  DebeziumFormat(StructType columns, Map<String, String> options) {
+  /**
+   * @param options the table's options of the JSON, without their prefix
+   * @param zone the time zone of the session that reads changes
+   */
+  DebeziumFormat(StructType columns, Map<String, String> options, String zone) {
     this.columns = columns;
     this.options = options;
+    this.zone = zone;
   }
 
   /** Returns a change as a struct of its columns and hidden fields; NULL for NULL bytes. */
@@ -52,11 +56,8 @@ final class DebeziumFormat {
             .add("before", row)
             .add("after", row)
             .add("source", DebeziumChange.METADATA.apply("_source").dataType());
-    StructType message = change.add("payload", change).add(BROKEN, DataTypes.StringType);
-    Map<String, String> formatOptions = new HashMap<>(options);
-    formatOptions.put("mode", "PERMISSIVE");
-    formatOptions.put("columnNameOfCorruptRecord", BROKEN);
-    Column parsed = from_json(bytes.cast(DataTypes.StringType), message, formatOptions);
+    StructType message = change.add("payload", change);
+    Column parsed = new JsonRecords(message, options, zone).parse(bytes);
     // Spark evaluates the argument of a lambda function once.
     return transform(array(parsed), each -> fields(each, requested)).getItem(0);
   }
@@ -81,7 +82,7 @@ final class DebeziumFormat {
       }
       fields.add(value.as(column.name()));
     }
-    Column broken = coalesce(message.getField(BROKEN), when(misfit, lit("")));
+    Column broken = coalesce(message.getField(JsonRecords.BROKEN), when(misfit, lit("")));
     return DebeziumChange.of(fields, change, change.getField("source"), broken);
   }
 
@@ -105,7 +106,6 @@ final class DebeziumFormat {
 
   /** Returns the reason why bytes do not fit, as a text without a full stop. */
   Column reason(Column bytes) {
-    Column text = bytes.cast(DataTypes.StringType);
     Column op = DebeziumChange.metadata(parse(bytes, new StructType()), "_op");
     List<Column> misfits = new ArrayList<>();
     for (StructField column : columns.fields()) {
@@ -115,8 +115,9 @@ final class DebeziumFormat {
     }
     Column isRow = DebeziumChange.metadata(parse(bytes), "_row");
     Column misfit = concat_ws(", ", misfits.toArray(Column[]::new));
-    return when(try_parse_json(text).isNull(), "it is not valid JSON")
-        .otherwise(DebeziumChange.reason(op, isRow, misfit));
+    return coalesce(
+        new JsonRecords(columns, options, zone).syntaxError(bytes),
+        DebeziumChange.reason(op, isRow, misfit));
   }
 
   /**

@@ -2,22 +2,15 @@ package dev.jetsql.kafka;
 
 import static org.apache.spark.sql.functions.coalesce;
 import static org.apache.spark.sql.functions.concat;
-import static org.apache.spark.sql.functions.concat_ws;
-import static org.apache.spark.sql.functions.from_csv;
-import static org.apache.spark.sql.functions.from_json;
-import static org.apache.spark.sql.functions.left;
 import static org.apache.spark.sql.functions.lit;
-import static org.apache.spark.sql.functions.ltrim;
 import static org.apache.spark.sql.functions.struct;
-import static org.apache.spark.sql.functions.substring;
 import static org.apache.spark.sql.functions.to_csv;
 import static org.apache.spark.sql.functions.to_json;
-import static org.apache.spark.sql.functions.try_parse_json;
 import static org.apache.spark.sql.functions.when;
 
 import dev.jetsql.kafka.registry.RegistryOptions;
-import dev.jetsql.kafka.registry.WireFormat;
-import java.util.ArrayList;
+import dev.jetsql.records.CsvRecords;
+import dev.jetsql.records.JsonRecords;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -51,9 +44,9 @@ final class KafkaFormat {
           "raw",
           DebeziumFormat.NAME,
           DebeziumAvroFormat.NAME);
-  private static final String BROKEN = "__jetsql_broken";
   // By default Spark writes only three digits of a second.
   private static final String TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX";
+  private static final String KEY_ZONE = "UTC";
   private static final String TIMESTAMP_NTZ = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS";
 
   private final String name;
@@ -62,16 +55,20 @@ final class KafkaFormat {
   private final AvroSubject subject;
   private final Map<String, String> tableOptions;
   private final JsonSubject registered;
+  private final String zone;
 
   /**
    * Creates a format. Its options are the table's options that begin with its name, such as
    * `json.timestampFormat`; debezium-json has those of json.
+   *
+   * @param zone the time zone of the session that reads messages
    */
-  KafkaFormat(String name, StructType columns, Map<String, String> tableOptions) {
+  KafkaFormat(String name, StructType columns, Map<String, String> tableOptions, String zone) {
     this(
         name,
         columns,
         tableOptions,
+        zone,
         needsAvro(name) ? AvroSubject.ofValues(tableOptions) : null,
         name.equalsIgnoreCase("json") ? JsonSubject.ofValues(tableOptions) : null);
   }
@@ -80,8 +77,10 @@ final class KafkaFormat {
       String name,
       StructType columns,
       Map<String, String> tableOptions,
+      String zone,
       AvroSubject subject,
       JsonSubject registered) {
+    this.zone = zone;
     this.subject = subject;
     this.registered = registered;
     this.tableOptions = tableOptions;
@@ -104,10 +103,10 @@ final class KafkaFormat {
    */
   static KafkaFormat ofKeys(String name, StructType columns, Map<String, String> tableOptions) {
     AvroSubject subject = isAvro(name) ? AvroSubject.ofKeys(tableOptions) : null;
-    KafkaFormat format = new KafkaFormat(name, columns, tableOptions, subject, null);
+    KafkaFormat format = new KafkaFormat(name, columns, tableOptions, KEY_ZONE, subject, null);
     OptionMaps.remove(format.options, AvroFormat.SCHEMA);
     OptionMaps.remove(format.options, AvroFormat.SCHEMA_ID);
-    format.options.putIfAbsent("timeZone", "UTC");
+    format.options.putIfAbsent("timeZone", KEY_ZONE);
     return format;
   }
 
@@ -169,41 +168,22 @@ final class KafkaFormat {
 
   /** Returns the columns of the bytes as a struct, which is NULL for NULL bytes. */
   Column parse(Column bytes) {
-    return parse(bytes, columns);
-  }
-
-  private Column parse(Column bytes, StructType requested) {
-    if (name.equals("raw")) return parseRaw(bytes, requested.apply(0));
+    if (name.equals("raw")) return parseRaw(bytes, columns.apply(0));
     if (name.equals("avro")) return avro().parse(bytes);
     if (name.equals(ProtobufFormat.NAME)) return protobuf().parse(bytes);
     if (name.equals(DebeziumFormat.NAME)) return debezium().parse(bytes);
     if (name.equals(DebeziumAvroFormat.NAME)) return debeziumAvro().parse(bytes);
-    Map<String, String> formatOptions = new HashMap<>(options);
-    formatOptions.put("mode", "PERMISSIVE");
-    formatOptions.put("columnNameOfCorruptRecord", BROKEN);
-    StructType withBroken = requested.add(BROKEN, DataTypes.StringType);
-    Column text = text(bytes);
-    return name.equals("csv")
-        ? from_csv(text, lit(withBroken.toDDL()), formatOptions)
-        : from_json(text, withBroken, formatOptions);
+    if (name.equals("json")) return new JsonRecords(columns, options, zone).parse(body(bytes));
+    return new CsvRecords(columns, options, zone).parse(bytes);
   }
 
-  /** Returns the text of a message, or NULL if it does not begin as its registry requires. */
-  private Column text(Column bytes) {
-    return (registered == null ? bytes : registered.body(bytes)).cast(DataTypes.StringType);
-  }
-
-  /** Returns the text of a message whose header is known to be right. */
-  private Column withoutHeader(Column bytes) {
-    Column text =
-        registered == null
-            ? bytes
-            : substring(bytes, WireFormat.HEADER_BYTES + 1, Integer.MAX_VALUE);
-    return text.cast(DataTypes.StringType);
+  /** Returns the JSON of a message, or NULL if it does not begin as its registry requires. */
+  private Column body(Column bytes) {
+    return registered == null ? bytes : registered.body(bytes);
   }
 
   private DebeziumFormat debezium() {
-    return new DebeziumFormat(columns, options);
+    return new DebeziumFormat(columns, options, zone);
   }
 
   private DebeziumAvroFormat debeziumAvro() {
@@ -237,19 +217,11 @@ final class KafkaFormat {
     Column broken =
         switch (name) {
           case "raw" -> row.getField(columns.apply(0).name()).isNull();
-          case "csv" -> row.isNull().or(row.getField(BROKEN).isNotNull());
-          case "json" ->
-              row.isNull()
-                  .or(row.getField(BROKEN).isNotNull())
-                  .or(isNotObject(withoutHeader(bytes)));
+          case "csv", "json" -> row.isNull().or(row.getField(JsonRecords.BROKEN).isNotNull());
           case DebeziumFormat.NAME, DebeziumAvroFormat.NAME -> DebeziumChange.isBroken(row);
           default -> row.isNull();
         };
     return bytes.isNotNull().and(broken);
-  }
-
-  private static Column isNotObject(Column text) {
-    return left(ltrim(text), lit(1)).notEqual("{");
   }
 
   /** Returns the reason why bytes do not fit, as a text without a full stop. */
@@ -261,22 +233,13 @@ final class KafkaFormat {
       case DebeziumFormat.NAME -> debezium().reason(bytes);
       case DebeziumAvroFormat.NAME -> debeziumAvro().reason(bytes);
       case "raw" -> lit("it is not of type " + columns.apply(0).dataType().sql());
+      case "csv" -> new CsvRecords(columns, options, zone).reason(bytes);
       default -> lit("it is not valid " + name + " for these columns");
     };
   }
 
   private Column reasonInJson(Column bytes) {
-    Column text = text(bytes);
-    List<Column> misfits = new ArrayList<>();
-    for (StructField column : columns.fields()) {
-      Column broken = parse(bytes, new StructType(new StructField[] {column})).getField(BROKEN);
-      misfits.add(
-          when(broken.isNotNull(), column.name() + " is not of type " + column.dataType().sql()));
-    }
-    Column reason =
-        when(try_parse_json(text).isNull(), "it is not valid JSON")
-            .when(isNotObject(text), "it is not a JSON object")
-            .otherwise(concat_ws(", ", misfits.toArray(Column[]::new)));
+    Column reason = new JsonRecords(columns, options, zone).reason(body(bytes));
     return registered == null ? reason : coalesce(registered.reason(bytes), reason);
   }
 

@@ -8,6 +8,7 @@ import dev.jetsql.common.Json;
 import dev.jetsql.common.Secrets;
 import dev.jetsql.kafka.registry.RegistryOptions;
 import dev.jetsql.kafka.registry.SchemaType;
+import dev.jetsql.records.OnError;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.List;
@@ -29,7 +30,6 @@ final class KafkaOptionValues {
   private static final String SERVERS = "[^\\s,]+:[0-9]{1,5}(\\s*,\\s*[^\\s,]+:[0-9]{1,5})*";
   private static final String TOPIC = "(?!\\.{1,2}$)[A-Za-z0-9._-]{1,249}";
   private static final String WATERMARK_FORM = "such as 'ts DELAY OF INTERVAL 5 SECONDS'";
-  private static final String TABLE = "table:";
 
   private final StructType columns;
 
@@ -159,9 +159,7 @@ final class KafkaOptionValues {
   }
 
   private static void checkOnError(String name, String text, Origin origin) {
-    boolean toTable =
-        text.toLowerCase(Locale.ROOT).startsWith(TABLE) && text.length() > TABLE.length();
-    if (!toTable) checkOneOf(name, text, List.of("fail", "null", "skip", "table:NAME"), origin);
+    if (!OnError.isValid(text)) checkOneOf(name, text, OnError.OF_TABLE, origin);
   }
 
   private void checkWatermark(String name, String text, Origin origin) {

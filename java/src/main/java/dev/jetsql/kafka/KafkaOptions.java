@@ -7,6 +7,7 @@ import dev.jetsql.common.OptionPositions;
 import dev.jetsql.kafka.protobuf.ProtobufSchema;
 import dev.jetsql.kafka.registry.RegistryOptions;
 import dev.jetsql.kafka.registry.SchemaType;
+import dev.jetsql.records.OnError;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -128,8 +129,7 @@ public final class KafkaOptions {
       checkChangeable(OptionPositions.after(relation, name, null), name, table, streaming);
       Origin origin = OptionPositions.after(relation, name, option.getValue());
       if (key.equals("on.error")) {
-        KafkaOptionValues.checkOneOf(
-            name, option.getValue(), List.of("fail", "null", "skip"), origin);
+        KafkaOptionValues.checkOneOf(name, option.getValue(), OnError.OF_QUERY, origin);
       }
       valueChecks.check(name, key, option.getValue(), origin);
     }

@@ -1,18 +1,16 @@
 package dev.jetsql.kafka;
 
+import dev.jetsql.records.SourceColumns;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.ExposesMetadataColumns;
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.util.package$;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -175,18 +173,7 @@ public final class KafkaRead extends LogicalPlan
     var rows = (Dataset<Row>) new MessageDecoder(kafka).rows(streaming);
     LogicalPlan source =
         rows.queryExecution().analyzed().transformUp(PartialFunction.fromFunction(this::withTable));
-    List<NamedExpression> aliases = new ArrayList<>();
-    for (Attribute column : CollectionConverters.asJava(output())) {
-      aliases.add(
-          new Alias(
-              attribute(source, column.name()),
-              column.name(),
-              column.exprId(),
-              seq(List.of()),
-              Option.apply(column.metadata()),
-              seq(List.of())));
-    }
-    return new Project(seq(aliases), source);
+    return SourceColumns.project(source, output());
   }
 
   /**
@@ -200,12 +187,5 @@ public final class KafkaRead extends LogicalPlan
         Option.apply(kafka.catalogTable()),
         read.isStreaming(),
         read.stream());
-  }
-
-  private static Attribute attribute(LogicalPlan rows, String name) {
-    return CollectionConverters.asJava(rows.output()).stream()
-        .filter(column -> column.name().equals(name))
-        .findFirst()
-        .orElseThrow(() -> new IllegalStateException(name));
   }
 }

@@ -8,11 +8,11 @@ import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
 import dev.jetsql.kafka.registry.RegistryOptions;
 import dev.jetsql.kafka.registry.SchemaType;
+import dev.jetsql.records.OnError;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
@@ -62,13 +62,6 @@ public final class KafkaTable {
   // Options of a source that `MessageDecoder` adds, to identify the table in a plan.
   static final String TABLE = "jetsql.table";
   static final String CREATED = "jetsql.created";
-  static final String ON_ERROR = "jetsql.on.error";
-
-  /**
-   * The metadata key of a column whose expression belongs to the table and not to the query that
-   * reads it.
-   */
-  public static final String IS_COLUMN = "jetsql.column";
 
   private final SparkSession session;
   private final CatalogTable table;
@@ -128,7 +121,7 @@ public final class KafkaTable {
     if (!sourceOptions.containsKey(TABLE)) return;
     source.put("table", sourceOptions.get(TABLE));
     source.put("created", Long.parseLong(sourceOptions.get(CREATED)));
-    source.put("on_error", sourceOptions.get(ON_ERROR));
+    source.put("on_error", sourceOptions.get(OnError.APPLIED));
     source.put("servers", OptionMaps.get(sourceOptions, "kafka.bootstrap.servers"));
     for (String name : List.of("subscribe", "subscribePattern", "assign")) {
       String key = OptionMaps.find(sourceOptions, name);
@@ -174,8 +167,7 @@ public final class KafkaTable {
 
   /** Returns whether messages that do not fit the columns go to a dead-letter table. */
   boolean hasDeadLetters() {
-    String onError = option("on.error");
-    return onError != null && onError.toLowerCase(Locale.ROOT).startsWith("table:");
+    return OnError.isTable(option(OnError.OPTION));
   }
 
   /** Returns whether the columns are Kafka's own. */
@@ -277,7 +269,8 @@ public final class KafkaTable {
   /** Returns the format of the messages' values. */
   KafkaFormat valueFormat() {
     List<String> keys = hasRawValue() ? keyColumns() : List.of();
-    return new KafkaFormat(option("value.format"), columnsExcept(keys), options);
+    String zone = session == null ? "UTC" : session.sessionState().conf().sessionLocalTimeZone();
+    return new KafkaFormat(option("value.format"), columnsExcept(keys), options, zone);
   }
 
   /**

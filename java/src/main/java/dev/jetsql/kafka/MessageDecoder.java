@@ -6,24 +6,19 @@ import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.concat;
 import static org.apache.spark.sql.functions.explode;
 import static org.apache.spark.sql.functions.lit;
-import static org.apache.spark.sql.functions.not;
-import static org.apache.spark.sql.functions.raise_error;
-import static org.apache.spark.sql.functions.when;
 
+import dev.jetsql.records.OnError;
+import dev.jetsql.records.SourceColumns;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.types.Metadata;
-import org.apache.spark.sql.types.MetadataBuilder;
 
 /** Decodes the messages of a Kafka table to rows with the table's columns. */
 final class MessageDecoder {
   private static final String ERROR_PREFIX = "The message at offset ";
-  private static final Metadata IS_COLUMN =
-      new MetadataBuilder().putBoolean(KafkaTable.IS_COLUMN, true).build();
   private static final List<String> RANGE_OPTIONS =
       List.of(
           "subscribe",
@@ -49,8 +44,7 @@ final class MessageDecoder {
     // The connector ignores these options. They identify the table in a plan.
     options.put(KafkaTable.TABLE, table.name());
     options.put(KafkaTable.CREATED, Long.toString(table.catalogTable().createTime()));
-    if (table.option("on.error") != null)
-      options.put(KafkaTable.ON_ERROR, table.option("on.error"));
+    if (!table.isRaw()) options.put(OnError.APPLIED, onError());
     Dataset<Row> messages =
         streaming
             ? table.session().readStream().format("kafka").options(options).load()
@@ -77,7 +71,7 @@ final class MessageDecoder {
     Column value = col("__value");
     KafkaFormat format = table.valueFormat();
     return parse(read(options))
-        .filter(format.isBroken(value, col("__row")))
+        .filter(format.isBroken(value, col(OnError.ROW)))
         .select(
             col("_topic").as("topic"),
             col("_partition").as("partition"),
@@ -104,7 +98,7 @@ final class MessageDecoder {
     Dataset<Row> read = table.hasChanges() ? messages.filter(value.isNotNull()) : messages;
     return read.select(
         value.as("__value"),
-        row.as("__row"),
+        row.as(OnError.ROW),
         keys.as("__keys"),
         key.as("_key"),
         col("topic").as("_topic"),
@@ -115,13 +109,8 @@ final class MessageDecoder {
 
   /** Applies the option `on.error` to the messages that do not fit the columns. */
   private Dataset<Row> withErrorsHandled(Dataset<Row> messages) {
-    Column row = col("__row");
+    Column row = col(OnError.ROW);
     Column broken = table.valueFormat().isBroken(col("__value"), row);
-    String onError = table.option("on.error") == null ? "fail" : table.option("on.error");
-    if (onError.equalsIgnoreCase("skip") || table.hasDeadLetters())
-      return messages.filter(not(broken));
-    if (onError.equalsIgnoreCase("null"))
-      return messages.withColumn("__row", when(not(broken), row));
     Column message =
         concat(
             lit(ERROR_PREFIX),
@@ -135,24 +124,29 @@ final class MessageDecoder {
             lit(
                 ". To accept such messages, set the table option 'on.error' to 'null', 'skip' or"
                     + " 'table:NAME'."));
-    return messages.withColumn("__row", when(broken, raise_error(message)).otherwise(row));
+    return OnError.apply(messages, onError(), broken, message);
+  }
+
+  private String onError() {
+    String onError = table.option(OnError.OPTION);
+    return onError == null ? OnError.FAIL : onError;
   }
 
   private Dataset<Row> columns(Dataset<Row> messages) {
     List<Column> columns = new ArrayList<>();
     List<String> keyColumns = table.keyColumns();
     for (String name : table.columnNames()) {
-      Column value = col("__row").getField(name);
+      Column value = col(OnError.ROW).getField(name);
       Column key = col("__keys").getField(name);
       Column inMessage =
           !keyColumns.contains(name) ? value : table.hasRawValue() ? key : coalesce(value, key);
-      columns.add(inMessage.as(name, IS_COLUMN));
+      columns.add(inMessage.as(name, SourceColumns.MARK));
     }
     List<String> ofChange =
         table.hasChanges() ? List.of(DebeziumChange.METADATA.fieldNames()) : List.of();
     for (String name : table.metadataColumns().fieldNames()) {
       boolean inChange = ofChange.contains(name);
-      columns.add(inChange ? DebeziumChange.metadata(col("__row"), name).as(name) : col(name));
+      columns.add(inChange ? DebeziumChange.metadata(col(OnError.ROW), name).as(name) : col(name));
     }
     return messages.select(columns.toArray(Column[]::new));
   }

@@ -9,6 +9,7 @@ import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.lookup.LookupJoinExec;
 import dev.jetsql.plans.RuleProcessor;
+import dev.jetsql.records.SourceColumns;
 import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.RewrittenQuery;
 import dev.jetsql.rewrites.changes.ChangedResults;
@@ -114,7 +115,7 @@ final class QueryFacts {
   /** Records the columns that are decoded from a Kafka message as columns of their source. */
   private void readMessageColumns(LogicalPlan node) {
     for (var expression : expressions(node)) {
-      if (!(expression instanceof Alias alias) || !alias.metadata().contains(KafkaTable.IS_COLUMN))
+      if (!(expression instanceof Alias alias) || !alias.metadata().contains(SourceColumns.KEY))
         continue;
       var column = alias.toAttribute();
       var sibling = node.collectLeaves().head().output().head();

@@ -63,7 +63,7 @@ class KafkaFormatTest {
   @Test
   void encodesRawTextAsItsBytes() {
     KafkaFormat raw =
-        new KafkaFormat("raw", new StructType().add("a", DataTypes.LongType), Map.of());
+        new KafkaFormat("raw", new StructType().add("a", DataTypes.LongType), Map.of(), "UTC");
     Column expected = col("a").cast(DataTypes.StringType).cast(DataTypes.BinaryType);
     assertEquals(expected, raw.encode(new Column[] {col("a")}));
   }
@@ -71,7 +71,7 @@ class KafkaFormatTest {
   @Test
   void passesBytesThroughRaw() {
     KafkaFormat raw =
-        new KafkaFormat("raw", new StructType().add("a", DataTypes.BinaryType), Map.of());
+        new KafkaFormat("raw", new StructType().add("a", DataTypes.BinaryType), Map.of(), "UTC");
     assertEquals(col("a"), raw.encode(new Column[] {col("a")}));
   }
 }

@@ -1,5 +1,6 @@
 package dev.jetsql.kafka.registry;
 
+import dev.jetsql.records.AvroRecords;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.Serializable;
@@ -11,6 +12,7 @@ import org.apache.avro.Schema;
 import org.apache.avro.generic.GenericData;
 import org.apache.avro.generic.GenericDatumReader;
 import org.apache.avro.generic.GenericDatumWriter;
+import org.apache.avro.io.BinaryDecoder;
 import org.apache.avro.io.BinaryEncoder;
 import org.apache.avro.io.DecoderFactory;
 import org.apache.avro.io.EncoderFactory;
@@ -67,7 +69,10 @@ public final class RegisteredRecords implements Serializable {
   }
 
   private record Reader(
-      boolean isSame, GenericDatumReader<Object> reader, GenericDatumWriter<Object> writer) {}
+      Schema written,
+      boolean isSame,
+      GenericDatumReader<Object> reader,
+      GenericDatumWriter<Object> writer) {}
 
   Result convert(byte[] bytes) {
     if (!WireFormat.hasHeader(bytes)) {
@@ -91,6 +96,8 @@ public final class RegisteredRecords implements Serializable {
       reader = remember(id, written);
     }
     try {
+      if (AvroRecords.hasMoreBytes(reader.written(), decoder(bytes)))
+        return broken(AvroRecords.MORE_BYTES);
       return new Result(reader.isSame() ? withoutHeader(bytes) : rewrite(reader, bytes), null);
     } catch (IOException | AvroRuntimeException | IndexOutOfBoundsException e) {
       return broken("it is not a valid record of its schema, id " + id);
@@ -112,6 +119,7 @@ public final class RegisteredRecords implements Serializable {
     var data = new GenericData();
     var reader =
         new Reader(
+            written,
             written.equals(to),
             new GenericDatumReader<>(written, to, data),
             new GenericDatumWriter<>(to, data));
@@ -125,14 +133,17 @@ public final class RegisteredRecords implements Serializable {
     return Arrays.copyOfRange(bytes, WireFormat.HEADER_BYTES, bytes.length);
   }
 
-  private static byte[] rewrite(Reader reader, byte[] bytes) throws IOException {
+  private static BinaryDecoder decoder(byte[] bytes) {
     int length = bytes.length - WireFormat.HEADER_BYTES;
-    var decoder = DecoderFactory.get().binaryDecoder(bytes, WireFormat.HEADER_BYTES, length, null);
+    return DecoderFactory.get().binaryDecoder(bytes, WireFormat.HEADER_BYTES, length, null);
+  }
+
+  private static byte[] rewrite(Reader reader, byte[] bytes) throws IOException {
     Object record;
     synchronized (reader) { // Avro's readers are not safe for threads
-      record = reader.reader().read(null, decoder);
+      record = reader.reader().read(null, decoder(bytes));
     }
-    var out = new ByteArrayOutputStream(length + 16);
+    var out = new ByteArrayOutputStream(bytes.length + 16);
     BinaryEncoder encoder = EncoderFactory.get().binaryEncoder(out, null);
     reader.writer().write(record, encoder);
     encoder.flush();
