@@ -387,8 +387,8 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "MESSAGE_NOT_READABLE": Condition(
         "22000",
-        "A Kafka message does not fit the table's columns.",
-        "Correct the columns or the producer, or set `'on.error'` of the table.",
+        "A Kafka message, or a line of a JSON or CSV file, does not fit the table's columns.",
+        "Correct the columns, the producer or the file, or set `'on.error'` of the table.",
     ),
     "SINK_REFUSED_ROWS": Condition(
         "22000",

@@ -87,6 +87,20 @@ def read_source_range(files: FileSystem, checkpoint: str, batch: int, source: in
     return start or _read_initial_offset(files, checkpoint, source), end
 
 
+def read_file_range(files: FileSystem, checkpoint: str, batch: int, source: int) -> tuple[int, int]:
+    """Return the newest entries of a file source's log before and in a batch; -1 for none.
+
+    source: the number of the source in the query.
+    """
+    end = read_offsets(files, checkpoint, batch).sources[source]
+    before = read_offsets(files, checkpoint, batch - 1).sources[source] if batch else None
+    return _log_offset(before), _log_offset(end)
+
+
+def _log_offset(offset: object) -> int:
+    return int(offset["logOffset"]) if isinstance(offset, dict) else -1
+
+
 def _read_initial_offset(files: FileSystem, checkpoint: str, source: int) -> object:
     text = files.read_if_there(f"{checkpoint}/sources/{source}/0")
     return None if text is None else json.loads(text[text.index("{") :])

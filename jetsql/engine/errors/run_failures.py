@@ -6,6 +6,7 @@ recovers, space is freed on a disk.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from py4j.protocol import Py4JError
@@ -95,7 +96,10 @@ NOT_RETRYABLE: tuple[str, ...] = (
 )
 
 
-_MESSAGE = "The message at offset "  # MessageDecoder.java's error for a message that does not fit its table's columns
+# The errors of MessageDecoder.java and FileStream.java for a message or a line that does not fit its table's columns.
+_NOT_READABLE = re.compile(
+    r"(The message at offset |Line \d+ of the file |A record of the file ).* not fit the columns ", re.DOTALL
+)
 
 _NO_SEQUENCE = "A change has NULL in SEQUENCE BY"  # ChangeQuery.java's error for a change of AUTO CDC without an order
 _NO_SEQUENCE_HINT = (
@@ -196,7 +200,7 @@ def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | 
     described = describe_python_error(_call(named, "getMessage")) if condition == CONDITION else None
     if described is not None:
         return Cause(described[0], condition, state, batch, is_retryable(condition), hint=described[1])
-    if condition == "USER_RAISED_EXCEPTION" and message.startswith(_MESSAGE):
+    if condition == "USER_RAISED_EXCEPTION" and _NOT_READABLE.match(message):
         condition, state = "JETSQL.MESSAGE_NOT_READABLE", SQLSTATES["MESSAGE_NOT_READABLE"]
     refused = _refused_rows(message, batch, paths) if condition == "USER_RAISED_EXCEPTION" else None
     if refused is not None:

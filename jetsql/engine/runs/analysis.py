@@ -270,6 +270,7 @@ def _source(entry: dict[str, Any]) -> Source:
         created=entry.get("created", 0),
         has_dead_letters=(entry.get("on_error") or "").lower().startswith("table:"),
         identity=entry.get("identity", ""),
+        on_error=entry.get("on_error") or "",
         reads_changes=any(
             key.lower() in _CHANGE_FEED and value.lower() == "true" for key, value in entry.get("options", {}).items()
         ),

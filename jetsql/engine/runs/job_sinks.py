@@ -18,7 +18,7 @@ from jetsql.engine.runs.start_checks import check_not_ahead
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.sinks import SinkContext, SinkWriter
 from jetsql.engine.sinks.branched_sink import BranchRun, branch_contexts
-from jetsql.engine.sinks.kafka.dead_letters import (
+from jetsql.engine.sinks.dead_letters import (
     create_dead_letter_tables,
     has_dead_letters,
     with_dead_letters,

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from jetsql.engine.errors.run_failures import strip_message
 from jetsql.engine.jvm.java_classes import java, revealed
 from jetsql.errors import StatementError
-from jetsql.jobs.model.body_analysis import CapturedSession, SinkKind
+from jetsql.jobs.model.body_analysis import PARSE_MODE, CapturedSession, SinkKind
 from jetsql.jobs.model.job import Job, Plan
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
@@ -28,6 +28,7 @@ ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
 JOB_CONF = "spark.jetsql.job"
 # Whether windows of TUMBLE and HOP begin at local times: not for jobs of earlier releases, whose state has others.
 LOCAL_WINDOWS_CONF = "spark.jetsql.localWindows"
+_MALFORMED_CONF = "spark.jetsql.files.onError"  # FileStream.java
 
 # Settings of one session or of the engine, which would be wrong or refused in another session.
 _NOT_CAPTURED = (
@@ -41,6 +42,7 @@ _NOT_CAPTURED = (
     "spark.sql.datetime.java8API.enabled",
     JOB_CONF,
     LOCAL_WINDOWS_CONF,
+    _MALFORMED_CONF,
 )
 
 _STREAMING_CONFS = {
@@ -160,6 +162,8 @@ class JobSessions:
         plan_confs = revealed(self._spark, plan.spark_confs)
         for key, value in {**defaults, **captured.confs, **plan_confs, **required}.items():
             session.conf.set(key, value)
+        if any(source.keeps_malformed_lines for source in plan.analysis.sources):
+            session.conf.set(_MALFORMED_CONF, PARSE_MODE)
         _use(session, captured)
         return session
 

@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Final
 
 from jetsql.jobs.model.function import UsedFunction
+
+FILE_FORMATS: Final = ("json", "csv")  # the formats of files whose lines can be malformed
+PARSE_MODE: Final = "parse mode"  # FileStream.java's name for Spark's own handling of malformed lines
 
 
 class OutputMode(Enum):
@@ -57,7 +61,15 @@ class Source:
     created: int = 0  # the catalogue's creation time of the table, milliseconds; 0 when there is none
     has_dead_letters: bool = False  # messages that do not fit its columns go into a dead-letter table
     identity: str = ""  # of a Delta or Iceberg table: what no other table has, also not one with its name
+    on_error: str = field(default="", compare=False)
+    """The option that applies to messages and lines that do not fit: a value of the table's `on.error`, `PARSE_MODE`,
+    or "" without one, also of a job that an earlier release has created."""
     reads_changes: bool = False  # the change data feed of a Delta table, in which replaced rows are changes
+
+    @property
+    def keeps_malformed_lines(self) -> bool:
+        """Return whether malformed lines are rows of NULLs, as in the earlier release that has created the job."""
+        return self.format.lower() in FILE_FORMATS and not self.on_error
 
 
 @dataclass(frozen=True)

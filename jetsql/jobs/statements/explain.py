@@ -7,7 +7,7 @@ from typing import Final
 
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.body_analysis import Sink, SinkKind, Source
+from jetsql.jobs.model.body_analysis import PARSE_MODE, Sink, SinkKind, Source
 from jetsql.jobs.model.job import Plan, Status, Trigger
 from jetsql.jobs.model.redaction import redact, redact_urls
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
@@ -90,9 +90,19 @@ def decisions(plan: Plan) -> Iterator[str]:
 
 
 def describe_source(source: Source) -> str:
-    """Return a source with format, location and replayability."""
+    """Return a source with format, location, replayability, and what applies to rows that do not fit its columns."""
     facts = (source.format, redact_urls(source.location))
-    return f"{source.name} ({', '.join(fact for fact in facts if fact)}), replayable: {source.replay.value}"
+    described = f"{source.name} ({', '.join(fact for fact in facts if fact)}), replayable: {source.replay.value}"
+    return ", ".join((described, *_on_error(source)))
+
+
+def _on_error(source: Source) -> Iterator[str]:
+    if source.on_error == PARSE_MODE:
+        yield "malformed lines: as the table's own options of Spark say"
+    elif source.on_error:
+        yield f"on.error: {source.on_error}"
+    elif source.keeps_malformed_lines:
+        yield "malformed lines: rows of NULLs, as when the job was created"
 
 
 def describe_sink(sink: Sink) -> str:

@@ -70,6 +70,8 @@ def test_every_job_comes_over_with_its_history(path: Path) -> None:
         assert jobs[0].version.comment == "goes on" and jobs[0].plan.interval_millis == 500 and jobs[0].batch == 0
         assert jobs[2].cause is not None and jobs[2].cause.condition == "DIVIDE_BY_ZERO" and not jobs[2].cause.retryable
         assert jobs[4].plan.trigger is Trigger.AVAILABLE_NOW and jobs[4].has_files
+        sources = [source for job in jobs for source in job.plan.analysis.sources]
+        assert sources and all(source.keeps_malformed_lines == (source.format == "json") for source in sources)
         assert store.snapshots() == () and store.id == "3b62b275a8344d0c9074493f81a519bb"
     assert version(path) == str(VERSION)
 

@@ -13,6 +13,7 @@ import dev.jetsql.jdbc.ExactTables;
 import dev.jetsql.kafka.ResolveKafkaReads;
 import dev.jetsql.kafka.ResolveKafkaTableCreation;
 import dev.jetsql.lookup.LookupStrategy;
+import dev.jetsql.records.ResolveFileStreams;
 import dev.jetsql.rewrites.NullKeys;
 import dev.jetsql.rewrites.StreamingSubqueries;
 import dev.jetsql.rewrites.patterns.MatchStrategy;
@@ -54,6 +55,8 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectCheckRule(session -> new StreamsOutsideJobs());
     extensions.injectPostHocResolutionRule(
         session -> new ResolveKafkaReads((SparkSession) session));
+    extensions.injectPostHocResolutionRule(
+        session -> new ResolveFileStreams((SparkSession) session));
     extensions.injectResolutionRule(session -> new ResolveKafkaTableCreation());
     extensions.injectResolutionRule(session -> new ResolveWindows());
     extensions.injectResolutionRule(session -> new SystemTime.Check());

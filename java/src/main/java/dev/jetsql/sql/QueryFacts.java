@@ -9,6 +9,8 @@ import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.lookup.LookupJoinExec;
 import dev.jetsql.plans.RuleProcessor;
+import dev.jetsql.records.FileStream;
+import dev.jetsql.records.OnError;
 import dev.jetsql.records.SourceColumns;
 import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.RewrittenQuery;
@@ -40,6 +42,7 @@ import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.DataSource;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
@@ -163,10 +166,19 @@ final class QueryFacts {
     var read = relation.dataSource();
     var source = source(relation.sourceName(), ordinal, relation);
     source.set("options", Json.MAPPER.valueToTree(CollectionConverters.asJava(read.options())));
-    source.put("format", read.className());
+    source.put("format", FileStream.format(read));
+    source.put("on_error", onError(read));
     if (read.catalogTable().isDefined())
       describe(CatalogTables.withFormat(session, Tables.facts(read.catalogTable().get())), source);
     return source;
+  }
+
+  /** Returns what applies to rows of a file that do not fit; null if nothing can be set. */
+  private String onError(DataSource read) {
+    var applied = read.options().get(OnError.APPLIED);
+    if (applied.isDefined()) return applied.get();
+    var stream = FileStream.of(session, read);
+    return stream == null ? null : stream.onError();
   }
 
   private ObjectNode source(StreamingRelationV2 relation, int ordinal) {

@@ -10,6 +10,7 @@ import dev.jetsql.kafka.KafkaRead;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.kafka.KafkaTableStatements;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.records.FileTableOptions;
 import dev.jetsql.versions.CaseClasses;
 import dev.jetsql.versions.SparkCalls;
 import java.util.HashMap;
@@ -25,6 +26,7 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedTable;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableOrView;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedView;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.AlterViewAs;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
@@ -75,6 +77,7 @@ final class TableRules extends Rule<LogicalPlan> {
     refuseInUse(plan);
     refuseForKafka(plan);
     KafkaTableStatements.check(session, plan);
+    FileTableOptions.check(plan);
     TableFormats.check(session, plan);
     JdbcSecrets.check(plan);
     return plan.resolveOperatorsDown(
@@ -113,8 +116,16 @@ final class TableRules extends Rule<LogicalPlan> {
         return SubqueryAlias$.MODULE$.apply(
             kafka.nameParts(), new KafkaRead(kafka, relation.isStreaming()));
       }
+      if (!options.isEmpty()) checkOptions(relation, schema, name);
     }
     return relation.isStreaming() ? withAnyFileAge(relation) : relation;
+  }
+
+  private void checkOptions(UnresolvedRelation relation, String schema, String name) {
+    var table = table(schema, name);
+    if (table == null) return;
+    var options = relation.options().asCaseSensitiveMap();
+    FileTableOptions.checkQuery(relation.origin(), options, table, relation.isStreaming());
   }
 
   private InsertIntoStatement resolveInsert(InsertIntoStatement insert) {
@@ -146,15 +157,21 @@ final class TableRules extends Rule<LogicalPlan> {
    */
   private KafkaTable kafka(String schema, String name, Map<String, String> options, Origin origin) {
     var catalog = session.sessionState().catalog();
+    if (catalog.getCachedTable(new QualifiedTableName(Tables.CATALOG, schema, name)) != null)
+      return null;
+    var table = table(schema, name);
+    if (table == null) return null;
+    if (table.provider().isDefined()) TableFormats.check(table.provider().get(), origin);
+    if (!KafkaTable.isKafka(table)) return null;
+    var kafka = new KafkaTable(session, table, options);
+    kafka.loadModules();
+    return kafka;
+  }
+
+  /** Returns a table of the session catalog, or null if it does not exist. */
+  private CatalogTable table(String schema, String name) {
     try {
-      if (catalog.getCachedTable(new QualifiedTableName(Tables.CATALOG, schema, name)) != null)
-        return null;
-      var table = session.sharedState().externalCatalog().getTable(schema, name);
-      if (table.provider().isDefined()) TableFormats.check(table.provider().get(), origin);
-      if (!KafkaTable.isKafka(table)) return null;
-      var kafka = new KafkaTable(session, table, options);
-      kafka.loadModules();
-      return kafka;
+      return session.sharedState().externalCatalog().getTable(schema, name);
     } catch (Exception e) { // a Scala method declares no checked exception
       if (e instanceof NoSuchTableException || e instanceof NoSuchDatabaseException) return null;
       throw Exceptions.raise(e);

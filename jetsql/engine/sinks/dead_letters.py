@@ -1,29 +1,30 @@
-"""Dead letters: messages of a Kafka table that do not fit its columns, written to a separate table.
+"""Dead letters: messages of a Kafka table, and lines of JSON and CSV files, that do not fit the columns of the table.
 
-A job whose source has the option `'on.error' = 'table:NAME'` skips these messages. Before the job writes a batch, it
-writes the batch's dead letters to that table, staged and moved under separate manifests, so each is written exactly
-once. To find them, the job reads the batch's range of offsets a second time: its own query could only collect all of
-them on the driver.
+A job whose source has the option `'on.error' = 'table:NAME'` skips these messages or lines. Before the job writes a
+batch, it writes the batch's dead letters to that table, staged and moved under separate manifests, so each is written
+exactly once. To find them, the job reads the batch's range of offsets, or its files, a second time: its own query could
+only collect all of them on the driver.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
-from jetsql.engine.checkpoints.checkpoint_reader import read_source_range
+from jetsql.engine.checkpoints.checkpoint_reader import read_file_range, read_source_range
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter, encode_rows
 from jetsql.engine.sinks.side_tables import SideTable, create_side_table
 from jetsql.failpoints import failpoint
-from jetsql.jobs.model.body_analysis import Source
+from jetsql.jobs.model.body_analysis import FILE_FORMATS, Source
 from jetsql.jobs.model.job import Plan
 
-_COLUMNS: Final = {
+_MESSAGE_COLUMNS: Final = {
     "topic": "STRING",
     "partition": "INT",
     "offset": "BIGINT",
@@ -32,6 +33,8 @@ _COLUMNS: Final = {
     "value": "BINARY",
     "reason": "STRING",
 }
+_LINE_COLUMNS: Final = {"file": "STRING", "line": "BIGINT", "value": "BINARY", "reason": "STRING"}
+_FORMATS: Final = ("kafka", *FILE_FORMATS)
 _TABLE_PREFIX: Final = "table:"
 _EARLIEST: Final = -2  # the value of Spark's connector
 
@@ -48,6 +51,13 @@ class DeadLetterTable:
     """The qualified name of the source's table."""
     table: str
     """The qualified name of the table for the dead letters."""
+    is_topic: bool
+    """The source reads messages of a topic, not lines of files."""
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Return the columns of the table for the dead letters, with their types."""
+        return _MESSAGE_COLUMNS if self.is_topic else _LINE_COLUMNS
 
 
 def find_dead_letter_tables(catalog: Catalog, plan: Plan) -> tuple[DeadLetterTable, ...]:
@@ -55,12 +65,14 @@ def find_dead_letter_tables(catalog: Catalog, plan: Plan) -> tuple[DeadLetterTab
     if not plan.analysis.streaming:
         return ()
     tables = ((n, source, find_dead_letter_table(catalog, source)) for n, source in enumerate(plan.analysis.sources))
-    return tuple(DeadLetterTable(n, source.name, table) for n, source, table in tables if table)
+    return tuple(
+        DeadLetterTable(n, source.name, table, source.format == "kafka") for n, source, table in tables if table
+    )
 
 
 def find_dead_letter_table(catalog: Catalog, source: Source) -> str:
     """Return the qualified name of a source's dead-letter table; empty when it has none."""
-    table = catalog.table(source.name) if source.format == "kafka" and source.created else None
+    table = catalog.table(source.name) if source.format in _FORMATS and source.created else None
     option = table.option("on.error") if table is not None else ""
     if not option.lower().startswith(_TABLE_PREFIX):
         return ""
@@ -75,7 +87,7 @@ def create_dead_letter_tables(spark: SparkSession, catalog: Catalog, plan: Plan)
     Raises StatementError UNSUPPORTED_SINK for an existing table with other columns or another format.
     """
     for target in find_dead_letter_tables(catalog, plan):
-        create_side_table(spark, catalog, target.table, _COLUMNS, f"dead-letter table of {target.source}")
+        create_side_table(spark, catalog, target.table, target.columns, f"dead-letter table of {target.source}")
 
 
 def with_dead_letters(context: SinkContext, writer: SinkWriter) -> SinkWriter:
@@ -111,13 +123,30 @@ class SourceDeadLetters:
 
     def write(self, batch: int) -> None:
         """Write the dead letters of a batch."""
+        dead_letters = self._find_messages(batch) if self._target.is_topic else self._find_lines(batch)
+        if dead_letters is not None:
+            self.files.write(dead_letters, batch)
+
+    def _find_lines(self, batch: int) -> DataFrame | None:
+        """Return the dead letters in the files of a batch; None for a batch without files of the source."""
+        number = self._target.number
+        start, end = read_file_range(self._context.checkpoints.files, self._checkpoint, batch, number)
+        if start == end:
+            return None
+        spark = self._context.spark
+        _, schema, name = self._target.source.split(".", 2)
+        log = f"{self._checkpoint}/sources/{number}"
+        letters = java(spark).records.FileDeadLetters.of(spark._jsparkSession, schema, name, log, start, end)
+        return DataFrame(letters, spark)
+
+    def _find_messages(self, batch: int) -> DataFrame | None:
+        """Return the dead letters in a batch's range of offsets; None for an empty range.
+
+        Partitions without a start offset begin with the earliest.
+        """
         start, end = self._read_offsets(batch)
         if start == end:
-            return
-        self.files.write(self._select_dead_letters(start, end), batch)
-
-    def _select_dead_letters(self, start: Offsets, end: Offsets) -> DataFrame:
-        """Return the dead letters between two offsets. Partitions without a start offset begin with the earliest."""
+            return None
         spark = self._context.spark
         _, schema, name = self._target.source.split(".", 2)
         assigned = {topic: sorted(map(int, partitions)) for topic, partitions in end.items()}
@@ -128,11 +157,14 @@ class SourceDeadLetters:
         texts = (json.dumps(value) for value in (assigned, begin, end))
         return DataFrame(java(spark).kafka.KafkaTable.deadLetters(spark._jsparkSession, schema, name, *texts), spark)
 
+    @property
+    def _checkpoint(self) -> str:
+        job = self._context.job
+        return self._context.checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
+
     def _read_offsets(self, batch: int) -> tuple[Offsets, Offsets]:
         """Return the start and end offsets of a batch in Spark's checkpoint."""
-        job, checkpoints = self._context.job, self._context.checkpoints
-        checkpoint = checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
-        start, end = read_source_range(checkpoints.files, checkpoint, batch, self._target.number)
+        start, end = read_source_range(self._context.checkpoints.files, self._checkpoint, batch, self._target.number)
         return cast("Offsets", start or {}), cast("Offsets", end or {})
 
 

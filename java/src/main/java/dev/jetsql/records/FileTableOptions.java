@@ -1,0 +1,146 @@
+package dev.jetsql.records;
+
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.JetSqlException;
+import dev.jetsql.common.OptionPositions;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
+import org.apache.spark.sql.catalyst.trees.Origin;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Checks the option `on.error` of tables without Kafka, which Spark would ignore. */
+public final class FileTableOptions {
+  private static final List<String> FORMATS = List.of("json", "csv");
+
+  /** Options of a query that do not change how Spark reads a line. */
+  private static final List<String> OF_SOURCE =
+      List.of(
+          "maxfilespertrigger",
+          "maxbytespertrigger",
+          "maxcachedfiles",
+          "maxfileage",
+          "latestfirst",
+          "filenameonly",
+          "cleansource",
+          "sourcearchivedir",
+          "pathglobfilter",
+          "recursivefilelookup",
+          "modifiedbefore",
+          "modifiedafter");
+
+  private FileTableOptions() {}
+
+  /** Checks a statement that creates a table. Accepts all other statements. */
+  public static void check(LogicalPlan command) {
+    Object spec =
+        command instanceof CreateTable create
+            ? create.tableSpec()
+            : command instanceof CreateTableAsSelect create ? create.tableSpec() : null;
+    if (!(spec instanceof UnresolvedTableSpec table) || table.provider().isEmpty()) return;
+    String format = table.provider().get().toLowerCase(Locale.ROOT);
+    if (format.equals("kafka")) return;
+    for (var option : CollectionConverters.asJava(table.optionExpression().options())) {
+      if (!option._1().equalsIgnoreCase(OnError.OPTION)) continue;
+      Origin value = option._2().origin();
+      if (!FORMATS.contains(format))
+        throw unknown(OptionPositions.ofKey(value, option._1()), format, option._1());
+      Object text = option._2() instanceof Literal literal ? literal.value() : null;
+      checkValue(value, option._1(), String.valueOf(text), OnError.OF_TABLE);
+    }
+  }
+
+  /**
+   * Checks the options that a query gives for a table that is not a Kafka table, `WITH (...)`.
+   *
+   * @param relation the position of the table in the query
+   */
+  public static void checkQuery(
+      Origin relation, Map<String, String> options, CatalogTable table, boolean streaming) {
+    String format =
+        table.provider().isDefined() ? table.provider().get().toLowerCase(Locale.ROOT) : "";
+    String ofTable =
+        CollectionConverters.asJava(table.storage().properties()).entrySet().stream()
+            .filter(each -> each.getKey().equalsIgnoreCase(OnError.OPTION))
+            .map(Map.Entry::getValue)
+            .findFirst()
+            .orElse(null);
+    boolean hasDeadLetters = streaming && FORMATS.contains(format) && OnError.isTable(ofTable);
+    for (var option : options.entrySet()) {
+      String name = option.getKey();
+      boolean isOnError = name.equalsIgnoreCase(OnError.OPTION);
+      Origin place = OptionPositions.after(relation, name, null);
+      if (isOnError && !FORMATS.contains(format)) throw unknown(place, format, name);
+      if (isOnError && !streaming)
+        throw notChangeable(
+            place,
+            "'"
+                + name
+                + "' of a table USING "
+                + format
+                + " applies to streams: FROM STREAM "
+                + table.identifier().table()
+                + ". Other queries follow the option 'mode' of Spark.");
+      if (hasDeadLetters && !OF_SOURCE.contains(name.toLowerCase(Locale.ROOT)))
+        throw notChangeable(
+            place,
+            "Cannot set '"
+                + name
+                + "' in a query: a job finds the dead letters of the table "
+                + table.identifier().table()
+                + " by the table's own options. Create another table with this option.");
+      if (isOnError)
+        checkValue(
+            OptionPositions.after(relation, name, option.getValue()),
+            name,
+            option.getValue(),
+            OnError.OF_QUERY);
+    }
+  }
+
+  private static void checkValue(Origin place, String name, String value, List<String> allowed) {
+    boolean isAllowed =
+        allowed.equals(OnError.OF_TABLE)
+            ? OnError.isValid(value)
+            : allowed.contains(value.toLowerCase(Locale.ROOT));
+    if (isAllowed) return;
+    throw error(
+        place,
+        "INVALID_OPTION_VALUE",
+        "22023",
+        "'"
+            + name
+            + "' is '"
+            + value
+            + "'. It must be one of '"
+            + String.join("', '", allowed)
+            + "'.");
+  }
+
+  private static RuntimeException unknown(Origin place, String format, String name) {
+    return error(
+        place,
+        "UNKNOWN_OPTION",
+        "42616",
+        "A table USING "
+            + format
+            + " has no option '"
+            + name
+            + "'. Tables USING json, csv and kafka have it.");
+  }
+
+  private static RuntimeException notChangeable(Origin place, String message) {
+    return error(place, "OPTION_NOT_CHANGEABLE", "42616", message);
+  }
+
+  private static RuntimeException error(
+      Origin place, String condition, String state, String message) {
+    throw Exceptions.raise(JetSqlException.at(place, condition, state, message));
+  }
+}
