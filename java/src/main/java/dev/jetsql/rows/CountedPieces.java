@@ -40,7 +40,9 @@ final class CountedPieces extends AbstractIterator<Object> {
     return pieces.mapPartitions(new Append(), true, ClassTag$.MODULE$.apply(byte[].class));
   }
 
-  /** Returns the pieces of a stored partition. Reading them throws DISK_FULL if some are missing. */
+  /**
+   * Returns the pieces of a stored partition. Reading them throws DISK_FULL if some are missing.
+   */
   static Iterator<Object> read(Iterator<Object> stored, int partition) {
     return new CountedPieces(stored, partition);
   }

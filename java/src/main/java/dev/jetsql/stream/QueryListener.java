@@ -11,8 +11,7 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
 /**
  * Reports the events of one session's query to the engine: ("progress", JSON), ("idle", time),
  * ("ended", ""), and ("wait", number) before the first of the triggers that began after a call of
- * `watch`.
- * It reports an idle query once, and again after `watch`.
+ * `watch`. It reports an idle query once, and again after `watch`.
  *
  * <p>The time of a trigger does not show whether it began after a call, because the clock of the
  * machine can be set back. The order of Spark's events does: `watch` sends an event of its own.
