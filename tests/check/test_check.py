@@ -253,8 +253,7 @@ DAMAGES: list[tuple[Damage, str]] = [
     (holds("sources/0/1", b"v1\n{}\n"), "sources/0/1 is not readable: its checksum does not match"),
     (lambda spark: shutil.rmtree(spark / "state"), "state is missing or empty"),
     (lambda spark: shutil.rmtree(spark / "state/0/1"), "state/0/1 lacks files of batch 2"),
-    (lambda spark: shutil.rmtree(spark / "state/0/_metadata"), "state/0/_metadata is missing or empty"),
-    (rewritten("state/0/_metadata/metadata", "v1\n{"), "state/0/_metadata/metadata is not readable: it is not JSON"),
+    (rewritten("state/0/_metadata/v2/0", "v2\n{"), "state/0/_metadata/v2/0 is not readable: it is not JSON"),
     (gone("state/0/1/3_id-2-1.changelog"), "state/0/1/3_id-2-1.changelog is missing"),
     (gone(CHANGES), f"{CHANGES} is missing"),
     (holds(CHANGES, b"change"), f"{CHANGES} is not readable: its checksum does not match"),
@@ -345,6 +344,12 @@ def test_a_job_without_state_whose_source_has_a_watermark(home: Home) -> None:
     spark = home.checkpoint(home.spark(job))
     assert found(home) == []
     rewritten("commits/2", 'v2\n{"stateUniqueIds":{}}')(spark)
+    assert found(home) == []
+
+
+def test_the_name_of_an_operator_is_not_needed(home: Home) -> None:
+    spark = home.checkpoint(home.spark(home.job(stateful=True)), stateful=True)
+    (spark / "state/0/_metadata/metadata").write_text("")
     assert found(home) == []
 
 

@@ -158,7 +158,7 @@ DAMAGES = [
     *damages_of("totals", "changes before", state("changelog", -2), gone, cut, garbled, unreadable_sums),
     *damages_of("totals", "checksum of state", state("changelog.crc", -1), gone, empty, cut, garbled),
     *damages_of("totals", "types of state", at("spark/state/0/0/_metadata/schema"), empty, cut, garbled, wrong_sums),
-    *damages_of("totals", "operator", at("spark/state/0/_metadata/metadata"), empty, cut, garbled, wrong_sums),
+    *damages_of("totals", "operator", at("spark/state/0/_metadata/metadata"), wrong_sums, garbled, cut, empty),
     *damages_of("totals", "partition", at("spark/state/0/1"), gone),
     *damages_of("totals", "state", at("spark/state"), gone),
     *damages_of("plain", "newest list of files", entry("sources/0", -1), gone, empty, cut, garbled, wrong_sums),

@@ -31,7 +31,8 @@ from jetsql.jobs.checkpoint_files.stored_files import StoredFiles
 _FILE: Final = re.compile(r"(?P<version>\d+)(_(?P<id>[^.]+))?\.(?P<kind>changelog|delta|zip|snapshot)")
 _WHOLE: Final = ("zip", "snapshot")
 _SCHEMA: Final = re.compile(r"\d+/0/([^/]+/)?_metadata/schema")
-_OPERATOR: Final = re.compile(r"(?P<operator>\d+)/_metadata/(metadata|v2/\d+)")
+# Without it, Spark cannot find the schemas of an operator with several variables. A start does not read `metadata`.
+_OPERATOR: Final = re.compile(r"\d+/_metadata/v2/\d+")
 _STATE_SCHEMA: Final = re.compile(r"\d+/_stateSchema/[^/]+/[^/]+")
 
 Problem = tuple[str, str]
@@ -207,10 +208,7 @@ class _State:
             yield path, "is not readable: its checksum does not match"
 
     def _description_damages(self, operators: set[str]) -> Iterator[Problem]:
-        """Check the files that name operators, stores and types."""
-        described = {match["operator"] for match in map(_OPERATOR.fullmatch, self._names) if match}
-        for operator in sorted(operators - described):
-            yield f"{self.folder}/{operator}/_metadata", "is missing or empty"
+        """Check the files that name types, and the stores of operators with several variables."""
         for name in sorted(self._names):
             path = f"{self.folder}/{name}"
             if name.partition("/")[0] not in operators:
