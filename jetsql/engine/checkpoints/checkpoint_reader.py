@@ -84,7 +84,7 @@ def read_source_range(files: FileSystem, checkpoint: str, batch: int, source: in
     end = read_offsets(files, checkpoint, batch).sources[source]
     before = files.read_if_there(f"{checkpoint}/offsets/{batch - 1}") if batch else None
     start = OffsetLogEntry.parse(before).sources[source] if before is not None else None
-    return start or _read_initial_offset(files, checkpoint, source), end
+    return read_initial_offset(files, checkpoint, source) if start is None else start, end
 
 
 def read_file_range(files: FileSystem, checkpoint: str, batch: int, source: int) -> tuple[int, int]:
@@ -101,7 +101,8 @@ def _log_offset(offset: object) -> int:
     return int(offset["logOffset"]) if isinstance(offset, dict) else -1
 
 
-def _read_initial_offset(files: FileSystem, checkpoint: str, source: int) -> object:
+def read_initial_offset(files: FileSystem, checkpoint: str, source: int) -> object:
+    """Return the offset that a source has stored before its first batch; None without one."""
     text = files.read_if_there(f"{checkpoint}/sources/{source}/0")
     return None if text is None else json.loads(text[text.index("{") :])
 

@@ -12,7 +12,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from jetsql.engine.checkpoints.checkpoint_reader import Progress, read_offsets, read_source_range
+from jetsql.engine.checkpoints.checkpoint_reader import (
+    Progress,
+    read_initial_offset,
+    read_offsets,
+    read_source_range,
+)
 from jetsql.engine.errors.remedies import RESTORE
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
@@ -70,16 +75,22 @@ def write_topic_ids(files: FileSystem, checkpoint: str, ids: TopicIds) -> None:
 def topics_before(files: FileSystem, checkpoint: str, batch: int, source: int) -> Collection[str]:
     """Return the topics of a source that a planned batch continues, and does not read from their first messages."""
     start, _ = read_source_range(files, checkpoint, batch, source)
-    return start if isinstance(start, dict) else ()
+    return _begun_topics(start)
 
 
 def topics_with_offsets(files: FileSystem, checkpoint: str, progress: Progress, source: int) -> Collection[str]:
     """Return the topics of a source that the next batch continues. A pending batch reads each topic that it names."""
     if progress.planned is None:
-        return ()
+        return _begun_topics(read_initial_offset(files, checkpoint, source))
     start, end = read_source_range(files, checkpoint, progress.planned, source)
-    before = start if progress.has_pending_batch and isinstance(start, dict) else {}
-    return {**before, **(end if isinstance(end, dict) else {})}
+    return _begun_topics(end) | (_begun_topics(start) if progress.has_pending_batch else frozenset())
+
+
+def _begun_topics(offsets: object) -> frozenset[str]:
+    """Return the topics with an offset after the first message."""
+    if not isinstance(offsets, dict):
+        return frozenset()
+    return frozenset(topic for topic, partitions in offsets.items() if any(partitions.values()))
 
 
 def forget_offsets(
@@ -94,14 +105,20 @@ def forget_offsets(
         if name.isdecimal() and (progress.committed is None or int(name) > progress.committed):
             files.delete(f"{checkpoint}/offsets/{name}")
     if progress.committed is None:
-        for number in topics:
-            files.delete(f"{checkpoint}/sources/{number}/0")  # the source chooses its first offsets again
+        for number, names in topics.items():
+            path = f"{checkpoint}/sources/{number}/0"
+            version, brace, offsets = files.read(path).partition("{")
+            files.write(path, version + _without_topics(brace + offsets, names))
         return
     path = f"{checkpoint}/offsets/{progress.committed}"
     read_offsets(files, checkpoint, progress.committed)  # checks the version of the log
     lines = files.read(path).splitlines()
     for number, names in topics.items():
-        offsets = json.loads(lines[_FIRST_SOURCE_LINE + number])
-        kept = {topic: partitions for topic, partitions in offsets.items() if topic not in names}
-        lines[_FIRST_SOURCE_LINE + number] = json.dumps(kept, separators=(",", ":"))
+        lines[_FIRST_SOURCE_LINE + number] = _without_topics(lines[_FIRST_SOURCE_LINE + number], names)
     files.write(path, "\n".join(lines))
+
+
+def _without_topics(offsets: str, topics: Collection[str]) -> str:
+    """Return offsets without those of topics, which Spark then reads from their first messages."""
+    kept = {topic: partitions for topic, partitions in json.loads(offsets).items() if topic not in topics}
+    return json.dumps(kept, separators=(",", ":"))

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from jetsql.engine.checkpoints.checkpoint_copies import select_files_as_of
-from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, Progress
+from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, Progress, read_source_range
 from jetsql.engine.checkpoints.topic_positions import (
     TOPICS_FILE,
     TopicIds,
@@ -93,8 +93,9 @@ def test_the_topics_that_a_batch_continues() -> None:
 def test_the_first_batch_continues_the_initial_offsets() -> None:
     files, system = checkpoint()
     files["c/offsets/0"] = entry('{"orders":{"0":9}}')
-    files["c/sources/0/0"] = '0v1\n{"orders":{"0":5}}'
+    files["c/sources/0/0"] = '\0v1\n{"orders":{"0":5},"new":{"0":0,"1":0}}'
     assert set(topics_before(system, "c", 0, 0)) == {"orders"}
+    assert set(topics_with_offsets(system, "c", Progress(None, None), 0)) == {"orders"}
 
 
 def test_forgotten_offsets_leave_those_of_other_topics_and_sources() -> None:
@@ -105,8 +106,15 @@ def test_forgotten_offsets_leave_those_of_other_topics_and_sources() -> None:
         assert sorted(files) == ["c/offsets/2", "c/offsets/3"]
 
 
-def test_a_job_without_a_committed_batch_chooses_its_first_offsets_again() -> None:
+def test_forgotten_offsets_are_not_the_initial_ones() -> None:
     files, system = checkpoint()
-    files |= {"c/sources/0/0": "", "c/sources/1/0": ""}
+    files |= {"c/offsets/3": entry("{}", '{"logOffset":1}'), "c/sources/0/0": '\0v1\n{"orders":{"0":5}}'}
+    assert read_source_range(system, "c", 4, 0)[0] == {} and not topics_before(system, "c", 4, 0)
+
+
+def test_a_job_without_a_committed_batch_forgets_its_initial_offsets() -> None:
+    """Of a job that began with the newest messages, for example, it would skip as many of the new topic."""
+    files, system = checkpoint()
+    files |= {"c/sources/0/0": '\0v1\n{"orders":{"0":5},"more":{"0":2}}', "c/sources/1/0": "x"}
     forget_offsets(system, "c", Progress(4, None), {0: ["orders"]})
-    assert sorted(files) == ["c/sources/1/0"]
+    assert files == {"c/sources/0/0": '\0v1\n{"more":{"0":2}}', "c/sources/1/0": "x"}
