@@ -6,12 +6,13 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import NewTopic
 
+from jetsql.embedded.embedded_engine import EngineSession
 from tests.conftest import Sql, until
 from tests.support.servers.kafka import Kafka
 from tools.broker import REQUEST_SECONDS
@@ -231,6 +232,18 @@ def test_a_replaced_topic_that_a_job_writes(sql: Sql, topic: Topic, kafka: Kafka
     topic.send([5])
     idle(sql)
     assert sorted(out.read()) == [1, 2, 3, 4, 5]  # the whole result
+
+
+@pytest.mark.slow
+def test_a_select_over_a_stream_ends_when_its_topic_is_replaced(sql: Sql, topic: Topic) -> None:
+    topic.send([1, 2, 3])
+    live = EngineSession(sql.engine, sql.engine.spark).run("SELECT id FROM STREAM s", live=True).live
+    assert live is not None
+    with closing(live.batches) as batches:
+        assert sorted(next(batches).rows) == [(1,), (2,), (3,)]
+        topic.replace(range(10, 16))
+        with pytest.raises(Exception, match="was deleted and created again while it was read"):
+            next(batches)
 
 
 @pytest.mark.slow

@@ -3,8 +3,11 @@ package dev.jetsql.stream;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.kafka.KafkaQueryStop;
+import dev.jetsql.kafka.topics.QueryTopics;
 import dev.jetsql.scheduling.CancelledJobGroups;
 import dev.jetsql.scheduling.FairPools;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.ScheduledFuture;
@@ -44,6 +47,7 @@ public final class StreamingCursor {
   private final long millis;
   private final String id = "jetsql-select-" + UUID.randomUUID();
   private final String checkpoint;
+  private final Map<String, Map<String, String>> topicIds = new HashMap<>();
   private StreamingQuery query;
   private ScheduledFuture<?> timer;
   private Dataset<Row> batch; // null until the query's thread provides the next one
@@ -134,7 +138,9 @@ public final class StreamingCursor {
    * Processes a batch on the query's thread. Returns when the reader has requested the next one.
    */
   private synchronized void handOut(org.apache.spark.sql.Dataset<Row> rows, Long number)
-      throws InterruptedException {
+      throws Exception {
+    // The first batch may come before `start` has the query. Its session has no other one.
+    QueryTopics.check(session.streams().active()[0], topicIds, true);
     var stored = select.store((Dataset<Row>) rows);
     try {
       batch = select.result(stored);
@@ -155,6 +161,7 @@ public final class StreamingCursor {
     while (batch == null && !woken) {
       if (closed) throw JetSqlException.closed();
       if (!query.isActive()) throw Exceptions.raise(failure());
+      QueryTopics.check(query, topicIds, false);
       wait(POLL_MILLIS);
     }
     handedOut = batch != null;

@@ -1,5 +1,6 @@
 package dev.jetsql.kafka.topics;
 
+import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
 import dev.jetsql.kafka.KafkaQueryStop;
 import java.util.HashMap;
@@ -35,6 +36,40 @@ public final class QueryTopics {
     return Json.MAPPER.writeValueAsString(read(query, request, maxAgeMillis));
   }
 
+  /**
+   * Checks that the topics of a query are those of the last call, for a query that nobody restarts.
+   *
+   * @param known the ids of the last calls by source and topic, to which new ones are added
+   * @param inBatch see `freshIds`
+   */
+  public static void check(
+      StreamingQuery query, Map<String, Map<String, String>> known, boolean inBatch)
+      throws Exception {
+    if (KafkaQueryStop.kafkaSources(execution(query)).isEmpty()) return;
+    var now = read(query, inBatch ? Request.IN_BATCH : Request.NONE, Long.MAX_VALUE);
+    for (var source : now.entrySet()) {
+      var before = known.computeIfAbsent(source.getKey(), number -> new HashMap<>());
+      for (var topic : source.getValue().entrySet()) {
+        String id = before.putIfAbsent(topic.getKey(), topic.getValue());
+        if (id != null && !id.equals(topic.getValue()))
+          throw replaced(topic.getKey(), id, topic.getValue());
+      }
+    }
+  }
+
+  private static JetSqlException replaced(String topic, String before, String now) {
+    return JetSqlException.of(
+        "SOURCE_CHANGED",
+        "55000",
+        "The topic "
+            + topic
+            + " was deleted and created again while it was read: its id was "
+            + before
+            + ", and is "
+            + now
+            + ". Run the SELECT again to read the new topic.");
+  }
+
   private enum Request {
     NONE,
     KNOWN_TOPICS,
@@ -62,13 +97,14 @@ public final class QueryTopics {
       if (!(((KafkaMicroBatchStream) source).kafkaOffsetReader()
           instanceof KafkaOffsetReaderAdmin reader)) return Map.of();
       var recorder = TopicIdRecorder.find(reader);
-      if (recorder == null) {
-        recorder = TopicIdRecorder.install(reader, request == Request.IN_BATCH);
-        if (request == Request.IN_BATCH) TopicIdRecorder.describeAll(reader);
+      if (recorder == null) recorder = TopicIdRecorder.install(reader, request == Request.IN_BATCH);
+      if (recorder == null) return Map.of();
+      if (request == Request.IN_BATCH && !recorder.hasDescriptions()) {
+        TopicIdRecorder.describeAll(reader);
       } else if (request != Request.NONE) {
         recorder.refresh(maxAgeMillis);
       }
-      return recorder == null ? Map.of() : recorder.ids();
+      return recorder.ids();
     }
   }
 }

@@ -28,6 +28,7 @@ final class TopicIdRecorder implements InvocationHandler {
 
   private final Admin client;
   private final Map<String, String> ids = new ConcurrentHashMap<>();
+  private volatile boolean hasDescriptions;
   private volatile long recorded;
 
   private TopicIdRecorder(Admin client) {
@@ -60,6 +61,14 @@ final class TopicIdRecorder implements InvocationHandler {
     source.fetchLatestOffsets(Option.empty());
   }
 
+  /**
+   * Returns whether topics were described since the source has this recorder. It may have received
+   * it after the descriptions for the running batch.
+   */
+  boolean hasDescriptions() {
+    return hasDescriptions;
+  }
+
   /** Returns the newest known ids by topic. */
   Map<String, String> ids() {
     return ids;
@@ -90,6 +99,7 @@ final class TopicIdRecorder implements InvocationHandler {
   /** Records the ids when they arrive. Returns a future of all of them. */
   private KafkaFuture<Void> record(DescribeTopicsResult descriptions) {
     recorded = System.nanoTime();
+    hasDescriptions = true;
     KafkaFuture<?>[] futures =
         descriptions.topicNameValues().values().stream()
             .map(future -> future.whenComplete(this::put))
