@@ -22,13 +22,13 @@ def view(tmp_path: Path) -> Iterator[JobView]:
 def test_a_change_ends_the_wait_also_in_the_last_second(view: JobView, seconds: float) -> None:
     registry = JobRegistry(lambda job_id: None)
     registry.put(view)
-    changed = replace(view, stats=replace(view.stats, trigger_count=1))
+    changed = replace(view, stats=replace(view.stats, stop_message="stopped"))
     threads = [Thread(target=registry.put, args=(changed,))]
 
     def reached(current: JobView) -> bool:
         if threads:  # the first call, under the registry's lock: the other thread can only change it during the wait
             threads.pop().start()
-        return current.stats.trigger_count == 1
+        return current.stats.stop_message == "stopped"
 
     assert registry.wait(view, reached, seconds) == changed
     assert not registry.has_waiters(view.job.id)
