@@ -227,7 +227,7 @@ def test_spark_shows_no_secret_of_a_table(sql: Sql) -> None:
     names = {name.lower(): name for name in (*secret_names.SECRET, *secret_names.PLAIN)}
     values = {name: f"value-{number}." for number, name in enumerate(names.values())}
     options = ", ".join(f"'{name}' '{value}'" for name, value in values.items())
-    sql(f"CREATE TABLE many USING rate OPTIONS ({options}, 'the.url' 'elsewhere')")
+    sql(f"CREATE TABLE many (id INT) USING csv OPTIONS ({options}, 'the.url' 'elsewhere')")
     [(made,)] = sql("SHOW CREATE TABLE many")
     described = str(sql("DESCRIBE EXTENDED many"))
     assert "elsewhere" not in made + described

@@ -82,7 +82,7 @@ def main(home: str) -> None:
     spark.sql("CREATE TABLE jobs (id INT, snapshot STRING) USING parquet")
     spark.sql("INSERT INTO jobs VALUES (1, 'x'), (2, 'y')")
     spark.sql("CREATE TABLE jobs_stream USING rate")
-    spark.sql("CREATE TABLE secretive (a INT) USING parquet OPTIONS ('their.own' = 'hush', 'my.jaas' = 'hush')")
+    spark.sql("CREATE TABLE secretive (a INT) USING parquet OPTIONS ('their.own' = 'hush', 'jaas' = 'hush')")
     spark.conf.set("spark.sql.redaction.options.regex", "own")
     spark.createDataFrame([(1,)], "v int").createOrReplaceTempView("mine")
     spark.createDataFrame([(1,)], "v int").createGlobalTempView("everywhere")

@@ -10,7 +10,6 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Locale;
-import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
@@ -94,15 +93,10 @@ final class JdbcSecrets {
    */
   private static boolean isReadBySpark(String name) {
     var key = name.toLowerCase(Locale.ROOT);
-    return !key.equals("url") && optionNames().contains(key);
-  }
-
-  /** Returns the names of the options that Spark reads of JDBC tables, in lower case. */
-  @SuppressWarnings("unchecked") // a private set of Spark's
-  static Set<String> optionNames() {
     try {
       var names = JDBCOptions$.class.getMethod(OPTION_NAMES).invoke(JDBCOptions$.MODULE$);
-      return CollectionConverters.asJava((scala.collection.mutable.Set<String>) names);
+      return !key.equals("url")
+          && CollectionConverters.asJava((scala.collection.mutable.Set<?>) names).contains(key);
     } catch (ReflectiveOperationException e) {
       throw Exceptions.raise(e);
     }

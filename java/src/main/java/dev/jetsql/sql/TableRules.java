@@ -80,7 +80,6 @@ final class TableRules extends Rule<LogicalPlan> {
     FileTableOptions.check(plan);
     TableFormats.check(session, plan);
     JdbcSecrets.check(plan);
-    TableOptions.check(session, plan);
     return plan.resolveOperatorsDown(
         PartialFunctions.of(
             node ->
@@ -127,8 +126,6 @@ final class TableRules extends Rule<LogicalPlan> {
     if (table == null) return;
     var options = relation.options().asCaseSensitiveMap();
     FileTableOptions.checkQuery(relation.origin(), options, table, relation.isStreaming());
-    if (table.provider().isDefined())
-      TableOptions.checkQuery(session, relation, table.provider().get());
   }
 
   private InsertIntoStatement resolveInsert(InsertIntoStatement insert) {
