@@ -28,6 +28,7 @@ PACKAGES = (
     "kafka.protobuf",
     "kafka.transactions",
     "kafka",
+    "kafka.topics",
     "rewrites.bytime",
     "rewrites.patterns",
     "rewrites.changes",

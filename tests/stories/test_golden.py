@@ -27,6 +27,7 @@ CHANGING = re.compile(
     r"|\b20[0-9]{2}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[+-][0-9]{2}:[0-9]{2})?"
 )
 
+READ_FILE = re.compile(r"(The task was reading file:)[^\n]*")
 SIZES = re.compile(r"\([0-9]+ bytes\)")
 
 
@@ -39,7 +40,7 @@ class GoldenTranscript(Transcript):
 
     def text(self) -> str:
         shown = "\n".join(self.lines).lstrip("\n") + "\n"
-        masked = CHANGING.sub(lambda found: re.sub("[0-9a-f]", "#", found.group()), shown)
+        masked = CHANGING.sub(lambda found: re.sub("[0-9a-f]", "#", found.group()), READ_FILE.sub(r"\1#", shown))
         return SIZES.sub(lambda found: re.sub("[0-9]", "#", found.group()), masked)
 
 

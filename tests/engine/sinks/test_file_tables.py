@@ -316,11 +316,11 @@ def test_a_batch_overwrite_keeps_the_mode_of_the_session_that_created_it(source:
     assert source(counts) == [("new", 3)]
 
 
-def test_a_dropped_sink_suspends_the_job_and_no_folder_comes_back(source: Sql) -> None:
+def test_a_sink_that_is_gone_suspends_the_job_and_no_folder_comes_back(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
     folder = location(source, "sink")
-    drop_from_outside(source, "sink")
+    rename_from_outside(source, "sink")
     source("INSERT INTO src VALUES (4, 'd', NULL)")
     error = source.error("WAIT FOR JOB j UNTIL IDLE")
     assert error.condition == "JETSQL.WRONG_STATUS" and "SINK_CHANGED" in error.message
@@ -361,10 +361,10 @@ def test_a_table_that_a_running_job_uses_is_not_dropped(source: Sql) -> None:
     )
 
 
-def drop_from_outside(source: Sql, table: str) -> None:
-    """Drop a table as another program with the same catalogue does."""
+def rename_from_outside(source: Sql, table: str) -> None:
+    """Rename a table as another program with the same catalogue does: for the job, it is gone."""
     schema = source.value("SELECT current_schema()")
-    source.engine.spark._jsparkSession.sharedState().externalCatalog().dropTable(schema, table, False, False)
+    source.engine.spark._jsparkSession.sharedState().externalCatalog().renameTable(schema, table, "renamed")
 
 
 def test_a_table_that_got_another_column_suspends_the_job_at_its_next_start(source: Sql) -> None:
@@ -497,12 +497,20 @@ def test_a_drop_deletes_staged_rows_after_the_last_task(source: Sql) -> None:
     context: Any = source.engine.spark.sparkContext
     source("CREATE TABLE hashes (hash STRING) USING parquet")
     slow = "aggregate(sequence(1, 600000 + id), 'x', (hash, n) -> sha2(concat(hash, n), 512))"
-    source(f"CREATE JOB j AS INSERT INTO hashes SELECT {slow} FROM range(1)")
-    [job] = source("SELECT id FROM jetsql.jobs WHERE name = 'j' AND end_time IS NULL")
+    create = f"CREATE JOB j AS INSERT INTO hashes SELECT {slow} FROM range(1)"
+    creating = threading.Thread(target=source.error, args=(create,))  # it would wait for the end of the job
+    creating.start()
     tasks = java(source.engine.spark).scheduling.RunningTasks
-    until(lambda: bool(tasks.awaitEnd(context._jsc.sc(), *job, 0)))
+    manager: Any = source.engine._manager
+
+    def job() -> str:
+        return next((view.job.id for view in manager.registry.live() if view.job.name == "j"), "")
+
+    until(lambda: bool(job()) and bool(tasks.awaitEnd(context._jsc.sc(), job(), 0)))
+    dropped = job()
     source("DROP JOB j")
-    assert tasks.awaitEnd(context._jsc.sc(), *job, 0) == 0
+    creating.join()
+    assert tasks.awaitEnd(context._jsc.sc(), dropped, 0) == 0
     assert staged(source, "hashes") == []
     assert source("SHOW JOB HISTORY j")[-1][-1] == "Checkpoint and staged rows are deleted."
 

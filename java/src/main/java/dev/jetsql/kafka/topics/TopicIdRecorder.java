@@ -89,7 +89,9 @@ final class TopicIdRecorder implements InvocationHandler {
     if (method.getName().equals("equals")) return proxy == arguments[0];
     try {
       Object result = method.invoke(client, arguments);
-      if (result instanceof DescribeTopicsResult descriptions) record(descriptions);
+      if (result instanceof DescribeTopicsResult descriptions) {
+        var unused = record(descriptions); // the ids are recorded when they arrive
+      }
       return result;
     } catch (InvocationTargetException e) {
       throw e.getCause();
