@@ -6,7 +6,6 @@ Spark suggests columns, but no tables and schemas. A hint is a note of the excep
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -23,11 +22,10 @@ from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.language import missing_semicolon_hint
 from jetsql.language.foreign_words import SPARK_FUNCTIONS
-from jetsql.language.tokens import quoted_name, tokens, unquote
+from jetsql.language.tokens import quoted_name, tokens, unquote, written_name
 
 _LOG = logging.getLogger(__name__)
 _CATALOGS: Final = "spark.sql.catalog."
-_PLAIN: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 @contextmanager
@@ -126,8 +124,7 @@ def _closest(name: str, names: Iterable[str]) -> str | None:
 
 
 def _did_you_mean(parts: list[str]) -> str:
-    shown = ".".join(part if _PLAIN.fullmatch(part) else quoted_name(part) for part in parts)
-    return f"Did you mean {shown}?" if parts else ""
+    return f"Did you mean {'.'.join(map(written_name, parts))}?" if parts else ""
 
 
 def _name_parts(name: str) -> list[str]:

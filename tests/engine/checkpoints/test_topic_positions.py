@@ -113,7 +113,7 @@ def test_forgotten_offsets_are_not_the_initial_ones() -> None:
 
 
 def test_a_job_without_a_committed_batch_forgets_its_initial_offsets() -> None:
-    """Of a job that began with the newest messages, for example, it would skip as many of the new topic."""
+    """Kept offsets would skip as many messages of the new topic, as in a job that began with the newest ones."""
     files, system = checkpoint()
     files |= {"c/sources/0/0": '\0v1\n{"orders":{"0":5},"more":{"0":2}}', "c/sources/1/0": "x"}
     forget_offsets(system, "c", Progress(4, None), {0: ["orders"]})

@@ -1,4 +1,4 @@
-"""What is compared when the run of a job starts, without Spark."""
+"""Compare the query that a job was created with and the one that it starts with, without Spark."""
 
 from __future__ import annotations
 
