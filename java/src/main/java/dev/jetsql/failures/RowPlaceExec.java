@@ -1,7 +1,7 @@
 package dev.jetsql.failures;
 
+import dev.jetsql.plans.PassThroughExec;
 import dev.jetsql.plans.Plans;
-import dev.jetsql.plans.UnaryExec;
 import java.io.Serializable;
 import java.net.URI;
 import java.util.Arrays;
@@ -11,20 +11,16 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.InputFileBlockHolder;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.FileSourceScanExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanExecBase;
 import org.apache.spark.util.TaskFailureListener;
 import scala.collection.Iterator;
-import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction2;
 
 /** Passes the rows of its child on, and attaches a {@link RowPlace} to the error of its task. */
-public final class RowPlaceExec extends UnaryExec {
+public final class RowPlaceExec extends PassThroughExec {
   private static final long serialVersionUID = 1L;
 
   /** Creates the operator. */
@@ -35,21 +31,6 @@ public final class RowPlaceExec extends UnaryExec {
   /** Returns whether an operator reads a source. */
   static boolean isScan(SparkPlan plan) {
     return plan instanceof FileSourceScanExec || plan instanceof DataSourceV2ScanExecBase;
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return child().output();
-  }
-
-  @Override
-  public Partitioning outputPartitioning() {
-    return child().outputPartitioning();
-  }
-
-  @Override
-  public Seq<SortOrder> outputOrdering() {
-    return child().outputOrdering();
   }
 
   @Override

@@ -1,17 +1,13 @@
 package dev.jetsql.watchdog;
 
-import dev.jetsql.plans.UnaryExec;
+import dev.jetsql.plans.PassThroughExec;
 import java.io.Serializable;
 import org.apache.spark.InterruptibleIterator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import scala.collection.Iterator;
-import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction1;
 
@@ -19,27 +15,12 @@ import scala.runtime.AbstractFunction1;
  * Passes the rows of its child on, and ends a task that Spark has cancelled. Spark's operators do
  * not check that for each row.
  */
-public final class InterruptibleExec extends UnaryExec {
+public final class InterruptibleExec extends PassThroughExec {
   private static final long serialVersionUID = 1L;
 
   /** Creates the operator. */
   public InterruptibleExec(SparkPlan child) {
     super(child);
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return child().output();
-  }
-
-  @Override
-  public Partitioning outputPartitioning() {
-    return child().outputPartitioning();
-  }
-
-  @Override
-  public Seq<SortOrder> outputOrdering() {
-    return child().outputOrdering();
   }
 
   @Override
