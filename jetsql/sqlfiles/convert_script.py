@@ -14,7 +14,7 @@ from typing import Any, Final
 from sqlglot import ErrorLevel, Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect, Dialects
 from sqlglot.dialects.spark import Spark
-from sqlglot.errors import ParseError, SqlglotError, TokenError, UnsupportedError
+from sqlglot.errors import ParseError, SqlglotError, UnsupportedError
 
 from jetsql.errors import StatementError
 from jetsql.language import parse
@@ -27,6 +27,7 @@ from jetsql.sqlfiles.lint_statement import CheckedStatement
 from jetsql.sqlfiles.query_size import too_large
 from jetsql.sqlfiles.read_bodies import TOO_DEEP, describe_error
 from jetsql.sqlglot_dialect.generate_sql import body_sql
+from jetsql.sqlglot_dialect.sqlglot_calls import SqlglotFailure, guarded, tokenize
 from jetsql.sqlglot_dialect.sqlglot_tokens import copy_token, word
 from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter
 
@@ -71,8 +72,8 @@ class _Conversion:
         """Convert the statements in their order."""
         text = self._script.text
         try:
-            found = self._source.tokenize(text)
-        except TokenError as error:
+            found = tokenize(self._source, text)
+        except SqlglotError as error:
             at = _token_error_place(error, text)
             self._report(at, at + 1, ProblemLevel.ERROR, _SYNTAX, f"Cannot read the script: {_first_line(error)}.")
             return ConvertedScript(text, tuple(self._problems))
@@ -107,11 +108,13 @@ class _Conversion:
         known = len(self._problems)
         try:
             written = f"{head}{self._generate(tree, query)}"
-            self._report_functions(tree, query)
-            self._report_unknown(tree, query)
-        except (SqlglotError, RecursionError):  # its generator recurses more deeply than its parser
+            with guarded():
+                self._report_functions(tree, query)
+                self._report_unknown(tree, query)
+        except (SqlglotError, RecursionError) as error:
             del self._problems[known:]
-            self._report_query(query, ProblemLevel.WARNING, f"Not converted: {TOO_DEEP}.", "It stays as it is.")
+            reason = str(error) if isinstance(error, SqlglotFailure) else TOO_DEEP  # it recurses more than its parser
+            self._report_query(query, ProblemLevel.WARNING, f"Not converted: {reason}.", "It stays as it is.")
             return text
         self._check(written, start)
         return written
@@ -172,6 +175,8 @@ class _Conversion:
         message = f"sqlglot does not know this statement of {self._name}."
         if isinstance(cause, RecursionError):
             message = f"Not converted: {TOO_DEEP}."
+        elif isinstance(cause, SqlglotFailure):
+            message = f"Not converted: {cause}."
         self._report_query(query, ProblemLevel.WARNING, message, "It stays as it is.")
 
     def _report_query(self, query: list[Token], level: ProblemLevel, message: str, hint: str = "") -> None:
@@ -219,7 +224,7 @@ def _change_sinks(query: list[Token]) -> list[bool]:
     return sinks
 
 
-def _token_error_place(error: TokenError, text: str) -> int:
+def _token_error_place(error: SqlglotError, text: str) -> int:
     """Return the offset of a token that sqlglot cannot read; its message quotes the text up to there."""
     _, _, quoted = str(error).partition("'")
     context = quoted.rpartition("'")[0]

@@ -108,7 +108,9 @@ class CheckedStatement:
             return
         if self.query.is_known_gap:
             if job is not None:
-                self._add_unchecked(job.body.place)
+                self._add_unchecked("body", job.body.place, "Run lint with --engine to check it on an engine.")
+            elif self.query.is_failure:
+                self._add_unchecked("statement", Span(0, 0))
             return
         place = self.query.place or (Span(0, 0) if job is None else job.body.place)
         hint = missing_semicolon_hint(self.text, place.start, self._is_complete)
@@ -117,10 +119,9 @@ class CheckedStatement:
         hint = hint or "Correct it. If the engine accepts the statement (lint --engine), ignore this warning."
         self.problems.append(Found(ProblemLevel.WARNING, f"{PREFIX}PARSE_SYNTAX_ERROR", message, place, hint))
 
-    def _add_unchecked(self, body: Span) -> None:
-        message = f"The body was not checked: {self.query.problem}."
-        hint = "Run lint with --engine to check it on an engine."
-        place = self.query.place or Span(body.start, body.start)
+    def _add_unchecked(self, part: str, place: Span, hint: str = "") -> None:
+        message = f"The {part} was not checked: {self.query.problem}."
+        place = self.query.place or Span(place.start, place.start)
         self.problems.append(Found(ProblemLevel.NOTE, f"{PREFIX}STATEMENT_NOT_CHECKED", message, place, hint))
 
     def _is_complete(self, part: str) -> bool:

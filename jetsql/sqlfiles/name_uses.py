@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final
 
 from sqlglot import exp
+from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
 from jetsql.errors import Span
@@ -16,6 +17,7 @@ from jetsql.language import statement as st
 from jetsql.language.tokens import tokens
 from jetsql.sqlfiles.lint_statement import CheckedStatement
 from jetsql.sqlfiles.statement_names import created_by_spark, job_targets
+from jetsql.sqlglot_dialect.sqlglot_calls import generate
 
 _HEAD_TOKENS: Final = 40
 """The tokens of a statement up to the name that it creates."""
@@ -93,7 +95,7 @@ def defined_columns(checked: CheckedStatement) -> tuple[DefinedColumn, ...]:
 
 def _type_text(kind: exp.DataType) -> str:
     try:
-        return kind.sql(dialect="spark").lower()
+        return generate(Spark(), kind).lower()
     except (SqlglotError, RecursionError):  # its generator recurses more deeply than its parser
         return f"{kind.this.value.lower()}<...>"
 

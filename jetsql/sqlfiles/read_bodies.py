@@ -16,6 +16,7 @@ from jetsql.language import statement as st
 from jetsql.language.tokens import Token
 from jetsql.sqlfiles.query_size import too_large
 from jetsql.sqlglot_dialect.body_trees import BodyTrees
+from jetsql.sqlglot_dialect.sqlglot_calls import SqlglotFailure, guarded
 from jetsql.sqlglot_dialect.sqlglot_tokens import Place, read_tokens
 from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter, IsCommand
 
@@ -43,6 +44,7 @@ class ReadQuery:
     problem: str = ""  # why there is no tree; empty if there is one
     place: Span | None = None  # where sqlglot cannot read on
     is_known_gap: bool = False  # Spark has the syntax and sqlglot does not
+    is_failure: bool = False  # sqlglot ends with an error of Python
     is_command: bool = False  # sqlglot keeps statements of this kind as they are
 
 
@@ -63,13 +65,14 @@ def read_query(text: str, found: Sequence[Token], body: st.Body | None, table: s
             tree = trees.table_tree(table.clauses, table.name.place)
         else:
             tree = trees.parse(body)
+        with guarded():
+            return ReadQuery(tree, list(_reads(tree)))
     except IsCommand:
         return ReadQuery(
             problem="sqlglot keeps statements of this kind as they are", is_known_gap=True, is_command=True
         )
     except (CannotParse, SqlglotError, RecursionError) as error:
         return _unread(text, found, error.__cause__ if isinstance(error, CannotParse) else error)
-    return ReadQuery(tree, list(_reads(tree)))
 
 
 def _unread(text: str, found: Sequence[Token], error: BaseException | None) -> ReadQuery:
@@ -77,6 +80,8 @@ def _unread(text: str, found: Sequence[Token], error: BaseException | None) -> R
     is_known = error is None or bool(words & _UNKNOWN_TO_SQLGLOT) or any(token.text == ":" for token in found)
     if isinstance(error, RecursionError):
         return ReadQuery(problem=TOO_DEEP, is_known_gap=True)
+    if isinstance(error, SqlglotFailure):
+        return ReadQuery(problem=str(error), is_failure=True, is_known_gap=True)
     if not isinstance(error, (ParseError, TokenError)):
         return ReadQuery(problem="it has syntax that sqlglot does not know", is_known_gap=True)
     details: list[Any] = getattr(error, "errors", [])

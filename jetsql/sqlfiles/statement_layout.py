@@ -22,6 +22,7 @@ from jetsql.sqlfiles.read_bodies import TOO_DEEP, ReadQuery, read_query
 from jetsql.sqlfiles.token_alignment import align
 from jetsql.sqlfiles.write_tokens import GLUED, SPACE, Gap, break_at, gap_of
 from jetsql.sqlglot_dialect.generate_sql import body_sql
+from jetsql.sqlglot_dialect.sqlglot_calls import SqlglotFailure
 
 _OPTIONS: Final = {"pretty": True, "comments": False, "normalize_functions": False}
 _KEYWORDS: Final = {word for keyword in Spark.Tokenizer.KEYWORDS for word in keyword.upper().split()} | set(
@@ -135,8 +136,9 @@ class StatementLayout:
             return
         try:
             generated_text = _generate(query.tree, table, head)
-        except (SqlglotError, RecursionError):  # its generator recurses more deeply than its parser
-            self.unread, self.kept = TOO_DEEP, Span(written[0].start, written[-1].stop)
+        except (SqlglotError, RecursionError) as error:
+            self.unread = str(error) if isinstance(error, SqlglotFailure) else TOO_DEEP  # it recurses more to write
+            self.kept = Span(written[0].start, written[-1].stop)
             return
         generated = list(tokens(generated_text))
         start = len(list(tokens(head)))

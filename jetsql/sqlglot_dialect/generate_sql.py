@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from jetsql.jobs.model.job import quoted_text
+from jetsql.sqlglot_dialect.sqlglot_calls import generate
 from jetsql.sqlglot_dialect.stream_clauses import CLAUSES, lower_clauses
 
 JOB: Final = "JOB"
@@ -27,7 +28,7 @@ def generate_sql(spark: Dialect, tree: exp.Expression, copy: bool, opts: Mapping
         return _commented(tree, f"EXPLAIN{style} {_statement(spark, tree.this, opts)}", opts)
     if _is_ours(tree):
         return _commented(tree, _statement(spark, tree, opts), opts)
-    return body_sql(spark, tree, opts) if _has_clauses(tree) else spark.generate(tree, copy=copy, **opts)
+    return body_sql(spark, tree, opts) if _has_clauses(tree) else generate(spark, tree, copy, **opts)
 
 
 def body_sql(spark: Dialect, tree: exp.Expression, opts: Mapping[str, Any]) -> str:
@@ -39,7 +40,7 @@ def body_sql(spark: Dialect, tree: exp.Expression, opts: Mapping[str, Any]) -> s
         if insert.args.get("sink"):
             insert.set("sink", None)
             insert.set("hint", exp.Var(this=_SINK))
-    text: str = spark.generate(lower_clauses(lowered), copy=False, **opts)
+    text = generate(spark, lower_clauses(lowered), copy=False, **opts)
     return text.replace(f"INSERT{_SINK}", "SINK")
 
 
@@ -161,7 +162,7 @@ class _Statements:
             head = f"{head} JOB {self._options(options)}"
         if isinstance(plain.expression, exp.Command):
             command = plain.expression
-            return f"{head} {self._spark.generate(command)}"
+            return f"{head} {generate(self._spark, command)}"
         for name in ("refresh", "exists", "job_options"):
             plain.set(name, None)
         plain.set("kind", "TABLE")

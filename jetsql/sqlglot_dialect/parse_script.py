@@ -15,6 +15,7 @@ from jetsql.errors import Span, StatementError
 from jetsql.language import STATEMENT_FILTER, Fragment, parse, split
 from jetsql.language.statement import Statement
 from jetsql.language.tokens import Kind, scan
+from jetsql.sqlglot_dialect.sqlglot_calls import SqlglotFailure, parse_tokens, tokenize
 from jetsql.sqlglot_dialect.sqlglot_tokens import Place, read_tokens
 from jetsql.sqlglot_dialect.statement_trees import StatementTrees
 from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter
@@ -31,7 +32,10 @@ def parse_script(spark: Dialect, sql: str, opts: Mapping[str, Any]) -> list[Any]
     fragments = split(sql)
     statements = [_read(fragment, sql, opts) for fragment in fragments]
     if all(statement is None for statement in statements) and _STREAM.search(sql) is None:
-        return spark.parser(**opts).parse(spark.tokenize(sql), sql)
+        try:
+            return parse_tokens(spark, tokenize(spark, sql), sql, **opts)
+        except (SqlglotFailure, RecursionError):
+            pass  # only the statement that it fails for is kept as a text
     found: list[Any] = []
     stop = 0
     for fragment, statement in zip(fragments, statements, strict=True):
@@ -81,8 +85,7 @@ def _trees(
     if statement is None:
         return _trees_of_spark(spark, fragment.text, place, sql, opts)
     if isinstance(statement, str):
-        verb, _, rest = statement.partition(" ")
-        return [exp.Command(this=verb, expression=rest)]
+        return [_command(statement)]
     tree = StatementTrees(spark, fragment.text, place, sql).tree(statement)
     body = statement_body_place(statement)
     tree.add_comments(_comments(fragment.text, 0, len(fragment.text) if body is None else body.start))
@@ -91,13 +94,25 @@ def _trees(
 
 def _trees_of_spark(spark: Dialect, text: str, place: Place, sql: str, opts: Mapping[str, Any]) -> Sequence[Any]:
     """Return the expression of one of Spark's statements, which may read streams."""
-    tokens = read_tokens(spark, text, place)
+    try:
+        tokens = read_tokens(spark, text, place)
+    except SqlglotFailure:
+        return [_command(text)]
     if _STREAM.search(text) is not None:
         try:
             return [ClauseCutter(spark, sql).parse(tokens)]
         except CannotParse:
             pass  # sqlglot's own parser finds the place of the error, or makes a Command
-    return spark.parser(**opts).parse(tokens, sql)
+    try:
+        return parse_tokens(spark, tokens, sql, **opts)
+    except (SqlglotFailure, RecursionError):
+        return [_command(text)]
+
+
+def _command(text: str) -> exp.Expression:
+    """Return a statement as an expression that keeps its text."""
+    verb, _, rest = text.partition(" ")
+    return exp.Command(this=verb, expression=rest)
 
 
 def statement_body_place(statement: Statement) -> Span | None:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from sqlglot import Token, TokenType
 from sqlglot.dialects.dialect import Dialect
 
+from jetsql.sqlglot_dialect.sqlglot_calls import tokenize
+
 
 class Place(NamedTuple):
     """The place of a text in a script."""
@@ -18,7 +20,7 @@ class Place(NamedTuple):
 
 def read_tokens(spark: Dialect, text: str, place: Place) -> list[Token]:
     """Return the tokens of a text at a place. Raises TokenError of sqlglot."""
-    return [_moved(token, place) for token in spark.tokenize(text)]
+    return [_moved(token, place) for token in tokenize(spark, text)]
 
 
 def copy_token(token: Token, kind: TokenType, text: str) -> Token:

@@ -18,6 +18,7 @@ from sqlglot.errors import SqlglotError
 
 from jetsql.jobs.model.job import quoted_text
 from jetsql.language.body.row_patterns import MATCH_CLAUSES
+from jetsql.sqlglot_dialect.sqlglot_calls import parse_tokens
 from jetsql.sqlglot_dialect.sqlglot_tokens import copy_token, word
 
 CLAUSES: Final = ("stream", "options", "watermark")
@@ -73,7 +74,7 @@ class ClauseCutter:
 
     def _parse_alone(self, tokens: Sequence[Token]) -> exp.Expression:
         try:
-            trees: list[Any] = self._spark.parser().parse(list(tokens), self._sql)
+            trees = parse_tokens(self._spark, tokens, self._sql)
         except (SqlglotError, RecursionError) as error:
             raise CannotParse from error
         if len(trees) != 1 or not isinstance(trees[0], exp.Expression):

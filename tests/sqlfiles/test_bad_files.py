@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import sqlglot
 from click.testing import CliRunner, Result
+from sqlglot.dialects.spark import Spark
 
 from jetsql import cli
 from jetsql.cli.flags import ExitCode
@@ -88,6 +90,10 @@ OTHERS = {
 }
 
 
+# Calls for which sqlglot's parser or generator ends with an error of Python.
+CALLS_THAT_SQLGLOT_FAILS_FOR = ("map('a')", "regexp_replace(a, b)", "date_trunc()")
+
+
 def problems(text: str, name: str = "a.sql") -> list[LintProblem]:
     """Lint, format, convert and declare a text; return all problems."""
     file = SqlFile(name, text)
@@ -145,6 +151,33 @@ def test_words_that_are_missing_or_doubled() -> None:
     for token in found[::12]:
         check(SCRIPT[: token.start] + SCRIPT[token.stop :])
         check(f"{SCRIPT[: token.stop]} {SCRIPT[token.start :]}")
+
+
+@pytest.mark.parametrize("call", CALLS_THAT_SQLGLOT_FAILS_FOR)
+@pytest.mark.parametrize("head", ["", "CREATE JOB j AS INSERT INTO t ", "CREATE MATERIALIZED VIEW v AS "])
+def test_what_sqlglot_fails_for_stays_and_the_rest_is_formatted(call: str, head: str) -> None:
+    statement = f"{head}SELECT  {call} AS a FROM s"
+    text = f"{statement};\nshow   jobs;\n"
+    formatted = FileFormatter(only_check=True).format(SqlFile("a.sql", text))
+    assert formatted.text.endswith(f"SELECT  {call} AS a FROM s;\nSHOW JOBS;\n")
+    [note] = formatted.problems
+    assert "stays as it is: sqlglot" in note.message
+    check(text)
+    [tree, _] = sqlglot.parse(text, read="jetsql")
+    assert tree is not None
+    converted = convert_script(SqlFile("a.sql", text).script, "spark")
+    assert converted.problems and f"{call} AS a FROM s" in converted.text
+
+
+@pytest.mark.slow
+def test_calls_of_all_functions_of_sqlglot() -> None:
+    """Call every function that sqlglot reads in a way of its own, with arguments that it may not expect."""
+    arguments = ("", "a", "'x'", "a, b", "'x', a", "a, b, c", "a, 'x', 1", "a, b, c, d", "*", "DISTINCT a", "a => 1")
+    for name in sorted({*Spark.Parser.FUNCTIONS, *Spark.Parser.FUNCTION_PARSERS}):
+        for each in arguments:
+            check(f"SELECT {name.lower()}({each}) FROM s;")
+            job = f"CREATE JOB j AS INSERT INTO t SELECT {name}({each}) FROM s"
+            sqlglot.parse_one(job, read="jetsql").sql("jetsql")
 
 
 @pytest.mark.parametrize("name", OTHERS)
