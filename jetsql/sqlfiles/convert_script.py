@@ -7,7 +7,7 @@ with a problem at its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,7 +26,9 @@ from jetsql.sqlfiles.lint_problems import NO_FUNCTION, PREFIX, LintProblem, Prob
 from jetsql.sqlfiles.lint_statement import CheckedStatement
 from jetsql.sqlfiles.query_size import too_large
 from jetsql.sqlfiles.read_bodies import TOO_DEEP, describe_error
+from jetsql.sqlglot_dialect.faithful_trees import WRITTEN, faithful_tree
 from jetsql.sqlglot_dialect.generate_sql import body_sql
+from jetsql.sqlglot_dialect.protected_parts import NO_PROTECTION, Protection
 from jetsql.sqlglot_dialect.sqlglot_calls import SqlglotFailure, guarded, tokenize
 from jetsql.sqlglot_dialect.sqlglot_tokens import copy_token, word
 from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter
@@ -37,6 +39,7 @@ _TYPES: Final = frozenset(
     " VARIANT VOID YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND".split()
 )
 _VERBS: Final = ("INSERT", "SINK", "AUTO", "WITH", "FROM")
+_SPARKS: Final = ("spark", "databricks")  # what is Spark's SQL already: it must keep its meaning
 _SYNTAX: Final = f"{PREFIX}PARSE_SYNTAX_ERROR"
 _NOT_CONVERTED: Final = f"{PREFIX}STATEMENT_NOT_CHECKED"
 
@@ -96,20 +99,23 @@ class _Conversion:
         if reason:
             self._report_query(query, ProblemLevel.WARNING, f"Not converted: {reason}.", "It stays as it is.")
             return text
-        sinks = _change_sinks(query)
         try:
-            tree = ClauseCutter(self._source, self._script.text).parse(query)
+            tree = self._read(query)
         except CannotParse as error:
             self._report_unread(error, query)
             return text
-        for insert, is_sink in zip(tree.find_all(exp.Insert, bfs=False), sinks, strict=False):
-            if is_sink:
-                insert.set("sink", True)
+        if WRITTEN in tree.args:
+            level = ProblemLevel.NOTE if self._name == "spark" else ProblemLevel.WARNING
+            message = "Not converted: sqlglot would write it with another meaning."
+            self._report_query(query, level, message, "It stays as it is.")
+            self._check(text, start)
+            return text
         known = len(self._problems)
         try:
             written = f"{head}{self._generate(tree, query)}"
             with guarded():
-                self._report_functions(tree, query)
+                if self._name not in _SPARKS:  # their functions are written as they were
+                    self._report_functions(tree, query)
                 self._report_unknown(tree, query)
         except (SqlglotError, RecursionError) as error:
             del self._problems[known:]
@@ -118,6 +124,19 @@ class _Conversion:
             return text
         self._check(written, start)
         return written
+
+    def _read(self, query: list[Token]) -> exp.Expression:
+        """Return the expression of a query, which keeps its text if that is Spark's already. Raises CannotParse."""
+        text = self._script.text[query[0].start : query[-1].end + 1]
+
+        def read(part: str, protection: Protection) -> exp.Expression:
+            if part is text:
+                return _parse(self._source, self._script.text, query, protection)
+            return _parse(self._source, part, tokenize(self._source, part), protection)
+
+        if self._name not in _SPARKS:
+            return read(text, NO_PROTECTION)
+        return faithful_tree(text, read, lambda tree: body_sql(Spark(), tree, {"comments": False}))
 
     def _generate(self, tree: exp.Expression, query: list[Token]) -> str:
         options: dict[str, Any] = {"pretty": True, "normalize_functions": False, "max_unsupported": 100}
@@ -212,6 +231,17 @@ def _body_start(text: str) -> int | None:
         return None if at is None else found[at].start
     query = next((index for index in top_level(found) if index >= at and found[index].word == "AS"), len(found))
     return found[query + 1].start if query + 1 < len(found) else found[at].start
+
+
+def _parse(source: Dialect, sql: str, query: Sequence[Token], protection: Protection) -> exp.Expression:
+    """Return the expression of the tokens of a query. sql: the text that they have their offsets in."""
+    changed = list(query)
+    sinks = _change_sinks(changed)
+    tree = ClauseCutter(source, sql, protection=protection).parse(changed)
+    for insert, is_sink in zip(tree.find_all(exp.Insert, bfs=False), sinks, strict=False):
+        if is_sink:
+            insert.set("sink", True)
+    return tree
 
 
 def _change_sinks(query: list[Token]) -> list[bool]:

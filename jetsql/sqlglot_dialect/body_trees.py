@@ -2,39 +2,30 @@
 
 sqlglot's parser for Spark reads the user's text after a few changes of its tokens: SINK INTO becomes INSERT INTO, and
 the clauses of streams are cut out (`stream_clauses`). The expression has them as arguments again: `sink` (True) of an
-Insert, and those of AUTO CDC. A body that sqlglot cannot parse, or that it would write with other names and values, is
-a Command with the text.
+Insert, and those of AUTO CDC. A body that sqlglot cannot parse is a Command with the text.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
 from jetsql.errors import Span
-from jetsql.language.statement import Body, Verb
-from jetsql.language.tokens import Kind, tokens, unquote
-from jetsql.sqlglot_dialect.generate_sql import body_sql
+from jetsql.language import parse
+from jetsql.language.statement import Body, CreateJob, NewTable, Verb
+from jetsql.language.tokens import tokens, unquote
+from jetsql.sqlglot_dialect.faithful_trees import faithful_tree
+from jetsql.sqlglot_dialect.generate_sql import body_sql, table_clauses_sql
+from jetsql.sqlglot_dialect.protected_parts import NO_PROTECTION, Protection
 from jetsql.sqlglot_dialect.sqlglot_tokens import Place, copy_token, read_tokens, word
 from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter
 
-# FOR SYSTEM_TIME is a name here: other than TIMESTAMP, which sqlglot writes for it, it can have columns.
-_KEYWORDS: Final = {word for keyword in Spark.Tokenizer.KEYWORDS for word in keyword.upper().split()} - {"SYSTEM_TIME"}
-# Further words that sqlglot adds, leaves out or writes otherwise, without a change of the meaning.
-_SYNTAX: Final = frozenset(
-    "SINK AUTO CDC KEYS SEQUENCE COLUMNS APPLY STORED SCD TYPE CAST INTERVAL EXTRACT TRY_CAST NULLS DELAY WATERMARK"
-    " STREAM OUTER INNER INSERT SECOND SECONDS MINUTE MINUTES HOUR HOURS DAY DAYS WEEK WEEKS MONTH MONTHS"
-    " YEAR YEARS".split()
-)
-_FIELD: Final = re.compile(r"col\d+")
-_SUFFIXES: Final = "lsyfdLSYFDbB"
+_HEAD: Final = "CREATE JOB x AS "
+_PLAIN: Final = {"comments": False}
 
 
 class BodyTrees:
@@ -43,24 +34,26 @@ class BodyTrees:
     def __init__(self, spark: Dialect, text: str, place: Place, script: str) -> None:
         """Create it. text: the statement. place: of the statement in the script, from which sqlglot cuts texts."""
         self._spark = spark
+        self._protection = NO_PROTECTION
         self._text = text
         self._place = place
         self._script = script
 
     def tree(self, body: Body) -> exp.Expression:
         """Return the expression of a body; a Command if sqlglot cannot parse the body."""
-        try:
-            tree = self.parse(body)
-            is_same = self._is_same(tree, body)
-        except (CannotParse, SqlglotError, RecursionError):
-            is_same = False
-        if is_same:
-            return tree
-        verb, _, rest = body.text.partition(" ")
-        return exp.Command(this=verb, expression=rest)
 
-    def parse(self, body: Body) -> exp.Expression:
+        def read(text: str, protection: Protection) -> exp.Expression:
+            return self.parse(body, protection) if text is body.text else _parse_again(self._spark, text, protection)
+
+        try:
+            return faithful_tree(body.text, read, lambda tree: body_sql(self._spark, tree, _PLAIN))
+        except (CannotParse, SqlglotError, RecursionError):
+            verb, _, rest = body.text.partition(" ")
+            return exp.Command(this=verb, expression=rest)
+
+    def parse(self, body: Body, protection: Protection = NO_PROTECTION) -> exp.Expression:
         """Return the expression of a body. Raises CannotParse, from the error of sqlglot if it has one."""
+        self._protection = protection
         if body.changes is not None:
             return self._parse_changes(body)
         if body.text[: len("CREATE")].upper() == "CREATE":
@@ -79,8 +72,29 @@ class BodyTrees:
                 insert.set("sink", True)
         return tree
 
-    def table_tree(self, clauses: str, name: Span) -> exp.Expression:
+    def clauses_tree(self, table: NewTable) -> exp.Expression:
+        """Return the Create of a table from the clauses after its name; its query is a Command if need be."""
+        clauses = table.clauses
+
+        def read(text: str, protection: Protection) -> exp.Expression:
+            if text is clauses:
+                tree = self.table_tree(text, table.name.place, protection)
+            else:
+                again = f"x {text}"
+                trees = BodyTrees(self._spark, again, Place(0, 1, 0), again)
+                tree = trees.table_tree(text, Span(0, 1), protection)
+            tree.set("this", None)
+            return tree
+
+        try:
+            return faithful_tree(clauses, read, lambda tree: table_clauses_sql(self._spark, tree, _PLAIN))
+        except (CannotParse, SqlglotError, RecursionError):
+            verb, _, rest = clauses.partition(" ")
+            return exp.Create(expression=exp.Command(this=verb, expression=rest))
+
+    def table_tree(self, clauses: str, name: Span, protection: Protection = NO_PROTECTION) -> exp.Expression:
         """Return the Create of a table from its name and the clauses after it. Raises CannotParse."""
+        self._protection = protection
         head = [Token(TokenType.CREATE, "CREATE"), Token(TokenType.TABLE, "TABLE")]
         start = self._text.index(clauses, name.stop) if clauses else name.stop
         rest = self._part(Span(start, start + len(clauses)))
@@ -104,7 +118,7 @@ class BodyTrees:
         names = [Span(target.start + self._place.offset, target.stop + self._place.offset) for target in targets]
         for name in names:
             _change_insert(changed, name)
-        return ClauseCutter(self._spark, self._script, [name.stop for name in names]).parse(changed)
+        return ClauseCutter(self._spark, self._script, [name.stop for name in names], self._protection).parse(changed)
 
     def _parse_changes(self, body: Body) -> exp.Expression:
         """Return the Insert of AUTO CDC: its query reads the source, and the clauses are arguments."""
@@ -134,10 +148,6 @@ class BodyTrees:
         text = self._text[place.start : place.stop]
         is_quoted = text.startswith("`")
         return exp.Identifier(this=unquote(text) if is_quoted else text, quoted=is_quoted)
-
-    def _is_same(self, tree: exp.Expression, body: Body) -> bool:
-        """Return whether the SQL of the tree has the names and values of the body."""
-        return _words(body_sql(self._spark, tree, {})) == _words(body.text)
 
 
 def tokens_before_keys(text: str, body: Body, first: int) -> Span:
@@ -170,21 +180,10 @@ def _names(found: Sequence[Token]) -> list[Token]:
     ]
 
 
-def _words(text: str) -> Counter[str]:
-    """Return the names and values in a text, without the words of the language."""
-    found: Counter[str] = Counter()
-    names = ["", ""]  # of the last two tokens: sqlglot writes struct(a, 1) as STRUCT(a AS a, 1 AS col2)
-    for token in tokens(text):
-        name = unquote(token.text) if token.kind is Kind.QUOTED else token.text
-        repeats = names[1].upper() == "AS" and (names[0].lower() == name.lower() or bool(_FIELD.fullmatch(name)))
-        names = [names[1], name]
-        if token.kind in (Kind.WORD, Kind.QUOTED):
-            if name.upper() not in _KEYWORDS and name.upper() not in _SYNTAX and not repeats:
-                found[name.lower()] += 1
-        elif token.kind is Kind.STRING:
-            found[unquote(token.text)] += 1
-        elif token.kind is Kind.NUMBER:
-            found[token.text.rstrip(_SUFFIXES)] += 1
-        elif token.kind is Kind.OPEN:
-            found[token.text] += 1
-    return found
+def _parse_again(spark: Dialect, text: str, protection: Protection) -> exp.Expression:
+    """Return the expression of the text of a body. Raises CannotParse or StatementError."""
+    statement = f"{_HEAD}{text}"
+    job = parse(statement)
+    if not isinstance(job, CreateJob):
+        raise CannotParse
+    return BodyTrees(spark, statement, Place(0, 1, 0), statement).parse(job.body, protection)

@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from jetsql.jobs.model.job import quoted_text
+from jetsql.sqlglot_dialect.faithful_trees import WRITTEN, kept_text, with_texts
 from jetsql.sqlglot_dialect.sqlglot_calls import generate
 from jetsql.sqlglot_dialect.stream_clauses import CLAUSES, lower_clauses
 
@@ -32,16 +33,40 @@ def generate_sql(spark: Dialect, tree: exp.Expression, copy: bool, opts: Mapping
 
 
 def body_sql(spark: Dialect, tree: exp.Expression, opts: Mapping[str, Any]) -> str:
-    """Return the SQL of a body or a query."""
-    if isinstance(tree, exp.Insert) and tree.args.get("auto_cdc"):
-        return _auto_cdc_sql(spark, tree, opts)
-    lowered = tree.copy()
+    """Return the SQL of a body or a query. Raises UnsupportedError for a changed tree that keeps its text."""
+
+    def write(plain: exp.Expression) -> str:
+        return _generated(spark, plain.copy(), {"comments": False})
+
+    text = kept_text(tree, write)
+    return _generated(spark, with_texts(tree, write), opts) if text is None else text
+
+
+def _generated(spark: Dialect, lowered: exp.Expression, opts: Mapping[str, Any]) -> str:
+    """Return the SQL of a body or a query that sqlglot writes. Changes the tree."""
+    if isinstance(lowered, exp.Insert) and lowered.args.get("auto_cdc"):
+        return _auto_cdc_sql(spark, lowered, opts)
     for insert in list(lowered.find_all(exp.Insert)):
         if insert.args.get("sink"):
             insert.set("sink", None)
             insert.set("hint", exp.Var(this=_SINK))
     text = generate(spark, lower_clauses(lowered), copy=False, **opts)
     return text.replace(f"INSERT{_SINK}", "SINK")
+
+
+def table_clauses_sql(spark: Dialect, table: exp.Expression, opts: Mapping[str, Any]) -> str:
+    """Return the SQL of the clauses after a table's name. Raises UnsupportedError as `body_sql`."""
+
+    def write(plain: exp.Expression, options: Mapping[str, Any]) -> str:
+        named = plain.copy()
+        for name in ("refresh", "exists", "job_options"):
+            named.set(name, None)
+        named.set("kind", "TABLE")
+        named.set("this", exp.Table(this=exp.Identifier(this="x", quoted=False)))
+        return body_sql(spark, named, options).removeprefix("CREATE TABLE x").lstrip()
+
+    text = kept_text(table, lambda plain: write(plain, {"comments": False}))
+    return write(table, opts) if text is None else text
 
 
 def _auto_cdc_sql(spark: Dialect, tree: exp.Insert, opts: Mapping[str, Any]) -> str:
@@ -75,6 +100,8 @@ def _is_python_function(tree: exp.Expression) -> bool:
 
 
 def _has_clauses(tree: exp.Expression) -> bool:
+    if any(WRITTEN in node.args for node in tree.walk()):
+        return True
     names = (*CLAUSES, "version", "sink", "auto_cdc", "within")
     kinds = (exp.Insert, exp.Table, exp.Subquery, exp.MatchRecognize)
     return any(node.args.get(name) for node in tree.find_all(*kinds) for name in names)
@@ -163,12 +190,7 @@ class _Statements:
         if isinstance(plain.expression, exp.Command):
             command = plain.expression
             return f"{head} {generate(self._spark, command)}"
-        for name in ("refresh", "exists", "job_options"):
-            plain.set(name, None)
-        plain.set("kind", "TABLE")
-        plain.set("this", exp.Table(this=exp.Identifier(this="x", quoted=False)))
-        rest = body_sql(self._spark, plain, self._opts).removeprefix("CREATE TABLE x")
-        return f"{head}{rest}"
+        return f"{head}{_separator(self._opts)}{table_clauses_sql(self._spark, plain, self._opts)}"
 
     def _function(self, tree: exp.Create) -> str:
         create = _create(tree, "OR REPLACE" if tree.args.get("replace") else "")

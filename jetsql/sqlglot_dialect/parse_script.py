@@ -7,22 +7,20 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlglot import ErrorLevel, exp
+from sqlglot import ErrorLevel
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import ParseError
+from sqlglot.errors import ParseError, SqlglotError
 
 from jetsql.errors import Span, StatementError
 from jetsql.language import STATEMENT_FILTER, Fragment, parse, split
 from jetsql.language.statement import Statement
 from jetsql.language.tokens import Kind, scan
-from jetsql.sqlglot_dialect.sqlglot_calls import SqlglotFailure, parse_tokens, tokenize
-from jetsql.sqlglot_dialect.sqlglot_tokens import Place, read_tokens
+from jetsql.sqlglot_dialect.spark_trees import STREAM, SparkTrees, command
+from jetsql.sqlglot_dialect.sqlglot_calls import parse_tokens, tokenize
+from jetsql.sqlglot_dialect.sqlglot_tokens import Place
 from jetsql.sqlglot_dialect.statement_trees import StatementTrees
-from jetsql.sqlglot_dialect.stream_clauses import CannotParse, ClauseCutter
 
 _FILTER: Final = re.compile(STATEMENT_FILTER)
-# A script with one of these may read streams, tables with options or patterns of rows.
-_STREAM: Final = re.compile(r"\b(?:STREAM\b|WATERMARK\b|MATCH_RECOGNIZE\b|WITH\s*\()", re.IGNORECASE)
 _CONTEXT: Final = 100  # characters around an error
 _LOGGER: Final = logging.getLogger("sqlglot")
 
@@ -31,11 +29,10 @@ def parse_script(spark: Dialect, sql: str, opts: Mapping[str, Any]) -> list[Any]
     """Return the expressions of a script. Raises ParseError or TokenError of sqlglot."""
     fragments = split(sql)
     statements = [_read(fragment, sql, opts) for fragment in fragments]
-    if all(statement is None for statement in statements) and _STREAM.search(sql) is None:
-        try:
-            return parse_tokens(spark, tokenize(spark, sql), sql, **opts)
-        except (SqlglotFailure, RecursionError):
-            pass  # only the statement that it fails for is kept as a text
+    if all(statement is None for statement in statements) and STREAM.search(sql) is None:
+        trees = _trees_of_script(spark, fragments, sql, opts)
+        if trees is not None:
+            return trees
     found: list[Any] = []
     stop = 0
     for fragment, statement in zip(fragments, statements, strict=True):
@@ -83,36 +80,36 @@ def _trees(
 ) -> Sequence[Any]:
     place = Place(fragment.start, fragment.line, fragment.column)
     if statement is None:
-        return _trees_of_spark(spark, fragment.text, place, sql, opts)
+        return SparkTrees(spark, fragment.text, place, sql, opts).trees()
     if isinstance(statement, str):
-        return [_command(statement)]
+        return [command(statement)]
     tree = StatementTrees(spark, fragment.text, place, sql).tree(statement)
     body = statement_body_place(statement)
     tree.add_comments(_comments(fragment.text, 0, len(fragment.text) if body is None else body.start))
     return [tree]
 
 
-def _trees_of_spark(spark: Dialect, text: str, place: Place, sql: str, opts: Mapping[str, Any]) -> Sequence[Any]:
-    """Return the expression of one of Spark's statements, which may read streams."""
-    try:
-        tokens = read_tokens(spark, text, place)
-    except SqlglotFailure:
-        return [_command(text)]
-    if _STREAM.search(text) is not None:
-        try:
-            return [ClauseCutter(spark, sql).parse(tokens)]
-        except CannotParse:
-            pass  # sqlglot's own parser finds the place of the error, or makes a Command
-    try:
-        return parse_tokens(spark, tokens, sql, **opts)
-    except (SqlglotFailure, RecursionError):
-        return [_command(text)]
+def _trees_of_script(
+    spark: Dialect, fragments: Sequence[Fragment], sql: str, opts: Mapping[str, Any]
+) -> list[Any] | None:
+    """Return the expressions of a script of Spark's statements; None if sqlglot cannot read it, or splits it otherwise.
 
-
-def _command(text: str) -> exp.Expression:
-    """Return a statement as an expression that keeps its text."""
-    verb, _, rest = text.partition(" ")
-    return exp.Command(this=verb, expression=rest)
+    An expression of sqlglot's stays unless it would be written with another meaning.
+    """
+    try:
+        trees = parse_tokens(spark, tokenize(spark, sql), sql, **opts)
+        statements = [index for index, tree in enumerate(trees) if tree is not None]
+        if len(statements) != len(fragments):
+            return None
+        for index, fragment in zip(statements, fragments, strict=True):
+            place = Place(fragment.start, fragment.line, fragment.column)
+            [tree] = SparkTrees(spark, fragment.text, place, sql, opts).trees()
+            if tree != trees[index]:
+                tree.add_comments(trees[index].comments, prepend=True)
+                trees[index] = tree
+    except (SqlglotError, RecursionError):
+        return None
+    return trees
 
 
 def statement_body_place(statement: Statement) -> Span | None:

@@ -12,7 +12,6 @@ from jetsql.language import statement as st
 from jetsql.sqlglot_dialect.body_trees import BodyTrees
 from jetsql.sqlglot_dialect.generate_sql import JOB, SNAPSHOT, WAIT
 from jetsql.sqlglot_dialect.sqlglot_tokens import Place
-from jetsql.sqlglot_dialect.stream_clauses import CannotParse
 
 
 class StatementTrees:
@@ -57,11 +56,7 @@ class StatementTrees:
         create = statement.create
         table = create.table
         assert table is not None
-        try:
-            tree = self._bodies.table_tree(table.clauses, table.name.place)
-        except CannotParse:
-            verb, _, rest = table.clauses.partition(" ")
-            tree = exp.Create(expression=exp.Command(this=verb, expression=rest))
+        tree = self._bodies.clauses_tree(table)
         tree.set("this", self._table(table.name))
         tree.set("kind", statement.kind.value)
         tree.set("refresh", create.or_replace)

@@ -18,17 +18,19 @@ from sqlglot.errors import SqlglotError
 
 from jetsql.jobs.model.job import quoted_text
 from jetsql.language.body.row_patterns import MATCH_CLAUSES
+from jetsql.sqlglot_dialect.protected_parts import (
+    NO_PROTECTION,
+    ProtectedTokens,
+    Protection,
+    interval_end,
+    restore,
+)
 from jetsql.sqlglot_dialect.sqlglot_calls import parse_tokens
 from jetsql.sqlglot_dialect.sqlglot_tokens import copy_token, word
 
 CLAUSES: Final = ("stream", "options", "watermark")
 _FIRST_MARK: Final = 730_000_000_000
 _NAVIGATION: Final = "__jetsql_"  # before FIRST and LAST in MATCH_RECOGNIZE, whose second argument sqlglot leaves out
-_UNITS: Final = frozenset(
-    f"{unit}{end}"
-    for unit in "YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND NANOSECOND".split()
-    for end in ("", "S")
-)
 _OPEN: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSE: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 
@@ -44,12 +46,16 @@ class IsCommand(CannotParse):
 class ClauseCutter:
     """Parse the tokens of one text with sqlglot, with the clauses of streams."""
 
-    def __init__(self, spark: Dialect, sql: str, targets: Sequence[int] = ()) -> None:
+    def __init__(
+        self, spark: Dialect, sql: str, targets: Sequence[int] = (), protection: Protection = NO_PROTECTION
+    ) -> None:
         """Create it.
 
         sql: the text of the tokens, for sqlglot.
         targets: the offsets after the names of the tables that the INSERTs of the text write, in their order.
+        protection: what to protect from sqlglot.
         """
+        self._protection = protection
         self._spark = spark
         self._sql = sql
         self._targets = targets
@@ -63,14 +69,18 @@ class ClauseCutter:
 
     def parse(self, tokens: Sequence[Token]) -> exp.Expression:
         """Return the expression of the tokens. Raises CannotParse."""
-        self._tokens, self._kept, self._clauses, self._streams = tokens, [], [], set()
+        self._tokens = ProtectedTokens(self._protection, self._sql).protect(tokens) if self._protection else tokens
+        self._kept, self._clauses, self._streams = [], [], set()
         self._withins, self._match_stop = [], 0
         index = 0
-        while index < len(tokens):
+        while index < len(self._tokens):
             index = self._cut(index)
         tree = self._parse_alone(self._kept)
         self._attach(tree)
-        return tree
+        restored = restore(tree) if self._protection else tree
+        if restored is None:
+            raise CannotParse
+        return restored
 
     def _parse_alone(self, tokens: Sequence[Token]) -> exp.Expression:
         try:
@@ -115,7 +125,7 @@ class ClauseCutter:
             token = copy_token(token, TokenType.VAR, f"{_NAVIGATION}{token.text}")
         if this == "WITHIN" and index < self._match_stop and self._word(index + 1) == "INTERVAL":
             stop = self._interval_end(index + 1)
-            self._withins.append(self._parse_alone(self._tokens[index + 1 : stop]))
+            self._withins.append(self._interval(index + 1, stop))
             return stop
         self._kept.append(token)
         return index + 1
@@ -141,7 +151,7 @@ class ClauseCutter:
         if delay is not None:
             stop = self._interval_end(delay + 2)
             clauses["watermark"] = self._parse_alone(self._tokens[index + 1 : delay])
-            clauses["watermark_delay"] = self._parse_alone(self._tokens[delay + 2 : stop])
+            clauses["watermark_delay"] = self._interval(delay + 2, stop)
             index = stop
         mark = str(_FIRST_MARK + len(self._clauses))
         self._clauses.append(clauses)
@@ -187,16 +197,13 @@ class ClauseCutter:
         """Return the index after the interval that begins at the index."""
         if self._word(index) != "INTERVAL":
             raise CannotParse
-        at = index + 1
-        while True:
-            first = at
-            at += self._text(at) in ("-", "+")
-            if not (at < len(self._tokens) and self._tokens[at].token_type in (TokenType.NUMBER, TokenType.STRING)):
-                return first
-            at += 1
-            at += self._word(at) in _UNITS
-            if self._word(at) == "TO" and self._word(at + 1) in _UNITS:
-                return at + 2
+        return interval_end(self._tokens, index)
+
+    def _interval(self, index: int, stop: int) -> exp.Expression:
+        """Return the interval between two indexes."""
+        if self._protection.literals and stop > index + 1:
+            return exp.Var(this=self._sql[self._tokens[index].start : self._tokens[stop - 1].end + 1])
+        return self._parse_alone(self._tokens[index:stop])
 
     def _closing(self, index: int) -> int:
         depth = 0

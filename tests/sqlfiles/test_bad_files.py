@@ -166,7 +166,7 @@ def test_what_sqlglot_fails_for_stays_and_the_rest_is_formatted(call: str, head:
     [tree, _] = sqlglot.parse(text, read="jetsql")
     assert tree is not None
     converted = convert_script(SqlFile("a.sql", text).script, "spark")
-    assert converted.problems and f"{call} AS a FROM s" in converted.text
+    assert f"{call} AS a FROM s" in " ".join(converted.text.split())
 
 
 @pytest.mark.slow

@@ -36,6 +36,25 @@ def test_statements(dialect: str, text: str, expected: str) -> None:
     assert converted(text, dialect) == (expected, [])
 
 
+@pytest.mark.parametrize("dialect", ["spark", "databricks"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT rlike(a, 'x') = TRUE, parse_json(b), 'it\\'s', 1L FROM s;",
+        "CREATE JOB j AS SINK INTO t SELECT CAST(x AS INT) FROM STREAM s WHERE NOT x IS NULL;",
+    ],
+)
+def test_sql_of_spark_keeps_its_meaning(text: str, dialect: str) -> None:
+    assert converted(text.replace("\\'", "''"), dialect) == (text, [])
+
+
+@pytest.mark.parametrize("text", ["SELECT * FROM a, b;", "CREATE JOB j AS INSERT INTO t SELECT v:x FROM s;"])
+def test_what_sqlglot_would_write_with_another_meaning_stays_and_is_reported(text: str) -> None:
+    for dialect in ("spark", "databricks"):
+        written, [problem] = converted(text, dialect)
+        assert written == text and problem.endswith("Not converted: sqlglot would write it with another meaning.")
+
+
 def test_only_the_bodies_of_jobs_are_of_the_other_system() -> None:
     text = (
         "CREATE JOB j OPTIONS ('trigger' = 'interval') AS SINK INTO t SELECT x::int FROM STREAM s;\n"
