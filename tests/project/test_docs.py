@@ -15,7 +15,7 @@ from jetsql.settings.settings_table import DESCRIPTIONS, READERS
 from tests.support.paths import ROOT
 from tools.docs import grammar, site
 from tools.docs.markdown import part_names
-from tools.docs.parts import PARTS, generated_files
+from tools.docs.parts import PARTS, generated_files, written_pages
 
 # What a page would load, as opposed to what it links to.
 LOADED = re.compile(
@@ -90,7 +90,7 @@ def test_what_is_generated_is_up_to_date() -> None:
 
 
 def test_every_generated_part_has_its_place() -> None:
-    named = [name for path in ROOT.glob("docs/**/*.md") for name in part_names(path.read_text(encoding="utf-8"))]
+    named = [name for path in written_pages() for name in part_names(path.read_text(encoding="utf-8"))]
     assert sorted(named) == sorted(PARTS)
 
 

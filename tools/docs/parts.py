@@ -9,6 +9,7 @@ from typing import Final
 
 from jetsql.language import statement_syntax
 from tools.docs import (
+    capability_parts,
     command_parts,
     error_parts,
     grammar,
@@ -24,6 +25,11 @@ ROOT: Final = Path(__file__).parents[2]
 REFERENCE: Final = ROOT / "docs" / "reference"
 
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
+    "capabilities": capability_parts.capabilities,
+    "limits": capability_parts.limits,
+    "capabilities of the README": partial(capability_parts.capabilities, "docs/"),
+    "limits of the README": partial(capability_parts.limits, "docs/"),
+    "kinds of tables": capability_parts.table_kinds,
     "options": settings_tables.options,
     "option values": settings_tables.option_values,
     "settings": settings_tables.settings,
@@ -42,9 +48,14 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
 """The text of each part, by the name that a page gives it: `<!-- generated: NAME -->`."""
 
 
+def written_pages() -> list[Path]:
+    """Return the pages that can have generated parts: the README, and those of the site."""
+    return [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+
+
 def generated_files() -> dict[Path, str]:
     """Return the content of all files of the documentation that the code determines, wholly or in parts."""
-    pages = {path: path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/**/*.md"))}
+    pages = {path: path.read_text(encoding="utf-8") for path in written_pages()}
     filled = {path: fill(text, lambda name: PARTS[name]()) for path, text in pages.items()}
     diagrams = {
         REFERENCE / statement_parts.diagram_file(rule): grammar.diagram(rule)
