@@ -1,6 +1,6 @@
 """The capabilities that pages name: one table, tied to the code.
 
-`python -m tools.docs` writes the tables of features in the README, the comparison and the pages on other systems from it.
+`python -m tools.docs` writes the tables of features in the README, the comparison and the pages on other systems.
 `tests/project/test_capabilities.py` fails when the code loses a part that a capability names, or has a part that no
 capability names, and when a page denies a capability.
 """
