@@ -16,7 +16,6 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
@@ -67,7 +66,7 @@ public final class RowsByTime {
 
   /** Returns the window as Spark's optimizer leaves it: the evaluation takes literals as bounds. */
   private static Window withConstants(Window window) {
-    var replaced = ReplaceExpressions$.MODULE$.apply(window);
+    var replaced = Plans.withoutReplaceable(window);
     return (Window)
         replaced.transformExpressions(
             PartialFunctions.<Expression, Expression>of(
