@@ -90,6 +90,13 @@ def measure_batch(
     )
 
 
+def changes_nothing(earlier: Mapping[str, Any], progress: Mapping[str, Any]) -> bool:
+    """Return whether a batch read no rows, and no watermark had moved since the one before it in the same run."""
+    if not earlier or any(each.get("startOffset") != each.get("endOffset") for each in progress.get("sources", ())):
+        return False
+    return bool(_watermark(earlier.get("eventTime", {})) == _watermark(progress.get("eventTime", {})))
+
+
 def parse_timestamp(timestamp: str) -> float:
     """Return one of Spark's timestamps as seconds since the epoch."""
     return datetime.fromisoformat(timestamp).timestamp()

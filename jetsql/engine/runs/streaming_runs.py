@@ -20,7 +20,7 @@ from jetsql.engine.errors.remedies import GONE_HINT
 from jetsql.engine.errors.run_failures import cause_of, cause_of_throwable
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.lag import LagTracker
-from jetsql.engine.runs.progress import batch_committed, measure_batch, parse_timestamp
+from jetsql.engine.runs.progress import batch_committed, changes_nothing, measure_batch, parse_timestamp
 from jetsql.engine.runs.run_context import RunContext, batch_rows, end_event, tag_thread
 from jetsql.engine.session.startup import is_stopped
 from jetsql.engine.sinks import BatchWriter, StreamWriter
@@ -140,7 +140,7 @@ class StreamingRun:
         if kind == "wait":
             self._begun_after = int(detail)
         elif kind == "progress":
-            self._progress = json.loads(detail)
+            earlier, self._progress = self._progress, json.loads(detail)
             batch = self._progress["batchId"]
             self._next_batch = batch + 1
             is_replay = batch == self._context.progress.replayed_batch
@@ -154,12 +154,26 @@ class StreamingRun:
                 self._context.sink_rows.pop(batch, {}),
             )
             self._report_batch(measure, is_replay)
+            if self._context.job.plan.state_ttl_millis is not None and changes_nothing(earlier, self._progress):
+                self._handle_idle_batch(measure.time)
         elif kind == "idle":
             self._report_idle(RunIdle(self._context.id, parse_timestamp(detail), begun_after=self._begun_after))
         else:
             self._ended.set()
             # The listener's thread must not wait for the thread that starts the query.
             threading.Thread(target=self._end, name=f"end-{self._context.id}", daemon=True).start()
+
+    def _handle_idle_batch(self, began: float) -> None:
+        """Report a batch that changes nothing as idle, or end a run that has read all available rows.
+
+        Spark runs a batch at each trigger, also without rows, to remove state whose time to live is over. Its query
+        sends no idle event then, and never ends with the trigger availableNow.
+        """
+        query = self._query
+        if self._context.job.plan.trigger is not Trigger.AVAILABLE_NOW:
+            self._report_idle(RunIdle(self._context.id, began, begun_after=self._begun_after))
+        elif query is not None:
+            java(self._context.session).stream.Queries.finish(query._jsq)
 
     def _report_idle(self, event: RunIdle) -> None:
         """Report a trigger without rows, unless its offsets belong to a topic that was replaced."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jetsql.engine.runs.lag import LagTracker
-from jetsql.engine.runs.progress import measure_batch, measure_batch_job
+from jetsql.engine.runs.progress import changes_nothing, measure_batch, measure_batch_job
 from jetsql.jobs.model.job import RunId
 from jetsql.jobs.store.metrics import BatchMetrics
 
@@ -112,3 +112,13 @@ def test_what_was_there_before_the_first_batch_is_reckoned_by_how_the_source_gre
 def test_a_batch_job_is_one_batch() -> None:
     assert measure_batch_job(RUN, 10.0, 12.0, 8) == BatchMetrics(3, 0, 10.0, 0, 1, 8, 8, None, 4.0, 4.0, 2000)
     assert measure_batch_job(RUN, 10.0, 12.0, None).input_rows is None
+
+
+def test_a_batch_without_rows_and_a_moved_watermark_changes_nothing() -> None:
+    source = {"startOffset": {"t": 5}, "endOffset": {"t": 5}}
+    quiet = {**PROGRESS, "numInputRows": 0, "sources": [source]}
+    assert changes_nothing(quiet, quiet)
+    assert not changes_nothing({}, quiet)  # an earlier run may have moved the watermark
+    assert not changes_nothing(quiet, {**quiet, "eventTime": {"watermark": "2024-01-01T00:00:00.000Z"}})
+    without_rows = [source, {"startOffset": {"log": 1}, "endOffset": {"log": 2}}]  # such as an empty file
+    assert not changes_nothing(quiet, {**quiet, "sources": without_rows})

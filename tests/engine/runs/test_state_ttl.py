@@ -95,6 +95,52 @@ def test_a_row_is_returned_again_after_the_time_to_live(sql: Sql) -> None:
     assert sql("SELECT * FROM found") == [(7,), (7,)]
 
 
+MARKED: Final = "STREAM {} WATERMARK ts DELAY OF INTERVAL 1 MINUTE"
+BESIDE_WATERMARKS: Final = {
+    "pairs": "SELECT a.k FROM {s} a JOIN {u} b ON a.k = b.k",
+    "windows_of_keys": "SELECT DISTINCT k FROM (SELECT k, count(*) FROM {s} GROUP BY k, window(ts, '1 minute'))",
+}
+"""Queries with state that the clock removes, next to a watermark or above it."""
+
+
+@pytest.fixture
+def timed(sql: Sql, tmp_path: Path) -> Sql:
+    """Two streams with a row that is later than the watermark, and a last one that closes all windows before it."""
+    rows = ((0, "00:00"), (1, "10:00"), (1, "10:30"), (2, "00:05"), (3, "59:00"))
+    parts = [[{"k": k, "ts": f"2026-01-01T00:{at}"}] for k, at in rows]
+    for name in ("s", "u"):
+        create_stream(sql, tmp_path / name, "k INT, ts TIMESTAMP", parts)
+    return sql
+
+
+def test_state_that_the_clock_removes_keeps_late_rows_and_its_job_ends(timed: Sql) -> None:
+    now = "'trigger' = 'availableNow', 'stateTtlMillis' = '3600000'"
+    for name, query in BESIDE_WATERMARKS.items():
+        timed(f"CREATE TABLE {name} (k INT) USING parquet")
+        body = query.format(s=MARKED.format("s"), u=MARKED.format("u"))
+        timed(f"CREATE JOB {name} OPTIONS ({now}) AS INSERT INTO {name} {body}")
+    for name, query in BESIDE_WATERMARKS.items():
+        timed(f"WAIT FOR JOB {name} UNTIL COMPLETED TIMEOUT 120")
+        whole = timed(f"{query.format(s='s', u='u')} ORDER BY ALL")
+        expected = [(0,), (1,)] if name == "windows_of_keys" else whole  # without the late row and the open window
+        assert timed(f"SELECT * FROM {name} ORDER BY ALL") == expected, name
+
+
+def test_a_job_whose_state_the_clock_removes_becomes_idle(timed: Sql) -> None:
+    timed("CREATE TABLE found (k INT) USING parquet")
+    query = BESIDE_WATERMARKS["windows_of_keys"].format(s=MARKED.format("s"))
+    assert rows_of(timed, "INSERT INTO", query, "found", HOUR) == [(0,), (1,)]
+
+
+def test_windows_above_a_join_without_a_watermark_are_refused(timed: Sql) -> None:
+    timed("CREATE TABLE found (n BIGINT) USING parquet")
+    joined = BESIDE_WATERMARKS["pairs"].replace("a.k FROM", "a.ts FROM").format(s=MARKED.format("s"), u="STREAM u")
+    query = f"SELECT count(*) FROM ({joined}) GROUP BY window(ts, '1 minute')"
+    error = timed.error(f"CREATE JOB j OPTIONS ('stateTtlMillis' = '1000') AS INSERT INTO found {query}")
+    assert error.condition == "JETSQL.NO_OUTPUT_MODE"
+    assert "The rows of a join with 'stateTtlMillis' have no watermark" in error.message
+
+
 @pytest.mark.parametrize(
     "body",
     [

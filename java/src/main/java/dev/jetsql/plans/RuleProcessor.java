@@ -65,6 +65,11 @@ public abstract class RuleProcessor extends StatefulProcessor<Row, Row, Row> {
   /** Returns the rows that nothing removes, a phrase, or null if there are none. */
   public abstract String keptForEver();
 
+  /** Returns whether the clock removes its rows, which then have no watermark. */
+  public boolean isByClock() {
+    return false;
+  }
+
   /**
    * Returns the operator with this processor. Throws UnkeptType if its state cannot keep its rows.
    *

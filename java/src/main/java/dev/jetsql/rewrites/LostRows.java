@@ -2,6 +2,7 @@ package dev.jetsql.rewrites;
 
 import dev.jetsql.plans.JoinBounds;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.plans.RuleProcessor;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -17,6 +18,7 @@ import org.apache.spark.sql.catalyst.plans.InnerLike;
 import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.LeftOuter$;
 import org.apache.spark.sql.catalyst.plans.RightOuter$;
+import org.apache.spark.sql.execution.SerializeFromObjectExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnionExec;
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreSaveExec;
@@ -120,6 +122,12 @@ final class LostRows {
 
   /** Returns why rows of a join are dropped as late by an operator above it, or null. */
   private static String unbounded(SparkPlan node, Set<ExprId> times) {
+    if (node instanceof SerializeFromObjectExec rows && isByClock(rows.child())) {
+      if (Plans.list(rows.output()).stream().anyMatch(each -> times.contains(each.exprId())))
+        return "The rows of a join with 'stateTtlMillis' have no watermark, so the operators above"
+            + " it would never return a result, or drop its rows as late."
+            + BOUND;
+    }
     if (node instanceof StreamingSymmetricHashJoinExec join) {
       var excluding = JoinBounds.excluding(join);
       if ((!excluding.left() && hasTime(join.left(), times))
@@ -134,6 +142,11 @@ final class LostRows {
       if (reason != null) return reason;
     }
     return null;
+  }
+
+  private static boolean isByClock(SparkPlan node) {
+    var processor = RuleProcessor.of(node);
+    return processor != null && processor.isByClock();
   }
 
   private static boolean hasTime(SparkPlan side, Set<ExprId> times) {

@@ -8,6 +8,7 @@ import dev.jetsql.common.Sequences;
 import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.lookup.LookupJoinExec;
+import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RuleProcessor;
 import dev.jetsql.records.FileStream;
 import dev.jetsql.records.OnError;
@@ -256,16 +257,30 @@ final class QueryFacts {
     facts.put("late_rows", LateRows.refusal(rewritten.query(), isComplete));
     facts.put("idle_sources", IdleSources.refusal(rewritten.query()));
     facts.put("aggregates", false);
-    facts.put("watermark", false);
+    facts.put("watermark", waitsForWatermark(nodes));
     QueryFlow.describe(rewritten.query(), sourceColumns, facts);
     for (var node : nodes) {
       if (!node.isStreaming()) continue;
       if (node instanceof Aggregate || node instanceof Distinct) facts.put("aggregates", true);
-      if (node instanceof EventTimeWatermark) facts.put("watermark", true);
       if (QueryFlow.isListed(node)) stateful.add(describeOperator(node));
       else if (node instanceof Join) facts.put("joins", true);
     }
     nodes.forEach(node -> readVaryingNode(node, facts));
+  }
+
+  /** Returns whether a watermark returns rows: not where all state is removed by the clock. */
+  private static boolean waitsForWatermark(List<LogicalPlan> nodes) {
+    var hasWatermark =
+        nodes.stream().anyMatch(node -> node instanceof EventTimeWatermark && node.isStreaming());
+    var stateful =
+        nodes.stream().filter(node -> node.isStreaming() && Plans.keepsState(node)).toList();
+    return hasWatermark
+        && (stateful.isEmpty() || !stateful.stream().allMatch(QueryFacts::isByClock));
+  }
+
+  private static boolean isByClock(LogicalPlan node) {
+    var processor = RuleProcessor.of(node);
+    return processor != null && processor.isByClock();
   }
 
   /** Records what may change when Spark repeats a batch of a query. */

@@ -42,6 +42,11 @@ public final class Queries {
     return graceful;
   }
 
+  /** Lets a query end after its running batch. Its thread must not sleep between triggers. */
+  public static void finish(StreamingQuery query) {
+    ((StreamingQueryWrapper) query).streamingQuery().state().set(TERMINATED$.MODULE$);
+  }
+
   /**
    * Returns whether the query's thread ended or slept between triggers before the deadline. A
    * thread that sleeps has seen its last trigger: the next one reads the new state and ends.

@@ -33,4 +33,9 @@ abstract class TtlProcessor extends RuleProcessor {
   public String keptForEver() {
     return null;
   }
+
+  @Override
+  public boolean isByClock() {
+    return true;
+  }
 }
