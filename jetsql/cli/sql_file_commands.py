@@ -144,7 +144,7 @@ def format_files(context: click.Context, /, files: tuple[str, ...], only_check: 
 
 
 def _format(console: Console, names: Sequence[str], only_check: bool, show_diff: bool) -> ExitCode:
-    from jetsql.sqlfiles.format_files import FileFormatter
+    from jetsql.sqlfiles.formatting.format_files import FileFormatter
     from jetsql.sqlfiles.read_sql_files import STDIN
 
     silence_sqlglot()

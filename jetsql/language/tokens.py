@@ -50,7 +50,7 @@ class Token(NamedTuple):
 # All repetitions are possessive: the scanner never backtracks, so its time is linear.
 _LEXEME: Final = re.compile(
     r"""
-      (?P<space>\s++)
+      (?P<space>[\ \t\n\f\r\v\u00a0\u1680\u2000-\u200a\u2028\u202f\u205f\u3000]++)
     | (?P<comment>--(?:\\\n|[^\r\n])*+)
     | (?P<bracketed>/\*(?!\+))
     | (?P<string>[rR](?:'[^']*+'|"[^"]*+")

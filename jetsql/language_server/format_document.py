@@ -7,7 +7,7 @@ from lsprotocol import types
 from jetsql.errors import Span
 from jetsql.language import split
 from jetsql.language_server.open_documents import Document
-from jetsql.sqlfiles.format_script import format_fragment, format_script
+from jetsql.sqlfiles.formatting.format_script import format_fragment, format_script
 
 
 def format_document(document: Document) -> list[types.TextEdit]:

@@ -25,7 +25,7 @@ from jetsql.sqlfiles.apply.dependencies import order_declarations
 from jetsql.sqlfiles.apply.statement_edits import creating
 from jetsql.sqlfiles.apply.table_definitions import read_definition
 from jetsql.sqlfiles.convert_script import convert_script
-from jetsql.sqlfiles.format_files import FileFormatter
+from jetsql.sqlfiles.formatting.format_files import FileFormatter
 from jetsql.sqlfiles.lint_files import LintRun
 from jetsql.sqlfiles.lint_problems import LintProblem
 from jetsql.sqlfiles.read_sql_files import LARGEST_FILE, SqlFile

@@ -18,7 +18,9 @@ from jetsql.errors import StatementError
 from jetsql.language import parse, split
 from jetsql.language.tokens import Kind, scan
 from jetsql.output.diagnostics import Script
-from jetsql.sqlfiles.format_script import format_script
+from jetsql.sqlfiles.formatting import format_script as format_script_module
+from jetsql.sqlfiles.formatting.format_script import format_script
+from jetsql.sqlfiles.formatting.same_script import is_same_script
 from tests.support.golden_reports import compare
 from tests.support.hypothesis_profiles import examples
 from tests.support.sql_corpus import accepted_scripts, document_scripts, parts
@@ -103,6 +105,15 @@ alter job j options('a'='b') resume;""",
 sequence by n stored as scd type 2;""",
     "a block": "begin\n  select 1;\n end;",
     "tables of Spark": "create table t (a int, b string comment 'x') using delta partitioned by (b);",
+    "what Spark reads as text": """set  spark.sql.session.timeZone=Europe/Berlin;
+set a.b = -Da=b  true; add jar  /tmp/a  b-c.jar; reset a.b; refresh /a/b c; explain extended set a=b/c;
+use catalog.Date; create table t (a int) using json tblproperties (Location 'x', a.B = 1);""",
+    "hints": "select /*+ INDEX(b\nc),  broadcast(x) */ * from t;",
+    "keywords as names": """select Date, user, current_User, t.Year, x.Time as Interval, f(Date => 1), a -> a.Date, t.*
+from t.key, `select` order by Date;""",
+    "operators and types": """select a>>b, a > > b, cast(x as map<string,array<int> >), 1 .x, a * b
+from t;""",
+    "variables without spaces": "select ${a}.5, ${a} .5, x${a}, '${a}'  'b', ${a}/${b} from ${t}${u};",
     "nothing": " \n ",
     "a comment alone": "  -- a comment",
 }
@@ -127,6 +138,57 @@ def test_the_documentation(text: str) -> None:
     except StatementError:
         return  # a part of a statement
     check(text)
+
+
+LINE_ENDS = {
+    "a backslash before CR LF": ("SELECT 1;\n-- C:\\data\\\r\nUSE a;\n", "SELECT\n  1;\n-- C:\\data\\\r\nUSE a;\n"),
+    "a backslash at the end": ("SHOW JOBS;\n-- C:\\data\\", "SHOW JOBS;\n-- C:\\data\\\r\n"),
+    "a backslash within": ("SELECT 1 -- \\\r\n, 2;", "SELECT\n  1 -- \\\r\n    ,\n  2;\n"),
+    "a comment that goes on": ("SELECT 1; -- a\\\n b\nUSE a;", "SELECT\n  1; -- a\\\n b\nUSE a;\n"),
+    "CR after a comment": ("-- a\r/* b\nc */\nSHOW JOBS;", "-- a\n/* b\nc */\nSHOW JOBS;\n"),
+    "CR within": ("SELECT 1 -- a\r, 2;\rUSE a", "SELECT\n  1 -- a\n    ,\n  2;\nUSE a\n"),
+}
+
+
+@pytest.mark.parametrize("name", LINE_ENDS)
+def test_mixed_line_ends(name: str) -> None:
+    before, after = LINE_ENDS[name]
+    assert formatted(before) == after
+    check(before)
+
+
+@pytest.mark.parametrize(
+    ("before", "wrong"),
+    [
+        ("select 'a  b';", "select 'a b';"),
+        ("select Date from t;", "select DATE from t;"),
+        ("select 1;", "select 1, 1;"),
+        ("select 1; -- a", "select 1;"),
+        ("select 1 /* a */, 2", "select 1, /* a */ 2"),
+        ("set a=b/c", "set a=b / c"),
+        ("select 1; select 2", "select 1 select 2"),
+        ("select 1;\nselect 2", "select 1;;\nselect 2"),
+        ("select a >> b", "select a > > b"),
+        ("select `a`", "select `A`"),
+        ("select 1L", "select 1l"),
+        ("select ${a} from t", "select ${b} from t"),
+        ("select ${a} .5", "select ${a}.5"),
+        ("select /*+ h(a) */ 1", "select /*+  h(a) */ 1"),
+        ("select 1 -- c\\\r\n;select 2", "select 1 -- c\\\n;select 2"),
+        ("create table t (a int) tblproperties (a 1)", "create table t (a int) tblproperties (A 1)"),
+        ("create job j as insert into t select 1", "create job J as insert into t select 1"),
+    ],
+)
+def test_a_layout_that_changes_the_meaning_is_left_out(
+    before: str, wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not is_same_script(before, wrong) and not is_same_script(wrong, before)
+    script = Script("a.sql", before)
+    monkeypatch.setattr(format_script_module, "write_tokens", lambda *_: wrong)
+    monkeypatch.setattr(format_script_module._ScriptWriter, "text", lambda _: wrong)
+    result = format_script(script)
+    assert result.text == before
+    assert [note for note in result.notes if note.message.endswith("its layout would change its meaning.")]
 
 
 # --- random statements -----------------------------------------------------------------------------------------------

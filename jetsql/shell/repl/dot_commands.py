@@ -98,7 +98,7 @@ def _edit_text(text: str) -> str:
 
 
 def _format(shell: Shell, argument: str) -> None:
-    from jetsql.sqlfiles.format_script import format_script
+    from jetsql.sqlfiles.formatting.format_script import format_script
 
     statement = argument or shell.last_statement
     if not statement:

@@ -13,7 +13,7 @@ from jetsql.jobs.model.redaction import redact_urls
 from jetsql.sqlfiles.apply.declarations import Declaration
 from jetsql.sqlfiles.apply.plan_steps import ApplyPlan, PlanAction, PlanStep
 from jetsql.sqlfiles.apply.run_plan import ApplyRun, StepOutcome, StepStatus
-from jetsql.sqlfiles.format_script import format_statement
+from jetsql.sqlfiles.formatting.format_script import format_statement
 from jetsql.sqlfiles.lint_problems import LintProblem
 from jetsql.sqlfiles.lint_report import problem_entry
 from jetsql.sqlfiles.statement_names import name_place

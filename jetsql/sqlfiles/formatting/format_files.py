@@ -13,7 +13,7 @@ from pathlib import Path
 
 from jetsql.errors import StatementError
 from jetsql.output.counts import counted
-from jetsql.sqlfiles.format_script import format_script
+from jetsql.sqlfiles.formatting.format_script import format_script
 from jetsql.sqlfiles.lint_problems import LintProblem, ProblemLevel
 from jetsql.sqlfiles.read_sql_files import STDIN, SqlFile
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.language.tokens import Kind, Token
+from jetsql.language.tokens import Kind, Token, scan
 
 _CLOSING: Final = (",", ")", ";")
+_LONGEST_OPERATOR: Final = 3
 _STEP: Final = 2
 """The width of an indentation."""
 
@@ -36,6 +37,11 @@ def gap_of(white_space: str) -> Gap:
     if "\n" in white_space:
         return break_at(len(white_space) - white_space.rfind("\n") - 1)
     return SPACE if white_space else GLUED
+
+
+def line_end_after(text: str, line_end: str) -> str:
+    """Return the end of a line after a text. After a comment that ends with a backslash, LF alone would continue it."""
+    return "\r\n" if text.startswith("--") and text.endswith("\\") else line_end
 
 
 def write_tokens(
@@ -67,7 +73,7 @@ class _Writer:
         self._stop = 0  # the end of the last token or comment in the source
 
     def add_comment(self, token: Token) -> None:
-        own_line = "\n" in self._source[self._stop : token.start]
+        own_line = not {"\n", "\r"}.isdisjoint(self._source[self._stop : token.start])
         self._comments.append((token, own_line))
         self._stop = token.stop
 
@@ -102,12 +108,13 @@ class _Writer:
 
     def _break(self, indent: int) -> None:
         self._indent = indent
-        self._pieces.append(f"{self._line_end}{' ' * indent}")
+        line_end = line_end_after(self._pieces[-1], self._line_end) if self._pieces else self._line_end
+        self._pieces.append(f"{line_end}{' ' * indent}")
 
     def text(self) -> str:
         return "".join(self._pieces)
 
 
 def _would_join(before: str, after: str) -> bool:
-    """Return whether two tokens without a space would be read as one word."""
-    return (before[-1:].isalnum() or before[-1:] == "_") and (after[:1].isalnum() or after[:1] == "_")
+    """Return whether the first of two tokens would be read as another one without a space after it."""
+    return next(scan(before + after[:_LONGEST_OPERATOR])).text != before

@@ -15,12 +15,15 @@ from jetsql.errors import Span
 from jetsql.language import parse
 from jetsql.language import statement as st
 from jetsql.language.blocks import opens_block
+from jetsql.language.body.row_patterns import pattern_tokens
 from jetsql.language.intent import LEAD
 from jetsql.language.parser import terminals
-from jetsql.language.tokens import Kind, Token, tokens
+from jetsql.language.tokens import Kind, Token, scan, tokens
+from jetsql.sqlfiles.formatting.keyword_places import keyword_places
+from jetsql.sqlfiles.formatting.token_alignment import align
+from jetsql.sqlfiles.formatting.verbatim_parts import raw_start
+from jetsql.sqlfiles.formatting.write_tokens import GLUED, SPACE, Gap, break_at, gap_of
 from jetsql.sqlfiles.read_bodies import TOO_DEEP, ReadQuery, read_query
-from jetsql.sqlfiles.token_alignment import align
-from jetsql.sqlfiles.write_tokens import GLUED, SPACE, Gap, break_at, gap_of
 from jetsql.sqlglot_dialect.generate_sql import body_sql
 from jetsql.sqlglot_dialect.sqlglot_calls import SqlglotFailure
 
@@ -58,10 +61,23 @@ class StatementLayout:
         statement = parse(text)
         if opens_block(self._found[:LEAD]):
             self.kept = Span(0, len(text))
+        elif statement is None and (start := raw_start(text, list(scan(text)))) is not None:
+            self._keep_text(start)
         elif statement is None:
             self._lay_out_query(Span(0, len(text)), read_query(text, self._found, None, None), "")
         else:
             self._lay_out_ours(statement)
+        if any(text[start : start + len(word)] != word for start, word in self.words.items()):
+            places = keyword_places(text, self._found)
+            self.words = {start: word for start, word in self.words.items() if start in places}
+
+    def _keep_text(self, start: int) -> None:
+        """Lay out a statement of which Spark reads the part from `start` on as text."""
+        if self._text[start].isspace():
+            self.kept = Span(0, len(self._text))  # Spark keeps this space
+            return
+        self.words = {token.start: token.word for token in self._found if token.start < start}
+        self.kept = Span(start, len(self._text))
 
     def _lay_out_ours(self, statement: st.Statement) -> None:
         leaves = terminals(self._text)
@@ -144,9 +160,13 @@ class StatementLayout:
         start = len(list(tokens(head)))
         names = {name.name.lower() for name in query.tree.find_all(exp.Identifier) if not name.args.get("quoted")}
         generated = generated[start:]
+        patterns = pattern_tokens(written)
         for index, (token, span) in enumerate(zip(written, align(written, generated), strict=True)):
             before = written[index - 1] if index else None
-            self.gaps[token.start] = self._gap(index, written, generated_text, generated, span)
+            if before is not None and index in patterns:
+                self.gaps[token.start] = _as_written(self._text, before, token)
+            else:
+                self.gaps[token.start] = self._gap(index, written, generated_text, generated, span)
             following = written[index + 1].text if index + 1 < len(written) else ""
             if token.word in _FUNCTIONS and following == "(":
                 continue

@@ -1,0 +1,92 @@
+"""Find what Spark reads as text, or where white space and case count: it stays as the user wrote it.
+
+From SqlBaseParser.g4 of Spark 4.3. Its rules with raw text (`.*?`) are SET, RESET, ADD, LIST, REFRESH and the
+statements of Hive that Spark refuses. The keys of properties are the text of their tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from jetsql.language.tokens import Kind, Token, closing_parenthesis
+
+_HEAD: Final = 100  # tokens and comments up to the object of a statement
+_RAW_VERBS: Final = frozenset(
+    "ADD COMMIT DFS EXPORT GRANT IMPORT LIST LOCK REFRESH RESET REVOKE ROLLBACK SET START UNLOCK USE".split()
+)
+_EXPLAIN_MODES: Final = frozenset({"LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST"})
+_PROPERTY_LISTS: Final = frozenset("OPTIONS TBLPROPERTIES DBPROPERTIES PROPERTIES SERDEPROPERTIES WITH".split())
+# Operators of Spark of which the scanner makes several tokens.
+_OPERATORS: Final = frozenset({"<<", ">>", "!>", "!<", "@V"})
+_PUNCTUATION: Final = frozenset("(),;[]")
+
+
+def raw_start(text: str, found: Sequence[Token]) -> int | None:
+    """Return the place of what Spark reads as text in a statement, up to its end; None if there is no such part.
+
+    Comments belong to this text. found: the tokens of the statement, with comments.
+    """
+    plain = [token for token in found[:_HEAD] if token.kind is not Kind.COMMENT]
+    at = 0
+    if _word(plain, 0) == "EXPLAIN":
+        at = 2 if _word(plain, 1) in _EXPLAIN_MODES else 1
+    if _word(plain, at) not in _RAW_VERBS:
+        return None
+    if _word(plain, at) == "REFRESH" and _refreshes_relation(plain, at + 1):
+        return None
+    stop = plain[at].stop
+    start = next((token.start for token in found if token.start >= stop), None)
+    # Spark trims the text, but not of spaces that are no ASCII.
+    return start if start is None or text[stop:start].isascii() else stop
+
+
+def fold_hints(text: str, found: Sequence[Token]) -> list[Token]:
+    """Return the tokens with each hint as one token, because a hint stays as it is."""
+    folded: list[Token] = []
+    start: int | None = None
+    for token in found:
+        if token.text == "/*+" and start is None:
+            start = token.start
+        if start is None:
+            folded.append(token)
+        elif token.text == "*/":
+            folded.append(Token(Kind.SYMBOL, text[start : token.stop], start, token.stop))
+            start = None
+    if start is not None:
+        folded.append(Token(Kind.SYMBOL, text[start : found[-1].stop], start, found[-1].stop))
+    return folded
+
+
+def property_words(found: Sequence[Token]) -> set[int]:
+    """Return the places of the words in lists of properties: keys without quotes keep their case."""
+    places: set[int] = set()
+    stop = 0
+    for index, (before, token) in enumerate(pairwise(found), start=1):
+        if index >= stop and token.text == "(" and before.word in _PROPERTY_LISTS:
+            stop = closing_parenthesis(found, index)
+            places.update(each.start for each in found[index:stop] if each.kind is Kind.WORD)
+    return places
+
+
+def white_space_counts(before: Token, token: Token, variable: str) -> bool:
+    """Return whether Spark reads two tokens otherwise with white space between them.
+
+    variable: a text that is in each token in which a variable is, whose value is not known; empty if there are none.
+    """
+    if before.kind is token.kind is Kind.SYMBOL or before.text == "@":
+        return (before.text + token.text)[:2].upper() in _OPERATORS
+    if not variable or before.text in _PUNCTUATION or token.text in _PUNCTUATION:
+        return False
+    return any(each.kind is Kind.WORD and variable in each.text for each in (before, token))
+
+
+def _word(found: Sequence[Token], index: int) -> str:
+    return found[index].word if index < len(found) else ""
+
+
+def _refreshes_relation(found: Sequence[Token], at: int) -> bool:
+    """Return whether a table, a view or a function is refreshed, and not a path."""
+    kinds = (("STREAMING", "TABLE"), ("MATERIALIZED", "VIEW"))
+    return _word(found, at) in ("TABLE", "FUNCTION") or (_word(found, at), _word(found, at + 1)) in kinds

@@ -1,0 +1,131 @@
+"""`jetsql format` on random scripts: what Spark reads stays, nothing raises, and formatting again changes nothing."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from time import monotonic
+
+import pytest
+
+from jetsql.errors import StatementError
+from jetsql.language import parse, split
+from jetsql.language.tokens import Kind, scan
+from jetsql.output.diagnostics import Script
+from jetsql.sqlfiles.formatting.format_script import format_script
+from tests.support.spark_parser import SparkParser
+from tests.support.sql_mutations import RAW_STATEMENTS, Mutations, base_statements
+
+SECONDS = float(os.environ.get("JETSQL_FORMAT_SECONDS") or 600)
+SEED = int(os.environ.get("JETSQL_SEED") or 1)
+# Of the plan: ids, places of parameters, and the text of a view, up to its first child.
+NOT_COMPARED = re.compile(
+    r"#\d+|posparameter\(\d+\)"
+    r"|^'?(?:CreateView|CreateStreaming|CreateMaterialized|AlterView|CreateVariable|CacheTable|DescribeQuery)"
+    r".*?(?=\n:- |\n\+- |\Z)",
+    re.DOTALL,
+)
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Keep sqlglot from logging each statement that it takes for a Command."""
+    logger = logging.getLogger("sqlglot")
+    logger.disabled = True
+    yield
+    logger.disabled = False
+
+
+@pytest.fixture(scope="module")
+def spark_parser() -> Iterator[SparkParser]:
+    parser = SparkParser()
+    yield parser
+    parser.close()
+
+
+def words(text: str) -> list[str]:
+    """Return the tokens and comments of a text, plain words in capitals."""
+    return [token.text.upper() if token.kind is Kind.WORD else token.text for token in scan(text)]
+
+
+def formatted(text: str) -> str | None:
+    """Return a script formatted, after a check; None if a quote in it has no end."""
+    try:
+        once = format_script(Script("a.sql", text)).text
+    except StatementError:
+        return None
+    assert words(once) == words(text)
+    before, after = split(text), split(once)
+    assert list(map(words, (each.text for each in before))) == list(map(words, (each.text for each in after)))
+    assert format_script(Script("a.sql", once)).text == once
+    return once
+
+
+def test_random_scripts() -> None:
+    scripts = Mutations(base_statements(), 1)
+    for _ in range(300):
+        formatted(scripts.script())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(SECONDS + 300)
+def test_random_scripts_for_some_minutes(capsys: pytest.CaptureFixture[str]) -> None:
+    scripts, counts, stop = Mutations(base_statements(), SEED), Counter[str](), monotonic() + SECONDS
+    while monotonic() < stop:
+        text = scripts.script()
+        once = formatted(text)
+        counts["with an open quote" if once is None else "unchanged" if once == text else "formatted"] += 1
+    with capsys.disabled():
+        sys.stdout.write(f"{counts.total()} scripts: {dict(counts)}; no token, comment or statement changed\n")
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.timeout(SECONDS + 300)
+def test_spark_reads_random_scripts_as_before(spark_parser: SparkParser, capsys: pytest.CaptureFixture[str]) -> None:
+    scripts, counts, stop = Mutations(base_statements(), SEED), Counter[str](), monotonic() + SECONDS
+    while monotonic() < stop:
+        text = scripts.script()
+        once = None if "$" in text else formatted(text)  # not even Spark's lexer reads texts with variables
+        for before, after in zip(split(text), split(once or text), strict=True):
+            if before.text != after.text:
+                counts["statements"] += 1
+                counts["that Spark parses"] += same_for_spark(spark_parser, before.text, after.text)
+    with capsys.disabled():
+        sys.stdout.write(f"{dict(counts)}; Spark read each as before\n")
+
+
+def same_for_spark(spark: SparkParser, before: str, after: str) -> bool:
+    """Compare what Spark reads, and return whether it is a statement of Spark."""
+    folded = ([(kind, text.upper()) for kind, text in spark.tokens(each)] for each in (before, after))
+    assert next(folded) == next(folded)
+    try:
+        if parse(before) is not None:
+            return False
+    except StatementError:
+        return False
+    first, second = (spark.plan(each) for each in (before, after))
+    assert (first is None) == (second is None)
+    if first is None or second is None:
+        return False
+    assert NOT_COMPARED.sub("", first) == NOT_COMPARED.sub("", second), f"{before}\n---\n{after}"
+    return True
+
+
+@pytest.mark.spark
+def test_spark_reads_text_in_no_other_rule(spark_parser: SparkParser) -> None:
+    """Fail when a new Spark reads text elsewhere: the formatter then needs to know it."""
+    # SET and RESET; REFRESH, ADD and LIST, and the statements of Hive that Spark refuses.
+    assert spark_parser.raw_rules() == {"setResetStatement": 6, "statement": 3}
+
+
+@pytest.mark.spark
+def test_what_spark_reads_as_text_stays(spark_parser: SparkParser) -> None:
+    for text in RAW_STATEMENTS:
+        once = formatted(text)
+        assert once is not None
+        same_for_spark(spark_parser, text, once.rstrip("\n"))
