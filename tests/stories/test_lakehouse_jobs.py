@@ -39,6 +39,10 @@ def test_a_job_creates_its_table(lake: LakeTables) -> None:
     error = lake.sql.error(f"CREATE JOB k AS CREATE TABLE {t} {using(lake)} AS SELECT id FROM STREAM events")
     assert error.condition == "JETSQL.TABLE_ALREADY_EXISTS"
     assert lake.sql.error(f"DROP TABLE {t}").condition == "JETSQL.TABLE_IN_USE"
+    replace = f"REPLACE TABLE {t} {using(lake)} AS SELECT 1 AS id, 'x' AS name"
+    assert (
+        lake.sql.error(f"CREATE OR {replace}").condition == lake.sql.error(replace).condition == "JETSQL.TABLE_IN_USE"
+    )
     lake.sql("DROP JOB j")
     assert len(lake.rows("t")) == 4
 

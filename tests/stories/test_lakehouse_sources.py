@@ -40,6 +40,7 @@ def test_delta_rows_as_they_are_added(delta: Lakehouse) -> None:
     assert delta.all_rows_of("d_job", "d_copy") == [(1, "a"), (2, "b"), (3, "c")]
     assert delta("SELECT sources FROM jetsql.jobs WHERE name = 'd_job'") == [(["spark_catalog.default.d"],)]
     assert delta.error("DROP TABLE d").condition == "JETSQL.TABLE_IN_USE"
+    assert delta.error("CREATE OR REPLACE TABLE d (id BIGINT, v STRING) USING delta").condition == "JETSQL.TABLE_IN_USE"
 
     delta("UPDATE d SET v = 'x' WHERE id = 1")
     assert "Rows of the source were updated" in delta.wait_until_suspended("d_job")
@@ -115,6 +116,10 @@ def test_iceberg_rows_as_they_are_added(iceberg: Lakehouse) -> None:
     iceberg("USE lake.a.b", "CREATE JOB t_job AS INSERT INTO spark_catalog.default.t_copy SELECT id, v FROM STREAM t")
     assert iceberg("SELECT sources FROM jetsql.jobs WHERE name = 't_job'") == [(["lake.a.b.t"],)]
     assert iceberg.error("DROP TABLE t").condition == "JETSQL.TABLE_IN_USE"
+    assert (
+        iceberg.error("CREATE OR REPLACE TABLE t (id BIGINT, v STRING) USING iceberg").condition
+        == "JETSQL.TABLE_IN_USE"
+    )
     assert iceberg.error("DROP NAMESPACE lake.a.b CASCADE").condition == "JETSQL.TABLE_IN_USE"
     iceberg("INSERT INTO t VALUES (3, 'c')", "ALTER TABLE t ADD COLUMN more INT", "INSERT INTO t VALUES (4, 'd', 1)")
     iceberg("CALL lake.system.rewrite_data_files(table => 'a.b.t', options => map('min-input-files', '2'))")

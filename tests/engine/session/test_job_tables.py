@@ -103,4 +103,10 @@ def test_only_its_job_writes_a_streaming_table_or_a_materialized_view(sql: Sql, 
     assert sql("SELECT * FROM other") == []
     with pytest.raises(Exception, match="TABLE_IN_USE"):
         rows.write.mode("overwrite").saveAsTable("src")  # a job reads it
+    elsewhere = f"ALTER TABLE src SET LOCATION '{tmp_path / 'elsewhere'}'"
+    assert sql.error(elsewhere).condition == "JETSQL.TABLE_IN_USE"
+    job = f"`{sql.value('SELECT current_schema()')}.st`"
+    sql(f"SUSPEND JOB {job}")
+    sql(elsewhere)
+    assert sql.error(f"RESUME JOB {job}").message.count("elsewhere") == 1
     assert "Dropped." in str(sql("DROP TABLE st"))

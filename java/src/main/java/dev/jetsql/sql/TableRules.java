@@ -41,6 +41,9 @@ import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.NoopCommand;
 import org.apache.spark.sql.catalyst.plans.logical.RefreshTable;
 import org.apache.spark.sql.catalyst.plans.logical.RenameTable;
+import org.apache.spark.sql.catalyst.plans.logical.ReplaceTable;
+import org.apache.spark.sql.catalyst.plans.logical.ReplaceTableAsSelect;
+import org.apache.spark.sql.catalyst.plans.logical.SetTableLocation;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias$;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
@@ -232,22 +235,30 @@ final class TableRules extends Rule<LogicalPlan> {
       CatalogTables.refresh(session, name.nameParts());
   }
 
-  /** Refuses to drop or rename what running jobs use. */
+  /** Refuses to drop, rename, move or replace what running jobs use. */
   private void refuseInUse(LogicalPlan command) {
     if (command instanceof DropNamespace drop) {
       if (drop.cascade() && drop.namespace() instanceof UnresolvedNamespace named)
         refuseSchemaInUse(named);
       return;
     }
-    var renames = command instanceof RenameTable rename && !rename.isView();
-    if (!renames && !(command instanceof DropTable)) return;
+    var action = actionOn(command);
+    if (action == null) return;
     var target = command.children().head();
     var name = nameOf(target);
     if (name == null || session.sessionState().catalog().isTempView(name)) return;
     var parts = TableNames.qualified(session, Plans.list(name));
     var last = parts.size() - 1;
-    TableUsers.refuse(
-        target.origin(), renames ? "rename" : "drop", parts.subList(0, last), parts.get(last));
+    TableUsers.refuse(target.origin(), action, parts.subList(0, last), parts.get(last));
+  }
+
+  /** Returns the verb for a command after which a table is gone or has other files, or null. */
+  private static String actionOn(LogicalPlan command) {
+    if (command instanceof DropTable) return "drop";
+    if (command instanceof RenameTable rename) return rename.isView() ? null : "rename";
+    if (command instanceof SetTableLocation) return "move";
+    var replaces = command instanceof ReplaceTable || command instanceof ReplaceTableAsSelect;
+    return replaces ? "replace" : null;
   }
 
   private void refuseSchemaInUse(UnresolvedNamespace named) {

@@ -10,9 +10,9 @@ import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.trees.Origin;
 
 /**
- * Refuses to drop or rename a table that a running job reads as a stream or writes. Spark has no
- * dependencies of tables: the job would find out with its next batch, and its state could not be
- * used with a new table of the same name.
+ * Refuses to drop, rename, move or replace a table that a running job reads as a stream or writes.
+ * Spark has no dependencies of tables: the job would find out with its next batch or go on with the
+ * files of the old table, and its state could not be used with a new table of the same name.
  */
 final class TableUsers {
   private static volatile BiFunction<Object, String, Object> engine;
