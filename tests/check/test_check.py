@@ -237,6 +237,8 @@ DAMAGES: list[tuple[Damage, str]] = [
         rewritten("offsets/2", 'v1\n{"batchWatermarkMs":"x"}\n-'),
         "offsets/2 is not readable: its times are not numbers",
     ),
+    (holds("topics.json", b""), "topics.json is not readable: it is empty"),
+    (rewritten("topics.json", '{"sources": {"0": []}}'), "topics.json is not readable: it has no ids of topics"),
     (rewritten("offsets/1", "v1"), "offsets/1 is not readable: it ends after its first line"),
     (rewritten("offsets/1", "{}\n{}"), "offsets/1 is not readable: it does not begin with a version"),
     (rewritten("commits/2", "v1\n{"), "commits/2 is not readable: it is not JSON"),

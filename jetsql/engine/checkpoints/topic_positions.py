@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from jetsql.engine.checkpoints.checkpoint_reader import (
@@ -21,32 +20,9 @@ from jetsql.engine.checkpoints.checkpoint_reader import (
 from jetsql.engine.errors.remedies import RESTORE
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
+from jetsql.jobs.checkpoint_files.topic_ids import TOPICS_FILE, TopicIds, load_topic_ids
 
-TOPICS_FILE: Final = "topics.json"
 _FIRST_SOURCE_LINE: Final = 2  # of an entry of the offset log
-
-Ids = Mapping[str, str]
-"""The ids by topic."""
-
-
-@dataclass(frozen=True)
-class TopicIds:
-    """The ids of the topics of a job, as it knows them."""
-
-    sources: Mapping[int, Ids] = field(default_factory=dict)
-    """The topics of each source, by the number of the source in the query."""
-    sinks: Mapping[str, Ids] = field(default_factory=dict)
-    """The topics of each sink, by the qualified name of its table."""
-
-    def with_source(self, number: int, ids: Ids) -> TopicIds:
-        """Return these ids with further or newer ones of a source."""
-        return (
-            self if not ids else TopicIds({**self.sources, number: {**self.sources.get(number, {}), **ids}}, self.sinks)
-        )
-
-    def with_sink(self, table: str, ids: Ids) -> TopicIds:
-        """Return these ids with further or newer ones of a sink."""
-        return self if not ids else TopicIds(self.sources, {**self.sinks, table: {**self.sinks.get(table, {}), **ids}})
 
 
 def read_topic_ids(files: FileSystem, checkpoint: str) -> TopicIds:
@@ -55,14 +31,12 @@ def read_topic_ids(files: FileSystem, checkpoint: str) -> TopicIds:
     Raises StatementError CHECKPOINT_DAMAGED.
     """
     path = f"{checkpoint}/{TOPICS_FILE}"
-    text = files.read_if_there(path)
-    if text is None:
-        return TopicIds()
     try:
-        facts = json.loads(text)
-        return TopicIds({int(number): ids for number, ids in facts["sources"].items()}, facts["sinks"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        message = f"The job's checkpoint is damaged: {path} is truncated or was changed."
+        return load_topic_ids(files, path)
+    except FileNotFoundError:
+        return TopicIds()
+    except ValueError as error:
+        message = f"The job's checkpoint is damaged: {path} is not readable: {error}."
         raise StatementError("CHECKPOINT_DAMAGED", message, hint=RESTORE, where=path) from error
 
 

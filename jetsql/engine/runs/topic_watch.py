@@ -25,8 +25,6 @@ from pyspark.sql import SparkSession
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import Progress
 from jetsql.engine.checkpoints.topic_positions import (
-    Ids,
-    TopicIds,
     read_topic_ids,
     topics_before,
     topics_with_offsets,
@@ -37,6 +35,7 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic, TopicReader
 from jetsql.errors import StatementError
+from jetsql.jobs.checkpoint_files.topic_ids import Ids, TopicIds
 from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.planning.options import ACCEPTED_TOPICS

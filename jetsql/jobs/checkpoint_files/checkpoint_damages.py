@@ -1,9 +1,9 @@
 """Find the damage in a Spark checkpoint that keeps a job from its next start, or would cost it rows.
 
 Spark needs `offsets` (the offsets of each batch), `commits` (the committed batches), `sources` (the files that were
-read) and `state`. Spark itself checks little of that: it treats an empty folder as a new query, and its errors for
-truncated files seldom name them. So the engine reads here what Spark reads first, before each start; the rest when a
-run has failed over its checkpoint. `jetsql check` reads all of it.
+read) and `state`, and the engine the ids of Kafka's topics. Spark itself checks little of that: it treats an empty
+folder as a new query, and its errors for truncated files seldom name them. So the engine reads here what a start reads
+first, before each start; the rest when a run has failed over its checkpoint. `jetsql check` reads all of it.
 
 A start reads few files: the newest planned batch, the one before it, and the newest committed batch. Older files are
 leftovers until Spark deletes them.
@@ -19,6 +19,7 @@ from uuid import UUID
 from jetsql.jobs.checkpoint_files.log_entries import Log, json_lines, json_object, missing, read_log
 from jetsql.jobs.checkpoint_files.state_damages import find_state_damages, state_ids
 from jetsql.jobs.checkpoint_files.stored_files import StoredFiles
+from jetsql.jobs.checkpoint_files.topic_ids import TOPICS_FILE, load_topic_ids
 from jetsql.jobs.model.job import Guarantee, Job, Snapshot
 from jetsql.jobs.planning.progress_tracking import can_have_offset_gaps, is_topic_to_topic
 
@@ -74,7 +75,8 @@ def find_damages(files: StoredFiles, folder: str, expected: ExpectedCheckpoint) 
     """Return the damage in the files that are read first. folder: that of the checkpoint."""
     # `commits` is read first, so that a batch that is committed meanwhile is also in `offsets`.
     commits, offsets = (read_log(files, f"{folder}/{name}") for name in ("commits", "offsets"))
-    if not files.list_names(folder):
+    names = files.list_names(folder)
+    if not names:
         yield Damage(folder, "is empty or missing")
         return
     yield from _unreadable(f"{folder}/metadata", partial(_check_identity, files))
@@ -83,6 +85,8 @@ def find_damages(files: StoredFiles, folder: str, expected: ExpectedCheckpoint) 
         yield from _unreadable(path, partial(_check_entry, files, check))
     for log, reached in _source_logs(files, folder, offsets):
         yield from _source_gaps(log, reached)
+    if TOPICS_FILE in names:
+        yield from _unreadable(f"{folder}/{TOPICS_FILE}", partial(load_topic_ids, files))
 
 
 def find_deep_damages(files: StoredFiles, folder: str, expected: ExpectedCheckpoint) -> Iterator[Damage]:

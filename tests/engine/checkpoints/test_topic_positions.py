@@ -9,8 +9,6 @@ import pytest
 from jetsql.engine.checkpoints.checkpoint_copies import select_files_as_of
 from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, Progress, read_source_range
 from jetsql.engine.checkpoints.topic_positions import (
-    TOPICS_FILE,
-    TopicIds,
     forget_offsets,
     read_topic_ids,
     topics_before,
@@ -19,6 +17,7 @@ from jetsql.engine.checkpoints.topic_positions import (
 )
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
+from jetsql.jobs.checkpoint_files.topic_ids import TOPICS_FILE, TopicIds
 
 IDS = TopicIds({0: {"orders": "A"}}, {"spark_catalog.default.out": {"sums": "B"}})
 
@@ -34,6 +33,11 @@ class Files(dict[str, str]):
 
     def read_if_there(self, path: str) -> str | None:
         return self.get(path)
+
+    def read_checked(self, path: str) -> bytes:
+        if path not in self:
+            raise FileNotFoundError(path)
+        return self[path].encode()
 
     def delete(self, path: str) -> None:
         self.pop(path, None)
@@ -73,11 +77,21 @@ def test_further_ids_are_added_and_newer_ones_replace() -> None:
     assert IDS.with_source(1, {}) == IDS == IDS.with_sink("t", {})
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"sources": {}}', '{"sources": {"x": {}}, "sinks": {}}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"sources": {}}',
+        '{"sources": {"x": {}}, "sinks": {}}',
+        '{"sources": {"0": {"t": 1}}, "sinks": {}}',
+    ],
+)
 def test_a_damaged_file_of_ids(text: str) -> None:
     files, system = checkpoint()
     files[f"c/{TOPICS_FILE}"] = text
-    with pytest.raises(StatementError, match="truncated or was changed") as damaged:
+    with pytest.raises(StatementError, match=r"topics.json is not readable: (it|a number)") as damaged:
         read_topic_ids(system, "c")
     assert damaged.value.condition == "JETSQL.CHECKPOINT_DAMAGED"
 

@@ -44,6 +44,12 @@ class Cluster:
     def read_if_there(self, path: str) -> str | None:
         return self.entry() if "/offsets/" in path else self.files.get(path.rpartition("/")[2])
 
+    def read_checked(self, path: str) -> bytes:
+        name = path.rpartition("/")[2]
+        if name not in self.files:
+            raise FileNotFoundError(path)
+        return self.files[name].encode()
+
     def read(self, path: str) -> str:
         return self.entry()
 
