@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.events import Step, UserEvent
@@ -22,6 +25,7 @@ from tests.support.engines.jobs_world import QUICK, World, create, world
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
 MAKE = f"CREATE JOB j AS {BODY}"
+SQLITE = sqlite3.connect(":memory:")
 HOPELESS = Cause("division by zero", "DIVIDE_BY_ZERO", retryable=False)
 
 
@@ -65,11 +69,22 @@ def test_show_jobs_lists_live_ones_newest_first(w: World) -> None:
     ("pattern", "name", "matches"),
     [
         ("a%", "ABC", True), ("a_c", "abc", True), ("a_c", "abbc", False), ("*b*", "abc", True),
-        ("a|abc", "abc", True), ("a.c", "abc", False), ("abc", "abcd", False), ("(", "(", True), ("%", "", True),
+        ("a|abc", "abc", True), ("a%b_%c|x", "aabbbcc", True), ("a%%b%b", "ab", False),
+        ("%a%b", "xab" * 9, True), ("a.c", "abc", False), ("abc", "abcd", False), ("(", "(", True), ("%", "", True),
     ],
 )  # fmt: skip
 def test_patterns(pattern: str, name: str, matches: bool) -> None:
     assert bool(like_pattern(pattern).fullmatch(name)) is matches
+
+
+def test_many_wildcards_do_not_search_in_every_way() -> None:
+    assert not like_pattern("%a" * 50 + "%b").fullmatch("a" * 5_000)  # for ever if each `%` tried each place
+
+
+@given(st.text("ab_%", max_size=8), st.text("ab", max_size=9))
+def test_wildcards_match_as_those_of_sqlite(pattern: str, name: str) -> None:
+    [(expected,)] = SQLITE.execute("SELECT ? LIKE ?", (name, pattern))
+    assert bool(like_pattern(pattern).fullmatch(name)) is bool(expected)
 
 
 def test_snapshots_are_listed_newest_first(w: World) -> None:
