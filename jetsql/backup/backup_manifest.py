@@ -8,10 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from jetsql.errors import EngineError
+from jetsql.home.store_note import STORE
+from jetsql.jobs.model.ids import canonical_id
+from jetsql.jobs.store.store_file import METRICS
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = 1
@@ -19,6 +22,12 @@ HOME: Final = "home"
 """The folder of a backup with the files of the home: store, metrics and catalogue."""
 STORAGE: Final = "storage"
 """The folder of a backup with the files of the storage: checkpoints, snapshots and tables."""
+METASTORE: Final = "metastore"
+"""The folder of a home with Derby's catalogue."""
+_TRUSTED: Final = "Restore only backups that you trust: the restored engine runs their jobs and functions."
+STORAGE_FOLDERS: Final = ("checkpoints", "snapshots", "warehouse")
+"""The folders of a storage."""
+_CONTENTS: Final = {HOME: (STORE, METRICS, METASTORE), STORAGE: STORAGE_FOLDERS}
 
 
 @dataclass(frozen=True)
@@ -89,7 +98,7 @@ def read_manifest(folder: Path) -> BackupManifest:
                 f" format {FORMAT}",
                 "Restore it with that version of JetSQL.",
             )
-        return BackupManifest(
+        manifest = BackupManifest(
             **{
                 **fields,
                 "jobs": tuple(SavedJob(**job) for job in fields["jobs"]),
@@ -97,6 +106,8 @@ def read_manifest(folder: Path) -> BackupManifest:
                 **{name: tuple(fields[name]) for name in ("snapshots", "outside", "folders")},
             }
         )
+        _check_names(manifest, folder)
+        return manifest
     except (FileNotFoundError, NotADirectoryError) as error:
         reason = "it has no manifest.json, which is written last" if folder.is_dir() else "there is no such folder"
         raise not_usable(folder, reason, "Use another backup: this one is not complete.") from error
@@ -106,6 +117,25 @@ def read_manifest(folder: Path) -> BackupManifest:
         ) from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise not_usable(folder, f"{path} is damaged", "Use another backup.") from error
+
+
+def _check_names(manifest: BackupManifest, folder: Path) -> None:
+    """Raise EngineError BACKUP_NOT_USABLE for a path that no backup has: it could be outside the home."""
+    wrong = next((name for name in (*manifest.files, *manifest.folders) if not _is_in_backup(name)), None)
+    if wrong is not None:
+        raise not_usable(folder, f"its manifest has the path {wrong!r}, which no backup has", _TRUSTED)
+    job = next((job.id for job in manifest.jobs if canonical_id(job.id) != job.id), None)
+    if job is not None:
+        raise not_usable(folder, f"its manifest has the job id {job!r}, which is none", _TRUSTED)
+
+
+def _is_in_backup(name: str) -> bool:
+    """Return whether a path is one of a home or a storage, in the only way to write it."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or str(path) != name or ".." in path.parts or "\0" in name or len(path.parts) == 1:
+        return False
+    first, second, *_ = path.parts
+    return second in _CONTENTS.get(first, ())
 
 
 def not_usable(folder: Path, reason: str, hint: str) -> EngineError:

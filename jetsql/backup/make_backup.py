@@ -19,7 +19,7 @@ from typing import Final, Protocol
 from uuid import uuid4
 
 from jetsql.backup.backup_folder import BackupFolder
-from jetsql.backup.backup_manifest import HOME, STORAGE, BackupManifest, SavedJob
+from jetsql.backup.backup_manifest import HOME, METASTORE, STORAGE, BackupManifest, SavedJob
 from jetsql.backup.file_copies import list_tree, newest_number
 from jetsql.errors import EngineError
 from jetsql.home.home_lock import HomeLock
@@ -34,7 +34,6 @@ from jetsql.jobs.store.store_file import METRICS, StoreFile
 from jetsql.version import VERSION
 
 _LOG: Final = logging.getLogger(__name__)
-METASTORE: Final = "metastore"
 PAUSE_SECONDS: Final = 60.0
 """The time within which the running batches of all jobs have to end, so that the backup can begin."""
 _LEASE: Final = "lease.json"

@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from jetsql.backup.backup_manifest import HOME, STORAGE, BackupManifest, SavedFile, not_usable, read_manifest
+from jetsql.backup.backup_manifest import (
+    HOME,
+    STORAGE,
+    STORAGE_FOLDERS,
+    BackupManifest,
+    SavedFile,
+    not_usable,
+    read_manifest,
+)
 from jetsql.backup.file_copies import copy_file, read_file
 from jetsql.errors import EngineError
 from jetsql.failpoints import failpoint
@@ -19,13 +28,12 @@ from jetsql.home import home_lock
 from jetsql.home.home_lock import HomeLock, make_home
 from jetsql.home.log_reader import LOG
 from jetsql.home.private_files import write_private
-from jetsql.home.restore_note import NOTE, has_restore_note, remove_restore_note, write_restore_note
+from jetsql.home.restore_note import NOTE, has_restore_note, is_restored_to, remove_restore_note, write_restore_note
 from jetsql.home.storage import Storage, join_storage, local_folder
 from jetsql.home.store_note import STORE
 from jetsql.jobs.model.job import RESTORED
 from jetsql.jobs.store.store_file import StoreFile
 
-_STORAGE_FOLDERS: Final = ("checkpoints", "snapshots", "warehouse")
 _ALLOWED: Final = ("engine.lock", "engine.owner", "engine.token", "engine.logins", "start.lock", NOTE)
 """The files that an empty home may have, next to the log: a token that clients know, and locks."""
 
@@ -64,8 +72,8 @@ def _check_files(manifest: BackupManifest, backup: Path) -> None:
     """Compare all files with their digests. Raises EngineError BACKUP_NOT_USABLE."""
     for name, saved in manifest.files.items():
         path = backup / name
-        if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise not_usable(backup, f"its manifest has the path {name}", "Use another backup.")
+        if path.resolve() != backup.resolve() / name:
+            raise _damaged(backup, path, "is a link, or below one")
         try:
             found = read_file(path)
         except FileNotFoundError as error:
@@ -87,10 +95,10 @@ def _damaged(backup: Path, path: Path, reason: str) -> EngineError:
 def _restore(manifest: BackupManifest, backup: Path, home: Path) -> BackupManifest:
     root = local_folder(manifest.storage)
     assert root is not None, "it was checked before"
-    if not has_restore_note(home):
-        _check_empty(home, root)
+    if not is_restored_to(home, root):
+        _check_empty([*([] if has_restore_note(home) else _contents(home)), *_storage_folders(root)], home)
     try:
-        write_restore_note(home, backup)
+        write_restore_note(home, backup, root)
         _clear(home, root)
         _copy(manifest, backup, home, root)
     except BaseException as error:
@@ -105,27 +113,29 @@ def _restore(manifest: BackupManifest, backup: Path, home: Path) -> BackupManife
     return manifest
 
 
-def _check_empty(home: Path, root: Path) -> None:
-    found = [path for path in home.iterdir() if not _is_allowed(path)]
-    found += [path for name in _STORAGE_FOLDERS if (path := root / name).exists()]
-    if found:
+def _check_empty(paths: Iterable[Path], home: Path) -> None:
+    found = next((path for path in paths if path.exists()), None)
+    if found is not None:
         raise EngineError(
             "HOME_NOT_USABLE",
-            f"Cannot restore to the home {home}: it is not empty, {found[0]} exists. Nothing was changed.",
+            f"Cannot restore to the home {home}: it is not empty, {found} exists. Nothing was changed.",
             hint="Move it away, and run the command again.",
         )
 
 
-def _is_allowed(path: Path) -> bool:
-    return path.name in _ALLOWED or path.name.startswith(LOG)
+def _contents(home: Path) -> list[Path]:
+    """Return the files and folders of a home that an empty home does not have."""
+    return [path for path in home.iterdir() if path.name not in _ALLOWED and not path.name.startswith(LOG)]
+
+
+def _storage_folders(root: Path) -> list[Path]:
+    return [root / name for name in STORAGE_FOLDERS]
 
 
 def _clear(home: Path, root: Path) -> None:
     """Delete what an earlier attempt has restored."""
-    for path in [*home.iterdir(), *(root / name for name in _STORAGE_FOLDERS)]:
-        if _is_allowed(path):
-            continue
-        if path.is_dir():
+    for path in (*_contents(home), *_storage_folders(root)):
+        if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)

@@ -13,14 +13,19 @@ from jetsql.home.private_files import write_private
 NOTE: Final = "engine.restore"
 
 
-def write_restore_note(home: Path, backup: Path) -> None:
-    """Note that the home is being restored from a backup. Raises OSError."""
-    write_private(home / NOTE, json.dumps({"backup": str(backup)}))
+def write_restore_note(home: Path, backup: Path, storage: Path) -> None:
+    """Note that the home, with this folder as its storage, is being restored from a backup. Raises OSError."""
+    write_private(home / NOTE, json.dumps({"backup": str(backup), "storage": str(storage)}))
 
 
 def has_restore_note(home: Path) -> bool:
     """Return whether a restore of the home has begun and has not ended."""
     return (home / NOTE).exists()
+
+
+def is_restored_to(home: Path, storage: Path) -> bool:
+    """Return whether a restore of the home with this folder as its storage has begun and has not ended."""
+    return _read_note(home).get("storage") == str(storage)
 
 
 def remove_restore_note(home: Path) -> None:
@@ -32,12 +37,17 @@ def check_restored(home: Path) -> None:
     """Raise EngineError HOME_NOT_USABLE for a home whose restore has not ended."""
     if not has_restore_note(home):
         return
-    try:
-        backup = str(json.loads((home / NOTE).read_text(encoding="utf-8"))["backup"])
-    except (OSError, ValueError, KeyError, TypeError):
-        backup = "DIR"
+    backup = str(_read_note(home).get("backup", "DIR"))
     raise EngineError(
         "HOME_NOT_USABLE",
         f"The home {home} is not complete: its restore from {backup} has not ended.",
         hint=f"Run `jetsql restore {shlex.quote(backup)} --home {shlex.quote(str(home))}` again.",
     )
+
+
+def _read_note(home: Path) -> dict[str, object]:
+    """Return the facts in the note; none if there is no note that can be read."""
+    try:
+        return dict(json.loads((home / NOTE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -205,14 +206,69 @@ def test_what_is_no_backup_is_refused(home: Path, tmp_path: Path) -> None:
         manifest.write_text(text)
         with raises(EngineError):
             restore(tmp_path / "backup", home)
-    for path in (("..", "escaped"), ("", "absolute")):
-        manifest.write_text(json.dumps({**fields, "files": {"/".join(path): {"size": 0, "modified": 0, "sha256": ""}}}))
-        with raises(EngineError):
-            restore(tmp_path / "backup", home)
     manifest.unlink()
     for folder in (tmp_path / "backup", tmp_path / "missing"):
         with raises(EngineError):
             restore(folder, home)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../escaped", "/absolute", "home//etc/x", "home/../../x", "home/metastore/../../../x", "storage/warehouse//x",
+        "home/engine.token", "storage/other/x", "home", "elsewhere/x", "storage/warehouse/./x", "home/metastore/a\0b",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["files", "folders"])
+def test_a_path_outside_of_a_home_is_refused(home: Path, tmp_path: Path, path: str, kind: str) -> None:
+    back_up(home, tmp_path / "backup")
+    shutil.rmtree(home)
+    manifest = tmp_path / "backup" / MANIFEST
+    fields = json.loads(manifest.read_text())
+    empty = {"size": 0, "modified": 0, "sha256": hashlib.sha256().hexdigest()}
+    manifest.write_text(json.dumps({**fields, kind: {path: empty} if kind == "files" else [path]}))
+    with pytest.raises(EngineError, match="which no backup has"):
+        restore(tmp_path / "backup", home)
+    assert not home.exists()
+
+
+def test_a_job_id_that_is_a_path_is_refused(home: Path, tmp_path: Path) -> None:
+    manifest = back_up(home, tmp_path / "backup")
+    shutil.rmtree(home)
+    hostile = replace(manifest, jobs=(replace(manifest.jobs[0], id="../../x"),))
+    (tmp_path / "backup" / MANIFEST).write_text(hostile.to_json())
+    with raises(EngineError, "BACKUP_NOT_USABLE"):
+        restore(tmp_path / "backup", home)
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a link", "below a link"])
+def test_only_files_of_the_backup_are_restored(home: Path, tmp_path: Path, kind: str) -> None:
+    back_up(home, tmp_path / "backup")
+    shutil.rmtree(home)
+    file = tmp_path / "backup" / "home" / "metastore" / "service.properties"
+    other = tmp_path / "other"
+    if kind == "below a link":
+        file.parent.rename(other)
+        file.parent.symlink_to(other)
+    else:
+        file.rename(other)
+        os.mkfifo(file) if kind == "a pipe" else file.symlink_to(other)
+    with pytest.raises(EngineError, match="is no regular file" if kind == "a pipe" else "is a link, or below one"):
+        restore(tmp_path / "backup", home)
+    assert not home.exists()
+
+
+def test_a_restore_that_was_killed_deletes_nothing_in_another_storage(home: Path, tmp_path: Path) -> None:
+    back_up(home, tmp_path / "backup")
+    shutil.rmtree(home)
+    kill_at("restore-half-copied", "restore", str(tmp_path / "backup"), "--home", str(home))
+    other = tmp_path / "other"
+    fill(other, {"warehouse/t/part-1.json": "of somebody else"})
+    hostile = replace(read_manifest(tmp_path / "backup"), storage=f"file:{other}")
+    (tmp_path / "backup" / MANIFEST).write_text(hostile.to_json())
+    with raises(EngineError, "HOME_NOT_USABLE"):
+        restore(tmp_path / "backup", home)
+    assert (other / "warehouse/t/part-1.json").exists()
 
 
 def test_a_backup_of_a_newer_store_is_refused(home: Path, tmp_path: Path) -> None:
