@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,6 +19,9 @@ from tools.docs import grammar, site
 from tools.docs.markdown import part_names
 from tools.docs.parts import PARTS, generated_files, written_pages
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 # What a page would load, as opposed to what it links to.
 LOADED = re.compile(
     r"<(?:script|img|iframe|source|video|audio|embed|object)\b[^>]*?\b(?:src|srcset|data)\s*=\s*[\"']?((?:https?:)?//[^\"'\s>]+)"
@@ -24,6 +29,15 @@ LOADED = re.compile(
     r"|url\(\s*[\"']?((?:https?:)?//[^)\"']+)|@import\s+[\"']((?:https?:)?//[^\"']+)",
     re.IGNORECASE,
 )
+
+
+# The address of the first result for these words, in the shadow DOM of the search.
+_FIRST_RESULT = """(words) => {
+  const roots = [...document.querySelectorAll("*")].map((each) => each.shadowRoot).filter(Boolean);
+  const links = roots.flatMap((root) => [...root.querySelectorAll("a")]);
+  const results = links.map((each) => each.getAttribute("href") ?? "");
+  return results.find((each) => each.split(/[?#]/)[1] === words);
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +61,55 @@ def test_every_page_is_built_and_searched_without_a_server(built: Path) -> None:
     assert pages <= {item["location"].partition("#")[0] for item in index["items"]}
     assert (built / "search.js").read_text(encoding="utf-8").startswith("var __index")
     assert "iframe-worker" in (built / "index.html").read_text(encoding="utf-8")
+
+
+def test_keywords_of_jetsql_are_highlighted(built: Path) -> None:
+    page = (built / "tutorial" / "first-job.html").read_text(encoding="utf-8")
+    assert {
+        word for word in ("JOB", "STREAM", "SUSPEND", "WAIT", "IDLE") if f'<span class="k">{word}</span>' not in page
+    } == set()
+    assert '<span class="n">big_orders</span>' in page
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    from tests.support.screens.chromium import running_chromium
+
+    with running_chromium() as browser:
+        yield browser
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ("sasl", "how-to/kafka.html?h=sasl#secure-connections"),
+        ("forgot stream", "how-to/other-systems.html?h=forgot+stream#if-you-forgot-stream"),
+        ("high availability", "how-to/high-availability.html?h=high+availability"),
+    ],
+)
+def test_the_search_finds_the_right_page_first(built: Path, chromium: Browser, words: str, place: str) -> None:
+    from tests.support.screens.chromium import checked_page
+
+    with checked_page(chromium) as page:
+        page.goto((built / "index.html").as_uri())
+        page.keyboard.press("/")
+        page.keyboard.type(words)
+        found = page.wait_for_function(_FIRST_RESULT, arg=place.partition("?")[2].partition("#")[0]).json_value()
+    assert str(found).endswith(place)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_first_page_shows_the_whole_picture(built: Path, chromium: Browser, width: int) -> None:
+    from tests.support.screens.chromium import checked_page, overflows
+
+    with checked_page(chromium, viewport={"width": width, "height": 900}) as page:
+        page.goto((built / "index.html").as_uri())
+        box = page.locator("img[src$='shell.svg']").bounding_box()
+        assert box is not None
+        assert 0 <= box["x"] < box["x"] + box["width"] <= width
+        assert not overflows(page)
 
 
 @pytest.mark.parametrize(
@@ -104,3 +167,24 @@ def test_every_rule_of_the_grammar_is_in_a_diagram() -> None:
     drawn = " ".join(grammar.diagram(rule) for rule in (*statement_syntax.statement_rules(), "options"))
     words = set(re.findall(r">([A-Z]+)<", drawn))
     assert words == grammar.keywords()
+
+
+def test_the_page_of_each_task_is_on_the_page_of_all() -> None:
+    """A failure means: add a row to `docs/how-to/index.md`."""
+    overview = (ROOT / "docs" / "how-to" / "index.md").read_text(encoding="utf-8")
+    pages = {path.name for path in (ROOT / "docs" / "how-to").glob("*.md")} - {"index.md"}
+    assert {page for page in pages if f"]({page})" not in overview} == set()
+
+
+def test_the_figures_of_the_first_page_are_those_of_the_pages_behind_them() -> None:
+    first, failures, lakehouse = (
+        (ROOT / "docs" / name).read_text(encoding="utf-8")
+        for name in ("index.md", "explanation/failures.md", "how-to/lakehouse.md")
+    )
+    rows = re.findall(r"\| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", failures, re.MULTILINE)
+    engines, jobs, lost, twice = (sum(map(int, column)) for column in zip(*rows, strict=True))
+    assert f"{engines} engines and {jobs} jobs killed" in first
+    assert f"[{lost} rows lost, {twice} rows twice]" in first
+    ratios = dict(re.findall(r"^\| (Delta|Iceberg) \| (\d\.\d+ \| \d\.\d+ \| \d\.\d+)", lakehouse, re.MULTILINE))
+    ranges = {name: sorted(figures.split(" | ")) for name, figures in ratios.items()}
+    assert "[" + ", ".join(f"{name} {low} to {high}" for name, (low, _, high) in ranges.items()) + "]" in first

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,19 @@ def test_commands_of_a_console() -> None:
     text = "$ first \\\n    --more\n$ second\nits output\n\n> not a command\n$ third\n"
     commands = ["first \\\n    --more", "second", "third"]
     assert console_commands(text) == list(zip(commands, ["", "its output\n\n> not a command\n", ""], strict=True))
+
+
+def test_the_tutorials_can_follow_each_other_on_one_home() -> None:
+    """No two of them create a table or a job of the same name."""
+    names = [name for page in PAGES if "/tutorial/" in page for name in created_names(page)]
+    assert names
+    assert [name for name, times in Counter(names).items() if times > 1] == []
+
+
+def created_names(page: str) -> set[tuple[str, str]]:
+    """Return kinds and names of what the SQL of a page creates."""
+    created = re.compile(r"^CREATE (TABLE|VIEW|JOB|FUNCTION) (\w+)", re.MULTILINE)
+    return {found for step in steps_of(page) if step.language == "sql" for found in created.findall(step.text)}
 
 
 @pytest.fixture(scope="module")

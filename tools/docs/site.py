@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -54,7 +55,8 @@ def build(target: Path, source: Path = ROOT) -> None:
         shutil.copy(source / CONFIG, folder)
         shutil.copytree(source / "docs", folder / "docs")
         command = (sys.executable, "-m", "zensical", "build", "--strict", "--clean")
-        built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        environ = {**os.environ, "PYTHONPATH": str(ROOT)}  # for the extension `tools.docs.sql_highlighting`
+        built = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
         if built.returncode:
             raise SiteError(_COLOURS.sub("", f"{built.stdout}{built.stderr}"))
         missing = _missing_files(folder / "build" / "site")
