@@ -94,6 +94,14 @@ def test_a_denial_is_found(name: str, sentence: str) -> None:
     assert re.search(capability.denied_by, sentence)
 
 
+def test_the_comparison_says_of_jetsql_what_the_table_says() -> None:
+    page = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
+    _, _, rows = page.partition("| | JetSQL |")
+    cells = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|", rows.partition("\n## ")[0], re.MULTILINE))
+    named = dict(row for each in CAPABILITIES for row in each.compared)
+    assert named == {row: cell for row, cell in cells.items() if row not in ("unit", "can be queried for results")}
+
+
 def test_every_sink_is_in_the_table_of_kinds() -> None:
     assert {kind.sink for kind in TABLE_KINDS if kind.sink is not None} == set(SinkKind)
 

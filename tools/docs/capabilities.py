@@ -37,6 +37,8 @@ class Capability:
     settings: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     """Options of a job."""
+    compared: tuple[tuple[str, str], ...] = ()
+    """Rows of the table that compares systems, and what they say about JetSQL."""
     denied_by: str = ""
     """A regular expression of text that would deny the capability."""
 
@@ -50,12 +52,14 @@ CAPABILITIES: Final = (
             *("create_job", "suspend_job", "resume_job", "restart_job", "alter_job_options", "drop_job"),
             *("wait_for_job", "show_jobs", "describe_job", "show_create_job", "show_job_history"),
         ),
+        compared=(("create, list and drop by name in SQL", "yes"), ("suspend and resume in SQL", "yes")),
     ),
     Capability(
         "changed queries",
         "`CREATE OR REPLACE JOB` keeps the state of a job if the new query allows it; `EXPLAIN` reports this before",
         "how-to/update-a-job.md",
         statements=("explain_create_job",),
+        compared=(("change a query and keep its state", "some changes, checked before"),),
     ),
     Capability(
         "named snapshots",
@@ -63,6 +67,7 @@ CAPABILITIES: Final = (
         "how-to/snapshots.md",
         statements=("create_snapshot", "drop_snapshot", "show_snapshots"),
         options=("initialSnapshotName",),
+        compared=(("named snapshots in SQL", "yes"),),
     ),
     Capability(
         "streaming tables and materialized views",
@@ -81,6 +86,10 @@ CAPABILITIES: Final = (
         sinks=(SinkKind.FILES, SinkKind.JDBC, SinkKind.KAFKA, SinkKind.DELTA, SinkKind.ICEBERG),
         connectors=("kafka", "avro", "delta", "iceberg", "postgresql"),
         settings=("kafka", "delta", "iceberg"),
+        compared=(
+            ("exactly once into Kafka", "default"),
+            ("streaming sources other than Kafka", "files, Delta, Iceberg"),
+        ),
         denied_by=r"(Delta|Iceberg)[^.|]*\|?[^.|]*(cannot be sinks|not (as|yet) sinks?)",
     ),
     Capability(
@@ -132,6 +141,7 @@ CAPABILITIES: Final = (
         "how-to/high-availability.md",
         statements=("show_engines",),
         settings=("store", "heartbeat_seconds", "lease_seconds"),
+        compared=(("goes on when a machine is lost", "a standby engine takes over"),),
         denied_by=r"There is one engine( process)?\.|jobs do not run until an engine starts again",
     ),
     Capability(
