@@ -113,7 +113,7 @@ use catalog.Date; create table t (a int) using json tblproperties (Location 'x',
 from t.key, `select` order by Date;""",
     "operators and types": """select a>>b, a > > b, cast(x as map<string,array<int> >), 1 .x, a * b
 from t;""",
-    "variables without spaces": "select ${a}.5, ${a} .5, x${a}, '${a}'  'b', ${a}/${b} from ${t}${u};",
+    "variables without spaces": "select ${a}.5, ${a} .5, x${a}, '${a}'  'b', 10.00${a}, ${a}/${b} from ${t}${u};",
     "nothing": " \n ",
     "a comment alone": "  -- a comment",
 }

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 from jetsql.errors import StatementError
@@ -20,7 +19,7 @@ from jetsql.language.variables import references
 from jetsql.output.diagnostics import Script
 from jetsql.sqlfiles.formatting.same_script import is_same_script, is_same_statement, unused_word
 from jetsql.sqlfiles.formatting.statement_layout import StatementLayout
-from jetsql.sqlfiles.formatting.verbatim_parts import fold_hints, white_space_counts
+from jetsql.sqlfiles.formatting.verbatim_parts import fold_hints, gaps_that_count
 from jetsql.sqlfiles.formatting.write_tokens import GLUED, SPACE, Gap, line_end_after, write_tokens
 from jetsql.sqlfiles.lint_problems import PREFIX, LintProblem, ProblemLevel
 
@@ -132,12 +131,9 @@ def _format(text: str, line_end: str, variable: str) -> FormattedStatement:
 
 def _needed_gaps(found: Sequence[Token], gaps: Mapping[int, Gap], variable: str) -> Iterator[tuple[int, Gap]]:
     """Yield the gaps between tokens where white space counts: some where there was some, and none where was none."""
-    plain = (token for token in found if token.kind is not Kind.COMMENT)
-    for before, token in pairwise(plain):
-        if white_space_counts(before, token, variable):
-            is_glued = before.stop == token.start
-            if is_glued or gaps.get(token.start, SPACE) == GLUED:
-                yield token.start, GLUED if is_glued else SPACE
+    for token, is_glued in gaps_that_count(found, variable):
+        if is_glued or gaps.get(token.start, SPACE) == GLUED:
+            yield token.start, GLUED if is_glued else SPACE
 
 
 def _note(script: Script, fragment: Fragment, formatted: FormattedStatement) -> LintProblem:

@@ -8,13 +8,12 @@ does not count.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from jetsql.language import Fragment, split
 from jetsql.language.tokens import Kind, Token, scan
 from jetsql.language.variables import references
 from jetsql.sqlfiles.formatting.keyword_places import keyword_places
-from jetsql.sqlfiles.formatting.verbatim_parts import fold_hints, raw_start, white_space_counts
+from jetsql.sqlfiles.formatting.verbatim_parts import fold_hints, gaps_that_count, raw_start
 
 
 def is_same_script(before: str, after: str) -> bool:
@@ -68,12 +67,10 @@ class _Comparison:
         found = [token for token in first if token.kind is not Kind.COMMENT]
         return {first[index].start for index in changed} <= keyword_places(self._texts[0], found)
 
-    def _glued(self, found: Sequence[Token]) -> list[bool]:
-        """Return for each pair of tokens between which white space counts whether there is none."""
-        plain = [token for token in found if token.kind is not Kind.COMMENT]
-        return [
-            one.stop == other.start for one, other in pairwise(plain) if white_space_counts(one, other, self._variable)
-        ]
+    def _glued(self, found: Sequence[Token]) -> list[tuple[int, bool]]:
+        """Return the index of each token before which white space counts, and whether there is none."""
+        indexes = {token.start: index for index, token in enumerate(found)}
+        return [(indexes[token.start], is_glued) for token, is_glued in gaps_that_count(found, self._variable)]
 
 
 def _is_same_fragment(first: Fragment, second: Fragment) -> bool:

@@ -6,7 +6,7 @@ statements of Hive that Spark refuses. The keys of properties are the text of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -70,16 +70,40 @@ def property_words(found: Sequence[Token]) -> set[int]:
     return places
 
 
-def white_space_counts(before: Token, token: Token, variable: str) -> bool:
-    """Return whether Spark reads two tokens otherwise with white space between them.
+def gaps_that_count(found: Sequence[Token], variable: str) -> Iterator[tuple[Token, bool]]:
+    """Yield each token before which white space counts for Spark, and whether there is none.
 
-    variable: a text that is in each token in which a variable is, whose value is not known; empty if there are none.
+    found: the tokens of a statement; a comment is as white space. variable: a text that is in each word in which a
+    variable is, whose value is not known; empty if there are none. With a value, everything around it that is written
+    without spaces can be one token.
     """
-    if before.kind is token.kind is Kind.SYMBOL or before.text == "@":
-        return (before.text + token.text)[:2].upper() in _OPERATORS
-    if not variable or before.text in _PUNCTUATION or token.text in _PUNCTUATION:
-        return False
-    return any(each.kind is Kind.WORD and variable in each.text for each in (before, token))
+    plain = [token for token in found if token.kind is not Kind.COMMENT]
+    run: list[Token] = []  # the tokens without spaces between them and without a variable
+    in_run = False  # the run has a variable
+    for before, token in pairwise(plain):
+        is_glued = before.stop == token.start
+        if before.text in _PUNCTUATION or token.text in _PUNCTUATION:
+            run, in_run = [], False
+            continue
+        if not is_glued:
+            run, in_run = [], False
+        has_variable = _has_variable(before, variable) or _has_variable(token, variable)
+        if has_variable and is_glued:
+            yield from ((each, True) for each in run)
+            run, in_run = [], True
+        if has_variable or in_run or _is_operator(before, token):
+            yield token, is_glued
+        elif is_glued:
+            run.append(token)
+
+
+def _is_operator(before: Token, token: Token) -> bool:
+    is_sign = before.kind is token.kind is Kind.SYMBOL or before.text == "@"
+    return is_sign and (before.text + token.text)[:2].upper() in _OPERATORS
+
+
+def _has_variable(token: Token, variable: str) -> bool:
+    return bool(variable) and token.kind is Kind.WORD and variable in token.text
 
 
 def _word(found: Sequence[Token], index: int) -> str:

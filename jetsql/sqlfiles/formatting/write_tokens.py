@@ -83,7 +83,7 @@ class _Writer:
             pass
         elif gap.is_break or must_break:
             self._break(gap.indent if gap.is_break else self._indent + _STEP * (not self._continues))
-        elif gap.spaces or (self._comments and text not in _CLOSING) or _would_join(self._pieces[-1], text):
+        elif gap.spaces or (self._comments and text not in _CLOSING) or self._would_join(token, text):
             self._pieces.append(" ")
         self._continues = must_break and not gap.is_break
         self._comments.clear()
@@ -111,10 +111,10 @@ class _Writer:
         line_end = line_end_after(self._pieces[-1], self._line_end) if self._pieces else self._line_end
         self._pieces.append(f"{line_end}{' ' * indent}")
 
+    def _would_join(self, token: Token, text: str) -> bool:
+        """Return whether the piece before would be read otherwise without a space, and the source has a space."""
+        before = self._pieces[-1]
+        return self._stop != token.start and next(scan(before + text[:_LONGEST_OPERATOR])).text != before
+
     def text(self) -> str:
         return "".join(self._pieces)
-
-
-def _would_join(before: str, after: str) -> bool:
-    """Return whether the first of two tokens would be read as another one without a space after it."""
-    return next(scan(before + after[:_LONGEST_OPERATOR])).text != before
