@@ -114,6 +114,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "`jetsql lint` or `apply` finds a job that reads tables once and ends, and that could read them as streams.",
         "Write `STREAM` before the table. For a batch job, write `/* jetsql lint: ignore */` into the statement.",
     ),
+    "VARIABLE_ESCAPED": Condition(
+        "01000",
+        "`jetsql lint` finds `$${name}`, which stands for the text `${name}`: no value is filled in.",
+        "Write `${name}` for its value. If the text is meant, write `/* jetsql lint: ignore */` into the statement.",
+    ),
     "NOT_A_DECLARATION": Condition(
         "0A000",
         "A file of `jetsql apply` has a statement that declares no object.",

@@ -136,7 +136,7 @@ def _apply(
     if not Path(folder).is_dir():
         raise click.UsageError(f"There is no folder {folder}. Name the folder with the SQL files.")
     settings, values = load_settings(flags), script_variables(flags)
-    files = read_files([folder])
+    files = read_files([folder], console)
     if not files:
         raise click.UsageError(f"There are no .sql files in {folder}. To drop all jobs of a group, use DROP JOB.")
 

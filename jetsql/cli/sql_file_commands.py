@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from jetsql.sqlfiles.lint_files import LintRun
     from jetsql.sqlfiles.lint_problems import LintProblem
     from jetsql.sqlfiles.read_sql_files import SqlFile
+
+_LINKS_SHOWN: Final = 3
 
 FILES_ARGUMENT = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 
@@ -94,8 +96,8 @@ def _lint(
     from jetsql.sqlfiles.lint_report import LintFormat, report_problems, summary
 
     silence_sqlglot()
-    files = read_files(names)
-    run = LintRun(script_variables(flags), read_files(schema) if schema else None)
+    files = read_files(names, console)
+    run = LintRun(script_variables(flags), read_files(schema, console) if schema else None)
     problems = run.check(files)
     if on_engine:
         problems = [*problems, *_lint_on_engine(console, flags, run)]
@@ -149,7 +151,7 @@ def _format(console: Console, names: Sequence[str], only_check: bool, show_diff:
 
     silence_sqlglot()
     formatter = FileFormatter(only_check)
-    for file in read_files(names):
+    for file in read_files(names, console):
         try:
             formatted = formatter.format(file)
         except OSError as error:
@@ -207,7 +209,7 @@ def _convert(console: Console, names: Sequence[str], dialect: str) -> ExitCode:
     if dialect.lower() not in known:
         raise click.UsageError(f"There is no dialect {dialect!r}. The dialects are: {', '.join(known)}.")
     problems: list[LintProblem] = []
-    files = read_files(names)
+    files = read_files(names, console)
     for file in files:
         if file.problem is not None:
             problems.append(file.problem)
@@ -281,17 +283,24 @@ def _engine_of(home: str | None, url: str | None) -> Connect:
     return connect_engine
 
 
-def read_files(names: Sequence[str]) -> list[SqlFile]:
-    """Return the files with these names. Raises click.UsageError for an unreadable file."""
+def read_files(names: Sequence[str], console: Console) -> list[SqlFile]:
+    """Return the files with these names, and report links that are not followed.
+
+    Raises click.UsageError for an unreadable file.
+    """
     from jetsql.sqlfiles.read_sql_files import find_sql_files, read_sql_file
 
     found = []
     name = ""
     try:
-        for name in find_sql_files(names):
+        files, outside = find_sql_files(names)
+        for name in files:
             found.append(read_sql_file(name))
     except OSError as error:
         raise click.UsageError(f"{error.filename or name}: {error.strerror}.") from error
+    if outside:
+        named = ", ".join([*outside[:_LINKS_SHOWN], *(["..."] if len(outside) > _LINKS_SHOWN else [])])
+        console.print_message(f"Links out of the folder are not followed: {named}")
     return found
 
 

@@ -24,6 +24,7 @@ _SHOWN: Final = 40
 _QUOTED_WORD: Final = re.compile(r"`\w+`")
 # Words that also begin a clause. They begin a statement only at the beginning of a line.
 _CLAUSES: Final = frozenset("ADD COMMENT FROM LIST LOCK MAP REDUCE REPLACE SET START TABLE USE VALUES WITH".split())
+_SHOW_HINT: Final = "SHOW JOBS lists the jobs, DESCRIBE JOB shows one."
 # Clauses that other systems have for functions in Python, and for tables with a job.
 _CREATE_HINTS: Final = {
     "TEMPORARY": "JetSQL stores a function in Python with its schema. Leave out TEMPORARY.",
@@ -42,9 +43,8 @@ def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
     at = len(found) if at_end else next(i for i, token in enumerate(found) if token.start == error.token.start_pos)
     if at_end or (found[at].text == ";" and "SEMICOLON" not in expected):
         last = found[at - 1].stop
-        return _unexpected(
-            expected, "found the end of the statement", Span(last, last), _taken_as_name(error, expected)
-        )
+        end_hint = _SHOW_HINT if expected == {"HISTORY"} else _taken_as_name(error, expected)
+        return _unexpected(expected, "found the end of the statement", Span(last, last), end_hint)
     token = found[at]
     if token.kind is Kind.OPEN:
         return unclosed(token)
@@ -60,7 +60,7 @@ def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
         return _unexpected(expected, f"found {shown(token.text)}", token.place, f"Did you mean {meant}?", meant)
     hint = hint or _quote_it(found, at, expected) or _taken_as_name(error, expected)
     if expected == {"HISTORY"} and not hint:
-        hint = "SHOW JOBS lists the jobs, DESCRIBE JOB shows one."
+        hint = _SHOW_HINT
     return _unexpected(expected, f"found {shown(token.text)}", token.place, hint)
 
 

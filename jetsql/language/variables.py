@@ -20,6 +20,8 @@ from jetsql.language.tokens import Kind, scan
 _NAME: Final = r"[^\W\d]\w*"
 _REFERENCE: Final = re.compile(rf"\$\$\{{|\$\{{(?:(?P<name>{_NAME})(?::-(?P<default>[^}}]*))?\}})?")
 
+_ESCAPED: Final = re.compile(rf"\$\$\{{(?P<name>{_NAME})\}}")
+
 # In a text without a closing brace, no reference is complete. The groups never match.
 _INCOMPLETE: Final = re.compile(r"\$\$\{|\$\{(?P<name>(?!))?(?P<default>(?!))?")
 
@@ -121,6 +123,14 @@ def references(text: str) -> Iterator[re.Match[str]]:
             comment = next(comments, None)
         if comment is None or reference.start() < comment.start:
             yield reference
+
+
+def escaped_variables(text: str) -> Iterator[tuple[str, Span]]:
+    """Yield the name and the place of each `$${name}`: it is no variable, but the characters `${name}`."""
+    for reference in references(text):
+        named = _ESCAPED.match(text, reference.start()) if reference.group() == "$${" else None
+        if named is not None:
+            yield named["name"], Span(*named.span())
 
 
 def _value(reference: re.Match[str], variables: Mapping[str, str]) -> str:

@@ -13,10 +13,12 @@ from jetsql.jobs.model.job import name_key
 from jetsql.language import Fragment
 from jetsql.language import statement as st
 from jetsql.language.tokens import Kind, quoted_name, scan, tokens
+from jetsql.language.variables import escaped_variables
 from jetsql.output.diagnostics import Diagnostic, Script
 from jetsql.script import PreparedStatement, prepare_with_all_errors
 from jetsql.sqlfiles.lint_problems import NO_TABLE, PREFIX, LintProblem, ProblemLevel
 from jetsql.sqlfiles.lint_statement import CheckedStatement, Found
+from jetsql.sqlfiles.overwritten_tables import OverwrittenTables
 from jetsql.sqlfiles.read_sql_files import SqlFile
 from jetsql.sqlfiles.statement_names import created_by_spark, is_same_name, job_targets, lower_parts
 
@@ -74,13 +76,17 @@ class LintRun:
             self._read(file)
         for linted in self.statements:
             self._note_created(linted.checked)
-        jobs, written = _CreatedJobs(), _WrittenTables()
+        jobs, written, overwritten = _CreatedJobs(), _WrittenTables(), OverwrittenTables()
         for linted in self.statements:
             self._report(linted, linted.checked.problems)
             self._report(linted, linted.checked.foreign_functions(self._functions))
             self._report(linted, jobs.check(linted))
             self._report(linted, written.check(linted))
+            script, line = linted.prepared.script, linted.fragment.line
+            found = list(tokens(linted.checked.text))
+            self._report(linted, overwritten.check(linted.checked, found, script.name, line))
             self._report(linted, _own_rows(linted.checked))
+            self._report_escapes(linted)
             self._report(linted, self._missing_stream(linted.checked))
             if self._checks_tables:
                 self._report(linted, self._missing_tables(linted.checked))
@@ -112,6 +118,17 @@ class LintRun:
         is_quiet = _IGNORE in linted.fragment.text and is_ignored(linted.fragment.text)
         kept = (each for each in found if not is_quiet or each.level is ProblemLevel.ERROR)
         self.problems += (placed(linted.prepared, each) for each in kept)
+
+    def _report_escapes(self, linted: LintedStatement) -> None:
+        """Note each `$${name}`, which stands for the text `${name}` and not for a value."""
+        script, start, text = linted.prepared.script, linted.prepared.start, linted.fragment.text
+        for name, place in () if is_ignored(text) else escaped_variables(text):
+            message = f"$${{{name}}} stands for the text ${{{name}}}: no value is filled in."
+            hint = f"For the value of the variable, write ${{{name}}}."
+            level, condition = ProblemLevel.NOTE, f"{PREFIX}VARIABLE_ESCAPED"
+            self.problems.append(
+                LintProblem(script, start + place.start, start + place.stop, level, condition, message, hint)
+            )
 
     def _note_created(self, checked: CheckedStatement) -> None:
         """Note the tables, views and functions that a statement creates."""
@@ -162,11 +179,18 @@ class LintRun:
 
     def _reads_stream(self, checked: CheckedStatement, seen: frozenset[tuple[str, ...]] = frozenset()) -> bool:
         """Return whether a statement, or a view that it reads, has the word STREAM. seen: the views on the way."""
-        if any(token.word == "STREAM" for token in tokens(checked.text)):
+        found = list(tokens(checked.text))
+        words = [token.word or token.text for token in found]
+        if any(_names_stream(words, at) for at, word in enumerate(words) if word == "STREAM"):
             return True
         keys = [lower_parts(use.parts) for use in checked.query.reads]
         read = {name for name in self._views if name not in seen and any(is_same_name(key, name) for key in keys)}
         return any(self._reads_stream(self._views[name], seen | read) for name in read)
+
+
+def _names_stream(words: Sequence[str], at: int) -> bool:
+    """Return whether STREAM is the keyword before a relation, and no name."""
+    return words[at - 1] in ("FROM", "JOIN", ",", "(", "LATERAL") and words[at + 1 : at + 2] not in ([], [","], [")"])
 
 
 def is_ignored(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Final
 
 from jetsql.errors import Span, StatementError
@@ -15,7 +15,7 @@ from jetsql.language.blocks import opens_block
 from jetsql.language.foreign_words import SPARK_FUNCTIONS
 from jetsql.language.intent import LEAD, STATEMENT_VERBS, SYNONYMS
 from jetsql.language.syntax_errors import shown
-from jetsql.language.tokens import Kind, Token, tokens
+from jetsql.language.tokens import Kind, Token, closing_parenthesis, tokens, unquote
 from jetsql.sqlfiles.lint_problems import NO_FUNCTION, PREFIX, ProblemLevel
 from jetsql.sqlfiles.read_bodies import ReadQuery, read_query
 
@@ -26,6 +26,11 @@ _OBJECT_VERBS: Final = frozenset({"ALTER", "CREATE", "DROP"})
 _OBJECTS: Final = (
     "CATALOG DATABASE EXTERNAL FLOW FUNCTION GLOBAL INDEX JOB MATERIALIZED NAMESPACE OR SCHEMA SNAPSHOT STREAMING TABLE"
     " TEMP TEMPORARY VARIABLE VIEW"
+).split()
+# Words of JetSQL and Spark after SHOW. The parser knows the misspelled words of JetSQL.
+_SHOWN: Final = (
+    "ALL CATALOGS COLLATIONS COLUMNS CREATE CURRENT DATABASES ENGINES FUNCTIONS JOB JOBS MATERIALIZED MEMBERS"
+    " NAMESPACES PARTITIONS PROCEDURES SCHEMAS SNAPSHOTS STREAMING SYSTEM TABLE TABLES TBLPROPERTIES USER VIEWS"
 ).split()
 _DISTINCT_TIME: Final = ("TUMBLE", "HOP", "SESSION")  # also table functions over streams
 
@@ -74,6 +79,8 @@ class CheckedStatement:
             self.problems.append(misspelled)
             return
         self.problems += _option_problems(self.statement)
+        if self.job is not None and self.job.table is not None:
+            self.problems += _misplaced_options(text, self.job)
         self._check_query(found)
 
     @property
@@ -158,16 +165,37 @@ def _unknown_statement(found: list[Token]) -> Found:
 
 
 def _misspelled_object(found: list[Token]) -> Found | None:
-    """Return the problem of a statement such as CREATE TABEL."""
-    words = [token.word for token in found[:2]]
-    if len(words) < 2 or words[0] not in _OBJECT_VERBS or not words[1] or words[1] in _OBJECTS:
+    """Return the problem of a statement such as CREATE TABEL or SHOW TABELS."""
+    words = [token.word for token in found[:3]]
+    objects = _SHOWN if words[0] == "SHOW" else _OBJECTS if words[0] in _OBJECT_VERBS else ()
+    if len(words) < 2 or not words[1] or words[1] in objects or words[2:] == ["FUNCTIONS"]:
         return None
-    close = get_close_matches(words[1], _OBJECTS, n=1, cutoff=0.7)
+    close = get_close_matches(words[1], objects, n=1, cutoff=0.7)
     if not close:
         return None
     message = f"Expected {close[0]}, found {shown(found[1].text)}."
     hint = f"Did you mean {close[0]}?"
     return Found(ProblemLevel.ERROR, f"{PREFIX}PARSE_SYNTAX_ERROR", message, found[1].place, hint, close[0])
+
+
+def _misplaced_options(text: str, job: st.CreateJob) -> Iterator[Found]:
+    """Yield the warnings of options of a job that are in the OPTIONS of its table, which has no such options."""
+    assert job.table is not None
+    place = job.table.definition
+    found = [token for token in tokens(text, place.start) if token.start < place.stop]
+    at = next((at for at, token in enumerate(found) if token.word == "OPTIONS"), None)
+    if at is None or at + 1 >= len(found):
+        return
+    for before, token in pairwise(found[at + 1 : closing_parenthesis(found, at + 1)]):
+        if before.text not in ("(", ",") or token.kind not in (Kind.STRING, Kind.WORD):
+            continue
+        name = unquote(token.text) if token.kind is Kind.STRING else token.text
+        spec = spec_of(name)
+        if spec is not None and spec.name == name:
+            message = f"The option '{name}' is one of the job; in the OPTIONS of the table it has no effect."
+            where = "JOB OPTIONS after the name of the table" if job.kind else "OPTIONS after the name of the job"
+            hint = f"Write {where}."
+            yield Found(ProblemLevel.WARNING, f"{PREFIX}UNKNOWN_OPTION", message, token.place, hint)
 
 
 def _option_problems(statement: st.Statement | None) -> Iterator[Found]:

@@ -64,17 +64,23 @@ class SqlFile:
         return ((_BOM if self.has_mark else "") + text).encode("utf-8")
 
 
-def find_sql_files(names: Sequence[str]) -> Iterator[str]:
-    """Yield the files with these names, and the SQL files in folders with these names, in order of their names.
+def find_sql_files(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the files with these names, and the SQL files in folders with these names, in order of their names.
 
-    Hidden files and folders are left out, and links to folders are not followed. Raises OSError for a folder that
-    cannot be read.
+    Hidden files and folders are left out, and links to folders are not followed. The second list has the links in a
+    folder to files outside of it, which are not followed either. Raises OSError for a folder that cannot be read.
     """
+    found: list[str] = []
+    outside: list[str] = []
     for name in names:
         if name == STDIN or not os.path.isdir(name):
-            yield name
-        else:
-            yield from sorted(_files_in(Path(name)))
+            found.append(name)
+            continue
+        root = Path(name).resolve()
+        for file in sorted(_files_in(Path(name))):
+            is_inside = not os.path.islink(file) or Path(file).resolve().is_relative_to(root)
+            (found if is_inside else outside).append(file)
+    return found, outside
 
 
 def _files_in(folder: Path) -> Iterator[str]:

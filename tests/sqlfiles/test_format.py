@@ -323,6 +323,19 @@ def test_links_stay_links(jetsql: JetSql) -> None:
     assert Path("link.sql").is_symlink() and Path("real/a.sql").read_text(encoding="utf-8") == "SHOW JOBS;\n"
 
 
+def test_links_out_of_the_folder_are_not_followed(jetsql: JetSql) -> None:
+    Path("sql/real").mkdir(parents=True)
+    Path("sql/real/a.txt").write_text("show jobs;", encoding="utf-8")
+    Path("outside.sql").write_text("show   jobs;", encoding="utf-8")
+    os.symlink("real/a.txt", "sql/inside.sql")
+    os.symlink("../outside.sql", "sql/link.sql")
+    for command, summary in (("lint", "No problems in 1 file."), ("format", "1 file formatted.")):
+        ended = jetsql(command, "sql")
+        assert ended.stderr == f"Links out of the folder are not followed: sql/link.sql\n{summary}\n"
+    assert Path("outside.sql").read_text(encoding="utf-8") == "show   jobs;"
+    assert Path("sql/real/a.txt").read_text(encoding="utf-8") == "SHOW JOBS;\n"
+
+
 def test_a_file_that_cannot_be_written(jetsql: JetSql, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("a.sql").write_text("show jobs;", encoding="utf-8")
 

@@ -86,6 +86,15 @@ INSERT INTO t SELECT split_index(a, ',', 0), latest_by_offset(a) FROM STREAM s G
 CREATE STREAMING TABLE u AS SELECT a FROM s;
 CREATE VIEW v AS SELECT * FROM w;
 CREATE JOB k AS INSERT INTO t SELECT a FROM v;""",
+    "misspelled words after SHOW": """SHOW JBOS; SHOW ENIGNES; SHOW TABELS; SHOW STREAMNG TABLES; SHOW al JOBS;
+SHOW JOB; SHOW USER FUNCTIONS; SHOW TABLES;""",
+    "options of the job in those of the table": """CREATE STREAMING TABLE a USING json
+OPTIONS ('trigger' = 'interval', 'path' = 'x', snapshotIntervalMillis '100') AS SELECT * FROM STREAM s;
+CREATE JOB j AS CREATE TABLE t OPTIONS ('trigger' = 'interval') AS SELECT * FROM STREAM s;
+CREATE STREAMING TABLE b JOB OPTIONS ('trigger' = 'interval') OPTIONS ('path' = 'trigger')
+AS SELECT * FROM STREAM s;""",
+    "a name that is STREAM": "CREATE JOB j AS INSERT INTO t SELECT a FROM s STREAM;",
+    "escaped variables": "SELECT '$${one}', $${ 'a', '$${two' /* $${b} */;\nSELECT /* jetsql lint: ignore */ '$${x}';",
     "an open quote": "SELECT 1;\nSELECT 'a;\nSELECT 2;",
     "a command": "SELECT 1;\n.read x;",
     "a block": f"BEGIN\n  CREATE JOB j {BODY};\nEND;",
@@ -102,6 +111,17 @@ def test_the_documentation_has_no_problem_that_lint_alone_finds(statement: str) 
     """Errors of the grammar are in the documentation on purpose."""
     found = [problem for problem in lint(statement, data="x", servers="y") if problem.level.value == "warning"]
     assert lines(found) == []
+
+
+def test_what_two_files_replace() -> None:
+    first = """INSERT OVERWRITE t SELECT 1; INSERT OVERWRITE t SELECT 2;
+CREATE OR REPLACE JOB a AS INSERT INTO u SELECT 1;
+INSERT OVERWRITE p PARTITION (d = 1) SELECT 1; CREATE OR REPLACE TABLE r AS SELECT 1; INSERT INTO s SELECT 1;"""
+    second = """INSERT OVERWRITE TABLE T SELECT 3; CREATE OR REPLACE JOB A AS INSERT INTO v SELECT 1;
+INSERT OVERWRITE p PARTITION (d = 2) SELECT 1; CREATE OR REPLACE TABLE r AS SELECT 1; INSERT OVERWRITE s SELECT 1;
+INSERT OVERWRITE u SELECT 1;"""
+    found = LintRun({}).check([SqlFile("1.sql", first), SqlFile("2.sql", second)])
+    compare(lines([problem for problem in found if "STREAM_MISSING" not in problem.condition]))
 
 
 def test_a_comment_turns_off_warnings_of_its_statement() -> None:
