@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from jetsql.language import Fragment, split
 from jetsql.language.tokens import Kind, Token, scan
 from jetsql.language.variables import references
-from jetsql.sqlfiles.formatting.keyword_places import keyword_places
+from jetsql.sqlfiles.formatting.keywords_in_text import keyword_places
 from jetsql.sqlfiles.formatting.verbatim_parts import fold_hints, gaps_that_count, raw_start
 
 

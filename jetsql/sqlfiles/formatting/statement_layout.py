@@ -19,7 +19,7 @@ from jetsql.language.body.row_patterns import pattern_tokens
 from jetsql.language.intent import LEAD
 from jetsql.language.parser import terminals
 from jetsql.language.tokens import Kind, Token, scan, tokens
-from jetsql.sqlfiles.formatting.keyword_places import keyword_places
+from jetsql.sqlfiles.formatting.keywords_in_text import keyword_places
 from jetsql.sqlfiles.formatting.token_alignment import align
 from jetsql.sqlfiles.formatting.verbatim_parts import raw_start
 from jetsql.sqlfiles.formatting.write_tokens import GLUED, SPACE, Gap, break_at, gap_of
