@@ -50,6 +50,7 @@ _CONF_REDACTION = "spark.redaction.regex"
 _SECRETS = f"(?i:url)|{SECRET_NAMES}"
 _CATALOG_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 _POSTGRESQL_DRIVER = "org.postgresql.Driver"
+_SERIALIZER = "spark.serializer"
 _HEAP_LIMITS = ("spark.driver.maxResultSize", "spark.sql.maxBroadcastTableSize")
 _JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Exception|Error): ")
 
@@ -57,9 +58,11 @@ _JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Excepti
 def start_spark(start: SparkStart) -> SparkSession:
     """Start a session with Hive's metastore on embedded Derby in the home folder.
 
-    Raises EngineError ENGINE_NOT_STARTED when Java is missing, the master is wrong or Spark refuses a setting;
-    EXTERNAL_SYSTEM_UNAVAILABLE when the connector of a table format cannot be downloaded.
+    Raises EngineError INVALID_SETTING for Kryo as the serializer; ENGINE_NOT_STARTED when Java is missing, the master
+    is wrong or Spark refuses a setting; EXTERNAL_SYSTEM_UNAVAILABLE when the connector of a table format cannot be
+    downloaded.
     """
+    _check_serializer(start.conf)
     check_java()
     jar()
     check_formats(start.formats)
@@ -82,6 +85,25 @@ def start_spark(start: SparkStart) -> SparkSession:
         raise
     except Exception as error:  # errors of Py4J, Spark and the system have no other common base class
         raise _not_started(start, error, log_size) from error
+
+
+def _check_serializer(given: Mapping[str, str]) -> None:
+    """Raise EngineError INVALID_SETTING for Kryo.
+
+    A sink that reads the rows of a batch twice stores them in Spark's cache. When Kryo closes a compressed block, it
+    ignores the error of the last write, so a full disk cuts the block off, and the job loses rows without an error.
+    """
+    if _is_kryo(given.get(_SERIALIZER, "")):
+        raise EngineError(
+            "INVALID_SETTING",
+            f"The engine does not run with {_SERIALIZER}={given[_SERIALIZER]}: on a full disk, Kryo loses stored rows"
+            " without an error.",
+            hint="Remove the setting. It hardly makes SQL faster, which has a format of its own for rows.",
+        )
+
+
+def _is_kryo(serializer: str) -> bool:
+    return serializer.endswith("KryoSerializer")
 
 
 def _launch(start: SparkStart, confs: Mapping[str, str]) -> Any:
@@ -153,6 +175,7 @@ def _confs(start: SparkStart) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(start.temporary),
         "spark.scheduler.mode": "FAIR",
+        _SERIALIZER: "org.apache.spark.serializer.JavaSerializer",
         "spark.sql.warehouse.dir": start.warehouse,
         _CATALOG_URL: metastore,
         "spark.hadoop.hive.metastore.schema.verification": "false",
@@ -362,6 +385,11 @@ def list_session_problems(spark: Session) -> list[str]:
         problems.append(
             "This session schedules FIFO, so a job with large batches delays the others. Build the session with"
             " spark.scheduler.mode=FAIR to share the cores."
+        )
+    if _is_kryo(conf.get(_SERIALIZER, "")):
+        problems.append(
+            "This session serializes with Kryo, which can lose stored rows of a batch on a full disk without an error."
+            " Build the session without spark.serializer."
         )
     if conf.get("spark.authenticate", "false") != "true":
         problems.append(

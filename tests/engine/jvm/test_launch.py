@@ -14,8 +14,10 @@ from pyspark import SparkContext
 
 from jetsql.engine.jvm import launch
 from jetsql.engine.jvm.launch import SparkStart, java_options, launch_jvm, properties, socket_folder
+from jetsql.engine.session.startup import start_spark
 from jetsql.errors import EngineError
 from jetsql.home.private_files import is_open_to_others
+from tests.support.golden_reports import raises
 
 
 @pytest.fixture
@@ -150,3 +152,10 @@ def test_a_collector_of_the_environment_is_kept(tmp_path: Path, unset: pytest.Mo
 def test_a_collector_of_sparks_defaults_is_kept(tmp_path: Path, unset: pytest.MonkeyPatch) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.driver.defaultJavaOptions -XX:+UseZGC\n")
     assert "-XX:+UseParallelGC" not in java_options(SparkStart(tmp_path, "warehouse", "local[1]"))
+
+
+def test_kryo_which_loses_stored_rows_on_a_full_disk_is_refused(tmp_path: Path) -> None:
+    kryo = {"spark.serializer": "org.apache.spark.serializer.KryoSerializer"}
+    with raises(EngineError) as caught:
+        start_spark(SparkStart(tmp_path, "warehouse", "local[1]", conf=kryo))
+    assert (caught.value.condition, caught.value.sqlstate) == ("JETSQL.INVALID_SETTING", "22023")
