@@ -37,7 +37,7 @@ from jetsql.engine.runs.start_checks import (
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.derby_backup import back_up_derby
 from jetsql.engine.session.executors import list_members, watch_members
-from jetsql.engine.session.job_sessions import JobSessions
+from jetsql.engine.session.job_sessions import JobSessions, with_utc_windows
 from jetsql.engine.session.job_tables import create_table, is_empty, qualify, time_columns
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.file_tables import PART_NAMES
@@ -117,10 +117,17 @@ class SparkEngine:
         return fixed_partitions()
 
     def analyse(
-        self, body: Body, session: UserSession, modes: Sequence[OutputMode], state_ttl_millis: int | None
+        self,
+        body: Body,
+        session: UserSession,
+        modes: Sequence[OutputMode],
+        state_ttl_millis: int | None,
+        local_windows: bool = True,
     ) -> Analysis:
         spark = _spark(session)
-        return resolve_body(body, spark, self._sessions.capture(spark), modes, state_ttl_millis).analysis
+        captured = self._sessions.capture(spark)
+        resolved_in = spark if local_windows else with_utc_windows(spark)
+        return resolve_body(body, resolved_in, captured, modes, state_ttl_millis).analysis
 
     def locate_state(self, job: Job) -> dict[str, Any]:
         """Return where the state of a job is, see `StateLocations`. Raises StatementError STATE_NOT_FOUND."""

@@ -89,6 +89,13 @@ _LATE_ROWS_CONFS = {"spark.sql.streaming.sessionWindow.merge.sessions.in.local.p
 _POLLING_CONFS = {"spark.sql.streaming.pollingDelay": "50ms"}
 
 
+def with_utc_windows(session: SparkSession) -> SparkSession:
+    """Return a copy of a user's session in which windows of TUMBLE and HOP begin at times in UTC."""
+    copy = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
+    copy.conf.set(LOCAL_WINDOWS_CONF, "false")
+    return copy
+
+
 def _use(session: SparkSession, captured: CapturedSession) -> None:
     """Set the current catalogue and schema of a session."""
     if captured.catalog == SESSION_CATALOG:

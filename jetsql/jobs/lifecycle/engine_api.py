@@ -209,12 +209,18 @@ class Engine(Protocol):
         """Return the facts about a job's body as it is now, in the session of the job. Raises as `analyse`."""
 
     def analyse(
-        self, body: Body, session: UserSession, modes: Sequence[OutputMode], state_ttl_millis: int | None
+        self,
+        body: Body,
+        session: UserSession,
+        modes: Sequence[OutputMode],
+        state_ttl_millis: int | None,
+        local_windows: bool = True,
     ) -> Analysis:
         """Return the facts about a body, without creating anything.
 
         modes: the output modes in which it may write; the first possible one decides how its query is rewritten.
         state_ttl_millis: the time to live of state that no watermark removes; None for ever.
+        local_windows: whether the windows of TUMBLE and HOP begin at local times, see `Analysis`.
 
         Raises StatementError for a body that JetSQL refuses, and Spark's error for one that Spark cannot analyse.
         """

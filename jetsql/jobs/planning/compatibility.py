@@ -16,15 +16,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.jobs.model.body_analysis import Analysis, Operator, OutputMode, Source
-from jetsql.jobs.model.job import Guarantee, Plan
+from jetsql.jobs.model.job import Guarantee, Job, Plan
 from jetsql.jobs.model.redaction import redact_urls
 from jetsql.jobs.planning.protected_confs import WITH_STATE
+from jetsql.language.tokens import tokens
 
 SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
 # The engine describes an operator by its expressions down to the columns of the sources, with their types:
 # `source0.customer`: string; count(1): bigint
 _SOURCE_COLUMN: Final = re.compile(r"`source\d+\.((?:[^`]|``)*)`")
+_LOCAL_WINDOWS: Final = "local_windows("
 _SEPARATOR: Final = "; "
 _KINDS: Final = {"Aggregate": "the aggregate", "Join": "the join", "Deduplicate": "the distinct rows"}
 
@@ -100,7 +102,12 @@ def _operator_reasons(old: Plan, new: Plan) -> Iterator[str]:
     before, now = old.analysis.operator_texts, new.analysis.operator_texts
     if before == now:
         return
-    if not now:
+    if not old.analysis.local_windows and any(_LOCAL_WINDOWS in each for each in now):
+        yield (
+            "the windows of TUMBLE and HOP begin at local times now, and those of the state at times in UTC, because an"
+            " earlier version of JetSQL made it"
+        )
+    elif not now:
         yield f"the old query keeps state ({'; '.join(before)}) and the new query keeps none"
     elif not before:
         yield f"the new query keeps state ({'; '.join(now)}) that would lack the rows that were read before"
@@ -108,6 +115,15 @@ def _operator_reasons(old: Plan, new: Plan) -> Iterator[str]:
         yield from differences
     else:
         yield f"the stateful operators differ: {_difference(before, now)}"
+
+
+def has_utc_windows(job: Job) -> bool:
+    """Return whether an earlier version of JetSQL made a job with windows that begin at times in UTC.
+
+    They stay as they are when a statement replaces the job, because its rows and its state have them.
+    """
+    words = {token.word for token in tokens(job.body.text)}
+    return not job.plan.analysis.local_windows and not words.isdisjoint(("TUMBLE", "HOP"))
 
 
 def _difference(before: tuple[str, ...], now: tuple[str, ...]) -> str:

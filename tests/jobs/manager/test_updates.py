@@ -58,6 +58,26 @@ def test_the_same_statement_again_changes_nothing(w: World) -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "now", "local"),
+    [
+        (
+            "TUMBLE(TABLE src, DESCRIPTOR(t), INTERVAL 1 DAY)",
+            "TUMBLE(TABLE src, DESCRIPTOR(t), INTERVAL 2 DAYS)",
+            False,
+        ),
+        ("src", "TUMBLE(TABLE src, DESCRIPTOR(t), INTERVAL 1 DAY)", True),
+    ],
+)
+def test_only_a_job_of_an_earlier_release_with_windows_keeps_those_of_utc(
+    w: World, before: str, now: str, local: bool
+) -> None:
+    job_id = str(w.row(f"CREATE JOB j AS INSERT INTO out SELECT a FROM STREAM {before}")["id"])
+    w.engine.makes_local_windows = True
+    w.sql(f"CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM STREAM {now}")
+    assert w.job(job_id).plan.analysis.local_windows is local
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "CREATE OR REPLACE JOB j AS\n  INSERT INTO out -- all rows\n  SELECT  a /* one */ FROM STREAM src",

@@ -65,7 +65,12 @@ class DiskEngine(InMemoryEngine):
     # --- the protocol ------------------------------------------------------------------------------------------------
 
     def analyse(
-        self, body: Body, session: UserSession, modes: Sequence[OutputMode], state_ttl_millis: int | None
+        self,
+        body: Body,
+        session: UserSession,
+        modes: Sequence[OutputMode],
+        state_ttl_millis: int | None,
+        local_windows: bool = True,
     ) -> Analysis:
         return reads(body.text.rpartition(" ")[2])
 

@@ -113,6 +113,7 @@ class InMemoryEngine:
     gates: dict[str, Event] = field(default_factory=dict)
     entered: dict[str, Event] = field(default_factory=dict)
     newest: Job | None = None
+    makes_local_windows: bool = False  # no engine of an earlier release does
     there: frozenset[str] = frozenset({"driver"})  # members, see `join` and `leave`
     gone: list[str] = field(default_factory=list)  # members that have left
     cores_each: int = 0  # of a member; 0 if unknown
@@ -122,11 +123,16 @@ class InMemoryEngine:
     # --- the protocol ------------------------------------------------------------------------------------------------
 
     def analyse(
-        self, body: Body, session: UserSession, modes: Sequence[OutputMode], state_ttl_millis: int | None
+        self,
+        body: Body,
+        session: UserSession,
+        modes: Sequence[OutputMode],
+        state_ttl_millis: int | None,
+        local_windows: bool = True,
     ) -> Analysis:
         self._pass("analyse")
         assert isinstance(session, Session)
-        return self.analysis
+        return replace(self.analysis, local_windows=local_windows and self.makes_local_windows)
 
     def qualify_function(self, statement: CreateFunction, session: UserSession) -> tuple[str, str]:
         self._pass("qualify_function")

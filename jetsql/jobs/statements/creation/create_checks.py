@@ -8,6 +8,7 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.body_analysis import Analysis
 from jetsql.jobs.model.job import Job, Plan, Trigger
 from jetsql.jobs.model.table_names import split_table
+from jetsql.jobs.planning.compatibility import has_utc_windows
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import modes_of
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
@@ -38,7 +39,8 @@ def make_statement_plan(
 def _make_plan(manager: Manager, statement: CreateJob, options: Options, session: UserSession, job: Job | None) -> Plan:
     body = statement.body
     modes = modes_of(body.verb, options.output_mode)
-    analysis = manager.engine.analyse(body, session, modes, options.state_ttl_millis)
+    local_windows = job is None or not has_utc_windows(job)
+    analysis = manager.engine.analyse(body, session, modes, options.state_ttl_millis, local_windows)
     if statement.kind is TableKind.STREAMING_TABLE and not analysis.streaming:
         raise _not_streaming(body, analysis)
     branches = [(branch.verb, branch.target) for branch in body.branches]
