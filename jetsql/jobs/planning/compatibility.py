@@ -26,7 +26,7 @@ SHUFFLE_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 # The engine describes an operator by its expressions down to the columns of the sources, with their types:
 # `source0.customer`: string; count(1): bigint
 _SOURCE_COLUMN: Final = re.compile(r"`source\d+\.((?:[^`]|``)*)`")
-_LOCAL_WINDOWS: Final = "local_windows("
+_LOCAL_WINDOWS: Final = "__jetsql_window"  # a column of the Java module; windows in UTC are shown as expressions
 _SEPARATOR: Final = "; "
 _KINDS: Final = {"Aggregate": "the aggregate", "Join": "the join", "Deduplicate": "the distinct rows"}
 
