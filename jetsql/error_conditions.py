@@ -42,6 +42,16 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "An option is given twice.",
         "Delete one. Options are compared without case, `_` and `-`.",
     ),
+    "ONLY_IN_TEST_FILE": Condition(
+        "0A000",
+        "The statement belongs to a test file, and an engine does not run it.",
+        "Write it into a file `NAME.test.sql`, and run `jetsql test NAME.test.sql`.",
+    ),
+    "INVALID_TEST": Condition(
+        "42601",
+        "A test file cannot be run: it has no tests, a test expects nothing, or a statement is not at its place.",
+        "The message names the statement that is missing or misplaced.",
+    ),
     "INVALID_FUNCTION": Condition(
         "42P13",
         "A function in Python cannot be created: its source, an import, a type or its schema is wrong.",

@@ -45,7 +45,7 @@ from jetsql.cli.log_command import logs
 from jetsql.cli.needs_engine import needs_engine
 from jetsql.cli.open_shell import open_shell
 from jetsql.cli.run_scripts import execute
-from jetsql.cli.sql_file_commands import convert, format_files, lint, lsp
+from jetsql.cli.sql_file_commands import convert, format_files, lint, lsp, test_files
 from jetsql.cli.submit import submit
 from jetsql.installation import describe_versions
 from jetsql.version import VERSION
@@ -214,7 +214,7 @@ def _check(flags: Flags) -> ExitCode:
 
 
 for command in (
-    *(sql, run, apply, lint, format_files, convert, lsp),
+    *(sql, run, apply, test_files, lint, format_files, convert, lsp),
     *(list_jobs, submit, suspend, resume, restart, cancel),
     *(save_snapshot, list_snapshots, delete_snapshot, describe),
     *(start, stop, status, console, serve, logs, check, store, backup, restore),

@@ -1,4 +1,4 @@
-"""The commands for SQL files that start no engine: `jetsql lint`, `format`, `convert` and `lsp`."""
+"""The commands for SQL files that start no engine: `jetsql lint`, `format`, `convert`, `test` and `lsp`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from jetsql.cli.flags import (
     load_settings,
     parse_flags,
 )
+from jetsql.cli.needs_engine import needs_engine
 from jetsql.cli.run_scripts import script_variables
 from jetsql.cli.statement_commands import run_and_report
 
@@ -224,6 +225,51 @@ def _convert(console: Console, names: Sequence[str], dialect: str) -> ExitCode:
     console.print_message(summary(problems, len(files)))
     fails = any(problem.level is not ProblemLevel.NOTE for problem in problems)
     return ExitCode.PROBLEMS_FOUND if fails else ExitCode.SUCCESS
+
+
+@click.command("test")
+@click.argument("paths", nargs=-1, metavar="[PATH...]")
+@click.option("-k", "pattern", default="", metavar="TEXT", help="Run only tests with this text in file or name.")
+@click.option(
+    "--format",
+    "report",
+    type=click.Choice(["text", "junit", "github", "json"]),
+    default="text",
+    help="The format of the report [default: text].",
+)
+@click.option("--watch", is_flag=True, help="Run the tests again when a file changes, until Ctrl-C.")
+@add_options(VARIABLES_OPTION)
+@click.pass_context
+@needs_engine("run tests")
+def test_files(
+    context: click.Context, /, paths: tuple[str, ...], pattern: str, report: str, watch: bool, **params: Any
+) -> None:
+    """Run unit tests of SQL files.
+
+    A file NAME.test.sql tests NAME.sql in the same folder. Each test has tables in memory, jobs and a clock of its own:
+    neither a broker nor a database nor an engine is needed. Without PATH, the files of the current folder are run.
+
+    \b
+    Examples:
+      jetsql test
+      jetsql test sql/totals.test.sql -k late
+      jetsql test --format junit > report.xml
+
+    Exit codes: 0 all tests passed, 1 not all, 2 wrong usage or no tests, 3 Spark cannot start.
+    """
+    from jetsql.sqltests.sql_tests import SqlTests
+
+    variables = script_variables(parse_flags(context, params))
+
+    def run(console: Console) -> ExitCode:
+        silence_sqlglot()
+        try:
+            passed = SqlTests(console, paths or (".",), pattern, report, variables).run(watch)
+        except ValueError as error:
+            raise click.UsageError(str(error), context) from error
+        return ExitCode.SUCCESS if passed else ExitCode.PROBLEMS_FOUND
+
+    context.exit(run_and_report(run))
 
 
 @click.command()

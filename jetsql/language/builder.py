@@ -72,6 +72,15 @@ class _Parts:
     def kind(self) -> st.TableKind:
         return st.TableKind.STREAMING_TABLE if self.has("STREAMING") else st.TableKind.MATERIALIZED_VIEW
 
+    def rest(self, terminal: str) -> st.Rest:
+        """Return the rest of the statement without closing semicolons."""
+        place = token_place(self.one(terminal))
+        found = [token for token in tokens(self.text, place.start)]
+        while found[-1].text == ";":
+            found.pop()
+        stop = found[-1].stop
+        return st.Rest(self.text[place.start : stop], Span(place.start, stop))
+
     @property
     def options(self) -> tuple[st.OptionText, ...]:
         pairs = zip(self.all("OPTION_KEY"), self.all("OPTION_VALUE"), strict=True)
@@ -243,6 +252,28 @@ def _syntax_error(message: str, token: Token, hint: str = "") -> StatementError:
     return StatementError("PARSE_SYNTAX_ERROR", message, place=token_place(token), hint=hint)
 
 
+def _run_file(parts: _Parts) -> st.RunFile:
+    files = parts.all("FILE_NAME")
+    return st.RunFile(tuple(map(unquote, files)), tuple(map(token_place, files)))
+
+
+def _start_test(parts: _Parts) -> st.StartTest:
+    comment = unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None
+    return st.StartTest(_name(parts.one("NEW_TEST")), comment)
+
+
+def _expect_job(parts: _Parts) -> st.ExpectJob:
+    measure = st.JobMeasure.WATERMARK if parts.has("WATERMARK") else st.JobMeasure.LATE_ROWS
+    return st.ExpectJob(parts.job, measure, parts.rest("TEST_VALUE"))
+
+
+def _expect_error(parts: _Parts) -> st.ExpectError:
+    condition = parts.one("CONDITION_TEXT")
+    if parts.has("TEST_STATEMENT"):
+        return st.ExpectError(unquote(condition), token_place(condition), statement=parts.rest("TEST_STATEMENT"))
+    return st.ExpectError(unquote(condition), token_place(condition), job=parts.job)
+
+
 # The function for each statement rule of the grammar.
 RULES: Final[dict[str, Callable[[_Parts], st.Statement]]] = {
     "create_job": _create_job,
@@ -274,6 +305,16 @@ RULES: Final[dict[str, Callable[[_Parts], st.Statement]]] = {
     "explain_create_streaming_table": lambda parts: st.ExplainCreateStreamingTable(
         _create_streaming_table(parts), formatted=parts.has("FORMATTED")
     ),
+    "run_file": _run_file,
+    "start_test": _start_test,
+    "run_jobs": lambda parts: st.RunJobs(),
+    "advance_clock": lambda parts: st.AdvanceClock(parts.rest("TEST_VALUE"), by_interval=parts.has("BY")),
+    "expect_table": lambda parts: st.ExpectTable(
+        parts.table, parts.rest("TEST_QUERY"), tuple(map(_name, parts.all("COLUMN_NAME")))
+    ),
+    "expect_no_rows": lambda parts: st.ExpectNoRows(parts.rest("TEST_QUERY")),
+    "expect_job": _expect_job,
+    "expect_error": _expect_error,
 }
 
 

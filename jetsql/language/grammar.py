@@ -24,7 +24,9 @@ GRAMMAR_FILE: Final = "jetsql.lark"
 BODY: Final = "BODY"
 TABLE_CLAUSES: Final = "TABLE_CLAUSES"
 # These terminals are Spark's SQL: they include the rest of the text.
-RESTS: Final = frozenset({BODY, TABLE_CLAUSES})
+TEST_QUERY: Final = "TEST_QUERY"
+_TEST_RESTS: Final = (TEST_QUERY, "TEST_VALUE", "TEST_STATEMENT")
+RESTS: Final = frozenset({BODY, TABLE_CLAUSES, *_TEST_RESTS})
 END: Final = "$END"
 
 
@@ -50,15 +52,22 @@ class Slot(Enum):
     DEFAULT_VALUE = "an expression"
     HANDLER_NAME = "the name of a Python function or class in quotes"
     SOURCE = "Python source between $$ and $$"
+    FILE_NAME = "a file's name in quotes"
+    NEW_TEST = "a name for the test"
+    CONDITION_TEXT = "the condition of an error in quotes"
+    TEST_QUERY = "SELECT, VALUES, TABLE or WITH"
+    TEST_VALUE = "an expression of Spark"
+    TEST_STATEMENT = "a statement"
 
 
 SLOTS: Final = {slot.name: slot for slot in Slot}
 MARKS: Final = {"SEMICOLON": ";", "LPAR": "(", "RPAR": ")", "COMMA": ",", "EQUAL": "=", "DOT": "."}
 NAMES: Final = frozenset(
-    {"NEW_JOB", "JOB_NAME", "NEW_SNAPSHOT", "SNAPSHOT_NAME", "TABLE_NAME", "NEW_FUNCTION", "COLUMN_NAME"}
+    {"NEW_JOB", "JOB_NAME", "NEW_SNAPSHOT", "SNAPSHOT_NAME", "TABLE_NAME", "NEW_FUNCTION", "COLUMN_NAME", "NEW_TEST"}
 )
 STRINGS: Final = frozenset(
     {"JOB_ID", "COMMENT_TEXT", "OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT", "HANDLER_NAME", "SOURCE"}
+    | {"FILE_NAME", "CONDITION_TEXT"}
 )
 # Slots that can have several tokens, which become one token of the grammar.
 # The words that end them, with their brackets. A type can have further words, such as DAY TO SECOND.
@@ -169,6 +178,9 @@ def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
     token, accepted = found[index], _accepted(state)
     if BODY in accepted and token.text != ";":
         return BODY
+    rest = next((each for each in _TEST_RESTS if each in accepted), "")
+    if rest and token.text != ";":
+        return rest
     if not _continues_table(found, index) and TABLE_CLAUSES in accepted and TABLE_CLAUSES in acceptable(state):
         return TABLE_CLAUSES
     name = _acceptable_one(NAMES & accepted, state)

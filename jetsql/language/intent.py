@@ -18,6 +18,8 @@ LEAD: Final = 7
 _VERBS: Final = tuple("CREATE ALTER DROP SUSPEND RESUME RESTART WAIT SHOW DESCRIBE DESC EXPLAIN".split())
 _ONLY_OURS: Final = ("SUSPEND", "RESUME", "RESTART", "WAIT")
 _SINK: Final = "SINK"
+# The verbs of test files. START TEST has a verb of Spark.
+_TEST_VERBS: Final = ("RUN", "ADVANCE", "EXPECT")
 # The objects of JetSQL's statements with Spark's verbs.
 _OBJECTS: Final = ("JOB", "SNAPSHOT")
 _SHOWN: Final = (*_OBJECTS, "MEMBER", "ENGINE")
@@ -30,7 +32,7 @@ _SPARK_VERBS: Final = frozenset(
     " INSERT LIST LOAD LOCK MAP MERGE MSCK OPEN REDUCE REFRESH REPAIR REPLACE RESET REVOKE ROLLBACK SELECT SET START"
     " TABLE TRUNCATE UNCACHE UNLOCK UPDATE USE VALUES WITH".split()
 )
-STATEMENT_VERBS: Final = frozenset(_VERBS) | _SPARK_VERBS
+STATEMENT_VERBS: Final = frozenset(_VERBS) | _SPARK_VERBS | frozenset(_TEST_VERBS)
 """The first words of statements, JetSQL's and Spark's."""
 
 # Verbs of other systems, for hints. Spark has no statements with these verbs and JetSQL's objects.
@@ -57,16 +59,17 @@ _BLOCK: Final = rf"(?:(?:\w++|`[^`]*+`){_GAP}:{_GAP})?BEGIN\b"
 _EXPLAIN: Final = rf"EXPLAIN\b{_GAP}(?:(?!WITH\b)\w++{_GAP})?"
 _SINK_AFTER_WITH: Final = rf"(?:{_EXPLAIN})?WITH\b.*?\b{_SINK}\b"
 _LONE_CDC: Final = rf"(?:{_EXPLAIN})?AUTO\b{_GAP}CDC\b"
+_OF_TEST: Final = rf"(?:{'|'.join(_TEST_VERBS)})\b|START\b{_GAP}TEST\b"
 _LEAD: Final = rf"(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_OUR_WORD}"
 _REPLACE: Final = rf"(?:OR\b{_GAP}REPLACE\b{_GAP})?(?:TEMP(?:ORARY)?\b{_GAP})?"
 _PYTHON_FUNCTION: Final = rf"CREATE\b{_GAP}{_REPLACE}FUNCTION\b.*?(?:\bLANGUAGE\b|\$)"
-STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_LEAD}|{_SINK_AFTER_WITH}|{_LONE_CDC}|{_PYTHON_FUNCTION})"
+STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_LEAD}|{_SINK_AFTER_WITH}|{_LONE_CDC}|{_PYTHON_FUNCTION}|{_OF_TEST})"
 """A regular expression that matches at the beginning of every statement of JetSQL, for Python and for Java.
 
 It saves Spark's own statements the call from Java to Python. It matches if a word of JetSQL is among the first `LEAD`
-tokens or anywhere in a block, if SINK is anywhere after WITH, if AUTO CDC comes first, if LANGUAGE or `$` is anywhere
-after CREATE FUNCTION, or if a nested comment comes first. A statement whose only word of JetSQL is misspelled does not
-match: it is parsed here after Spark has refused it.
+tokens or anywhere in a block, if SINK is anywhere after WITH, if AUTO CDC or a verb of test files comes first, if
+LANGUAGE or `$` is anywhere after CREATE FUNCTION, or if a nested comment comes first. A statement whose only word of
+JetSQL is misspelled does not match: it is parsed here after Spark has refused it.
 """
 
 
@@ -75,7 +78,7 @@ def is_ours(lead: Sequence[Token]) -> bool:
     if not lead:
         return False
     verb, second = lead[0].word, _word(lead, 1)
-    if verb in _ONLY_OURS:
+    if verb in _ONLY_OURS or verb in _TEST_VERBS or (verb == "START" and second == "TEST"):
         return True
     if _is_table_with_job(lead, verb, second):
         return True

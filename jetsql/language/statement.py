@@ -338,6 +338,87 @@ class ExplainCreateStreamingTable:
     formatted: bool = False
 
 
+@dataclass(frozen=True)
+class Rest:
+    """The rest of a statement, which is Spark's SQL: a query, an expression or a statement."""
+
+    text: str  # as written, without a closing semicolon
+    place: Span
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """RUN FILE: the files under test, which each test of the script runs first."""
+
+    files: tuple[str, ...]
+    places: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class StartTest:
+    """START TEST: the beginning of a test, which ends before the next one."""
+
+    name: Name
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class RunJobs:
+    """RUN JOBS: the end of a step; the jobs process the rows since the last one."""
+
+
+@dataclass(frozen=True)
+class AdvanceClock:
+    """ADVANCE CLOCK."""
+
+    value: Rest
+    """A timestamp, or the interval to add."""
+    by_interval: bool = False
+
+
+@dataclass(frozen=True)
+class ExpectTable:
+    """EXPECT TABLE."""
+
+    table: TableIdentifier
+    query: Rest
+    columns: tuple[Name, ...] = ()  # empty for all columns
+
+
+@dataclass(frozen=True)
+class ExpectNoRows:
+    query: Rest
+
+
+class JobMeasure(Enum):
+    """The facts about a job that a test can expect."""
+
+    WATERMARK = "WATERMARK"
+    LATE_ROWS = "LATE ROWS"
+
+
+@dataclass(frozen=True)
+class ExpectJob:
+    """EXPECT JOB."""
+
+    job: Name
+    measure: JobMeasure
+    value: Rest
+
+
+@dataclass(frozen=True)
+class ExpectError:
+    """EXPECT ERROR, of a statement or in the run of a job."""
+
+    error: str  # the condition
+    error_place: Span
+    job: Name | None = None
+    statement: Rest | None = None
+
+
+TestStatement = RunFile | StartTest | RunJobs | AdvanceClock | ExpectTable | ExpectNoRows | ExpectJob | ExpectError
+"""The statements of test files, which `jetsql test` runs."""
+
 Statement = (
     CreateJob
     | SuspendJob
@@ -364,4 +445,12 @@ Statement = (
     | ShowStreamingTables
     | ShowCreateStreamingTable
     | ExplainCreateStreamingTable
+    | RunFile
+    | StartTest
+    | RunJobs
+    | AdvanceClock
+    | ExpectTable
+    | ExpectNoRows
+    | ExpectJob
+    | ExpectError
 )

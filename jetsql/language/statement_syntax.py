@@ -11,7 +11,7 @@ from jetsql.language.grammar import MARKS, SLOTS, grammar_text
 INLINED: Final = (
     *("_job", "_goal", "_kind", "or_replace", "or_refresh"),
     *("if_not_exists", "if_exists", "comment", "timeout", "option"),
-    *("parameters", "parameter", "returns", "column", "_clause", "deterministic"),
+    *("parameters", "parameter", "returns", "column", "columns", "_clause", "deterministic"),
 )
 """Rules that are shown where they are used: a reader wants to see a statement whole."""
 SLOT_WORDS: Final = {
@@ -34,6 +34,12 @@ SLOT_WORDS: Final = {
     "DEFAULT_VALUE": "expression",
     "HANDLER_NAME": "'handler'",
     "SOURCE": "$$ Python $$",
+    "FILE_NAME": "'file'",
+    "NEW_TEST": "name",
+    "CONDITION_TEXT": "'condition'",
+    "TEST_QUERY": "query",
+    "TEST_VALUE": "expression",
+    "TEST_STATEMENT": "statement",
 }
 """The words for the parts of a statement that the user fills in."""
 

@@ -44,6 +44,14 @@ SENTENCES: Final = {
     "show_create_streaming_table": "Returns the statement that creates table and job, with the current options of the"
     " job.",
     "explain_create_streaming_table": "Returns what the statement would create, as `EXPLAIN CREATE JOB` does.",
+    "run_file": "Names the files under test, whose statements each test of the file runs first.",
+    "start_test": "Begins a test. It ends before the next one.",
+    "run_jobs": "Ends a step: each job processes the rows that were inserted since the last step as one batch.",
+    "advance_clock": "Sets the clock of the test, or moves it forward.",
+    "expect_table": "Ends the step, and expects these rows in a table, in any order.",
+    "expect_no_rows": "Ends the step, and expects that a query returns no rows.",
+    "expect_job": "Ends the step, and expects the watermark of a job, or the number of its late rows.",
+    "expect_error": "Expects that a statement is refused, or that a job fails.",
 }
 """The sentences with which the reference describes the statements, by their rules in the grammar."""
 

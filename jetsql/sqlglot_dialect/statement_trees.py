@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from jetsql.language import statement as st
+from jetsql.language.tokens import tokens
 from jetsql.sqlglot_dialect.body_trees import BodyTrees
 from jetsql.sqlglot_dialect.generate_sql import JOB, SNAPSHOT, WAIT
 from jetsql.sqlglot_dialect.sqlglot_tokens import Place
@@ -162,6 +163,13 @@ class StatementTrees:
         style = "EXTENDED" if statement.extended else None
         return exp.Describe(this=self._name(statement.name), kind=JOB, style=style)
 
+    def _of_test(self, statement: st.TestStatement) -> exp.Expression:
+        """Return a statement of a test file with its text: sqlglot has no part that it could be made of."""
+        first = next(tokens(self._text))
+        text = self._text[first.start :]
+        verb, rest = text[: len(first.text)], text[len(first.text) :]
+        return exp.Command(this=verb.upper(), expression=rest.rstrip("; \t\r\n"))
+
 
 def _options(options: Iterable[st.OptionText]) -> list[exp.Expression]:
     return [_property(option.key, option.value) for option in options]
@@ -205,4 +213,5 @@ _TREES: Final[Mapping[type, Callable[[StatementTrees, Any], exp.Expression]]] = 
         f"CREATE {statement.kind.value}", trees._table(statement.table)
     ),
     st.ExplainCreateStreamingTable: StatementTrees._explain,
+    **dict.fromkeys(get_args(st.TestStatement), StatementTrees._of_test),
 }

@@ -27,6 +27,9 @@ from tests.support.hypothesis_profiles import examples
         ("WAIT FOR JOB j UNTIL ", ("BATCH", "COMPLETED", "IDLE")),
         ("DROP JOB IF ", ("EXISTS", "WITH")),
         ("DESCRIBE JOB ", ("EXTENDED",)),
+        ("EXPECT ", ("ERROR", "JOB", "NO", "TABLE")),
+        ("EXPECT TABLE t AS ", ("FROM", "SELECT", "TABLE", "VALUES", "WITH")),
+        ("RUN ", ("FILE", "JOBS")),
         ("SHOW JOBS;", ()),
         ("SELECT ", ()),
         ("SUSPEND JOBS ", ()),
@@ -52,6 +55,9 @@ def test_words(prefix: str, words: tuple[str, ...]) -> None:
         ("SHOW JOBS LIKE ", (Slot.PATTERN_TEXT,)),
         ("WAIT FOR JOB j TIMEOUT ", (Slot.WHOLE_NUMBER,)),
         ("CREATE JOB j AS ", (Slot.BODY,)),
+        ("RUN FILE ", (Slot.FILE_NAME,)),
+        ("START TEST ", (Slot.NEW_TEST,)),
+        ("ADVANCE CLOCK BY ", (Slot.TEST_VALUE,)),
         ("ALTER JOB j ", ()),
     ],
 )
@@ -72,7 +78,8 @@ def test_where_a_statement_can_end() -> None:
 
 def test_every_statement_can_be_written_from_the_first_word_on() -> None:
     assert completions("").words == tuple(
-        "ALTER CREATE DESC DESCRIBE DROP EXPLAIN REFRESH RESTART RESUME SHOW SUSPEND WAIT".split()
+        "ADVANCE ALTER CREATE DESC DESCRIBE DROP EXPECT EXPLAIN"
+        " REFRESH RESTART RESUME RUN SHOW START SUSPEND WAIT".split()
     )
 
 

@@ -32,7 +32,7 @@ from tests.support.servers.http_server import TOKEN, RunningServer
 
 PROGRAM = ROOT / "tests" / "support" / "programs" / "client_only.py"
 ENGINE_PACKAGES = (
-    *("backup", "check", "console", "embedded", "engine", "server"),
+    *("backup", "check", "console", "embedded", "engine", "server", "sqltests"),
     *("jobs.checkpoint_files", "jobs.functions", "jobs.lifecycle", "jobs.manager", "jobs.statements", "jobs.store"),
 )
 EXTRAS = {
@@ -277,6 +277,7 @@ def test_work_on_sql_files(run: Run, tmp_path: Path) -> None:
         (["-e", "SELECT 1", "--embedded"], "run an engine in this process"),
         (["serve"], "run an engine"),
         (["check"], "read the store of a home"),
+        (["test"], "run tests"),
         (["master"], "run the master of a Spark cluster"),
         (["join", "spark://127.0.0.1:7077"], "join a Spark cluster"),
     ],

@@ -44,6 +44,7 @@ PACKAGES = (
     "watchdog",
     "functions",
     "sql",
+    "testing",
 )
 PYTHON_NAMES_THEM = tuple(f"{package}." for package in PACKAGES)
 # Long enough to fetch the tools for the first time, and for javac with Error Prone on a busy machine.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator
+from typing import get_args
 
 import pytest
 import sqlglot
@@ -14,7 +15,7 @@ from sqlglot.errors import ParseError, SqlglotError, UnsupportedError
 
 from jetsql.errors import StatementError
 from jetsql.language import parse
-from jetsql.language.statement import CreateJob
+from jetsql.language.statement import CreateJob, TestStatement
 from jetsql.language.tokens import tokens
 from jetsql.sqlglot_dialect import JetSQL
 from jetsql.sqlglot_dialect.faithful_trees import WRITTEN
@@ -96,7 +97,8 @@ def test_statements_of_the_documentation_come_back(text: str) -> None:
 
 def test_bodies_are_expressions_of_spark() -> None:
     """sqlglot cannot parse these: they stay as they are written."""
-    with_text = [text for text in [*ACCEPTED, *OURS] if has_text(one(text))]
+    ours = [text for text in [*ACCEPTED, *OURS] if not isinstance(parse(text), get_args(TestStatement))]
+    with_text = [text for text in ours if has_text(one(text))]
     compare(sorted({" ".join(text.split()) for text in with_text}))
     for text in with_text:
         statement = parse(text)

@@ -136,6 +136,15 @@ CAPABILITIES: Final = (
         statements=("create_function",),
     ),
     Capability(
+        "unit tests",
+        "of SQL files, with tables in memory and a clock of their own",
+        "how-to/unit-tests.md",
+        statements=(
+            *("run_file", "start_test", "run_jobs", "advance_clock"),
+            *("expect_table", "expect_no_rows", "expect_job", "expect_error"),
+        ),
+    ),
+    Capability(
         "several engines",
         "a standby takes over when the leader ends or is out of reach; the store is on PostgreSQL",
         "how-to/high-availability.md",

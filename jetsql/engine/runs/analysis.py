@@ -174,7 +174,7 @@ def _check_database(body: Body, target: Span, spark: SparkSession) -> None:
     name = body.spark_text[target.start : target.stop]
     facts = java(spark).sql.Tables.named(spark._jsparkSession, name)
     table = None if facts is None else TableFacts.from_json(json.loads(facts))
-    if table is None or table.provider != "jdbc":
+    if table is None or table.provider != "jdbc" or table.stands_in:
         return
     try:
         check_jdbc_table(spark, table)
@@ -329,6 +329,8 @@ def _describe_system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> 
         return "", True
     if kind is SinkKind.KAFKA:
         return KafkaTopic.of_table(table).description, True
+    if table.stands_in and not table.option("url"):
+        return "", True
     database = Database(spark, table.options)
     return f"{database.server}, {database.table}", find_dialect(database.driver) is not None
 

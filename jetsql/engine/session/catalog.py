@@ -52,6 +52,8 @@ class TableFacts:
     """The types of the columns of a Delta or Iceberg table."""
     identifier_fields: tuple[str, ...] = ()
     """The columns that identify a row of an Iceberg table."""
+    stands_in: bool = False
+    """True for a table of files in a unit test that represents a table of this format: there is no database to ask."""
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> TableFacts:
@@ -72,6 +74,7 @@ class TableFacts:
             transforms=tuple(facts.get("transforms", ())),
             types=tuple(facts.get("types", ())),
             identifier_fields=tuple(facts.get("identifier_fields", ())),
+            stands_in=bool(facts.get("stands_in")),
         )
 
     def option(self, name: str, default: str = "") -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
+from jetsql.errors import StatementError
 from jetsql.jobs.functions.function_statements import RESULT_COLUMNS, create_function
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
@@ -21,6 +22,7 @@ from jetsql.jobs.statements.tables import streaming_tables
 from jetsql.jobs.statements.tables.table_creation import create_with_table
 from jetsql.jobs.statements.wait import wait_for
 from jetsql.language.statement import (
+    AdvanceClock,
     AlterJobOptions,
     AlterStreamingTable,
     CreateFunction,
@@ -31,11 +33,17 @@ from jetsql.language.statement import (
     DropJob,
     DropSnapshot,
     DropStreamingTable,
+    ExpectError,
+    ExpectJob,
+    ExpectNoRows,
+    ExpectTable,
     ExplainCreateJob,
     ExplainCreateStreamingTable,
     RefreshStreamingTable,
     RestartJob,
     ResumeJob,
+    RunFile,
+    RunJobs,
     ShowCreateJob,
     ShowCreateStreamingTable,
     ShowEngines,
@@ -44,6 +52,7 @@ from jetsql.language.statement import (
     ShowMembers,
     ShowSnapshots,
     ShowStreamingTables,
+    StartTest,
     Statement,
     SuspendJob,
     WaitForJob,
@@ -118,8 +127,28 @@ def execute(manager: Manager, statement: Statement, session: Callable[[], UserSe
             | ExplainCreateStreamingTable()
         ):
             return _execute_for_table(manager, statement, session())
+        case (
+            RunFile()
+            | StartTest()
+            | RunJobs()
+            | AdvanceClock()
+            | ExpectTable()
+            | ExpectNoRows()
+            | ExpectJob()
+            | ExpectError()
+        ):
+            raise only_in_test_file()
         case _:
             return _show(manager, statement)
+
+
+def only_in_test_file() -> StatementError:
+    """Return the refusal of a statement of test files, which an engine does not run."""
+    return StatementError(
+        "ONLY_IN_TEST_FILE",
+        "RUN, START TEST, ADVANCE CLOCK and EXPECT are statements of test files. An engine does not run them.",
+        hint="Write them into a file NAME.test.sql, and run `jetsql test NAME.test.sql`.",
+    )
 
 
 def _show(

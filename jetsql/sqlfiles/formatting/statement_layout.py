@@ -16,6 +16,7 @@ from jetsql.language import parse
 from jetsql.language import statement as st
 from jetsql.language.blocks import opens_block
 from jetsql.language.body.row_patterns import pattern_tokens
+from jetsql.language.grammar import BODY, RESTS, TABLE_CLAUSES
 from jetsql.language.intent import LEAD
 from jetsql.language.parser import terminals
 from jetsql.language.tokens import Kind, Token, scan, tokens
@@ -82,8 +83,10 @@ class StatementLayout:
     def _lay_out_ours(self, statement: st.Statement) -> None:
         leaves = terminals(self._text)
         create = _created(statement)
-        rest = next((place for name, place in leaves if name in ("BODY", "TABLE_CLAUSES")), None)
+        rest = next((place for name, place in leaves if name in RESTS), None)
         self._lay_out_head(leaves, isinstance(statement, st.CreateFunction))
+        if rest is not None and create is None:  # of a statement of a test file
+            self.kept = Span(rest.start, max(token.stop for token in self._found if token.text != ";"))
         if create is None or rest is None:
             return
         query = read_query(self._text, self._found, create.body, create.table)
@@ -99,7 +102,7 @@ class StatementLayout:
         in_options = False
         depth = 0
         for (before, _), (name, place) in zip([("", Span(0, 0)), *leaves], leaves, strict=False):
-            if name in ("BODY", "TABLE_CLAUSES"):
+            if name in (BODY, TABLE_CLAUSES):
                 break
             text = self._text[place.start : place.stop]
             if name == text.upper() and text.isidentifier():

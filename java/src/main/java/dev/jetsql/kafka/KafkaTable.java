@@ -51,7 +51,7 @@ public final class KafkaTable {
           .add("timestamp", DataTypes.TimestampType)
           .add("timestampType", DataTypes.IntegerType);
 
-  static final StructType MESSAGE_WITH_HEADERS =
+  public static final StructType MESSAGE_WITH_HEADERS =
       MESSAGE.add(
           "headers",
           DataTypes.createArrayType(
@@ -60,7 +60,7 @@ public final class KafkaTable {
                   .add("value", DataTypes.BinaryType)));
 
   // Options of a source that `MessageDecoder` adds, to identify the table in a plan.
-  static final String TABLE = "jetsql.table";
+  public static final String TABLE = "jetsql.table";
   static final String CREATED = "jetsql.created";
 
   private final SparkSession session;

@@ -87,6 +87,7 @@ public final class Tables {
     var properties = CollectionConverters.asJava(table.properties());
     facts.put("job", properties.getOrDefault(NewTable.JOB, ""));
     facts.put("kind", properties.getOrDefault(NewTable.KIND, ""));
+    StandInTables.describe(table, facts);
     return facts;
   }
 

@@ -117,7 +117,7 @@ public final class Queries {
    * Removes the listener that Spark registers for every session with streaming queries and itself
    * never removes.
    */
-  static void release(SparkSession session) throws ReflectiveOperationException {
+  public static void release(SparkSession session) throws ReflectiveOperationException {
     StreamingQueryManager manager = session.sessionState().streamingQueryManager();
     Field bus = Members.field(StreamingQueryManager.class, "listenerBus");
     session.sparkContext().listenerBus().removeListener((SparkListenerInterface) bus.get(manager));

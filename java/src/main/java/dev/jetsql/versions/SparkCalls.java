@@ -15,6 +15,7 @@ import org.apache.spark.Partition;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.python.PythonFunction;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
@@ -31,8 +32,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
+import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogPlugin;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.SparkPlan;
@@ -51,9 +54,12 @@ import org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowlist$;
 import org.apache.spark.sql.execution.streaming.runtime.WatermarkPropagator;
 import org.apache.spark.sql.execution.window.WindowEvaluatorFactory;
 import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.sql.streaming.Trigger;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.ArrowUtils$;
+import org.apache.spark.util.Clock;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -284,6 +290,34 @@ public final class SparkCalls {
     }
     var inputs = (Seq<?>) call(partition, "inputPartitions");
     return inputs.size() == 1 ? (InputPartition) inputs.head() : null;
+  }
+
+  /**
+   * Starts a query that writes to a sink, with a trigger of a millisecond of a clock. The session
+   * has the folder of its checkpoint as a setting.
+   */
+  public static StreamingQuery startQuery(
+      SparkSession session,
+      String name,
+      Dataset<Row> rows,
+      Table sink,
+      OutputMode mode,
+      Clock clock) {
+    var manager = session.sessionState().streamingQueryManager();
+    var arguments = new ArrayList<Object>(List.of(Option.apply(name)));
+    // The options of a writer before its rows: newer versions have more of them.
+    for (int i = 1; i < optionsOfWriter(manager); i++) arguments.add(Option.empty());
+    arguments.addAll(
+        List.of(rows, scala.collection.immutable.Map$.MODULE$.empty(), sink, mode, false, false));
+    arguments.addAll(List.of(Trigger.ProcessingTime(1L), clock, Option.empty(), Option.empty()));
+    return (StreamingQuery) call(manager, "startQuery", arguments.toArray());
+  }
+
+  private static int optionsOfWriter(Object manager) {
+    for (var method : manager.getClass().getMethods())
+      if (method.getName().equals("startQuery"))
+        return List.of(method.getParameterTypes()).lastIndexOf(Dataset.class);
+    throw new NoSuchMethodError("startQuery");
   }
 
   /** Creates an object with the constructor that takes the most of the arguments. */

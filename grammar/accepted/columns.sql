@@ -1,0 +1,1 @@
+EXPECT TABLE totals (customer, `order`) AS VALUES (1, 2);

@@ -1,0 +1,2 @@
+EXPECT NO ROWS AS SELECT * FROM totals WHERE total < 0;
+EXPECT NO ROWS AS FROM totals;

@@ -1,0 +1,2 @@
+RUN FILE 'totals.sql';
+RUN FILE 'tables.sql', "jobs.sql";

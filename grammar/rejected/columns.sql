@@ -1,0 +1,2 @@
+-- error: PARSE_SYNTAX_ERROR at 1:16: a name
+EXPECT TABLE t () AS VALUES (1)

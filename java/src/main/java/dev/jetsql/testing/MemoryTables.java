@@ -1,0 +1,204 @@
+package dev.jetsql.testing;
+
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.JetSqlException;
+import dev.jetsql.common.Json;
+import dev.jetsql.common.PartialFunctions;
+import dev.jetsql.common.Sequences;
+import dev.jetsql.kafka.KafkaTable;
+import dev.jetsql.sql.JobBody;
+import dev.jetsql.versions.CaseClasses;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.CurrentBatchTimestamp;
+import org.apache.spark.sql.catalyst.expressions.CurrentDate;
+import org.apache.spark.sql.catalyst.expressions.CurrentTimestampLike;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.LocalTimestamp;
+import org.apache.spark.sql.catalyst.expressions.TimeZoneAwareExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import scala.Option;
+import scala.collection.immutable.Seq;
+
+/**
+ * The tables of one unit test, in memory. The catalog has their definitions, and the plans of
+ * Spark's analyzer stay as they are but for the leaves that read tables.
+ */
+public final class MemoryTables {
+  private final SparkSession root;
+  private final Map<String, MemoryTable> tables = new ConcurrentHashMap<>();
+
+  private MemoryTables(SparkSession root) {
+    this.root = root;
+  }
+
+  /** Returns the tables of a test. root: its session */
+  public static MemoryTables of(SparkSession root) {
+    return new MemoryTables(root);
+  }
+
+  /** Returns a table of the catalog. name: its qualified name */
+  public MemoryTable table(String name) {
+    var parts = name.split("\\.", 3);
+    return table(root.sharedState().externalCatalog().getTable(parts[1], parts[2]));
+  }
+
+  private MemoryTable table(CatalogTable table) {
+    var name = name(table.identifier());
+    return tables.computeIfAbsent(name, key -> new MemoryTable(key, columns(table)));
+  }
+
+  private static StructType columns(CatalogTable table) {
+    if (KafkaTable.isKafka(table)) return KafkaTable.MESSAGE_WITH_HEADERS;
+    return CharVarcharUtils.replaceCharVarcharWithStringInSchema(table.schema());
+  }
+
+  private static String name(TableIdentifier table) {
+    var schema = table.database().isDefined() ? table.database().get() : "default";
+    return ("spark_catalog." + schema + "." + table.table()).toLowerCase(Locale.ROOT);
+  }
+
+  /** Returns the sink for a table. Parameters: see `TestSink` */
+  public TestSink sink(String name, String write, String columns, boolean deletes) {
+    var parts = name.split("\\.", 3);
+    var definition = root.sharedState().externalCatalog().getTable(parts[1], parts[2]);
+    var kafka = KafkaTable.isKafka(definition) ? KafkaTable.load(root, parts[1], parts[2]) : null;
+    return new TestSink(table(definition), kafka, write, columns, deletes);
+  }
+
+  /**
+   * Runs an INSERT of the test, and returns the name of its table.
+   *
+   * @param millis the time of the test's clock
+   */
+  public String insert(SparkSession session, String text, long millis) {
+    var body = JobBody.analyze(session, text, "append", 0, null, null);
+    var facts = Json.read(body.facts());
+    var sink = facts.path("sink").path("table").asText();
+    if (body.written() == null || sink.isEmpty()) return "";
+    var overwrites = text.strip().toUpperCase(Locale.ROOT).startsWith("INSERT OVERWRITE");
+    sink(sink, overwrites ? "replace" : "append", "[]", false)
+        .write(dataset(session, body.written(), millis), millis);
+    return sink;
+  }
+
+  /** Returns the rows of a query over the tables. Throws Spark's errors. */
+  public Dataset<Row> query(SparkSession session, String text, long millis) {
+    return dataset(session, session.sql(text).queryExecution().analyzed(), millis);
+  }
+
+  /** Returns the rows of a resolved query over the tables. */
+  public Dataset<Row> dataset(SparkSession session, LogicalPlan plan, long millis) {
+    return Dataset.ofRows(session, inMemory(plan, millis, null));
+  }
+
+  /**
+   * Returns a resolved query over the tables in memory.
+   *
+   * @param millis the current time of batch queries
+   * @param sources receives the streams; null if the query may not read streams
+   */
+  LogicalPlan inMemory(LogicalPlan plan, long millis, List<MemorySource> sources) {
+    var read =
+        plan.transformUpWithSubqueries(
+            PartialFunctions.<LogicalPlan, LogicalPlan>of(
+                node -> table(node, sources != null) != null, node -> inMemory(node, sources)));
+    return plan.isStreaming() ? read : withTime(read, millis);
+  }
+
+  private LogicalPlan inMemory(LogicalPlan leaf, List<MemorySource> sources) {
+    var table = table(leaf, true);
+    if (!leaf.isStreaming()) return new MemoryRead(table, leaf.output());
+    var source = new MemorySource(table, leaf.output(), leaf.schema());
+    sources.add(source);
+    // Any stream of Spark: the constructors of its class differ between the versions.
+    var stream =
+        (StreamingRelationV2)
+            root.readStream()
+                .format("rate-micro-batch")
+                .option("rowsPerBatch", 1)
+                .load()
+                .queryExecution()
+                .analyzed();
+    return CaseClasses.copy(
+        stream,
+        Map.of(
+            "source",
+            Option.empty(),
+            "sourceName",
+            table.name(),
+            "table",
+            source,
+            "extraOptions",
+            CaseInsensitiveStringMap.empty(),
+            "output",
+            leaf.output(),
+            "v1Relation",
+            Option.empty()));
+  }
+
+  /** Returns the table that a leaf reads, or null. */
+  private MemoryTable table(LogicalPlan leaf, boolean streams) {
+    if (leaf instanceof LogicalRelation read && read.catalogTable().isDefined())
+      return table(read.catalogTable().get());
+    if (!streams) return null;
+    if (leaf instanceof StreamingRelation read && read.dataSource().catalogTable().isDefined())
+      return table(read.dataSource().catalogTable().get());
+    if (leaf instanceof StreamingRelationV2 read) {
+      var name = read.extraOptions().get(KafkaTable.TABLE);
+      if (name != null) return table(name);
+    }
+    if (leaf.isStreaming() && leaf.children().isEmpty())
+      throw Exceptions.raise(
+          JetSqlException.of(
+              "UNSUPPORTED_QUERY",
+              "0A000",
+              "A test cannot give rows to the source "
+                  + leaf.simpleStringWithNodeId()
+                  + ": it is no table."));
+    return null;
+  }
+
+  private static LogicalPlan withTime(LogicalPlan plan, long millis) {
+    return plan.transformAllExpressionsWithSubqueries(
+        PartialFunctions.<Expression, Expression>of(
+            node ->
+                node instanceof CurrentTimestampLike
+                    || node instanceof CurrentDate
+                    || node instanceof LocalTimestamp,
+            node -> {
+              var zone =
+                  node instanceof TimeZoneAwareExpression aware
+                      ? aware.timeZoneId()
+                      : Option.<String>empty();
+              return new CurrentBatchTimestamp(millis, node.dataType(), zone).toLiteral();
+            }));
+  }
+
+  /** Returns rows that were computed. */
+  static Dataset<Row> rows(SparkSession session, Seq<Attribute> columns, List<InternalRow> rows) {
+    return Dataset.ofRows(
+        session, new LocalRelation(columns, Sequences.of(rows), false, Option.empty()));
+  }
+
+  /** Returns the rows of a query. */
+  static List<InternalRow> collect(Dataset<Row> rows) {
+    return List.of(rows.queryExecution().executedPlan().executeCollect());
+  }
+}

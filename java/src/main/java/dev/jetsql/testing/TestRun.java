@@ -1,0 +1,202 @@
+package dev.jetsql.testing;
+
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.lit;
+
+import dev.jetsql.common.Sequences;
+import dev.jetsql.rewrites.BatchPart;
+import dev.jetsql.stream.LateRows;
+import dev.jetsql.stream.Queries;
+import dev.jetsql.versions.SparkCalls;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.streaming.Sink;
+import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.util.AccumulatorV2;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The run of a streaming job in a unit test: its query over tables in memory. A step of the test is
+ * a batch, and the batches without rows that follow it in production.
+ */
+public final class TestRun {
+  private static final String DROPPED = "numRowsDroppedByWatermark";
+  private static final long POLL_MILLIS = 20;
+
+  private final SparkSession session;
+  private final TestClock clock;
+  private final List<MemorySource> sources;
+  private final Output output = new Output();
+  private final List<TestSink> sinks;
+  private final BatchPart part;
+  private final List<BatchPart> branches;
+  private final LogicalPlan query;
+  private MemoryTable lateRowsTable;
+  private String job;
+  private StreamingQuery running;
+  private volatile int batches;
+  private volatile long lateRows;
+
+  /**
+   * Creates the run of a query.
+   *
+   * @param sinks the tables that the job writes, in the order of its branches
+   * @param part what runs over the rows of each batch, or null
+   */
+  public static TestRun of(
+      SparkSession session,
+      MemoryTables tables,
+      LogicalPlan query,
+      List<TestSink> sinks,
+      BatchPart part,
+      List<BatchPart> branches,
+      long millis) {
+    return new TestRun(session, tables, query, sinks, part, branches, millis);
+  }
+
+  private TestRun(
+      SparkSession session,
+      MemoryTables tables,
+      LogicalPlan query,
+      List<TestSink> sinks,
+      BatchPart part,
+      List<BatchPart> branches,
+      long millis) {
+    this.session = session;
+    this.clock = new TestClock(millis);
+    this.sources = new ArrayList<>();
+    this.query = tables.inMemory(query, millis, sources);
+    this.sinks = sinks;
+    this.part = part;
+    this.branches = branches;
+  }
+
+  /** Keeps late rows in a table. job: the name of the job */
+  public void keepLateRows(MemoryTable table, String job) {
+    lateRowsTable = table;
+    this.job = job;
+  }
+
+  /** Runs a job without streams. */
+  public void runOnce() {
+    output.write(Dataset.ofRows(session, query));
+  }
+
+  /** Starts the query, and runs the first step. */
+  public void start(String name, String mode, String checkpoint) throws InterruptedException {
+    for (var source : sources) source.release();
+    session.conf().set("spark.sql.streaming.checkpointLocation", checkpoint);
+    running =
+        SparkCalls.startQuery(
+            session, name, Dataset.ofRows(session, query), output, outputMode(mode), clock);
+    runToIdle(0);
+  }
+
+  private static OutputMode outputMode(String mode) {
+    return switch (mode) {
+      case "complete" -> OutputMode.Complete();
+      case "update" -> OutputMode.Update();
+      default -> OutputMode.Append();
+    };
+  }
+
+  /** Runs a step: a batch over the rows since the last one, at a time of the test's clock. */
+  public void step(long millis) throws InterruptedException {
+    clock.set(millis);
+    for (var source : sources) source.release();
+    int before = batches;
+    clock.trigger();
+    runToIdle(before);
+  }
+
+  /** Runs triggers until one has no batch. before: the number of batches before the first one */
+  private void runToIdle(int before) throws InterruptedException {
+    awaitTrigger();
+    while (running.isActive() && batches > before) {
+      before = batches;
+      clock.trigger();
+      awaitTrigger();
+    }
+  }
+
+  private void awaitTrigger() throws InterruptedException {
+    while (running.isActive() && !clock.awaitEnd(POLL_MILLIS)) {
+      if (Thread.interrupted()) throw new InterruptedException();
+    }
+  }
+
+  /** Returns the error that ended the query, or null. */
+  public Throwable failure() {
+    return Queries.failure(running);
+  }
+
+  /** Returns the number of rows that the watermark has dropped. */
+  public long lateRows() {
+    return lateRows;
+  }
+
+  /** Returns the number of batches. */
+  public int batches() {
+    return batches;
+  }
+
+  /** Returns the watermark in milliseconds since the epoch; 0 before the first one. */
+  public long watermark() {
+    var progress = running.lastProgress();
+    var text = progress == null ? null : progress.eventTime().get("watermark");
+    return text == null ? 0 : java.time.Instant.parse(text).toEpochMilli();
+  }
+
+  /** Stops the query. */
+  public void stop() throws Exception {
+    if (running != null && running.isActive()) running.stop();
+  }
+
+  /** The sink of the query, which writes the rows of each batch to the tables. */
+  private final class Output implements Sink {
+    @Override
+    public void addBatch(long batch, org.apache.spark.sql.Dataset<Row> given) {
+      var execution = (IncrementalExecution) ((Dataset<Row>) given).queryExecution();
+      var collected = List.of(execution.executedPlan().executeCollect());
+      var plan = execution.analyzed();
+      write(MemoryTables.rows(session, plan.output(), collected));
+      readLateRows(execution.executedPlan(), batch);
+      batches++;
+    }
+
+    private void write(Dataset<Row> rows) {
+      long millis = clock.getTimeMillis();
+      var stored = rows;
+      if (part != null) stored = part.applyAt(stored, millis);
+      if (branches.isEmpty()) sinks.get(0).write(stored, millis);
+      for (int i = 0; i < branches.size(); i++)
+        sinks.get(i).write(branches.get(i).applyAt(stored, millis), millis);
+    }
+
+    private void readLateRows(SparkPlan plan, long batch) {
+      lateRows += dropped(plan);
+      if (lateRowsTable == null) return;
+      var late = LateRows.ofBatch(session);
+      if (late == null) return;
+      var columns =
+          List.of(
+              lit(job), lit(batch), col("watermark"), col("source"), col("event_time"), col("row"));
+      lateRowsTable.append(MemoryTables.collect(late.select(Sequences.of(columns))));
+    }
+
+    private static long dropped(SparkPlan plan) {
+      long sum = 0;
+      var metric = plan.metrics().get(DROPPED);
+      if (metric.isDefined()) sum += (Long) ((AccumulatorV2<?, ?>) metric.get()).value();
+      for (var child : CollectionConverters.asJava(plan.children())) sum += dropped(child);
+      return sum;
+    }
+  }
+}

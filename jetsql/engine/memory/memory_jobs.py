@@ -1,0 +1,174 @@
+"""The jobs of a unit test: planned as by an engine, and run over tables in memory, a batch for each step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jetsql.engine.errors.run_failures import cause_of_throwable
+from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.memory.memory_spark import MEMORY_STATE, STATE_CONFS
+from jetsql.engine.runs.analysis import ResolvedBody, resolve_body, resolve_with_plan
+from jetsql.engine.session.job_sessions import JobSessions
+from jetsql.errors import StatementError
+from jetsql.jobs.model.body_analysis import OutputMode, SinkKind
+from jetsql.jobs.model.job import Cause, Plan
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.output_mode import modes_of
+from jetsql.jobs.planning.planner import make_plan
+from jetsql.language.statement import Body, CreateJob
+
+
+@dataclass(frozen=True)
+class PlannedJob:
+    """A job before its first step."""
+
+    name: str
+    body: Body
+    plan: Plan
+
+
+def plan_job(statement: CreateJob, session: SparkSession, sessions: JobSessions) -> PlannedJob:
+    """Return the job of a statement. Raises StatementError and Spark's errors as CREATE JOB does."""
+    options = parse_options(statement.options)
+    body = statement.body
+    for name, value in options.spark_confs.items():
+        sessions.check_conf(name, value)
+    modes = modes_of(body.verb, options.output_mode)
+    analysis = resolve_body(body, session, sessions.capture(session), modes, options.state_ttl_millis).analysis
+    if any(source.format == "kafka" for source in analysis.sources) or any(
+        sink.kind is SinkKind.KAFKA for sink in analysis.sinks
+    ):
+        raise StatementError(
+            "UNSUPPORTED_QUERY",
+            "A unit test has no Kafka messages, so it cannot run this job.",
+            place=body.target,
+            hint="Create the table USING json in the test file, and the job in a file that does not create the table.",
+        )
+    branches = [(branch.verb, branch.target) for branch in body.branches]
+    plan = make_plan(analysis, options, body.verb, body.target, branches)
+    return PlannedJob(statement.name.text, body, plan)
+
+
+def in_order(jobs: Sequence[PlannedJob]) -> Iterator[PlannedJob]:
+    """Yield the jobs, each after those that write what it reads. Jobs that form a circle keep their order."""
+    waiting = list(jobs)
+    while waiting:
+        written = {job.name: {sink.table for sink in job.plan.analysis.sinks} for job in waiting}
+        free = [job for job in waiting if not _reads_any(job, written)] or waiting[:1]
+        yield from free
+        waiting = [job for job in waiting if job not in free]
+
+
+def _reads_any(job: PlannedJob, written: dict[str, set[str]]) -> bool:
+    others = set().union(*(tables for name, tables in written.items() if name != job.name))
+    return any(source.name in others for source in job.plan.analysis.sources)
+
+
+class RunningJob:
+    """A job of a test after its first step began."""
+
+    def __init__(self, job: PlannedJob, sessions: JobSessions, tables: Any, folder: str, millis: int) -> None:
+        """Start the job, and run its first step. Raises Spark's errors. tables: the MemoryTables of the test.
+
+        folder: for the state of all jobs. millis: the time of the test's clock.
+        """
+        self.job = job
+        self._session = _open_session(job.plan, sessions)
+        body = resolve_with_plan(job.body, self._session, job.plan)
+        if body.unchecked_by_spark:
+            self._session.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
+        self._java = java(self._session)
+        self._is_streaming = job.plan.analysis.streaming
+        self._cause: Cause | None = None
+        self._run = self._create_run(body, tables, millis)
+        self._start(folder)
+
+    def _create_run(self, body: ResolvedBody, tables: Any, millis: int) -> Any:
+        plan = self.job.plan
+        sinks = [_sink(tables, branch) for branch in plan.branches]
+        gateway: Any = self._session.sparkContext._gateway
+        listed = gateway.jvm.java.util.ArrayList()
+        for sink in sinks:
+            listed.add(sink)
+        branches = gateway.jvm.java.util.ArrayList()
+        for branch in body.branches:
+            branches.add(branch)
+        run = self._java.testing.TestRun.of(
+            self._session._jsparkSession, tables, body.query, listed, body.batch_part, branches, millis
+        )
+        if plan.late_rows:
+            run.keepLateRows(tables.table(plan.late_rows), self.job.name)
+        return run
+
+    def _start(self, folder: str) -> None:
+        if not self._is_streaming:
+            self._run.runOnce()
+            return
+        mode = (self.job.plan.output_mode or OutputMode.APPEND).value
+        self._run.start(self.job.name, mode, folder)
+        self._read_failure()
+
+    def step(self, millis: int) -> None:
+        """Run a step: a batch over the rows since the last one."""
+        if self._is_streaming and self._cause is None:
+            self._run.step(millis)
+            self._read_failure()
+
+    def _read_failure(self) -> None:
+        throwable = self._run.failure()
+        if throwable is not None:
+            self._cause = cause_of_throwable(throwable)
+
+    @property
+    def cause(self) -> Cause | None:
+        """Return the error that has ended the job, or None."""
+        return self._cause
+
+    @property
+    def watermark_millis(self) -> int:
+        """Return the watermark; 0 before the first one."""
+        return int(self._run.watermark()) if self._is_streaming else 0
+
+    @property
+    def late_rows(self) -> int:
+        """Return the number of rows that the watermark has dropped."""
+        return int(self._run.lateRows())
+
+    def stop(self) -> None:
+        """End the job."""
+        if self._is_streaming:
+            self._run.stop()
+            self._java.stream.Queries.release(self._session._jsparkSession)
+
+
+def _open_session(plan: Plan, sessions: JobSessions) -> SparkSession:
+    """Open the session of a run, with cheaper settings for its state."""
+    session = sessions.open_for_plan(plan, {})
+    # Operators with several variables of state need RocksDB.
+    confs = STATE_CONFS if plan.analysis.has_state_variables else STATE_CONFS | MEMORY_STATE
+    for name, value in confs.items():
+        session.conf.set(name, value)
+    if plan.state_ttl_millis is not None and not plan.analysis.waits_for_watermark:
+        session.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
+    return session
+
+
+def _sink(tables: Any, plan: Plan) -> Any:
+    """Return the TestSink of a branch."""
+    sink = plan.analysis.sink
+    columns: Sequence[str] = ()
+    if plan.overwrite:
+        write = "replace" if sink.replaces_whole_table else "partitions"
+        columns = sink.partition_columns
+    elif plan.upsert or plan.deletes:
+        # The complete result replaces the rows of the one before.
+        write = "replace" if plan.output_mode is OutputMode.COMPLETE and plan.upsert else "update"
+        columns = sink.key_columns
+    else:
+        write = "append"
+    return tables.sink(sink.table, write, json.dumps(list(columns)), plan.deletes)

@@ -1,0 +1,73 @@
+"""Start Spark for unit tests of SQL files, and open a session with a catalogue of its own for each test."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+
+from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.jvm.launch import SparkStart
+from jetsql.engine.session.startup import is_stopped, start_spark
+
+_MEMORY: Final = "1g"
+_CONFS: Final = {
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+    "spark.sql.adaptive.enabled": "false",
+    # Each query runs for a few rows: the compiler of its code would take most of the time.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ui.retainedExecutions": "1",
+    "spark.sql.streaming.numRecentProgressUpdates": "2",
+    "spark.ui.retainedJobs": "1",
+    "spark.ui.retainedStages": "1",
+    "spark.ui.retainedTasks": "1",
+    "spark.cleaner.referenceTracking": "false",
+}
+# The state of a test is small, and its files belong to the test alone.
+STATE_CONFS: Final = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.streaming.minBatchesToRetain": "2",
+    "spark.sql.streaming.pollingDelay": "0ms",
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+}
+MEMORY_STATE: Final = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "1",
+}
+"""The settings for state that Spark keeps in the memory of Java, and not in RocksDB."""
+
+
+def start_memory_spark(folder: Path, cores: int) -> SparkSession:
+    """Start Spark with its catalogue in memory. folder: an empty one for its log and temporary files.
+
+    Raises EngineError ENGINE_NOT_STARTED.
+    """
+    warehouse = folder / "warehouse"
+    warehouse.mkdir()
+    start = SparkStart(folder, warehouse.as_uri(), f"local[{cores}]", _MEMORY, _CONFS)
+    logging.getLogger("py4j").setLevel(logging.ERROR)
+    return start_spark(start)
+
+
+@contextmanager
+def open_session(spark: SparkSession) -> Iterator[SparkSession]:
+    """Open a session with a catalogue of its own within the block."""
+    context: Any = spark.sparkContext
+    classes = java(spark).testing.TestSessions
+    session = SparkSession(context, classes.open(context._jsc.sc(), json.dumps(_CONFS)))
+    try:
+        yield session
+    finally:
+        if not is_stopped(spark):
+            classes.close(session._jsparkSession)

@@ -1,0 +1,157 @@
+"""The world of one unit test: a session, tables in memory, jobs and a clock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.memory.memory_jobs import PlannedJob, RunningJob, in_order, plan_job
+from jetsql.engine.session.catalog import Catalog
+from jetsql.engine.session.job_sessions import JobSessions
+from jetsql.engine.session.spark_statements import build_error_report
+from jetsql.engine.sinks.dead_letters import create_dead_letter_tables
+from jetsql.engine.sinks.late_rows import create_late_rows_table
+from jetsql.errors import ErrorReport, StatementError
+from jetsql.jobs.model.job import Cause, name_key
+from jetsql.language.statement import CreateJob, DropJob, Name, Statement
+
+START_MILLIS: Final = 1_767_225_600_000
+"""The time of a test's clock at its beginning: 2026-01-01 00:00:00 UTC."""
+
+Rows = list[list[str | None]]
+
+
+@dataclass(frozen=True)
+class ComparedRows:
+    """The rows of a table, and those that a test expects, as texts."""
+
+    columns: tuple[str, ...]
+    actual: Rows
+    expected: Rows
+
+
+class MemoryWorld:
+    """The tables, jobs and clock that the statements of a test act on."""
+
+    def __init__(self, session: SparkSession, folder: Path) -> None:
+        """Create it without tables and jobs. session: of this test alone. folder: an empty one for the jobs' state."""
+        self._session = session
+        self._folder = folder
+        self._java = java(session).testing
+        self._tables: Any = self._java.MemoryTables.of(session._jsparkSession)
+        self._sessions = JobSessions(session, folder.as_uri())
+        self._planned: dict[str, PlannedJob] = {}
+        self._running: dict[str, RunningJob] = {}
+        self._millis = START_MILLIS
+
+    def run(self, text: str, statement: Statement | None) -> None:
+        """Run a statement. Raises StatementError and Spark's errors. statement: JetSQL's, None for one of Spark"""
+        if isinstance(statement, CreateJob):
+            self._create_job(statement)
+        elif isinstance(statement, DropJob):
+            self._drop_job(statement)
+        elif statement is not None:
+            raise StatementError(
+                "UNSUPPORTED_QUERY",
+                "A unit test does not run this statement.",
+                hint="Tests run CREATE JOB, DROP JOB and Spark's statements.",
+            )
+        elif self._java.TestDefinitions.isInsert(self._session._jsparkSession, text):
+            self._tables.insert(self._session._jsparkSession, text, self._millis)
+        else:
+            DataFrame(self._java.TestDefinitions.run(self._session._jsparkSession, text), self._session).collect()
+
+    def _create_job(self, statement: CreateJob) -> None:
+        key = name_key(statement.name.text)
+        if key in self._planned and statement.if_not_exists:
+            return
+        if key in self._planned and not statement.or_replace:
+            message = f"A job named {statement.name.text} already exists."
+            raise StatementError("JOB_ALREADY_EXISTS", message, place=statement.name.place)
+        job = plan_job(statement, self._session, self._sessions)
+        catalog = Catalog(self._session)
+        create_dead_letter_tables(self._session, catalog, job.plan)
+        create_late_rows_table(self._session, catalog, job.plan)
+        self._stop(key)
+        self._planned[key] = job
+
+    def _drop_job(self, statement: DropJob) -> None:
+        key = name_key(statement.name.text)
+        if key not in self._planned and not statement.if_exists:
+            raise self._no_job(statement.name)
+        self._stop(key)
+        self._planned.pop(key, None)
+
+    def _stop(self, key: str) -> None:
+        running = self._running.pop(key, None)
+        if running is not None:
+            running.stop()
+
+    def step(self) -> None:
+        """Let each job process the rows since the last step, those that others write first."""
+        for job in in_order(list(self._planned.values())):
+            running = self._running.get(name_key(job.name))
+            if running is not None:
+                running.step(self._millis)
+            else:
+                self._running[name_key(job.name)] = RunningJob(
+                    job, self._sessions, self._tables, f"{self._folder.as_uri()}/jobs", self._millis
+                )
+
+    def failures(self) -> dict[str, Cause]:
+        """Return the jobs that have failed, by name."""
+        found = ((running.job.name, running.cause) for running in self._running.values())
+        return {name: cause for name, cause in found if cause is not None}
+
+    def running(self, name: Name) -> RunningJob:
+        """Return a job after a step. Raises StatementError JOB_NOT_FOUND."""
+        running = self._running.get(name_key(name.text))
+        if running is None:
+            raise self._no_job(name)
+        return running
+
+    def _no_job(self, name: Name) -> StatementError:
+        names = ", ".join(job.name for job in self._planned.values())
+        hint = f"The jobs of this test: {names}." if names else "The files under test create no job."
+        return StatementError("JOB_NOT_FOUND", f"There is no job {name.text}.", place=name.place, hint=hint)
+
+    def compare(self, table: str, columns: Sequence[str], query: str) -> ComparedRows:
+        """Return the rows of a table and those of a query. table: as in a statement. Raises Spark's errors."""
+        text = self._java.TestRows.compared(
+            self._session._jsparkSession, self._tables, table, json.dumps(list(columns)), query, self._millis
+        )
+        found = json.loads(text)
+        return ComparedRows(tuple(found["columns"]), found["actual"], found["expected"])
+
+    def rows(self, query: str) -> tuple[tuple[str, ...], Rows]:
+        """Return the columns and the rows of a query. Raises Spark's errors."""
+        found = json.loads(self._java.TestRows.rows(self._session._jsparkSession, self._tables, query, self._millis))
+        return tuple(found["columns"]), found["rows"]
+
+    def value(self, expression: str) -> str | None:
+        """Return the value of an expression as a text. Raises Spark's errors."""
+        _, [[value]] = self.rows(f"SELECT {expression}")
+        return value
+
+    def advance_clock(self, expression: str, by_interval: bool) -> None:
+        """Set the clock to a timestamp, or add an interval. Raises StatementError INVALID_TEST for an earlier time."""
+        target = f"timestamp_millis({self._millis}) + {expression}" if by_interval else f"({expression})"
+        value = self.value(f"unix_millis(CAST({target} AS TIMESTAMP))")
+        if value is None or int(value) < self._millis:
+            raise StatementError("INVALID_TEST", "The clock of a test does not go back.")
+        self._millis = int(value)
+
+    def report(self, error: BaseException, text: str) -> ErrorReport:
+        """Return the parts of an error of a statement."""
+        return build_error_report(error, text)
+
+    def close(self) -> None:
+        """End all jobs."""
+        for key in list(self._running):
+            self._stop(key)

@@ -1,0 +1,1 @@
+"""`jetsql test`: unit tests of SQL files, which need no broker and no database."""

@@ -1,0 +1,81 @@
+"""Run the tests of files in parallel, on one Spark."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+
+from jetsql.engine.memory.memory_spark import open_session, start_memory_spark
+from jetsql.engine.memory.memory_world import MemoryWorld
+from jetsql.sqltests.read_tests import SqlTest, SqlTestFile
+from jetsql.sqltests.run_test import Result, run_test
+
+_PREFIX: Final = "jetsql-test-"
+_FOLDER: Final = re.compile(rf"{_PREFIX}(?P<pid>\d+)-\w+")
+
+
+class SparkOfTests:
+    """The Spark of all tests, and the folder of its files, for use in `with`."""
+
+    def __init__(self, cores: int) -> None:
+        """Create it. cores: the number of tests in parallel"""
+        self._cores = cores
+        self._spark: Any = None
+        self._undo = ExitStack()
+
+    def __enter__(self) -> SparkOfTests:
+        """Start Spark. Raises EngineError ENGINE_NOT_STARTED."""
+        with ExitStack() as undo:
+            self._folder = undo.enter_context(_folder())
+            self._spark = start_memory_spark(self._folder, self._cores)
+            undo.callback(self._spark.stop)
+            self._undo = undo.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._undo.close()
+
+    def run(self, files: Sequence[SqlTestFile], pattern: str) -> Iterator[Result]:
+        """Run tests, and yield their results in their order. pattern: see `SqlTestFile.choose`"""
+        chosen = [(file, test) for file in files for test in file.choose(pattern)]
+        with ThreadPoolExecutor(self._cores) as pool:
+            futures = [pool.submit(self._run, file, test) for file, test in chosen]
+            try:
+                for future in futures:
+                    yield future.result()
+            finally:
+                for future in futures:
+                    future.cancel()
+
+    def _run(self, file: SqlTestFile, test: SqlTest) -> Result:
+        folder = Path(tempfile.mkdtemp(prefix="state-", dir=self._folder))
+        with open_session(self._spark) as session:
+            world = MemoryWorld(session, folder)
+            try:
+                return run_test(test, file.setup, world)
+            finally:
+                world.close()
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """Return a temporary folder within the block. Those that killed processes have left are deleted first."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        found = _FOLDER.fullmatch(path.name)
+        if found is not None and not psutil.pid_exists(int(found["pid"])) and path.stat().st_uid == os.getuid():
+            shutil.rmtree(path, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
