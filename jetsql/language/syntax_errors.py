@@ -55,13 +55,32 @@ def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
         return named
     if END in expected and begins_statement(text, found, at):
         return _unexpected(expected, f"found {shown(token.text)}", token.place, add_semicolon(token))
-    hint = _CREATE_HINTS.get(token.word) if expected & {"FUNCTION", "HANDLER"} else ""
+    hint = _CREATE_HINTS.get(token.word) if expected & {"FUNCTION", "HANDLER"} else _misplaced(found, at, expected)
     if not hint and (meant := _meant(token, expected)):
         return _unexpected(expected, f"found {shown(token.text)}", token.place, f"Did you mean {meant}?", meant)
     hint = hint or _quote_it(found, at, expected) or _taken_as_name(error, expected)
     if expected == {"HISTORY"} and not hint:
         hint = _SHOW_HINT
     return _unexpected(expected, f"found {shown(token.text)}", token.place, hint)
+
+
+def _misplaced(found: Sequence[Token], at: int, expected: frozenset[str]) -> str:
+    """Return the hint for a clause at the wrong place, or of another statement; '' for another error."""
+    word, following = found[at].word, found[at + 1].word if at + 1 < len(found) else ""
+    verbs = [token.word for token in found[:3]]
+    if word == "COMMENT" and expected == {"AS"}:
+        return "COMMENT comes before OPTIONS."
+    if (word, following) == ("JOB", "OPTIONS") and "OPTIONS" in expected:
+        return "Write OPTIONS: JOB OPTIONS is for streaming tables and materialized views."
+    if word == "OPTIONS" and "JOB" in expected:
+        return "Write JOB OPTIONS ('option' = 'value')."
+    if word == "IF" and following in ("EXISTS", "NOT"):
+        return f"IF {'NOT EXISTS' if following == 'NOT' else following} comes before the name."
+    if word == "UNTIL" and "JOB" not in expected:
+        return "UNTIL comes before TIMEOUT."
+    if word == "WHERE" and verbs[0] == "SHOW" and "JOBS" in verbs:
+        return "Write SELECT * FROM jetsql.jobs WHERE ..."
+    return ""
 
 
 def missing_semicolon_hint(text: str, offset: int, is_complete: Callable[[str], bool]) -> str:

@@ -12,7 +12,7 @@ from jetsql.jobs.planning.options import folded, format_value, parse_options, sp
 from jetsql.language import missing_semicolon_hint, parse
 from jetsql.language import statement as st
 from jetsql.language.blocks import opens_block
-from jetsql.language.foreign_words import SPARK_FUNCTIONS
+from jetsql.language.foreign_words import SPARK_FUNCTIONS, foreign_statement_hint
 from jetsql.language.intent import LEAD, STATEMENT_VERBS, SYNONYMS
 from jetsql.language.syntax_errors import shown
 from jetsql.language.tokens import Kind, Token, closing_parenthesis, tokens, unquote
@@ -120,7 +120,7 @@ class CheckedStatement:
                 self._add_unchecked("statement", Span(0, 0))
             return
         place = self.query.place or (Span(0, 0) if job is None else job.body.place)
-        hint = missing_semicolon_hint(self.text, place.start, self._is_complete)
+        hint = foreign_statement_hint(found) or missing_semicolon_hint(self.text, place.start, self._is_complete)
         message = f"sqlglot, which checks queries, cannot read on at {shown(self.text[place.start : place.stop])}"
         message = f"{message}: {self.query.problem}."
         hint = hint or "Correct it. If the engine accepts the statement (lint --engine), ignore this warning."

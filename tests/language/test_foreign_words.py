@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from jetsql.errors import StatementError
+from jetsql.language import parse
 from jetsql.language.body.several_inserts import read_body
+from jetsql.language.foreign_words import foreign_statement_hint
+from jetsql.language.tokens import tokens
 from tests.support.golden_reports import raises
 
 
@@ -55,3 +58,73 @@ def test_clauses_and_names_that_spark_accepts_are_kept(query: str) -> None:
 def test_a_parameter_outside_of_a_pattern_is_refused(query: str) -> None:
     with pytest.raises(StatementError, match="PARAMETER_IN_BODY"):
         read_body(f"INSERT INTO t {query}", 0)
+
+
+@pytest.mark.parametrize(
+    ("statement", "word", "hint"),
+    [
+        ("CREATE JOB j AS INSERT INTO t SELECT 1 OPTIONS ('a' = 'b')", "OPTIONS", "before AS"),
+        ("CREATE JOB j AS INSERT INTO t SELECT a FROM STREAM s OPTIONS ('a' = 'b')", "OPTIONS", "WITH ("),
+        (
+            "CREATE JOB j AS FROM s INSERT INTO t SELECT a INSERT INTO u SELECT b OPTIONS ('a' = 'b')",
+            "OPTIONS",
+            "before AS",
+        ),
+        ("CREATE JOB j OPTIONS ('a' = 'b') COMMENT 'c' AS INSERT INTO t SELECT 1", "COMMENT", "before OPTIONS"),
+        ("CREATE JOB j JOB OPTIONS ('a' = 'b') AS INSERT INTO t SELECT 1", "JOB", "Write OPTIONS"),
+        ("CREATE STREAMING TABLE t AS SELECT 1 JOB OPTIONS ('a' = 'b')", "JOB", "after the name of the table"),
+        ("CREATE STREAMING TABLE t USING json JOB OPTIONS ('a' = 'b') AS SELECT 1", "JOB", "after the name"),
+        ("ALTER STREAMING TABLE t OPTIONS ('a' = 'b')", "OPTIONS", "Write JOB OPTIONS"),
+        ("CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s x WATERMARK ts DELAY OF INTERVAL 1 DAY", "x", "AS x."),
+        ("CREATE JOB j AS SINK INTO t SELECT * FROM s AS x WATERMARK ts DELAY OF INTERVAL 1 DAY", "x", "AS x."),
+        ("CREATE JOB j AS INSERT INTO t SELECT * FROM (SELECT 1) x WATERMARK a DELAY OF INTERVAL 1 DAY", "x", "AS x."),
+        ("DROP JOB j IF EXISTS", "IF", "before the name"),
+        ("WAIT FOR JOB j TIMEOUT 10 SECONDS UNTIL IDLE", "UNTIL", "before TIMEOUT"),
+        ("SHOW JOBS WHERE status = 'RUNNING'", "WHERE", "SELECT * FROM jetsql.jobs WHERE"),
+        ("SHOW JOB j", "j", "DESCRIBE JOB shows one"),
+    ],
+)
+def test_a_clause_at_the_wrong_place_says_where_to_write_it(statement: str, word: str, hint: str) -> None:
+    with raises(StatementError) as refused:
+        parse(statement)
+    place = refused.value.place
+    assert place is not None and statement[place.start : place.stop] == word
+    assert hint in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM a.s WATERMARK ts DELAY OF INTERVAL 1 DAY AS x",
+        "CREATE JOB j AS INSERT INTO t SELECT * FROM a, s WATERMARK ts DELAY OF INTERVAL 1 DAY",
+        "CREATE JOB j AS INSERT INTO t SELECT a AS watermark FROM s JOIN STREAM u WATERMARK b DELAY OF INTERVAL 1 DAY",
+        "CREATE JOB j AS INSERT INTO t SELECT * FROM s WITH ('k' = 'v') WATERMARK ts DELAY OF INTERVAL 1 DAY x",
+        "CREATE JOB j AS INSERT INTO t SELECT * FROM (SELECT 1) WATERMARK ts DELAY OF INTERVAL 1 DAY x",
+        "CREATE JOB j AS INSERT INTO t SELECT * FROM s AS options (a, b)",
+        "CREATE JOB j AS CREATE TABLE t OPTIONS ('path' = 'x') AS SELECT 1",
+        "CREATE STREAMING TABLE t JOB OPTIONS ('a' = 'b') OPTIONS ('path' = 'x') AS SELECT 1",
+    ],
+)
+def test_clauses_at_the_right_place_are_kept(statement: str) -> None:
+    assert parse(statement) is not None
+
+
+@pytest.mark.parametrize(
+    ("statement", "hint"),
+    [
+        (
+            "CREATE TABLE t (ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)",
+            "FROM STREAM t WATERMARK ts",
+        ),
+        ("SET 'k' = 'v'", "SET key = value"),
+        ("EXECUTE STATEMENT SET BEGIN INSERT INTO a SELECT 1", "INSERT INTO a SELECT ... INSERT INTO b"),
+        ("BEGIN STATEMENT SET", "INSERT INTO a SELECT ... INSERT INTO b"),
+        ("EXPLAIN JOB j", "DESCRIBE JOB"),
+        ("EXPLAIN FORMATTED JOB j", "DESCRIBE JOB"),
+        ("EXPLAIN SELECT job FROM t", ""),
+        ("SELECT watermark FROM t FOR VERSION AS OF 1", ""),
+    ],
+)
+def test_a_statement_of_flink_has_a_hint(statement: str, hint: str) -> None:
+    found = foreign_statement_hint(list(tokens(statement)))
+    assert hint in found if hint else not found

@@ -21,7 +21,7 @@ from jetsql.engine.session.spark_statements import find_position
 from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.language import missing_semicolon_hint
-from jetsql.language.foreign_words import SPARK_FUNCTIONS
+from jetsql.language.foreign_words import SPARK_FUNCTIONS, foreign_statement_hint
 from jetsql.language.tokens import quoted_name, tokens, unquote, written_name
 
 _LOG = logging.getLogger(__name__)
@@ -51,7 +51,8 @@ def _find_hint(spark: SparkSession, error: PySparkException, text: str) -> str:
     parameters = error.getMessageParameters() or {}
     match error.getCondition():
         case "PARSE_SYNTAX_ERROR":
-            if hint := newer_clause_hint(token.text for token in tokens(text)):
+            found = list(tokens(text))
+            if hint := newer_clause_hint(token.text for token in found) or foreign_statement_hint(found):
                 return hint
             line, column = find_position(error, text)
             if line is None or column is None:

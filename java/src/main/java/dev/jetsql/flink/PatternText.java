@@ -81,9 +81,9 @@ final class PatternText {
       throw wrong(
           at,
           clause
-              + " comes after "
+              + " comes before "
               + last
-              + ". The clauses are "
+              + ". Write the clauses in the order "
               + String.join(", ", CLAUSES)
               + ".");
   }

@@ -65,7 +65,7 @@ class PatternTextTest {
   @CsvSource(
       delimiter = ';',
       value = {
-        "(ORDER BY t PATTERN (A) DEFINE A AS x MEASURES A.x AS y);39;MEASURES comes after DEFINE",
+        "(ORDER BY t PATTERN (A) DEFINE A AS x MEASURES A.x AS y);39;MEASURES comes before DEFINE",
         "(ORDER BY t ORDER BY t);13;ORDER BY follows ORDER BY",
         "(ORDER BY t MEASURES A.x PATTERN (A));22;A measure needs a name",
         "(ORDER BY t PATTERN (A) DEFINE x > 1);32;DEFINE needs conditions",
