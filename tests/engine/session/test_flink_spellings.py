@@ -227,6 +227,37 @@ def test_a_function_of_the_user_goes_before_proctime(bids: Sql) -> None:
     assert bids("SELECT proctime() = current_timestamp()") == [(True,)]
 
 
+def test_a_job_of_an_earlier_release_keeps_its_windows(times: Sql) -> None:
+    times("CREATE TABLE days (start STRING, n BIGINT) USING parquet")
+    body = (
+        "AS INSERT INTO days SELECT CAST(window_start AS STRING), count(*) FROM STREAM TUMBLE(TABLE times,"
+        " DESCRIPTOR(ts), INTERVAL 1 DAY) WATERMARK ts DELAY OF INTERVAL 1 SECOND AS w"
+        " GROUP BY window_start, window_end"
+    )
+    times("SET spark.jetsql.localWindows = false")  # which the plans of earlier releases lack
+    times(f"CREATE JOB old OPTIONS ('snapshotIntervalMillis' = '100') {body}")
+    times("RESET spark.jetsql.localWindows")
+    times("WAIT FOR JOB old UNTIL IDLE")
+    closed = [("2018-03-24 02:00:00", 2), ("2018-03-25 02:00:00", 2)]
+    assert times("SELECT * FROM days ORDER BY start") == closed
+    times("SUSPEND JOB old")
+    times("RESUME JOB old")
+    for millis, expected in ((100, "The job already has this statement"), (110, "The state is kept.")):
+        update = f"CREATE OR REPLACE JOB old OPTIONS ('snapshotIntervalMillis' = '{millis}') {body}"
+        assert expected in str(times(update)), millis
+    times("INSERT INTO times VALUES (9, TIMESTAMP'2018-10-30 22:00:01Z')")
+    times("WAIT FOR JOB old UNTIL IDLE")
+    assert times("SELECT * FROM days ORDER BY start") == [*closed, ("2018-10-28 03:00:00", 3)]
+    times("CREATE SNAPSHOT of_utc FOR JOB old")
+    options = "OPTIONS ('initialSnapshotName' = 'of_utc')"
+    error = times.error(f"CREATE JOB new {options} {body}")
+    assert error.condition == "JETSQL.STATE_NOT_COMPATIBLE"
+    assert (
+        "the windows of TUMBLE and HOP begin at local times now, and those of the state at times in UTC"
+        in error.message
+    )
+
+
 def rows_of_job(sql: Sql, name: str, query: str, verb: str = "INSERT INTO") -> list[Any]:
     sql(f"CREATE JOB {name} OPTIONS ('snapshotIntervalMillis' = '100') AS {verb} {name} {query}")
     sql(f"WAIT FOR JOB {name} UNTIL IDLE")

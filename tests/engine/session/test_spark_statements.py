@@ -191,6 +191,20 @@ def test_a_full_disk_never_shortens_a_result(sql: Sql, server: RunningServer, re
     connection.close()
 
 
+def test_a_disk_that_fills_while_a_client_waits_never_shortens_its_result(sql: Sql, remote: RemoteEngine) -> None:
+    text = "SELECT id, repeat(uuid(), 100) AS text FROM range(0, 20000, 1, 8)"  # more than the sockets keep
+    pid = sql.engine.spark.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
+    rows = iter(remote.run(text).rows)
+    read = [next(rows)]
+    with file_size_limit(pid, 5000):
+        try:
+            read.extend(rows)
+        except Exception as error:
+            assert "no space left" in sql.engine.error(error, text).message
+        else:
+            assert len(read) == 20000
+
+
 @pytest.mark.parametrize("text", ENDLESS, ids=["rows", "aggregate"])
 @pytest.mark.parametrize("at_once", [True, False], ids=["at once", "when it runs"])
 def test_a_cancelled_statement_ends_what_spark_does_for_it(
