@@ -103,6 +103,8 @@ def test_settings_of_the_user_stay(tmp_path: Path) -> None:
         ("[catalogs.lake]\ntype = 'iceberg'", "Kinds: hadoop, jdbc, rest, hive."),
         ("[catalogs.lake]\ntype = 'iceberg'\nkind = 'hadoop'", "has no warehouse"),
         ("[catalogs.lake]\ntype = 'iceberg'\nkind = 'jdbc'\nwarehouse = 'w'", "has no uri"),
+        ("[catalogs.lake]\ntype = 'iceberg'\nkind = 'rest'\nuri = 'u'\nwharehouse = 'w'", "Did you mean warehouse?"),
+        ("[catalogs.spark_catalog]\ntype = 'delta'\nwarehouse = 'w'", "type delta has no further keys"),
     ],
 )
 def test_refused_catalogues(tmp_path: Path, text: str, message: str) -> None:

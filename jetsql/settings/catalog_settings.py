@@ -22,6 +22,8 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "hive": (),
 }
 """The kinds of Iceberg's catalogues, and the keys that each needs."""
+_KEYS: Final = ("type", "kind", "warehouse", "uri")
+"""The keys that JetSQL reads, or needs. The class of a catalogue has others."""
 _SERVERS: Final = ("jdbc", "rest")  # the newest version of a table is not in its files, and not in Hive's catalogue
 _FORMAT_EXTENSIONS: Final[Mapping[str, str]] = {
     DELTA: "io.delta.sql.DeltaSparkSessionExtension",
@@ -72,9 +74,14 @@ def _read_catalog(name: str, entries: object, file: str) -> CatalogSettings:
 def _problem(catalog: CatalogSettings) -> tuple[str, str] | None:
     """Return what is wrong with a catalogue, a predicate, and a hint."""
     if catalog.type == DELTA:
-        if catalog.name == SESSION_CATALOG:
-            return None
-        return "has the type delta", f"Delta extends Spark's own catalogue: write [catalogs.{SESSION_CATALOG}]."
+        if catalog.name != SESSION_CATALOG:
+            return "has the type delta", f"Delta extends Spark's own catalogue: write [catalogs.{SESSION_CATALOG}]."
+        key = next(iter(catalog.properties), None)
+        return None if key is None else (f"has the key {key!r}", "A catalogue of the type delta has no further keys.")
+    for key in catalog.properties:
+        near = [] if key in _KEYS else get_close_matches(key, _KEYS, n=1, cutoff=0.8)
+        if near:
+            return f"has the key {key!r}", f"Did you mean {near[0]}?"
     if catalog.type != ICEBERG:
         if "." in catalog.type:
             return None
