@@ -79,6 +79,7 @@ test-clients:
 	@test -x .venv.sqlalchemy14/bin/pytest || { $(PYTHON) -m venv .venv.sqlalchemy14 && \
 		.venv.sqlalchemy14/bin/python -m pip install --quiet --disable-pip-version-check 'sqlalchemy<2' pytest; }
 	@$(PYTHON) -m tests.sqlalchemy_suite $(PYTHON) .venv.sqlalchemy14/bin/python
+	@$(PYTHON) -m tests.sqlglot_versions
 	@$(PYTHON) -m tests.external_clients
 
 test-sparks:
