@@ -14,7 +14,7 @@ from jetsql.language.tokens import Kind, Token, closing_parenthesis
 
 _HEAD: Final = 100  # tokens and comments up to the object of a statement
 _RAW_VERBS: Final = frozenset(
-    "ADD COMMIT DFS EXPORT GRANT IMPORT LIST LOCK REFRESH RESET REVOKE ROLLBACK SET START UNLOCK USE".split()
+    "ADD COMMIT DFS EXPORT GRANT IMPORT LIST LOCK REFRESH RESET REVOKE ROLLBACK SET UNLOCK USE".split()
 )
 _EXPLAIN_MODES: Final = frozenset({"LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST"})
 _PROPERTY_LISTS: Final = frozenset("OPTIONS TBLPROPERTIES DBPROPERTIES PROPERTIES SERDEPROPERTIES WITH".split())
