@@ -19,6 +19,7 @@ OPTIONS ('url' 'jdbc:postgresql://127.0.0.1/none', 'dbtable' 'newest', 'key.colu
 CREATE TABLE ratios (id INT, ratio INT, seen TIMESTAMP) USING parquet;
 CREATE TABLE names (customer STRING, name STRING) USING parquet;
 CREATE TABLE named (name STRING, total DECIMAL(20,2)) USING parquet;
+CREATE VIEW paid AS SELECT * FROM STREAM orders WHERE amount > 0;
 CREATE JOB totals AS INSERT INTO totals
 SELECT customer, window.start, sum(amount)
 FROM STREAM orders WATERMARK at DELAY OF INTERVAL 10 SECONDS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.memory.memory_jobs import PlannedJob, RunningJob, in_order, plan_job
@@ -65,7 +65,7 @@ class MemoryWorld:
         elif self._java.TestDefinitions.isInsert(self._session._jsparkSession, text):
             self._tables.insert(self._session._jsparkSession, text, self._millis)
         else:
-            DataFrame(self._java.TestDefinitions.run(self._session._jsparkSession, text), self._session).collect()
+            self._java.TestDefinitions.run(self._session._jsparkSession, text)
 
     def _create_job(self, statement: CreateJob) -> None:
         key = name_key(statement.name.text)
