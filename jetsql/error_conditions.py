@@ -96,8 +96,8 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "PARAMETER_IN_BODY": Condition(
         "42K0F",
-        "A statement about jobs has a parameter marker (`?`, `:name`).",
-        "Write the value into the statement.",
+        "A statement about jobs has a parameter marker (`?`, `:name`) without a value.",
+        "Send a value for it, or write the value into the statement.",
     ),
     "PARAMETER_NOT_READABLE": Condition(
         "07001",

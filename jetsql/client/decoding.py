@@ -16,6 +16,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 Decoder = Callable[[Any], Any]
+_DAY_TIME: Final = re.compile(r"interval (day|hour|minute|second)")
 
 
 class Struct(tuple[Any, ...]):
@@ -59,6 +60,8 @@ def _decoder_of(structure: Any) -> Decoder:
     if isinstance(structure, Mapping):
         return _NESTED[structure["type"]](structure) if structure["type"] in _NESTED else _plain
     name = re.split(r"[ (]", structure)[0]
+    if name == "interval" and not _DAY_TIME.match(structure):  # of years and months: a text such as 1-2
+        return _plain
     return _SIMPLE.get(name, _plain)
 
 
@@ -90,7 +93,10 @@ def _key(structure: Any) -> Decoder:
 
 
 def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    """Return a key with tuples instead of lists."""
+    if isinstance(value, Struct):
+        return Struct(value.__fields__, [_hashable(each) for each in value])
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def _struct(structure: Mapping[str, Any]) -> Decoder:

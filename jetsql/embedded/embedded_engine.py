@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from jetsql.backup.backup_manifest import BackupManifest
 from jetsql.backup.make_backup import CopiedHome, OnlineBackups
+from jetsql.embedded.bound_statements import bind, bound_statement
 from jetsql.embedded.endpoints import Addresses, open_endpoints
 from jetsql.engine.jvm import java_classes
 from jetsql.engine.jvm.class_archive import archive_later
@@ -36,7 +37,7 @@ from jetsql.engine.session.startup import (
     redact_table_options,
     wait_for_end,
 )
-from jetsql.errors import EngineError, ErrorReport, StatementError, check_text
+from jetsql.errors import EngineError, ErrorReport, check_text
 from jetsql.home.home_lock import HomeLock
 from jetsql.home.storage import Storage
 from jetsql.jobs.functions.function_statements import drop_function
@@ -85,11 +86,8 @@ class EmbeddedEngine:
 
         lock: `close` releases it. owns_spark: whether `close` stops Spark. on_lost: called when another engine leads.
         """
-        self.spark = spark
-        self._settings = settings
-        self._lock = lock
-        self._owns_spark = owns_spark
-        self._store = store
+        self.spark, self._owns_spark = spark, owns_spark
+        self._settings, self._lock, self._store = settings, lock, store
         engine_settings = EngineSettings(
             storage.checkpoints,
             storage.snapshots,
@@ -119,6 +117,7 @@ class EmbeddedEngine:
             lambda *change: refuse_change(self._manager.registry, *change),
             lambda schema, name, if_exists: drop_function(self._manager, schema, name, if_exists),
             lambda name: spark_engine.locate_state(find_job_of_argument(self._manager, name).job),
+            bind,
         )
         relation_views.install(spark, system_tables.SYSTEM_TABLES)
         streaming_selects.connect(spark, storage.streaming_selects, settings.streaming_select_seconds)
@@ -331,17 +330,17 @@ class EngineSession:
             yield from statements.run_arrow(self.spark, text, parameters)
 
     def _parse(self, text: str, parameters: statements.Parameters | None) -> Statement | None:
-        """Return a JetSQL statement; None for a statement of Spark. Raises StatementError, EngineError."""
+        """Return a JetSQL statement with its parameters; None for a statement of Spark.
+
+        Raises StatementError, EngineError.
+        """
         check_text(text, "The statement")
-        statement = _parsed(text)
+        if not parameters or self._engine.closed:
+            statement = _parsed(text)
+        else:
+            _, statement = bound_statement(text, lambda: statements.literal_texts(self.spark, parameters))
         if self._engine.closed:
             raise closed_error()
-        if statement is not None and parameters:
-            raise StatementError(
-                "PARAMETER_IN_BODY",
-                "Statements about jobs and snapshots take no parameters.",
-                hint="Write names and values into the statement.",
-            )
         return statement
 
     def _execute(self, statement: Statement, text: str) -> StatementResult:

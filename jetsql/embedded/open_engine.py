@@ -19,6 +19,7 @@ from weakref import ref
 
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.engine.errors.run_failures import cause_of
+from jetsql.engine.jdbc.missing_driver import report_missing_drivers
 from jetsql.engine.jvm import java_classes
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.launch import SparkStart
@@ -30,6 +31,7 @@ from jetsql.engine.session.startup import (
     is_stopped,
     list_session_problems,
     redact_table_options,
+    silence_query_errors,
     start_spark,
 )
 from jetsql.errors import EngineError
@@ -112,6 +114,8 @@ def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> Embedd
             f"This process already has an engine on {current.home}.",
             hint="Close that engine first, or use its home.",
         )
+    silence_query_errors()
+    report_missing_drivers()
     engine = _engine(settings, lambda settings, storage: spark, owns_spark=False)
     assert engine is not None, "only a service waits as a standby"
     for problem in list_session_problems(spark):

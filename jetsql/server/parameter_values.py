@@ -6,8 +6,8 @@
     {"type": "map", "value": [[key, value], ...]}            or an object if the keys are strings
     {"type": "struct", "value": [[name, value], ...]}        or an object
 
-The type of a whole number is INT, BIGINT or DECIMAL(38,0): the first that has room for it. Values are never inserted
-into the text of a statement; `Parameters.java` makes literals of them.
+The type of a whole number is INT, BIGINT or DECIMAL(38,0): the first that has room for it. `Parameters.java` makes
+literals of the values. They are never inserted into the text of a statement of Spark.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from jetsql.errors import StatementError
-from jetsql.language.body.row_patterns import pattern_tokens
+from jetsql.language.body.parameter_markers import find_markers, wrong_number
 from jetsql.language.tokens import Kind, tokens
 
 BoundParameters = Mapping[str, Any] | Sequence[Any]
@@ -26,7 +26,8 @@ BoundParameters = Mapping[str, Any] | Sequence[Any]
 def bind_parameters(value: Any, text: str) -> BoundParameters | None:
     """Return the parameters of a request for the statement `text`, or None if there are none.
 
-    Raises StatementError PARAMETER_NOT_READABLE, also for too many values; Spark itself reports missing ones.
+    Raises StatementError PARAMETER_NOT_READABLE, also for a wrong number of values by position; Spark reports names
+    without a value.
     """
     if not value:
         return None
@@ -38,14 +39,10 @@ def bind_parameters(value: Any, text: str) -> BoundParameters | None:
 
 def _check_number(values: int, text: str) -> None:
     found = list(tokens(text))
-    quantifiers = pattern_tokens(found)
-    markers = sum(
-        token.kind is Kind.SYMBOL and token.text.startswith("?") and index not in quantifiers
-        for index, token in enumerate(found)
-    )
-    if values > markers:
-        message = f"The request has {values} parameters, but the statement has {markers} markers (?)."
-        raise StatementError("PARAMETER_NOT_READABLE", message, hint="Send one value for each marker.")
+    markers = sum(not marker.name for marker in find_markers(found))
+    casts = sum(token.kind is Kind.SYMBOL and token.text == "?::" for token in found)  # a marker, or an operator
+    if not markers <= values <= markers + casts:
+        raise wrong_number(values, markers)
 
 
 def _value(value: Any) -> dict[str, Any]:

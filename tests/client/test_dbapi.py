@@ -19,6 +19,7 @@ import pytest
 
 import jetsql
 from jetsql.client import dbapi
+from jetsql.client.dbapi.connection import _leaves_session
 from jetsql.client.dbapi.cursor import batch_statements
 from jetsql.client.dbapi.exceptions import to_dbapi_error
 from jetsql.client.dbapi.type_objects import description
@@ -33,6 +34,7 @@ from jetsql.version import VERSION
 from tests.support.engines.server_engine import ServedEngine
 from tests.support.golden_reports import raises
 from tests.support.servers.http_server import TOKEN, RunningServer, run_server
+from tests.support.sql_corpus import accepted_statements
 
 
 @pytest.fixture
@@ -506,10 +508,11 @@ def test_a_whole_number_has_the_smallest_type_that_holds_it(value: int, kind: st
         (["\ud800"], "UTF-8"),
         ({"a b": 1}, "not a valid name of a parameter"),
         ([1, 2, 3], "3 parameters, but the statement has 2 markers"),
+        ([1], "1 parameter, but the statement has 2 markers"),
         ([Typed([1], "array<int>")], "A list cannot be given another type"),
-        ([Typed("1", "array<int>")], "only array, map or struct"),
-        ([Typed("1", "map<int,int>")], "only array, map or struct"),
-        ([Typed("1", "struct<a:int>")], "only array, map or struct"),
+        ([Typed("1", "array<int>"), 1], "only array, map or struct"),
+        ([Typed("1", "map<int,int>"), 1], "only array, map or struct"),
+        ([Typed("1", "struct<a:int>"), 1], "only array, map or struct"),
         ([[1, None, True]], "several types: bool, int"),
         ([["x", Decimal(1)]], "several types"),
         ([["x", 1.5]], "several types"),
@@ -619,3 +622,14 @@ def test_the_end_of_an_engine_in_the_middle_of_arrow(engine: ServedEngine) -> No
     with raises(dbapi.OperationalError):
         cursor.fetch_arrow_table()
     connection.close()
+
+
+@pytest.mark.parametrize("text", accepted_statements())
+def test_no_statement_of_jetsql_changes_its_session(text: str) -> None:
+    for statement in (text, f"-- why\n{text}"):
+        assert _leaves_session(statement)
+
+
+@pytest.mark.parametrize("text", ["SET a = 1", "USE s", "DECLARE x INT", "CREATE TEMPORARY VIEW job AS SELECT 1", ""])
+def test_statements_that_may_change_the_session(text: str) -> None:
+    assert not _leaves_session(text)

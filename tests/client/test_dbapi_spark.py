@@ -10,6 +10,7 @@ from typing import Any
 
 import dbapi20
 import pytest
+from pyspark.errors import AnalysisException
 
 import jetsql
 from jetsql.client import dbapi
@@ -140,13 +141,60 @@ def test_parameters_of_other_types_and_by_name(connection: dbapi.Connection) -> 
     assert cursor.fetchall() == [(1, Decimal("1.10"), None, "date", True)]
 
 
+def test_statements_about_jobs_have_parameters(connection: dbapi.Connection, engine: EmbeddedEngine) -> None:
+    """Their values become literals of the stored statement, in the DB-API and in `spark.sql`."""
+    cursor = connection.cursor()
+    cursor.execute("CREATE TABLE bound_in (id BIGINT) USING parquet")
+    cursor.execute("CREATE TABLE bound_out (id BIGINT, word STRING, at TIMESTAMP) USING parquet")
+    moment = datetime(2024, 10, 27, 0, 30, tzinfo=UTC)  # in the repeated hour of Berlin
+    text = "CREATE JOB bound AS INSERT INTO bound_out SELECT id, :word, :at FROM STREAM bound_in WHERE id > :least"
+    cursor.execute(text, {"word": "it's", "at": moment, "least": 1})
+    cursor.execute("SHOW CREATE JOB bound")
+    [[created]] = cursor.fetchall()
+    assert "timestamp_micros(1729989000000000)" in created and "WHERE id > 1" in created
+    cursor.execute("INSERT INTO bound_in VALUES (?), (?)", [1, 2])
+    cursor.execute("WAIT FOR JOB bound UNTIL IDLE TIMEOUT ? SECONDS", [60])
+    cursor.execute("SELECT * FROM bound_out")
+    assert cursor.fetchall() == [(2, "it's", moment)]
+    for pattern, names in (("bou*", ["bound"]), ("z", [])):
+        assert [row.name for row in engine.spark.sql("SHOW JOBS LIKE :p", args={"p": pattern}).collect()] == names
+        assert [row.name for row in engine.spark.sql("SHOW JOBS LIKE ?", args=[pattern]).collect()] == names
+    with pytest.raises(AnalysisException, match="The request has 2 parameters, but the statement has 1 marker"):
+        engine.spark.sql("SHOW JOBS LIKE ?", args=["a", "b"])
+    cursor.execute("DROP JOB bound")
+
+
+def test_parsers_bind_parameters_as_for_spark_connect(engine: EmbeddedEngine) -> None:
+    """Spark Connect leaves it to the parser; Spark's own sessions bind once more, without an effect."""
+    session = engine.spark._jsparkSession
+    columns = engine.spark._jvm.org.apache.spark.sql.catalyst.expressions.Literal
+    values = engine.spark._jvm.PythonUtils.toSeq([columns.create(5, _int_type(engine))])
+    context = engine.spark._jvm.org.apache.spark.sql.catalyst.parser.PositionalParameterContext(values)
+    plan = session.sessionState().sqlParser().parsePlanWithParameters("SELECT ? AS x", context)
+    execution = session.sessionState().executePlan(plan, getattr(session.sessionState(), "executePlan$default$2")())
+    assert "Project [5 AS x" in execution.analyzed().toString()
+    for text in ("SELECT ? AS x", "EXPLAIN SELECT ? AS x", "VALUES (?)", "WITH c AS (SELECT ? AS x) SELECT * FROM c"):
+        assert "5" in str(engine.spark.sql(text, args=[5]).collect()[0][0])
+
+
+def test_statements_in_texts_have_parameters(engine: EmbeddedEngine) -> None:
+    assert engine.spark.sql("EXECUTE IMMEDIATE 'SELECT ? AS q' USING 4").collect() == [(4,)]
+    assert engine.spark.sql("EXECUTE IMMEDIATE 'SELECT :q AS q' USING 4 AS q").collect() == [(4,)]
+
+
+def _int_type(engine: EmbeddedEngine) -> Any:
+    return engine.spark._jvm.org.apache.spark.sql.types.DataType.fromDDL("int")
+
+
 @pytest.mark.parametrize(
     ("text", "parameters", "condition"),
     [
-        ("SELECT ?, ?", [1], "UNBOUND_SQL_PARAMETER"),
+        ("SELECT ?, ?", [1], "JETSQL.PARAMETER_NOT_READABLE"),
         ("SELECT :a", {"b": 1}, "UNBOUND_SQL_PARAMETER"),
         ("SELECT ?", [1, 2], "JETSQL.PARAMETER_NOT_READABLE"),
-        ("SHOW JOBS LIKE 'a'", {"a": 1}, "JETSQL.PARAMETER_IN_BODY"),
+        ("SHOW JOBS LIKE ?", ["a", 1], "JETSQL.PARAMETER_NOT_READABLE"),
+        ("SHOW JOBS LIKE :a", {"b": 1}, "JETSQL.PARAMETER_NOT_READABLE"),
+        ("SHOW JOBS LIKE ?", [1], "JETSQL.PARSE_SYNTAX_ERROR"),
         ("SELECT nope", None, "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION"),
         ("SELECT ?", [Typed("1", "nonsense")], "UNSUPPORTED_DATATYPE"),
     ],

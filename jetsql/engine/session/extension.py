@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -38,6 +38,7 @@ RefuseChange = Callable[[str, list[str], str | None], str]
 """A function of the verb (`drop`), the parts of a schema and a table, None for all of its tables; it returns an empty
 text to allow the change."""
 DropFunction = Callable[[str, str, bool], None]
+Bind = Callable[[str, "Mapping[str, str] | Sequence[str]"], "str | None"]
 FindState = Callable[[str], dict[str, Any]]
 
 
@@ -112,6 +113,7 @@ def connect(
     refuse_change: RefuseChange,
     drop_function: DropFunction,
     find_state: FindState,
+    bind: Bind,
 ) -> SparkClientStatements:
     """Connect the parser extension of this JVM to an engine, and return the running statements.
 
@@ -121,6 +123,7 @@ def connect(
     refuse_change: returns why a table must not be dropped or renamed.
     drop_function: drops a function in Python.
     find_state: returns where the state of a job is, see `JobState.java`.
+    bind: returns a statement of JetSQL with the texts of values in place of its markers; None for one of Spark.
     """
 
     def describe_columns(_session: Any, text: str) -> dict[str, Any] | None:
@@ -130,10 +133,6 @@ def connect(
     def execute_statement(session: Any, text: str) -> dict[str, Any]:
         table = execute(text, SparkSession(spark.sparkContext, session))
         return {"columns": ddl(table.columns), "rows": table.rows}
-
-    def drop_python_function(_session: Any, text: str) -> None:
-        request = json.loads(text)
-        drop_function(request["schema"], request["name"], request["if_exists"])
 
     catalog = Catalog(spark)
 
@@ -158,10 +157,20 @@ def connect(
         _Callback(lambda _session, name: {"rows": list(relate(name))}),
         _Callback(check_table_topic),
         _Callback(find_users),
-        _Callback(drop_python_function),
+        _Callback(lambda _session, request: _drop_function(drop_function, json.loads(request))),
         _Callback(lambda _session, name: find_state(name)),
+        _Callback(lambda _session, request: _bind_values(bind, json.loads(request))),
     )
     return running
+
+
+def _drop_function(drop: DropFunction, request: dict[str, Any]) -> None:
+    drop(request["schema"], request["name"], request["if_exists"])
+
+
+def _bind_values(bind: Bind, request: dict[str, Any]) -> dict[str, Any] | None:
+    bound = bind(request["text"], request["values"])
+    return None if bound is None else {"text": bound}
 
 
 def disconnect(spark: SparkSession) -> None:

@@ -22,6 +22,7 @@ from jetsql.engine.errors.run_failures import cause_of, strip_message
 from jetsql.engine.jdbc.jdbc_databases import explain_read_error, find_jdbc_error
 from jetsql.engine.jvm import row_stream
 from jetsql.engine.jvm.java_classes import java, without_secrets
+from jetsql.engine.jvm.python_values import build_values, select_values
 from jetsql.engine.session.streaming_selects import StreamingSelect
 from jetsql.engine.session.timestamps import with_offsets
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
@@ -73,9 +74,15 @@ def run_arrow(spark: SparkSession, text: str, parameters: Parameters | None = No
         columns = tuple(_column(field) for field in frame.schema.fields)
         if frame.isStreaming:
             with closing(StreamingSelect(frame, live=False).iterate_parts()) as frames:
-                yield from row_stream.stream_arrow_parts(frame, frames, columns)
+                parts = (select_values(part, is_arrow=True) for part in frames)
+                yield from row_stream.stream_arrow_parts(select_values(frame, is_arrow=True), parts, columns)
         else:
-            yield from row_stream.stream_arrow(frame, columns)
+            yield from row_stream.stream_arrow(select_values(frame, is_arrow=True), columns)
+
+
+def literal_texts(spark: SparkSession, parameters: Parameters) -> Any:
+    """Return the values of markers as the texts of literals, by name or by position."""
+    return json.loads(java(spark).sql.Parameters.texts(spark._jsparkSession, json.dumps(parameters)))
 
 
 def encode_arrow(spark: SparkSession, columns: tuple[Column, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:
@@ -117,9 +124,11 @@ def _select_rows(frame: DataFrame) -> SparkRows:
 
 
 def _fetch(frame: DataFrame, small: bool = False) -> Iterator[tuple[Any, ...]]:
+    selected = select_values(frame)
     with _explain_unsupported_values():
-        rows = iter(frame.collect()) if small else row_stream.stream_rows(frame)
-    return _read(with_offsets(rows, frame.schema, session_zone(frame.sparkSession)))
+        rows = iter(selected.collect()) if small and selected is frame else row_stream.stream_rows(selected)
+    zone = session_zone(frame.sparkSession)
+    return _read(with_offsets(build_values(rows, frame.schema), frame.schema, zone))
 
 
 def _column(field: StructField) -> Column:

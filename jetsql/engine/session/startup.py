@@ -55,6 +55,12 @@ _HEAP_LIMITS = ("spark.driver.maxResultSize", "spark.sql.maxBroadcastTableSize")
 _JAVA_CLASS = re.compile(r"^(Exception in thread \S+ )?([\w$]+\.)+[\w$]+(Exception|Error): ")
 
 
+def silence_query_errors() -> None:
+    """Keep PySpark from logging errors of statements, which their callers get, with stack traces to stderr."""
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
 def start_spark(start: SparkStart) -> SparkSession:
     """Start a session with Hive's metastore on embedded Derby in the home folder.
 
@@ -67,8 +73,7 @@ def start_spark(start: SparkStart) -> SparkSession:
     jar()
     check_formats(start.formats)
     confs = _confs(start)
-    # JetSQL reports every error of a statement to its user; PySpark would log it to stderr again.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    silence_query_errors()
     log_size = start.log.stat().st_size if start.log.exists() else 0
     try:
         with _keep_interrupt_handler():

@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
+from jetsql.engine.jvm.python_values import hashable
 from jetsql.resultset import in_time_zone
 
 Convert = Callable[[Any], Any]
@@ -52,7 +53,7 @@ def _convert_map(key: Convert | None, member: Convert | None) -> Convert | None:
     if key is None and member is None:
         return None
     convert_key, convert_value = key or _unchanged, member or _unchanged
-    return lambda value: {convert_key(name): convert_value(each) for name, each in value.items()}
+    return lambda value: {hashable(convert_key(name)): convert_value(each) for name, each in value.items()}
 
 
 def _convert_struct(names: list[str], members: list[Convert | None]) -> Convert | None:

@@ -22,7 +22,7 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.language.body.change_clauses import CDC_EXAMPLE, ReadClauses, read_clauses
-from jetsql.language.body.row_patterns import pattern_tokens
+from jetsql.language.body.parameter_markers import find_markers
 from jetsql.language.foreign_words import refuse_foreign_words
 from jetsql.language.statement import Body, Verb
 from jetsql.language.syntax_errors import add_semicolon, found_at, place_at, second_statement, unclosed
@@ -31,12 +31,6 @@ from jetsql.language.tokens import Kind, Token, blank, closing_parenthesis, scan
 _EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query, or AUTO CDC INTO"
 _EXAMPLE: Final = "Write AS INSERT INTO table SELECT ..."
 _SEVERAL_TABLES: Final = "Write FROM source INSERT INTO table SELECT ... INSERT INTO other SELECT ..."
-# After these words a `:` begins a parameter; after any other operand it begins a path into a variant or JSON value.
-_NO_OPERAND: Final = frozenset(
-    "ALL AND AS BETWEEN BY CASE DISTINCT DIV ELSE ESCAPE FROM HAVING ILIKE IN INTERVAL INTO JOIN LIKE LIMIT NOT OFFSET"
-    " ON OR QUALIFY REGEXP RLIKE SELECT TABLE THEN USING VALUES WHEN WHERE".split()
-)
-_OPERANDS: Final = frozenset({Kind.WORD, Kind.QUOTED, Kind.STRING, Kind.NUMBER})
 _QUERY: Final = frozenset({"SELECT", "VALUES", "FROM", "WITH", "MAP", "REDUCE", "TABLE"})
 _CLAUSES: Final = frozenset({"PARTITION", "BY", "REPLACE"})
 _LOCATION: Final = "Create a table with that LOCATION and write INSERT OVERWRITE table ..."
@@ -241,23 +235,9 @@ def _several(second: Token) -> StatementError:
 
 
 def refuse_parameters(found: Sequence[Token]) -> None:
-    """Refuse `:name` and `?`: their values are unknown when the job restarts."""
-    quantifiers = pattern_tokens(found)
-    for index, token in enumerate(found):
-        if token.text == "?" and token.kind is Kind.SYMBOL and index not in quantifiers:
-            raise _parameter("A parameter marker", token.place)
-        if token.text == ":" and _is_marker(found, index):
-            raise _parameter("A parameter marker", Span(token.start, found[index + 1].stop))
-
-
-def _is_marker(found: Sequence[Token], index: int) -> bool:
-    """Return whether the colon at `index` begins a parameter, not a path (`a:b`) or a field's type (STRUCT<a: INT>)."""
-    if _token(found, index + 1).kind not in (Kind.WORD, Kind.QUOTED):
-        return False
-    before = found[index - 1]
-    if before.stop == found[index].start and before.kind in _OPERANDS:
-        return False
-    return not (before.text in (")", "]") or (before.kind in _OPERANDS and before.word not in _NO_OPERAND))
+    """Refuse `:name` and `?` without values: the values are unknown when the job restarts."""
+    for marker in find_markers(found):
+        raise _parameter("A parameter marker", marker.place)
 
 
 def refuse_substitution(text: str, start: int, stop: int) -> None:

@@ -28,6 +28,14 @@ def frame():
     return ""
 
 
+def parameters():
+    """Parameters by name and by position, in statements of Spark and of JetSQL."""
+    assert session.sql("SELECT :x AS x", args={"x": 5}).collect() == [(5,)]
+    assert session.sql("SELECT ?, ?", args=[5, "a"]).collect() == [(5, "a")]
+    assert session.sql("SHOW JOBS LIKE :name", args={"name": "no such job"}).collect() == []
+    return ""
+
+
 def cancel():
     """A statement that waits is broken off, and another session works meanwhile."""
     errors = []
@@ -77,5 +85,6 @@ def stream():
 story = Story(run, explain, lambda: last, more=(cancel, isolation, stream))
 story.run_all()
 run_step("pandas", frame)
+run_step("parameters", parameters)
 run_step("wrong token", wrong_token)
 session.stop()

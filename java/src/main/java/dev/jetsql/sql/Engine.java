@@ -3,6 +3,7 @@ package dev.jetsql.sql;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
+import dev.jetsql.common.Json;
 import dev.jetsql.common.PythonCalls;
 import dev.jetsql.common.PythonResponses;
 import dev.jetsql.common.Sequences;
@@ -11,8 +12,10 @@ import dev.jetsql.kafka.KafkaTopicChecks;
 import dev.jetsql.stream.ClusterExecutors;
 import dev.jetsql.watchdog.ResourceWatchdog;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -41,11 +44,14 @@ public final class Engine {
    * @param describe returns null for a statement of Spark, otherwise {"columns": DDL} or an error
    * @param execute returns {"columns": DDL, "rows": [[...]]} or an error; it can be cancelled, see
    *     `PythonCalls`
+   * @param bind returns null for a statement of Spark, otherwise {"text": the statement with
+   *     values} or an error; its text is {"text": ..., "values": ...}
    */
   private record Functions(
       StatementFilter filter,
       BiFunction<Object, String, Object> describe,
-      BiFunction<Object, String, Object> execute) {}
+      BiFunction<Object, String, Object> execute,
+      BiFunction<Object, String, Object> bind) {}
 
   /**
    * Connects the engine's functions.
@@ -57,6 +63,7 @@ public final class Engine {
    * @param findUsers see `TableUsers`
    * @param dropFunction see `PythonFunctions`
    * @param findState see `JobState`
+   * @param bind see `Functions`
    */
   public static void connect(
       String filter,
@@ -67,8 +74,9 @@ public final class Engine {
       BiFunction<Object, String, Object> topicCheck,
       BiFunction<Object, String, Object> findUsers,
       BiFunction<Object, String, Object> dropFunction,
-      BiFunction<Object, String, Object> findState) {
-    functions = new Functions(new StatementFilter(filter), describe, execute);
+      BiFunction<Object, String, Object> findState,
+      BiFunction<Object, String, Object> bind) {
+    functions = new Functions(new StatementFilter(filter), describe, execute, bind);
     PythonCalls.connect(cancel);
     LiveTables.connect(rows);
     KafkaTopicChecks.connect(topicCheck);
@@ -101,6 +109,20 @@ public final class Engine {
     if (connected == null || !connected.filter.matches(text)) return null;
     var response = PythonResponses.of(PythonCalls.ask(connected.describe, session, text));
     return response == null ? null : command(text, response);
+  }
+
+  /**
+   * Returns the command for a JetSQL statement with parameter markers, or null for any other
+   * statement.
+   *
+   * @param values returns the texts of literals, by name or by position
+   */
+  static LogicalPlan command(Object session, String text, Supplier<Object> values) {
+    var connected = functions;
+    if (connected == null || !connected.filter.matches(text)) return null;
+    var request = Json.write(Map.of("text", text, "values", values.get()));
+    var response = PythonResponses.of(PythonCalls.ask(connected.bind, session, request));
+    return response == null ? null : command(session, response.get("text").asText());
   }
 
   /**

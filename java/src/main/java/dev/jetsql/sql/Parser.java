@@ -46,13 +46,22 @@ final class Parser extends SparkSqlParser {
     return ThriftStreamingSelects.markStatement(ViewText.restore(plan, sparkText, text));
   }
 
+  /**
+   * Binds the parameters also where the setting constantsOnly leaves that to the caller: Spark
+   * Connect does not do it.
+   */
   @Override
   public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters) {
-    var command = Engine.command(session, text);
+    if (Parameters.isEmpty(parameters)) return parsePlan(text);
+    var command =
+        Parameters.areOfClient(parameters)
+            ? Engine.command(session, text, () -> Parameters.texts(parameters))
+            : Engine.command(session, text);
     if (command != null) return command;
     var sparkText = FlinkText.toSpark(text);
     var plan = parsed(text, () -> spark.parsePlanWithParameters(sparkText, parameters));
-    return ThriftStreamingSelects.markStatement(ViewText.restore(plan, sparkText, text));
+    var bound = Parameters.bind(ViewText.restore(plan, sparkText, text), parameters);
+    return ThriftStreamingSelects.markStatement(bound);
   }
 
   @Override
