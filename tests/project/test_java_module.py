@@ -43,6 +43,7 @@ PACKAGES = (
     "failures",
     "watchdog",
     "functions",
+    "options",
     "sql",
     "testing",
 )

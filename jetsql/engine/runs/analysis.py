@@ -27,6 +27,7 @@ from jetsql.engine.runs.body_checks import (
     check_changes,
     check_own_sink,
     check_temporary,
+    find_misspelled,
     unsupported_sink,
 )
 from jetsql.engine.session.catalog import Catalog, TableFacts
@@ -84,6 +85,8 @@ class ResolvedBody:
     """The locations of the tables that the query reads in addition to its streams."""
     branches: tuple[Any, ...]
     """The query of each branch over the rows of a batch, a BatchPart; empty for a body with one INSERT."""
+    misspelled: StatementError | None
+    """The error for an option of a sink that its table had before JetSQL checked options: new jobs are refused."""
 
 
 def resolve_body(
@@ -123,6 +126,7 @@ def resolve_body(
         unchecked_by_spark=bool(facts.get("unchecked_by_spark")),
         static_locations=statics,
         branches=tuple(plans.branchParts()) if body.branches else (),
+        misspelled=next(filter(None, map(find_misspelled, targets, described)), None),
     )
 
 

@@ -155,3 +155,18 @@ def _temporary_object(statement: str, span: Span, hint: str) -> StatementError:
 def unsupported_sink(target: Span, message: str, hint: str) -> StatementError:
     """Return the error UNSUPPORTED_SINK. target: the place of the table's name."""
     return StatementError("UNSUPPORTED_SINK", message, place=target, hint=hint)
+
+
+def find_misspelled(target: Span, facts: dict[str, Any]) -> StatementError | None:
+    """Return the error for a table with an option like 'key.column', which decides nothing; None for other tables."""
+    sink = facts.get("sink", {})
+    if "misspelled" not in sink:
+        return None
+    name, meant = sink["misspelled"], sink["meant"]
+    clause = "SERDEPROPERTIES" if sink["provider"].lower() == "jdbc" else "TBLPROPERTIES"
+    return StatementError(
+        "UNKNOWN_OPTION",
+        f"{sink['table']} has the option '{name}', which does nothing.",
+        place=target,
+        hint=f"Did you mean '{meant}'? Write ALTER TABLE {sink['table']} SET {clause} ('{meant}' = '...').",
+    )

@@ -127,7 +127,10 @@ class SparkEngine:
         spark = _spark(session)
         captured = self._sessions.capture(spark)
         resolved_in = spark if local_windows else with_utc_windows(spark)
-        return resolve_body(body, resolved_in, captured, modes, state_ttl_millis).analysis
+        resolved = resolve_body(body, resolved_in, captured, modes, state_ttl_millis)
+        if resolved.misspelled is not None:
+            raise resolved.misspelled
+        return resolved.analysis
 
     def locate_state(self, job: Job) -> dict[str, Any]:
         """Return where the state of a job is, see `StateLocations`. Raises StatementError STATE_NOT_FOUND."""

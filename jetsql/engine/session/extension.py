@@ -26,6 +26,7 @@ from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.kafka_topics import check_topic
 from jetsql.errors import JetSQLError
 from jetsql.jobs.model.job import quoted_text
+from jetsql.jobs.planning.options import OPTIONS
 from jetsql.language import STATEMENT_FILTER
 from jetsql.resultset import Cell, Column, Table
 
@@ -149,6 +150,7 @@ def connect(
         return {"refusal": refusal} if refusal else None
 
     running = SparkClientStatements()
+    java(spark).options.TableOptions.setJobOptions(json.dumps([spec.name for spec in OPTIONS]))
     java(spark).sql.Engine.connect(
         STATEMENT_FILTER,
         _Callback(describe_columns),

@@ -1,10 +1,9 @@
 package dev.jetsql.kafka;
 
+import dev.jetsql.common.SimilarNames;
 import dev.jetsql.kafka.registry.RegistryOptions;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
-import org.apache.commons.text.similarity.LevenshteinDistance;
 import org.apache.spark.sql.avro.AvroOptions$;
 import org.apache.spark.sql.catalyst.DataSourceOptions;
 import org.apache.spark.sql.catalyst.csv.CSVOptions$;
@@ -91,25 +90,14 @@ final class KafkaOptionNames {
 
   /** Returns whether a name is in the list, in any case. */
   static boolean isListed(String key) {
-    return ALL.stream().anyMatch(name -> name.equalsIgnoreCase(key));
+    return SimilarNames.contains(ALL, key);
   }
 
   /**
-   * Returns the listed name with the smallest edit distance to a name in lower case, or null if no
-   * name is within the maximum distance or the name itself is listed.
+   * Returns the most similar listed name, or null if no name is within the maximum edit distance or
+   * the name itself is listed.
    */
   static String nearest(String key, int maxDistance) {
-    String nearest = null;
-    int limit = maxDistance;
-    for (String name : ALL) {
-      String listed = name.toLowerCase(Locale.ROOT);
-      if (listed.equals(key)) return null;
-      int distance = LevenshteinDistance.getDefaultInstance().apply(listed, key);
-      if (distance <= limit) {
-        nearest = name;
-        limit = distance - 1;
-      }
-    }
-    return nearest;
+    return SimilarNames.nearest(ALL, key, maxDistance);
   }
 }

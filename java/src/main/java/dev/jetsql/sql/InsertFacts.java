@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
+import dev.jetsql.options.TableOptions;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -44,6 +46,21 @@ final class InsertFacts {
    * @param facts receives the kind of the command, and the table that it writes
    */
   static LogicalPlan read(LogicalPlan command, ObjectNode facts) {
+    var query = readQuery(command, facts);
+    if (facts.get("sink") instanceof ObjectNode sink) describeMisspelled(sink);
+    return query;
+  }
+
+  private static void describeMisspelled(ObjectNode sink) {
+    var names = new ArrayList<String>();
+    sink.path("options").fieldNames().forEachRemaining(names::add);
+    var misspelled = TableOptions.misspelled(sink.path("provider").asText(), names);
+    if (misspelled == null) return;
+    sink.put("misspelled", misspelled.getKey());
+    sink.put("meant", misspelled.getValue());
+  }
+
+  private static LogicalPlan readQuery(LogicalPlan command, ObjectNode facts) {
     facts.put("command", command.getClass().getSimpleName());
     if (command instanceof InsertIntoHadoopFsRelationCommand insert) {
       facts.put("dynamic", insert.dynamicPartitionOverwrite());

@@ -4,6 +4,7 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Members;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Secrets;
+import dev.jetsql.options.JdbcOptions;
 import java.sql.Connection;
 import java.sql.Driver;
 import java.sql.SQLException;
@@ -22,7 +23,6 @@ import org.apache.spark.sql.execution.datasources.CreateTempViewUsing;
 import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions;
-import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions$;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation;
 import org.apache.spark.sql.execution.datasources.jdbc.connection.ConnectionProvider$;
 import org.apache.spark.sql.execution.datasources.jdbc.connection.ConnectionProviderBase;
@@ -39,9 +39,6 @@ import scala.jdk.javaapi.CollectionConverters;
  * machines, they are read before a query is planned.
  */
 final class JdbcSecrets {
-  private static final String OPTION_NAMES =
-      "org$apache$spark$sql$execution$datasources$jdbc$JDBCOptions$$jdbcOptionNames";
-
   private JdbcSecrets() {}
 
   /**
@@ -93,13 +90,7 @@ final class JdbcSecrets {
    */
   private static boolean isReadBySpark(String name) {
     var key = name.toLowerCase(Locale.ROOT);
-    try {
-      var names = JDBCOptions$.class.getMethod(OPTION_NAMES).invoke(JDBCOptions$.MODULE$);
-      return !key.equals("url")
-          && CollectionConverters.asJava((scala.collection.mutable.Set<?>) names).contains(key);
-    } catch (ReflectiveOperationException e) {
-      throw Exceptions.raise(e);
-    }
+    return !key.equals("url") && JdbcOptions.ofSpark().contains(key);
   }
 
   private static boolean hasReference(Map<String, String> options) {

@@ -1,6 +1,7 @@
 package dev.jetsql.sql;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.jetsql.options.TableOptions;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -13,7 +14,7 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public final class StandInTables {
   /** The property with the format that the statement of the table names. */
-  public static final String PROVIDER = "jetsql.test.provider";
+  public static final String PROVIDER = TableOptions.STAND_IN;
 
   private static final List<String> PROVIDERS = List.of("jdbc", "delta", "iceberg");
 

@@ -9,8 +9,9 @@ import dev.jetsql.kafka.KafkaOptions;
 import dev.jetsql.kafka.KafkaRead;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.kafka.KafkaTableStatements;
+import dev.jetsql.options.FileTableOptions;
+import dev.jetsql.options.TableOptions;
 import dev.jetsql.plans.Plans;
-import dev.jetsql.records.FileTableOptions;
 import dev.jetsql.versions.CaseClasses;
 import dev.jetsql.versions.SparkCalls;
 import java.util.HashMap;
@@ -50,8 +51,10 @@ import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Resolves the names of tables in a statement: to a relation of the engine (`LiveTables`,
@@ -80,9 +83,10 @@ final class TableRules extends Rule<LogicalPlan> {
     refuseInUse(plan);
     refuseForKafka(plan);
     KafkaTableStatements.check(session, plan);
-    FileTableOptions.check(plan);
     TableFormats.check(session, plan);
     JdbcSecrets.check(plan);
+    TableOptions.check(session, plan, this::table);
+    FileTableOptions.check(plan);
     return plan.resolveOperatorsDown(
         PartialFunctions.of(
             node ->
@@ -119,16 +123,30 @@ final class TableRules extends Rule<LogicalPlan> {
         return SubqueryAlias$.MODULE$.apply(
             kafka.nameParts(), new KafkaRead(kafka, relation.isStreaming()));
       }
-      if (!options.isEmpty()) checkOptions(relation, schema, name);
     }
+    checkOptions(relation, schema);
     return relation.isStreaming() ? withAnyFileAge(relation) : relation;
   }
 
-  private void checkOptions(UnresolvedRelation relation, String schema, String name) {
-    var table = table(schema, name);
-    if (table == null) return;
+  /** Checks the options `WITH (...)` of a table that is not Kafka's. */
+  private void checkOptions(UnresolvedRelation relation, String schema) {
     var options = relation.options().asCaseSensitiveMap();
+    if (options.isEmpty()) return;
+    var name = relation.multipartIdentifier();
+    var table = schema == null ? null : table(schema, name.last());
+    if (table == null) {
+      if (schema != null && !TableOptions.readsFiles(schema)) return; // Spark reports the table
+      var isIceberg = schema == null && CatalogTables.isOfIceberg(catalogOf(name));
+      TableOptions.checkQuery(session, relation, isIceberg ? "iceberg" : schema, Map.of());
+      return;
+    }
+    var ofTable = CollectionConverters.asJava(table.storage().properties());
+    TableOptions.checkQuery(session, relation, TableOptions.format(table), ofTable);
     FileTableOptions.checkQuery(relation.origin(), options, table, relation.isStreaming());
+  }
+
+  private CatalogPlugin catalogOf(Seq<String> name) {
+    return SparkCalls.catalog(session, TableNames.qualified(session, Plans.list(name)).get(0));
   }
 
   private InsertIntoStatement resolveInsert(InsertIntoStatement insert) {
@@ -137,6 +155,8 @@ final class TableRules extends Rule<LogicalPlan> {
     if (schema == null) return insert;
     TableVersions.refresh(session.sessionState().catalog(), schema, name.last());
     var kafka = kafka(schema, name.last(), Map.of(), insert.table().origin());
+    if (kafka == null && insert.table() instanceof UnresolvedRelation named)
+      checkOptions(named, schema);
     if (kafka == null) return insert;
     if (insert.overwrite() && !JobContext.isAnalyzing())
       throw KafkaTable.overwriteRefused(insert.table().origin());
@@ -169,6 +189,13 @@ final class TableRules extends Rule<LogicalPlan> {
     var kafka = new KafkaTable(session, table, options);
     kafka.loadModules();
     return kafka;
+  }
+
+  /** Returns the table of the session catalog that a node names, or null. */
+  private CatalogTable table(LogicalPlan node) {
+    var name = nameOf(node);
+    var schema = name == null ? null : schemaOf(name);
+    return schema == null ? null : table(schema, name.last());
   }
 
   /** Returns a table of the session catalog, or null if it does not exist. */

@@ -9,6 +9,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import org.apache.arrow.vector.types.pojo.Schema;
 import org.apache.spark.Partition;
@@ -210,6 +211,18 @@ public final class SparkCalls {
   public static List<String> currentNamespace(SparkSession session) {
     var manager = call(session.sessionState(), "catalogManager");
     return List.of((String[]) call(manager, "currentNamespace"));
+  }
+
+  /**
+   * Returns the TBLPROPERTIES of CREATE TABLE ... LIKE, or null for any other statement. Spark 4.3
+   * parses another class than older ones.
+   */
+  @SuppressWarnings("unchecked")
+  public static Map<String, String> propertiesOfLike(LogicalPlan command) {
+    return command.getClass().getSimpleName().startsWith("CreateTableLike")
+        ? CollectionConverters.asJava(
+            (scala.collection.immutable.Map<String, String>) call(command, "properties"))
+        : null;
   }
 
   /** Returns a catalog, or null if the session has none with this name. */

@@ -1,8 +1,9 @@
-package dev.jetsql.records;
+package dev.jetsql.options;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.OptionPositions;
+import dev.jetsql.records.OnError;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -15,26 +16,8 @@ import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Checks the option `on.error` of tables without Kafka, which Spark would ignore. */
+/** Checks the values of the option `on.error` of file tables, which Spark would ignore. */
 public final class FileTableOptions {
-  private static final List<String> FORMATS = List.of("json", "csv");
-
-  /** Options of a query that do not change how Spark reads a line. */
-  private static final List<String> OF_SOURCE =
-      List.of(
-          "maxfilespertrigger",
-          "maxbytespertrigger",
-          "maxcachedfiles",
-          "maxfileage",
-          "latestfirst",
-          "filenameonly",
-          "cleansource",
-          "sourcearchivedir",
-          "pathglobfilter",
-          "recursivefilelookup",
-          "modifiedbefore",
-          "modifiedafter");
-
   private FileTableOptions() {}
 
   /** Checks a statement that creates a table. Accepts all other statements. */
@@ -45,12 +28,10 @@ public final class FileTableOptions {
             : command instanceof CreateTableAsSelect create ? create.tableSpec() : null;
     if (!(spec instanceof UnresolvedTableSpec table) || table.provider().isEmpty()) return;
     String format = table.provider().get().toLowerCase(Locale.ROOT);
-    if (format.equals("kafka")) return;
+    if (!hasOption(format)) return;
     for (var option : CollectionConverters.asJava(table.optionExpression().options())) {
       if (!option._1().equalsIgnoreCase(OnError.OPTION)) continue;
       Origin value = option._2().origin();
-      if (!FORMATS.contains(format))
-        throw unknown(OptionPositions.ofKey(value, option._1()), format, option._1());
       Object text = option._2() instanceof Literal literal ? literal.value() : null;
       checkValue(value, option._1(), String.valueOf(text), OnError.OF_TABLE);
     }
@@ -71,12 +52,11 @@ public final class FileTableOptions {
             .map(Map.Entry::getValue)
             .findFirst()
             .orElse(null);
-    boolean hasDeadLetters = streaming && FORMATS.contains(format) && OnError.isTable(ofTable);
+    boolean hasDeadLetters = streaming && hasOption(format) && OnError.isTable(ofTable);
     for (var option : options.entrySet()) {
       String name = option.getKey();
       boolean isOnError = name.equalsIgnoreCase(OnError.OPTION);
       Origin place = OptionPositions.after(relation, name, null);
-      if (isOnError && !FORMATS.contains(format)) throw unknown(place, format, name);
       if (isOnError && !streaming)
         throw notChangeable(
             place,
@@ -87,7 +67,7 @@ public final class FileTableOptions {
                 + " applies to streams: FROM STREAM "
                 + table.identifier().table()
                 + ". Other queries follow the option 'mode' of Spark.");
-      if (hasDeadLetters && !OF_SOURCE.contains(name.toLowerCase(Locale.ROOT)))
+      if (hasDeadLetters && !KnownOptions.selectsFiles(name))
         throw notChangeable(
             place,
             "Cannot set '"
@@ -123,16 +103,8 @@ public final class FileTableOptions {
             + "'.");
   }
 
-  private static RuntimeException unknown(Origin place, String format, String name) {
-    return error(
-        place,
-        "UNKNOWN_OPTION",
-        "42616",
-        "A table USING "
-            + format
-            + " has no option '"
-            + name
-            + "'. Tables USING json, csv and kafka have it.");
+  private static boolean hasOption(String format) {
+    return !format.equals("kafka") && KnownOptions.formatsOf(OnError.OPTION).contains(format);
   }
 
   private static RuntimeException notChangeable(Origin place, String message) {

@@ -1,0 +1,64 @@
+package dev.jetsql.options;
+
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.Secrets;
+import java.sql.Driver;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions$;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** The options of JDBC tables that Spark or the driver knows. */
+public final class JdbcOptions {
+  private static final String OF_SPARK =
+      "org$apache$spark$sql$execution$datasources$jdbc$JDBCOptions$$jdbcOptionNames";
+  static final List<String> LOGIN = List.of("user", "password");
+
+  private JdbcOptions() {}
+
+  /** Returns the names of the options that Spark reads of JDBC tables, in lower case. */
+  @SuppressWarnings("unchecked") // a private set of Spark's
+  public static Set<String> ofSpark() {
+    try {
+      var names = JDBCOptions$.class.getMethod(OF_SPARK).invoke(JDBCOptions$.MODULE$);
+      return CollectionConverters.asJava((scala.collection.mutable.Set<String>) names);
+    } catch (ReflectiveOperationException e) {
+      throw Exceptions.raise(e);
+    }
+  }
+
+  /**
+   * Returns the properties that the driver of a table lists. Returns none if it lists only what a
+   * login needs, as JDBC allows, or cannot be asked: Spark reports what is wrong with it.
+   */
+  static List<String> ofDriver(Map<String, String> options) {
+    try {
+      var url = option(options, "url");
+      var driver = driver(url, option(options, "driver"));
+      var properties = Arrays.asList(driver.getPropertyInfo(url, new Properties()));
+      var isComplete =
+          properties.stream().anyMatch(each -> !each.required && !LOGIN.contains(each.name));
+      return isComplete ? properties.stream().map(each -> each.name).toList() : List.of();
+    } catch (SQLException | ReflectiveOperationException | RuntimeException e) {
+      return List.of();
+    }
+  }
+
+  private static Driver driver(String url, String className)
+      throws SQLException, ReflectiveOperationException {
+    if (className.isEmpty()) return DriverManager.getDriver(url);
+    var loader = Thread.currentThread().getContextClassLoader();
+    return (Driver) Class.forName(className, true, loader).getConstructor().newInstance();
+  }
+
+  private static String option(Map<String, String> options, String name) {
+    for (var entry : options.entrySet())
+      if (entry.getKey().equalsIgnoreCase(name)) return Secrets.reveal(entry.getValue());
+    return "";
+  }
+}
