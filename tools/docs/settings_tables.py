@@ -39,7 +39,8 @@ def options() -> str:
         "`spark.*`",
         "a setting of Spark",
         "",
-        "Holds for this job only. Those that delivery or state rest on are refused.",
+        "Holds for this job only. Those that delivery or state rest on are refused,"
+        " and those that Spark does not have.",
     )
     return table(("option", "values", "default", "what it does"), [*rows, conf])
 

@@ -188,7 +188,14 @@ class JobSessions:
         return {"spark.sql.shuffle.partitions": str(self._spark.sparkContext.defaultParallelism), **_STREAMING_CONFS}
 
     def check_conf(self, name: str, value: str) -> None:
-        """Raise StatementError OPTION_NOT_CHANGEABLE or INVALID_OPTION_VALUE for a setting that Spark refuses."""
+        """Raise StatementError for a setting that Spark refuses, or that it would ignore because it does not have it.
+
+        Its condition is OPTION_NOT_CHANGEABLE, INVALID_OPTION_VALUE or UNKNOWN_OPTION.
+        """
+        meant = self._java.options.SparkSettings.meant(name)
+        if meant or self._java.options.SparkSettings.isMissing(name):
+            hint = f"Did you mean '{meant}'?" if meant else "Remove it."
+            raise StatementError("UNKNOWN_OPTION", f"Spark has no setting '{name}'.", hint=hint)
         try:
             self._spark.newSession().conf.set(name, revealed(self._spark, {name: value})[name])
         except PySparkException as error:

@@ -85,6 +85,7 @@ def start_spark(start: SparkStart) -> SparkSession:
             close_ui(gateway, confs, start.token)
             spark = _create_session(confs | class_confs(gateway, confs))
             make_batches_cheaper(spark)
+            _warn_of_misspelled(spark, start.conf)
             return _check_catalog(_check_session(spark), start)
     except EngineError:
         raise
@@ -133,6 +134,14 @@ def _create_session(confs: Mapping[str, str]) -> SparkSession:
     for key, value in confs.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _warn_of_misspelled(spark: SparkSession, conf: Mapping[str, str]) -> None:
+    """Log a warning for each setting of the user that Spark ignores, because it has another name."""
+    for name in conf:
+        meant = java(spark).options.SparkSettings.meant(name)
+        if meant:
+            _LOG.warning("Spark has no setting %s. Did you mean %s?", name, meant)
 
 
 def _check_session(spark: SparkSession) -> SparkSession:

@@ -49,6 +49,36 @@ def test_a_job_has_settings_of_its_own(source: Sql) -> None:
     assert source("SELECT * FROM sink") == [(None, "a")]
 
 
+def test_settings_that_spark_lacks_are_refused(source: Sql) -> None:
+    body = "AS INSERT INTO sink SELECT id, name FROM STREAM src"
+    for name, hint in (
+        ("spark.sql.shuffle.partition", "Did you mean 'spark.sql.shuffle.partitions'?"),
+        ("spark.sql.ansi.Enabled", "Did you mean 'spark.sql.ansi.enabled'?"),
+        ("spark.executor.memry", "Did you mean 'spark.executor.memory'?"),
+        ("spark.sql.shuffle.xyz", "Remove it."),
+    ):
+        text = f"EXPLAIN CREATE JOB j OPTIONS ('{name}' = '2') {body}"
+        error = source.error(text)
+        assert (error.condition, error.hint) == ("JETSQL.UNKNOWN_OPTION", hint)
+        assert error.column == text.index(f"'{name}'") + 1
+        if hint == "Remove it.":
+            continue
+        error = source.error(f"SET {name} = 2")
+        assert error.condition == "JETSQL.UNKNOWN_OPTION"
+        assert error.message.endswith(hint)
+    others = (
+        "spark.sql.catalog.a.b",
+        "spark.sql.iceberg.x",
+        "spark.databricks.delta.x",
+        "spark.my.own",
+        "spark.hadoop.x",
+    )
+    options = ", ".join(f"'{name}' = 'x'" for name in others if "catalog" not in name)
+    source(f"EXPLAIN CREATE JOB j OPTIONS ({options}) {body}")
+    source.all(";\n".join(f"SET {name} = x" for name in (*others, "north")))
+    source.all(";\n".join(f"RESET {name}" for name in (*others, "north")))
+
+
 @pytest.mark.parametrize(
     ("prepare", "body", "token", "clean"),
     [

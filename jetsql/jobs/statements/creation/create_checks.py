@@ -82,7 +82,7 @@ def check_confs(manager: Manager, options: Options) -> None:
         try:
             manager.engine.check_conf(name, value)
         except StatementError as error:
-            key_at_fault = error.condition == "JETSQL.OPTION_NOT_CHANGEABLE"
+            key_at_fault = error.condition != "JETSQL.INVALID_OPTION_VALUE"
             raise error.at(text.key_place if key_at_fault else text.value_place) from None
 
 

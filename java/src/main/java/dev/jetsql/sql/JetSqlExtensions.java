@@ -13,6 +13,7 @@ import dev.jetsql.jdbc.ExactTables;
 import dev.jetsql.kafka.ResolveKafkaReads;
 import dev.jetsql.kafka.ResolveKafkaTableCreation;
 import dev.jetsql.lookup.LookupStrategy;
+import dev.jetsql.options.SparkSettings;
 import dev.jetsql.records.ResolveFileStreams;
 import dev.jetsql.rewrites.NullKeys;
 import dev.jetsql.rewrites.StreamingSubqueries;
@@ -42,6 +43,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectParser(Parser::new);
+    extensions.injectHintResolutionRule(session -> new SparkSettings.CheckSet());
     extensions.injectHintResolutionRule(session -> new WindowFunctions());
     extensions.injectHintResolutionRule(session -> new SystemTime.Find());
     extensions.injectHintResolutionRule(session -> new PatternMatches.Find());
