@@ -231,7 +231,7 @@ USAGE: list[tuple[list[str], str]] = [
     (["--set", "a=b", "list-jobs"], "--set does not apply to list-jobs"),
     (["-e", "SHOW JOBS", "list-jobs"], "-e does not apply to list-jobs"),
     (["list-job"], "There is no command 'list-job'. Did you mean list-jobs?"),
-    (["xyz"], "The commands are: sql, run, apply, lint, format, convert, lsp, list-jobs,"),
+    (["xyz"], "The commands are: sql, run, apply, test, lint, format, convert, lsp, list-jobs,"),
 ]
 
 

@@ -344,7 +344,7 @@ WHOLE = [
     (".watch SUSPEND JOB |", "totals"),
     (".watch  SELECT am| FROM orders", "amount"),
     (".watch 2 SELECT am| FROM orders", "amount"),
-    (".watch 0.5 s|", "show, suspend, select, set"),
+    (".watch 0.5 s|", "show, start, suspend, select, set"),
     (".mode table\n.watch SHOW JOBS l|", "like"),
     (".read |", ""),
     (".unheard |", ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -106,10 +107,12 @@ def test_problems(name: str) -> None:
     compare(lines(lint(PROBLEMS[name])))
 
 
-FORGOTTEN_STREAM = "SELECT id, amount FROM landing WHERE"  # the page about it shows the message
+def reads_no_stream_by_itself(statement: str) -> bool:
+    """Return whether a job shows a forgotten STREAM on purpose, or reads a view over a stream of another statement."""
+    return re.search(r"FROM (landing WHERE|bid\b|auction a JOIN)", statement) is not None
 
 
-@pytest.mark.parametrize("statement", [each for each in document_statements() if FORGOTTEN_STREAM not in each])
+@pytest.mark.parametrize("statement", [each for each in document_statements() if not reads_no_stream_by_itself(each)])
 def test_the_documentation_has_no_problem_that_lint_alone_finds(statement: str) -> None:
     """Errors of the grammar are in the documentation on purpose."""
     found = [problem for problem in lint(statement, data="x", servers="y") if problem.level.value == "warning"]
