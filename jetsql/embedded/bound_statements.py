@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 from jetsql.errors import StatementError
-from jetsql.language import STATEMENT_FILTER, parse
+from jetsql.language import can_be_ours, parse
 from jetsql.language.body.parameter_markers import bind_markers
 from jetsql.language.statement import Statement
-
-_FILTER: Final = re.compile(STATEMENT_FILTER)
 
 Values = Mapping[str, str] | Sequence[str]
 """The texts of literals, by name (`:name`) or by position (`?`)."""
@@ -22,7 +18,7 @@ def bound_statement(text: str, values: Callable[[], Values]) -> tuple[str, State
 
     Raises StatementError, with its place in the text without values.
     """
-    if _FILTER.match(text) is None:
+    if not can_be_ours(text):
         return text, None
     bound = bind_markers(text, values())
     try:

@@ -6,7 +6,7 @@ The package is fast to import: Lark and the grammar are loaded at the first job 
 from jetsql.language.bodies import find_function, find_name
 from jetsql.language.expected_tokens import Expected, completions, expected_at
 from jetsql.language.grammar import Slot
-from jetsql.language.intent import STATEMENT_FILTER, is_about_existing
+from jetsql.language.intent import STATEMENT_FILTER, can_be_ours, is_about_existing
 from jetsql.language.parser import parse
 from jetsql.language.scripts import Fragment, split
 from jetsql.language.statement_at_cursor import AtCursor, at_cursor, is_open
@@ -21,6 +21,7 @@ __all__ = [
     "Slot",
     "Substituted",
     "at_cursor",
+    "can_be_ours",
     "completions",
     "expected_at",
     "find_function",

@@ -6,6 +6,7 @@ statement that Spark itself accepts is never JetSQL's: a table called `job` can 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Final
@@ -64,13 +65,21 @@ _LEAD: Final = rf"(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_OUR_WO
 _REPLACE: Final = rf"(?:OR\b{_GAP}REPLACE\b{_GAP})?(?:TEMP(?:ORARY)?\b{_GAP})?"
 _PYTHON_FUNCTION: Final = rf"CREATE\b{_GAP}{_REPLACE}FUNCTION\b.*?(?:\bLANGUAGE\b|\$)"
 STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_LEAD}|{_SINK_AFTER_WITH}|{_LONE_CDC}|{_PYTHON_FUNCTION}|{_OF_TEST})"
-"""A regular expression that matches at the beginning of every statement of JetSQL, for Python and for Java.
+"""A regular expression of Java that matches at the beginning of every statement of JetSQL.
 
 It saves Spark's own statements the call from Java to Python. It matches if a word of JetSQL is among the first `LEAD`
 tokens or anywhere in a block, if SINK is anywhere after WITH, if AUTO CDC or a verb of test files comes first, if
 LANGUAGE or `$` is anywhere after CREATE FUNCTION, or if a nested comment comes first. A statement whose only word of
 JetSQL is misspelled does not match: it is parsed here after Spark has refused it.
 """
+# Java's atomic groups need a stack for long texts, and Python 3.11.2 goes wrong after possessive repetitions that fail.
+_GAP_OF_PYTHON: Final = rf"(?>(?:\s|--[^\r\n]*(?:(?<=\\)\n[^\r\n]*)*|{_COMMENT}(?<=\*/))*)"
+_FILTER_OF_PYTHON: Final = re.compile(STATEMENT_FILTER.replace(_GAP, _GAP_OF_PYTHON))
+
+
+def can_be_ours(text: str) -> bool:
+    """Return whether a text can be a statement of JetSQL, as STATEMENT_FILTER decides in Java."""
+    return _FILTER_OF_PYTHON.match(text) is not None
 
 
 def is_ours(lead: Sequence[Token]) -> bool:

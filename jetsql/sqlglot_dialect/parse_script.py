@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, SqlglotError
 
 from jetsql.errors import Span, StatementError
-from jetsql.language import STATEMENT_FILTER, Fragment, parse, split
+from jetsql.language import Fragment, can_be_ours, parse, split
 from jetsql.language.statement import Statement
 from jetsql.language.tokens import Kind, scan
 from jetsql.sqlglot_dialect.spark_trees import STREAM, SparkTrees, command
@@ -20,7 +19,6 @@ from jetsql.sqlglot_dialect.sqlglot_calls import parse_tokens, tokenize
 from jetsql.sqlglot_dialect.sqlglot_tokens import Place
 from jetsql.sqlglot_dialect.statement_trees import StatementTrees
 
-_FILTER: Final = re.compile(STATEMENT_FILTER)
 _CONTEXT: Final = 100  # characters around an error
 _LOGGER: Final = logging.getLogger("sqlglot")
 
@@ -48,7 +46,7 @@ def parse_script(spark: Dialect, sql: str, opts: Mapping[str, Any]) -> list[Any]
 
 def _read(fragment: Fragment, sql: str, opts: Mapping[str, Any]) -> Statement | str | None:
     """Return JetSQL's statement, or None for Spark's; the text of a statement with an error that is to be ignored."""
-    if _FILTER.match(fragment.text) is None:
+    if not can_be_ours(fragment.text):
         return None
     try:
         return parse(fragment.text)
