@@ -111,7 +111,8 @@ public final class Parameters {
    */
   static LogicalPlan bind(LogicalPlan plan, ParameterContext parameters) {
     var conf = SQLConf.get();
-    if (!conf.legacyParameterSubstitutionConstantsOnly() || !areOfClient(parameters)) return plan;
+    if (!conf.legacyParameterSubstitutionConstantsOnly()) return plan;
+    if (!areOfClient(parameters) || isEmpty(parameters)) return plan;
     if (parameters instanceof NamedParameterContext named) {
       var values = CollectionConverters.asJava(named.params());
       var names = List.copyOf(values.keySet());

@@ -52,9 +52,8 @@ final class Parser extends SparkSqlParser {
    */
   @Override
   public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters) {
-    if (Parameters.isEmpty(parameters)) return parsePlan(text);
     var command =
-        Parameters.areOfClient(parameters)
+        Parameters.areOfClient(parameters) && !Parameters.isEmpty(parameters)
             ? Engine.command(session, text, () -> Parameters.texts(parameters))
             : Engine.command(session, text);
     if (command != null) return command;

@@ -1,6 +1,7 @@
 package dev.jetsql.testing;
 
 import dev.jetsql.common.Exceptions;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.util.Clock;
 
 /**
@@ -53,7 +54,12 @@ final class TestClock implements Clock {
 
   /** Waits until a trigger has ended, at most so long. Returns whether it has. */
   synchronized boolean awaitEnd(long millis) throws InterruptedException {
-    if (!waits) wait(millis);
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    for (long left = millis; !waits && left > 0; left = millisUntil(end)) wait(left);
     return waits;
+  }
+
+  private static long millisUntil(long nanos) {
+    return TimeUnit.NANOSECONDS.toMillis(nanos - System.nanoTime());
   }
 }

@@ -10,6 +10,8 @@ import dev.jetsql.stream.Queries;
 import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
@@ -41,8 +43,8 @@ public final class TestRun {
   private MemoryTable lateRowsTable;
   private String job;
   private StreamingQuery running;
-  private volatile int batches;
-  private volatile long lateRows;
+  private final AtomicInteger batches = new AtomicInteger();
+  private final AtomicLong lateRows = new AtomicLong();
 
   /**
    * Creates the run of a query.
@@ -111,7 +113,7 @@ public final class TestRun {
   public void step(long millis) throws InterruptedException {
     clock.set(millis);
     for (var source : sources) source.release();
-    int before = batches;
+    int before = batches.get();
     clock.trigger();
     runToIdle(before);
   }
@@ -119,8 +121,8 @@ public final class TestRun {
   /** Runs triggers until one has no batch. before: the number of batches before the first one */
   private void runToIdle(int before) throws InterruptedException {
     awaitTrigger();
-    while (running.isActive() && batches > before) {
-      before = batches;
+    while (running.isActive() && batches.get() > before) {
+      before = batches.get();
       clock.trigger();
       awaitTrigger();
     }
@@ -139,12 +141,12 @@ public final class TestRun {
 
   /** Returns the number of rows that the watermark has dropped. */
   public long lateRows() {
-    return lateRows;
+    return lateRows.get();
   }
 
   /** Returns the number of batches. */
   public int batches() {
-    return batches;
+    return batches.get();
   }
 
   /** Returns the watermark in milliseconds since the epoch; 0 before the first one. */
@@ -168,7 +170,7 @@ public final class TestRun {
       var plan = execution.analyzed();
       write(MemoryTables.rows(session, plan.output(), collected));
       readLateRows(execution.executedPlan(), batch);
-      batches++;
+      batches.incrementAndGet();
     }
 
     private void write(Dataset<Row> rows) {
@@ -181,7 +183,7 @@ public final class TestRun {
     }
 
     private void readLateRows(SparkPlan plan, long batch) {
-      lateRows += dropped(plan);
+      lateRows.addAndGet(dropped(plan));
       if (lateRowsTable == null) return;
       var late = LateRows.ofBatch(session);
       if (late == null) return;

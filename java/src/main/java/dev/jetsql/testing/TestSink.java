@@ -54,7 +54,7 @@ public final class TestSink {
     var messages = new ArrayList<InternalRow>();
     for (var row :
         MemoryTables.collect((Dataset<Row>) kafka.fullMessages(rows, write.equals("update")))) {
-      long offset = table.written() + messages.size();
+      long offset = (long) table.written() + messages.size();
       var topic = row.isNullAt(3) ? kafka.topic() : row.getUTF8String(3).toString();
       messages.add(
           new GenericInternalRow(
