@@ -67,7 +67,7 @@ public final class TestDefinitions {
                 "A table USING "
                     + provider.toLowerCase(Locale.ROOT)
                     + " has no columns in its statement, and a test does not ask the database for"
-                    + " them. Write CREATE TABLE with the columns before RUN FILE."));
+                    + " them. List the columns in the statement."));
       properties.put(StandInTables.PROVIDER, provider.toLowerCase(Locale.ROOT));
       changes.put("provider", Option.apply(STAND_IN_FORMAT));
     }
