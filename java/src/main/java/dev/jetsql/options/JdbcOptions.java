@@ -53,7 +53,10 @@ public final class JdbcOptions {
       throws SQLException, ReflectiveOperationException {
     if (className.isEmpty()) return DriverManager.getDriver(url);
     var loader = Thread.currentThread().getContextClassLoader();
-    return (Driver) Class.forName(className, true, loader).getConstructor().newInstance();
+    return Class.forName(className, true, loader)
+        .asSubclass(Driver.class)
+        .getConstructor()
+        .newInstance();
   }
 
   private static String option(Map<String, String> options, String name) {
