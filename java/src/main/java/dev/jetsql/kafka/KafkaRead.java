@@ -1,5 +1,6 @@
 package dev.jetsql.kafka;
 
+import dev.jetsql.plans.LeafPlan;
 import dev.jetsql.records.SourceColumns;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,7 +10,6 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.ExposesMetadataColumns;
-import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.package$;
 import org.apache.spark.sql.classic.Dataset;
@@ -18,10 +18,8 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import scala.Function1;
 import scala.Option;
 import scala.PartialFunction;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -31,8 +29,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * `_key`). `ResolveKafkaReads` then replaces it by the connector's source and a projection. It is a
  * leaf because Spark supports metadata columns for leaves only.
  */
-public final class KafkaRead extends LogicalPlan
-    implements LeafNode, MultiInstanceRelation, ExposesMetadataColumns {
+public final class KafkaRead extends LeafPlan
+    implements MultiInstanceRelation, ExposesMetadataColumns {
   private final KafkaTable kafka;
   private final boolean streaming;
   private final Seq<Attribute> columns;
@@ -115,26 +113,6 @@ public final class KafkaRead extends LogicalPlan
         kafka, streaming, newInstances(columns), newInstances(metadataColumns), withMetadata);
   }
 
-  private static Seq<Attribute> newInstances(Seq<Attribute> attributes) {
-    return seq(
-        CollectionConverters.asJava(attributes).stream().map(Attribute::newInstance).toList());
-  }
-
-  @Override
-  public Seq<LogicalPlan> children() {
-    return LeafNode.super.children();
-  }
-
-  @Override
-  public LogicalPlan mapChildren(Function1<LogicalPlan, LogicalPlan> f) {
-    return this;
-  }
-
-  @Override
-  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> children) {
-    return this;
-  }
-
   @Override
   public int productArity() {
     return 1;
@@ -148,11 +126,6 @@ public final class KafkaRead extends LogicalPlan
   @Override
   public String simpleString(int maxFields) {
     return "Kafka " + kafka.name();
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof KafkaRead;
   }
 
   @Override

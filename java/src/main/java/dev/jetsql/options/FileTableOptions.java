@@ -9,8 +9,6 @@ import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
-import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
 import org.apache.spark.sql.catalyst.trees.Origin;
@@ -22,11 +20,8 @@ public final class FileTableOptions {
 
   /** Checks a statement that creates a table. Accepts all other statements. */
   public static void check(LogicalPlan command) {
-    Object spec =
-        command instanceof CreateTable create
-            ? create.tableSpec()
-            : command instanceof CreateTableAsSelect create ? create.tableSpec() : null;
-    if (!(spec instanceof UnresolvedTableSpec table) || table.provider().isEmpty()) return;
+    if (!(TableOptions.spec(command) instanceof UnresolvedTableSpec table)
+        || table.provider().isEmpty()) return;
     String format = table.provider().get().toLowerCase(Locale.ROOT);
     if (!hasOption(format)) return;
     for (var option : CollectionConverters.asJava(table.optionExpression().options())) {

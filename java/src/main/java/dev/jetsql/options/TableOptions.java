@@ -261,7 +261,8 @@ public final class TableOptions {
     return Exceptions.raise(JetSqlException.at(origin, condition, "42616", message));
   }
 
-  private static TableSpecBase spec(LogicalPlan command) {
+  /** Returns the table that a statement creates, or null for any other statement. */
+  static TableSpecBase spec(LogicalPlan command) {
     if (command instanceof CreateTable create) return create.tableSpec();
     if (command instanceof CreateTableAsSelect create) return create.tableSpec();
     if (command instanceof ReplaceTable replace) return replace.tableSpec();

@@ -1,19 +1,13 @@
 package dev.jetsql.rewrites;
 
 import dev.jetsql.common.PartialFunctions;
+import dev.jetsql.plans.CurrentTimes;
 import dev.jetsql.plans.Plans;
 import java.util.List;
 import java.util.function.UnaryOperator;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.expressions.CurrentBatchTimestamp;
-import org.apache.spark.sql.catalyst.expressions.CurrentDate;
-import org.apache.spark.sql.catalyst.expressions.CurrentTimestampLike;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.LocalTimestamp;
-import org.apache.spark.sql.catalyst.expressions.TimeZoneAwareExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
-import scala.Option;
 
 /** The part of a body that runs as a batch query over the rows of each batch of its stream. */
 public final class BatchPart {
@@ -77,23 +71,7 @@ public final class BatchPart {
    * @param millis the time of the batch, since the epoch
    */
   public Dataset<Row> applyAt(Dataset<Row> rows, long millis) {
-    return new BatchPart(withTime(body, millis), stream, meaning).apply(rows);
-  }
-
-  private static LogicalPlan withTime(LogicalPlan plan, long millis) {
-    return plan.transformAllExpressionsWithSubqueries(
-        PartialFunctions.<Expression, Expression>of(
-            node ->
-                node instanceof CurrentTimestampLike
-                    || node instanceof CurrentDate
-                    || node instanceof LocalTimestamp,
-            node -> {
-              var zone =
-                  node instanceof TimeZoneAwareExpression aware
-                      ? aware.timeZoneId()
-                      : Option.<String>empty();
-              return new CurrentBatchTimestamp(millis, node.dataType(), zone).toLiteral();
-            }));
+    return new BatchPart(CurrentTimes.at(millis, body), stream, meaning).apply(rows);
   }
 
   /** Returns the body's result for a batch. rows: the batch's rows of the stream */

@@ -1,24 +1,20 @@
 package dev.jetsql.testing;
 
 import dev.jetsql.common.Sequences;
-import java.util.List;
+import dev.jetsql.plans.LeafPlan;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
-import scala.Function1;
 import scala.Option;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /** A read of a table in memory. Each batch that is planned reads the rows of its time. */
-public final class MemoryRead extends LogicalPlan implements LeafNode, MultiInstanceRelation {
+public final class MemoryRead extends LeafPlan implements MultiInstanceRelation {
   private final MemoryTable table;
   private final Seq<Attribute> output;
 
@@ -41,33 +37,12 @@ public final class MemoryRead extends LogicalPlan implements LeafNode, MultiInst
 
   @Override
   public LogicalPlan newInstance() {
-    return new MemoryRead(
-        table,
-        Sequences.of(
-            List.copyOf(
-                CollectionConverters.asJava(output).stream()
-                    .map(Attribute::newInstance)
-                    .toList())));
+    return new MemoryRead(table, newInstances(output));
   }
 
   @Override
   public Statistics computeStats() {
     return relation().computeStats();
-  }
-
-  @Override
-  public Seq<LogicalPlan> children() {
-    return LeafNode.super.children();
-  }
-
-  @Override
-  public LogicalPlan mapChildren(Function1<LogicalPlan, LogicalPlan> f) {
-    return this;
-  }
-
-  @Override
-  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> children) {
-    return this;
   }
 
   @Override
@@ -78,11 +53,6 @@ public final class MemoryRead extends LogicalPlan implements LeafNode, MultiInst
   @Override
   public Object productElement(int n) {
     return n == 0 ? table : output;
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof MemoryRead;
   }
 
   @Override

@@ -6,6 +6,7 @@ import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.kafka.KafkaTable;
+import dev.jetsql.plans.CurrentTimes;
 import dev.jetsql.sql.JobBody;
 import dev.jetsql.versions.CaseClasses;
 import java.util.List;
@@ -17,12 +18,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.CurrentBatchTimestamp;
-import org.apache.spark.sql.catalyst.expressions.CurrentDate;
-import org.apache.spark.sql.catalyst.expressions.CurrentTimestampLike;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.LocalTimestamp;
-import org.apache.spark.sql.catalyst.expressions.TimeZoneAwareExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
@@ -119,7 +114,7 @@ public final class MemoryTables {
         plan.transformUpWithSubqueries(
             PartialFunctions.<LogicalPlan, LogicalPlan>of(
                 node -> table(node, sources != null) != null, node -> inMemory(node, sources)));
-    return plan.isStreaming() ? read : withTime(read, millis);
+    return plan.isStreaming() ? read : CurrentTimes.at(millis, read);
   }
 
   private LogicalPlan inMemory(LogicalPlan leaf, List<MemorySource> sources) {
@@ -173,22 +168,6 @@ public final class MemoryTables {
                   + leaf.simpleStringWithNodeId()
                   + ": it is no table."));
     return null;
-  }
-
-  private static LogicalPlan withTime(LogicalPlan plan, long millis) {
-    return plan.transformAllExpressionsWithSubqueries(
-        PartialFunctions.<Expression, Expression>of(
-            node ->
-                node instanceof CurrentTimestampLike
-                    || node instanceof CurrentDate
-                    || node instanceof LocalTimestamp,
-            node -> {
-              var zone =
-                  node instanceof TimeZoneAwareExpression aware
-                      ? aware.timeZoneId()
-                      : Option.<String>empty();
-              return new CurrentBatchTimestamp(millis, node.dataType(), zone).toLiteral();
-            }));
   }
 
   /** Returns rows that were computed. */
