@@ -21,7 +21,7 @@ _OPERATORS: Final = {"REGEXP": "RLIKE"}
 """Words that Spark's grammar takes for one operator."""
 
 _PROPERTIES: Final = ("OPTIONS", "TBLPROPERTIES")
-_TYPES: Final = {
+TYPE_SYNONYMS: Final = {
     "INTEGER": "INT",
     "LONG": "BIGINT",
     "SHORT": "SMALLINT",
@@ -30,6 +30,8 @@ _TYPES: Final = {
     "DEC": "DECIMAL",
     "NUMERIC": "DECIMAL",
 }
+"""Names of types that Spark reads as others."""
+
 _UNITS: Final = frozenset("YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND NANOSECOND".split())
 _AMOUNT: Final = re.compile(r"([+-]?[0-9]+) +([A-Za-z]+)")
 _OPEN: Final = ("(", "[", "{")
@@ -292,7 +294,9 @@ def _type(items: Sequence[_Item]) -> list[_Item]:
         if item.text == ":" and structs and structs[-1]:
             continue
         done.append(
-            _Item("word", _TYPES[item.text]) if item.kind == "word" and not is_name and item.text in _TYPES else item
+            _Item("word", TYPE_SYNONYMS[item.text])
+            if item.kind == "word" and not is_name and item.text in TYPE_SYNONYMS
+            else item
         )
     return done
 

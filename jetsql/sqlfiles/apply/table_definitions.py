@@ -9,18 +9,9 @@ from typing import Final
 from jetsql.jobs.planning.update_verdict import normalised_words
 from jetsql.language.tokens import Kind, Token, closing_parenthesis, tokens, top_level, unquote
 from jetsql.sqlfiles.statement_names import CreatedObject, created_by_spark, name_part
+from jetsql.sqlglot_dialect.same_text import TYPE_SYNONYMS
 
-_TYPE_NAMES: Final = {
-    "INTEGER": "INT",
-    "LONG": "BIGINT",
-    "SHORT": "SMALLINT",
-    "BYTE": "TINYINT",
-    "REAL": "FLOAT",
-    "DEC": "DECIMAL",
-    "NUMERIC": "DECIMAL",
-    "CHARACTER": "CHAR",
-    "TIMESTAMP_LTZ": "TIMESTAMP",
-}
+_TYPE_NAMES: Final = {**TYPE_SYNONYMS, "CHARACTER": "CHAR", "TIMESTAMP_LTZ": "TIMESTAMP"}
 # Words that end the type of a column.
 _AFTER_TYPE: Final = frozenset({"NOT", "NULL", "COMMENT", "DEFAULT", "GENERATED", "CONSTRAINT", "PRIMARY", "CHECK"})
 _CONSTRAINTS: Final = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN", "UNIQUE", "CHECK"})
