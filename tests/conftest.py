@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import signal
 import tempfile
@@ -121,6 +122,15 @@ def postgres() -> Iterator[Postgres]:
 def kafka() -> Iterator[Kafka]:
     with running_kafka() as server:
         yield server
+
+
+@pytest.fixture
+def quiet_sqlglot() -> Iterator[None]:
+    """Keep sqlglot from logging each statement of Spark that it takes for a Command."""
+    logger = logging.getLogger("sqlglot")
+    logger.disabled = True
+    yield
+    logger.disabled = False
 
 
 class Sql:

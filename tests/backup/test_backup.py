@@ -263,7 +263,7 @@ def test_a_restore_that_was_killed_deletes_nothing_in_another_storage(home: Path
     shutil.rmtree(home)
     kill_at("restore-half-copied", "restore", str(tmp_path / "backup"), "--home", str(home))
     other = tmp_path / "other"
-    fill(other, {"warehouse/t/part-1.json": "of somebody else"})
+    fill(other, {"warehouse/t/part-1.json": "of another home"})
     hostile = replace(read_manifest(tmp_path / "backup"), storage=f"file:{other}")
     (tmp_path / "backup" / MANIFEST).write_text(hostile.to_json())
     with raises(EngineError, "HOME_NOT_USABLE"):

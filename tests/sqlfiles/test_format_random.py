@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import sys
@@ -31,13 +30,7 @@ NOT_COMPARED = re.compile(
 )
 
 
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """Keep sqlglot from logging each statement that it takes for a Command."""
-    logger = logging.getLogger("sqlglot")
-    logger.disabled = True
-    yield
-    logger.disabled = False
+pytestmark = pytest.mark.usefixtures("quiet_sqlglot")
 
 
 @pytest.fixture(scope="module")

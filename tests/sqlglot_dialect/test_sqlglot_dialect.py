@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator
 from typing import get_args
@@ -37,18 +36,11 @@ def ours(texts: list[str]) -> list[str]:
 
 
 ACCEPTED = accepted_statements()
+pytestmark = pytest.mark.usefixtures("quiet_sqlglot")
+
 DOCUMENTS = document_statements()
 OURS = ours(DOCUMENTS)
 STREAMS = re.compile(r"STREAM|FROM orders WITH|MATCH_RECOGNIZE")  # what sqlglot's own dialect misreads
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """Keep sqlglot from logging each statement of Spark that it takes for a Command."""
-    logger = logging.getLogger("sqlglot")
-    logger.disabled = True
-    yield
-    logger.disabled = False
 
 
 def one(text: str) -> exp.Expression:
