@@ -76,9 +76,19 @@ PLACES = (
     Place("CREATE TABLE {name} (v STRING) USING text OPTIONS ({option})", ("wholetext",), {"wholetxt": "'wholetext'?"}),
     Place(f"{FILE} xml OPTIONS ('rowTag' = 'r', {{option}})", ("rootTag",), {"rootTags": "'rootTag'?"}),
     Place(  # a format without a list of options
-        "CREATE TABLE {name} USING rate OPTIONS ({option})",
-        ("rowsPerSecond", "their.own"),
+        "CREATE TABLE {name} USING socket OPTIONS ('host' = 'localhost', 'port' = '1', {option})",
+        ("includeTimestamp", "their.own"),
         {"key.column": NOT_FILES, "lookup": "Tables USING jdbc have it.", "snapshotIntervalMillis": "option of jobs"},
+    ),
+    Place(
+        "CREATE TABLE {name} USING rate OPTIONS ({option})",
+        ("rowsPerSecond", "rampUpTime", "numPartitions"),
+        {"rowPerSecond": "Did you mean 'rowsPerSecond'?", "rowsPerBatch": "Remove it."},
+    ),
+    Place(
+        "CREATE TABLE {name} USING `rate-micro-batch` OPTIONS ({option})",
+        ("rowsPerBatch", "startTimestamp", "advanceMillisPerBatch"),
+        {"rowPerBatch": "Did you mean 'rowsPerBatch'?", "rampUpTime": "Remove it."},
     ),
     Place(
         f"{FILE} json TBLPROPERTIES ({{option}})",
@@ -143,6 +153,10 @@ VALUES = {
     "maxFilesPerTrigger": "1",
     "compression": "gzip",
     "rowsPerSecond": "1",
+    "rowsPerBatch": "1",
+    "startTimestamp": "1",
+    "advanceMillisPerBatch": "1",
+    "rampUpTime": "1s",
     "sslmode": "disable",
     "dateFormat": "yyyy",
     "header": "true",
@@ -182,11 +196,25 @@ def test_each_place_refuses_the_options_that_it_lacks(sql: Sql, places: dict[str
                 sql(f"DROP STREAMING TABLE a_{number}_{index}")  # another test lists those of the engine
 
 
-def test_save_as_table_refuses_them_too(sql: Sql, places: dict[str, str]) -> None:
+def test_writers_of_frames_refuse_them_too(sql: Sql, places: dict[str, str]) -> None:
     rows = sql.engine.spark.range(1)
-    for writer in (rows.write.option("compresion", "gzip"), rows.write.format("json").option("on.eror", "skip")):
-        with pytest.raises(AnalysisException, match=r"UNKNOWN_OPTION.*Did you mean '(compression|on.error)'"):
-            writer.saveAsTable("saved")
+    derby = {"url": "jdbc:derby:memory:options;create=true", "dbtable": "written"}
+    sql("CREATE TABLE existing (id BIGINT) USING parquet")
+    for write, meant in (
+        (lambda: rows.write.option("compresion", "gzip").saveAsTable("t"), "compression"),
+        (lambda: rows.write.format("json").option("on.eror", "skip").saveAsTable("t"), "on.error"),
+        (lambda: rows.write.option("compresion", "gzip").mode("append").saveAsTable("existing"), "compression"),
+        (lambda: rows.writeTo("t").using("parquet").option("compresion", "gzip").create(), "compression"),
+        (lambda: rows.writeTo("t").option("compresion", "gzip").create(), "compression"),
+        (lambda: rows.writeTo("t").using("csv").option("headr", "true").createOrReplace(), "header"),
+        (lambda: rows.writeTo("t").using("jdbc").options(**derby, **{"key.column": "id"}).create(), "key.columns"),
+        (lambda: rows.writeTo("t").using("parquet").tableProperty("delete.wen", "x").create(), "delete.when"),
+        (lambda: rows.writeTo("existing").option("compresion", "gzip").append(), "compression"),
+    ):
+        with pytest.raises(AnalysisException, match=f"UNKNOWN_OPTION.*Did you mean '{meant}'"):
+            write()
+    rows.writeTo("made").using("jdbc").options(**derby, **{"key.columns": "id"}).create()
+    assert "key.columns" in sql.value("SHOW CREATE TABLE made")
 
 
 def test_a_table_of_an_earlier_release_can_be_read_but_no_new_job_writes_it(sql: Sql, places: dict[str, str]) -> None:

@@ -52,6 +52,13 @@ final class KnownOptions {
           "text", TextOptions$.MODULE$,
           "xml", XmlOptions$.MODULE$);
 
+  /** The objects of Spark whose constants are the names of the options of its test sources. */
+  private static final Map<String, String> OF_RATES =
+      Map.of(
+          "rate", "org.apache.spark.sql.execution.streaming.sources.RateStreamProvider$",
+          "rate-micro-batch",
+              "org.apache.spark.sql.execution.streaming.sources.RatePerMicroBatchProvider$");
+
   /** The options that select the files of a query, and do not change how Spark reads a line. */
   private static final List<String> OF_FILE_SELECTION =
       List.of(
@@ -118,6 +125,11 @@ final class KnownOptions {
     return SimilarNames.contains(OF_FILE_SELECTION, name);
   }
 
+  /** Returns whether a query can name files of a format, as in json.`path`. */
+  static boolean readsFiles(String format) {
+    return OF_FORMATS.containsKey(format);
+  }
+
   /** Returns whether Spark's catalog adds an option itself. */
   static boolean isOfCatalog(String name) {
     return SimilarNames.contains(OF_CATALOG, name);
@@ -146,7 +158,11 @@ final class KnownOptions {
       var ofConnector = LakeOptions.of(format);
       return names(!ofConnector.isEmpty(), ofConnector);
     }
-    if (!OF_FORMATS.containsKey(format)) return names(false);
+    if (OF_RATES.containsKey(format)) {
+      var ofSource = LakeOptions.ofObject(OF_RATES.get(format));
+      return names(!ofSource.isEmpty(), ofSource);
+    }
+    if (!readsFiles(format)) return names(false);
     var ofFormat = CollectionConverters.asJava(OF_FORMATS.get(format).getAllOptions());
     return names(true, OF_FILES, OF_FILE_SELECTION, ofFormat);
   }

@@ -30,14 +30,17 @@ final class LakeOptions {
   /** Returns the options of a format; none if its connector does not list them. */
   static List<String> of(String format) {
     return KNOWN.computeIfAbsent(
-        format, key -> key.equals("delta") ? ofDelta() : constants(ICEBERG));
+        format, key -> key.equals("delta") ? ofObject(DELTA) : constants(ICEBERG));
   }
 
-  /** Returns the constants of Delta's object. Its list `validOptionKeys` lacks some of them. */
-  private static List<String> ofDelta() {
+  /**
+   * Returns the texts that are constants of a Scala object, the names of options. Delta's list
+   * `validOptionKeys` lacks some of them.
+   */
+  static List<String> ofObject(String className) {
     var names = new ArrayList<String>();
     try {
-      var type = Class.forName(DELTA);
+      var type = Class.forName(className);
       var object = type.getField("MODULE$").get(null);
       for (var method : type.getMethods())
         if (method.getParameterCount() == 0 && method.getName().matches("[A-Z][A-Z0-9_]+"))

@@ -17,18 +17,24 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation$;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.AppendData;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OverwriteByExpression;
+import org.apache.spark.sql.catalyst.plans.logical.OverwritePartitionsDynamic;
 import org.apache.spark.sql.catalyst.plans.logical.ReplaceTable;
 import org.apache.spark.sql.catalyst.plans.logical.ReplaceTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.SetTableProperties;
 import org.apache.spark.sql.catalyst.plans.logical.SetTableSerDeProperties;
 import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
+import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.execution.datasources.CreateTempViewUsing;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -83,6 +89,65 @@ public final class TableOptions {
   }
 
   /**
+   * Checks the options of `df.writeTo(...)`, and of `df.write` for a table of a connector. Spark
+   * itself ignores all options of `df.write.insertInto` for other tables.
+   *
+   * @param formatOf returns the format of the table that a node names, or null
+   */
+  public static void checkWriter(
+      SparkSession session, LogicalPlan command, Function<LogicalPlan, String> formatOf) {
+    var given = writerOptions(command);
+    if (given.isEmpty() || session.sessionState().conf().contains(JobContext.JOB_CONF)) return;
+    var format =
+        command instanceof V2WriteCommand write
+            ? writtenFormat(write, formatOf)
+            : createdFormat(session, command, formatOf);
+    var defines = spec(command) != null && (format == null || !LakeOptions.isLake(format));
+    for (var name : given.keySet())
+      if (!defines && KnownOptions.definesTable(name))
+        throw error(
+            command.origin(),
+            "OPTION_NOT_CHANGEABLE",
+            "Cannot set '" + name + "' by an option of a write: it is a property of the table.");
+    if (!"kafka".equals(format)) // `KafkaOptions` checks these
+    checkOptions(format, given, given.keySet(), command.origin());
+  }
+
+  private static Map<String, String> writerOptions(LogicalPlan command) {
+    var options =
+        command instanceof AppendData write
+            ? write.writeOptions()
+            : command instanceof OverwriteByExpression write
+                ? write.writeOptions()
+                : command instanceof OverwritePartitionsDynamic write
+                    ? write.writeOptions()
+                    : command instanceof CreateTableAsSelect create
+                        ? create.writeOptions()
+                        : command instanceof ReplaceTableAsSelect replace
+                            ? replace.writeOptions()
+                            : null;
+    return options == null ? Map.of() : CollectionConverters.asJava(options);
+  }
+
+  private static String writtenFormat(
+      V2WriteCommand write, Function<LogicalPlan, String> formatOf) {
+    if (!(write.table() instanceof DataSourceV2Relation relation))
+      return formatOf.apply((LogicalPlan) write.table());
+    var provider = relation.table().properties().get(TableCatalog.PROP_PROVIDER);
+    return provider == null ? null : lower(provider);
+  }
+
+  private static String createdFormat(
+      SparkSession session, LogicalPlan command, Function<LogicalPlan, String> formatOf) {
+    var provider = spec(command).provider();
+    if (provider.isDefined()) return lower(provider.get());
+    var ofCatalog = formatOf.apply(command.children().head());
+    return ofCatalog == null
+        ? lower(session.sessionState().conf().defaultDataSourceName())
+        : ofCatalog;
+  }
+
+  /**
    * Checks the options of `WITH (...)` after the name of a table that is not Kafka's.
    *
    * @param format the format of the table; null if it is not known
@@ -129,7 +194,7 @@ public final class TableOptions {
 
   /** Returns whether a query can name files of a format, as in json.`path`. */
   public static boolean readsFiles(String format) {
-    return KnownOptions.of(lower(format), Map.of()).areAll();
+    return KnownOptions.readsFiles(lower(format));
   }
 
   /** Returns the format of a table in lower case, or "hive". */

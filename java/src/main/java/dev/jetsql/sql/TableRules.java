@@ -86,6 +86,7 @@ final class TableRules extends Rule<LogicalPlan> {
     TableFormats.check(session, plan);
     JdbcSecrets.check(plan);
     TableOptions.check(session, plan, this::table);
+    TableOptions.checkWriter(session, plan, this::format);
     FileTableOptions.check(plan);
     return plan.resolveOperatorsDown(
         PartialFunctions.of(
@@ -196,6 +197,14 @@ final class TableRules extends Rule<LogicalPlan> {
     var name = nameOf(node);
     var schema = name == null ? null : schemaOf(name);
     return schema == null ? null : table(schema, name.last());
+  }
+
+  /** Returns the format of the table that a node names, or null. */
+  private String format(LogicalPlan node) {
+    var table = table(node);
+    if (table != null) return TableOptions.format(table);
+    var name = nameOf(node);
+    return name != null && CatalogTables.isOfIceberg(catalogOf(name)) ? "iceberg" : null;
   }
 
   /** Returns a table of the session catalog, or null if it does not exist. */
