@@ -8,7 +8,8 @@ from itertools import islice, pairwise
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.planning.options import folded, format_value, parse_options, spec_of
+from jetsql.jobs.model.spark_settings import find_meant, is_missing, unknown_setting
+from jetsql.jobs.planning.options import OptionSpec, folded, format_value, parse_options, spec_of
 from jetsql.language import missing_semicolon_hint, parse
 from jetsql.language import statement as st
 from jetsql.language.blocks import opens_block
@@ -32,6 +33,7 @@ _SHOWN: Final = (
     "ALL CATALOGS COLLATIONS COLUMNS CREATE CURRENT DATABASES ENGINES FUNCTIONS JOB JOBS MATERIALIZED MEMBERS"
     " NAMESPACES PARTITIONS PROCEDURES SCHEMAS SNAPSHOTS STREAMING SYSTEM TABLE TABLES TBLPROPERTIES USER VIEWS"
 ).split()
+_NO_SETTINGS: Final = frozenset({"CATALOG", "PATH", "ROLE", "TIME", "VAR", "VARIABLE"})  # after SET
 _DISTINCT_TIME: Final = ("TUMBLE", "HOP", "SESSION")  # also table functions over streams
 
 
@@ -79,6 +81,7 @@ class CheckedStatement:
             self.problems.append(misspelled)
             return
         self.problems += _option_problems(self.statement)
+        self.problems += _setting_problems(text, found)
         if self.job is not None and self.job.table is not None:
             self.problems += _misplaced_options(text, self.job)
         self._check_query(found)
@@ -207,7 +210,35 @@ def _option_problems(statement: st.Statement | None) -> Iterator[Found]:
             yield Found.of(error)
             continue
         for text in texts:
-            yield from _spelling(text)
+            spec = spec_of(text.key)
+            yield from _unknown_setting(text) if spec is None else _spelling(text, spec)
+
+
+def _unknown_setting(text: st.OptionText) -> Iterator[Found]:
+    """Yield the problem of an option of a job for a setting that Spark does not have."""
+    name = text.key.strip()
+    meant = find_meant(name)
+    if meant or is_missing(name):
+        yield _problem_of_setting(name, meant, text.key_place, f"'{meant}'" if meant else "")
+
+
+def _setting_problems(text: str, found: list[Token]) -> Iterator[Found]:
+    """Yield the problem of SET for a misspelled setting of Spark. All other names are variables of the user."""
+    if found[0].word != "SET" or found[1].word in _NO_SETTINGS:
+        return
+    equals = next((token for token in found if token.text == "="), None)
+    if equals is None:
+        return
+    place = Span(found[1].start, found[1].start + len(text[found[1].start : equals.start].rstrip()))
+    name = text[place.start : place.stop].strip("`")
+    meant = find_meant(name)
+    if meant:
+        yield _problem_of_setting(name, meant, place, meant)
+
+
+def _problem_of_setting(name: str, meant: str, place: Span, correction: str) -> Found:
+    error = unknown_setting(name, meant)
+    return Found(ProblemLevel.ERROR, error.condition, error.message, place, error.hint, correction)
 
 
 def _options(statement: st.Statement | None) -> Iterable[tuple[st.OptionText, ...]]:
@@ -219,10 +250,7 @@ def _options(statement: st.Statement | None) -> Iterable[tuple[st.OptionText, ..
         yield statement.options
 
 
-def _spelling(text: st.OptionText) -> Iterator[Found]:
-    spec = spec_of(text.key)
-    if spec is None:
-        return
+def _spelling(text: st.OptionText, spec: OptionSpec) -> Iterator[Found]:
     condition = f"{PREFIX}OPTION_SPELLING"
     if text.key != spec.name:
         message = f"The option '{text.key}' is written '{spec.name}' in the documentation."

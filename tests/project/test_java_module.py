@@ -22,7 +22,6 @@ PACKAGES = (
     "plans",
     "patterns",
     "files",
-    "endpoints",
     "records",
     "kafka.registry",
     "kafka.protobuf",
@@ -44,6 +43,7 @@ PACKAGES = (
     "watchdog",
     "functions",
     "options",
+    "endpoints",
     "sql",
     "testing",
 )

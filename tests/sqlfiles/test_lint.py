@@ -52,6 +52,11 @@ PROBLEMS = {
     "a wrong value": f"CREATE JOB j\nOPTIONS ('trigger' = 'sometimes') {BODY};",
     "an option of a table": "CREATE STREAMING TABLE t JOB OPTIONS ('autoScaling' = 'maybe') AS SELECT 1 AS a;",
     "a protected setting": f"CREATE JOB j OPTIONS ('spark.sql.extensions' = 'x') {BODY};",
+    "misspelled settings": f"""SET spark.sql.shuffle.partition = 2;
+SET `spark.sql.ansi.Enabled` = true;
+SET spark.sql.shuffle.partitions = 2; SET my.partition = 2; SET VAR x = 2; SET spark.sql.shuffle.partition; SET -v;
+CREATE JOB j OPTIONS ('spark.sql.shuffle.partition' = '2', 'spark.sql.shuffle.xyz' = '2', 'spark.my.key' = '2') {BODY};
+ALTER JOB j OPTIONS ('spark.sql.ansi.enable' = 'true');""",
     "other spellings": f"""CREATE JOB j OPTIONS ('snapshot_interval_millis' = '100', 'trigger' = 'AVAILABLE_NOW')
 {BODY};""",
     "a name": f"CREATE JOB my-job {BODY};",

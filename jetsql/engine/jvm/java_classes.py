@@ -119,7 +119,7 @@ def class_confs(gateway: Any, given: Mapping[str, str]) -> dict[str, str]:
     given: the engine's settings. For missing ones, the settings that the JVM was launched with apply.
     """
     added = {_SPARK_JARS: str(jar()), _SPARK_EXTENSIONS: _EXTENSIONS}
-    return {key: _append_item(given.get(key) or _read_property(gateway, key), value) for key, value in added.items()}
+    return {key: append_item(given.get(key) or _read_property(gateway, key), value) for key, value in added.items()}
 
 
 def with_jars(confs: Mapping[str, str], gateway: Any, jars: Sequence[str]) -> dict[str, str]:
@@ -128,7 +128,7 @@ def with_jars(confs: Mapping[str, str], gateway: Any, jars: Sequence[str]) -> di
         return dict(confs)
     items = confs.get(_SPARK_JARS) or _read_property(gateway, _SPARK_JARS)
     for each in jars:
-        items = _append_item(items, each)
+        items = append_item(items, each)
     return {**confs, _SPARK_JARS: items}
 
 
@@ -136,7 +136,8 @@ def _read_property(gateway: Any, key: str) -> str:
     return str(_StaticMethods(gateway, "java.lang.System").getProperty(key, ""))
 
 
-def _append_item(items: str, item: str) -> str:
+def append_item(items: str, item: str) -> str:
+    """Return a list with commas, with an item at its end."""
     others = [each for each in items.split(",") if each and each != item]
     return ",".join([*others, item])  # Spark calls the parser of the last extension first
 
@@ -144,6 +145,7 @@ def _append_item(items: str, item: str) -> str:
 def enable(spark: SparkSession) -> None:
     """Extend a running session, and sessions created from it later, with JetSQL. A second call does nothing."""
     java(spark).sql.JetSqlExtensions.enable(spark._jsparkSession)
+    spark.conf._jconf = spark._jsparkSession.conf()  # PySpark keeps the object that Java has replaced
     context: Any = spark.sparkContext
     if jar().name not in str(context._jsc.sc().listJars()):
         context._jsc.addJar(str(jar()))  # for the executors

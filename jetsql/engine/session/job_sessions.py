@@ -18,6 +18,7 @@ from jetsql.engine.jvm.java_classes import java, revealed
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import PARSE_MODE, CapturedSession, SinkKind
 from jetsql.jobs.model.job import Job, Plan
+from jetsql.jobs.model.spark_settings import unknown_setting
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.planning.protected_confs import protection_reason
@@ -194,8 +195,7 @@ class JobSessions:
         """
         meant = self._java.options.SparkSettings.meant(name)
         if meant or self._java.options.SparkSettings.isMissing(name):
-            hint = f"Did you mean '{meant}'?" if meant else "Remove it."
-            raise StatementError("UNKNOWN_OPTION", f"Spark has no setting '{name}'.", hint=hint)
+            raise unknown_setting(name, meant)
         try:
             self._spark.newSession().conf.set(name, revealed(self._spark, {name: value})[name])
         except PySparkException as error:

@@ -15,11 +15,13 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 
 from jetsql.engine.errors.run_failures import cause_of
-from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.jvm.java_classes import append_item, java
 from jetsql.engine.session.startup import Session
 from jetsql.errors import EngineError
 
 _CONNECT_TOKEN = "spark.connect.authenticate.token"
+_CONNECT_INTERCEPTORS = "spark.connect.grpc.interceptor.classes"
+_CHECKED_SETTINGS = "dev.jetsql.endpoints.ConnectSettings"
 _THRIFT_LOGIN = "hive.server2.custom.authentication.class"
 _THRIFT_CLIENTS = 500
 """The number of connections after login, each of which takes a thread; Hive's default."""
@@ -61,6 +63,7 @@ def open_connect(spark: Session, plan: EndpointPlan) -> OpenEndpoint:
     conf.set("spark.connect.grpc.binding.address", plan.host)
     conf.set("spark.connect.grpc.binding.port", str(plan.port))
     conf.set("spark.connect.session.manager.defaultSessionTimeout", _millis(plan.idle_seconds))
+    conf.set(_CONNECT_INTERCEPTORS, append_item(conf.get(_CONNECT_INTERCEPTORS, ""), _CHECKED_SETTINGS))
     service = getattr(getattr(jvm.org.apache.spark.sql.connect.service, "SparkConnectService$"), "MODULE$")
     conf.set(_CONNECT_TOKEN, plan.token)
     try:

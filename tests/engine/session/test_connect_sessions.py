@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.client import SparkConnectClient
+from pyspark.sql.connect.conf import RuntimeConf
 from pyspark.sql.connect.plan import SQL
 
 from jetsql.embedded.embedded_engine import EmbeddedEngine
@@ -48,6 +49,21 @@ def test_1500_half_open_connections_do_not_lock_out_a_client(address: str) -> No
     port = int(address.rpartition(":")[2])
     with half_open(port, 1500, *BEGINNINGS), closing(opened(address)) as client:
         assert value(client, "SELECT 'honest'") == "honest"
+
+
+def test_misspelled_settings_are_refused(address: str) -> None:
+    name, meant = "spark.sql.shuffle.partition", "spark.sql.shuffle.partitions"
+    with closing(opened(address)) as client:
+        conf = RuntimeConf(client)
+        with pytest.raises(PySparkException, match=f"UNKNOWN_OPTION.*Did you mean '{meant}'"):
+            conf.set(name, "3")
+        conf.set(meant, "3")
+        conf.set("my.variable", "3")
+        assert conf.get(name, "none") == "none"
+        assert value(client, "SELECT 1") == 1 and conf.get(meant) == "3"
+        with pytest.warns(UserWarning, match=f"Did you mean '{meant}'"):  # as `SparkSession.builder.config` does
+            conf._set_all({name: "3", meant: "4"}, silent=True)
+        assert conf.get(meant) == "4"
 
 
 @contextmanager

@@ -34,6 +34,7 @@ def test_every_statement_of_spark_gives_what_it_gave(told: dict[str, Any]) -> No
 def test_the_session_keeps_its_queries_and_settings(told: dict[str, Any]) -> None:
     assert told["queries"] == ["theirs"]
     assert told["zone"] == "Europe/Paris"
+    assert "Did you mean 'spark.sql.shuffle.partitions'?" in told["misspelled"]
     assert told["same"] is True
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import random
+
 import pytest
 
 from jetsql.embedded import embedded_engine
 from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.engine.jvm.java_classes import java
+from jetsql.jobs.model.spark_settings import find_meant, is_missing
 from jetsql.language import parse
 from jetsql.language.statement import Statement
 from tests.conftest import Sql
+from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.spark
 
@@ -77,6 +84,23 @@ def test_settings_that_spark_lacks_are_refused(source: Sql) -> None:
     source(f"EXPLAIN CREATE JOB j OPTIONS ({options}) {body}")
     source.all(";\n".join(f"SET {name} = x" for name in (*others, "north")))
     source.all(";\n".join(f"RESET {name}" for name in (*others, "north")))
+
+
+@pytest.mark.needs_spark("4.3")
+def test_lint_has_the_settings_of_the_newest_spark_and_its_verdicts(engine: EmbeddedEngine) -> None:
+    settings = java(engine.spark).options.SparkSettings
+    listed = "\n".join(json.loads(settings.list())) + "\n"
+    path = ROOT / "jetsql/jobs/model/spark_settings.txt"
+    if os.environ.get("JETSQL_GOLDEN") == "write":
+        path.write_text(listed, encoding="utf-8")
+        find_meant.__globals__["_known"].cache_clear()
+    assert path.read_text("utf-8") == listed
+    chance = random.Random(7)
+    for name in chance.sample(listed.split(), 60):
+        at = chance.randrange(len(name))
+        for near in (name[:at] + name[at + 1 :], name[:at] + "xyz" + name[at:], name.upper(), "." + name):
+            assert find_meant(near) == settings.meant(near), near
+            assert is_missing(near) == settings.isMissing(near), near
 
 
 @pytest.mark.parametrize(

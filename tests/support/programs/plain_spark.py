@@ -68,6 +68,14 @@ def outcome(spark: SparkSession, text: str) -> Any:
         return [type(error).__name__, str(error)]
 
 
+def set_misspelled(spark: SparkSession) -> str:
+    try:
+        spark.conf.set("spark.sql.shuffle.partition", "3")
+    except Exception as error:
+        return str(error)
+    return "accepted"
+
+
 def stable(found: Any) -> Any:
     """Return a text without expression ids and addresses, which differ between calls."""
     return json.loads(re.sub(r"#\d+L?|@[0-9a-f]{6,}|plan_id=\d+", "#", json.dumps(found)))
@@ -114,6 +122,7 @@ def main(home: str) -> None:
         "same": jetsql.enable(spark, home=home) is engine,
         "error": outcome(spark, "SUSPEND JOB missing"),
         "near miss": outcome(spark, "SUSPEND\n JOBS copy"),
+        "misspelled": set_misspelled(spark),
         "insert": outcome(spark, "INSERT INTO sink SELECT * FROM STREAM jobs"),
     }
     query.stop()

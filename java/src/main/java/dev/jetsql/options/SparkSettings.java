@@ -2,15 +2,22 @@ package dev.jetsql.options;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
+import dev.jetsql.common.Json;
+import dev.jetsql.common.Members;
 import dev.jetsql.common.OptionPositions;
 import dev.jetsql.common.SimilarNames;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.apache.spark.internal.config.ConfigEntry$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.Origin;
+import org.apache.spark.sql.classic.RuntimeConfig;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.command.SetCommand;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -31,7 +38,21 @@ public final class SparkSettings {
 
   /** Classes with settings that Spark lists only after it has loaded them. */
   private static final List<String> CLASSES =
-      List.of("package$", "UI$", "Network$", "Status$", "Python$", "Kryo$", "History$");
+      List.of(
+          "org.apache.spark.internal.config.package$",
+          "org.apache.spark.internal.config.Deploy$",
+          "org.apache.spark.internal.config.History$",
+          "org.apache.spark.internal.config.Kryo$",
+          "org.apache.spark.internal.config.Network$",
+          "org.apache.spark.internal.config.Python$",
+          "org.apache.spark.internal.config.R$",
+          "org.apache.spark.internal.config.Status$",
+          "org.apache.spark.internal.config.Streaming$",
+          "org.apache.spark.internal.config.Tests$",
+          "org.apache.spark.internal.config.UI$",
+          "org.apache.spark.internal.config.Worker$",
+          "org.apache.spark.sql.connect.config.Connect$",
+          "org.apache.spark.sql.internal.StaticSQLConf$");
 
   private SparkSettings() {}
 
@@ -63,16 +84,21 @@ public final class SparkSettings {
     return Known.NAMES;
   }
 
+  /** Returns the names of all settings and the prefixes of others, for `jetsql lint`. */
+  public static String list() {
+    var names = known().stream().filter(each -> !isOfOthers(each));
+    return Json.write(Stream.concat(OF_OTHERS.stream(), names).toList());
+  }
+
   /** The names of Spark's settings, which are collected at their first use. */
   private static final class Known {
     static final Set<String> NAMES = names();
 
     private static Set<String> names() {
-      var names = new HashSet<String>();
+      var names = new TreeSet<String>(); // sorted, so that a choice among similar names is fixed
       names.addAll(CollectionConverters.asJava(SQLConf$.MODULE$.deprecatedSQLConfigs().keySet()));
       names.addAll(CollectionConverters.asJava(SQLConf$.MODULE$.removedSQLConfigs().keySet()));
-      for (var each : CLASSES) load("org.apache.spark.internal.config." + each);
-      load("org.apache.spark.sql.internal.StaticSQLConf$");
+      CLASSES.forEach(Known::load);
       for (var entry : ConfigEntry$.MODULE$.knownConfigs().values()) {
         names.add(entry.key());
         names.addAll(CollectionConverters.asJava(entry.alternatives()));
@@ -95,13 +121,42 @@ public final class SparkSettings {
     public LogicalPlan apply(LogicalPlan plan) {
       if (!(plan instanceof SetCommand set) || set.kv().isEmpty()) return plan;
       var name = set.kv().get()._1();
-      if (set.kv().get()._2().isEmpty() || meant(name).isEmpty()) return plan;
-      throw Exceptions.raise(
-          JetSqlException.at(
-              OptionPositions.after(set.origin(), name, null),
-              "UNKNOWN_OPTION",
-              "42616",
-              "Spark has no setting '" + name + "'. Did you mean '" + meant(name) + "'?"));
+      if (set.kv().get()._2().isDefined())
+        refuseMisspelled(OptionPositions.after(set.origin(), name, null), name);
+      return plan;
     }
+  }
+
+  /**
+   * The settings of a session as `spark.conf`, which refuses misspelled ones as SET does. Spark has
+   * no rule for them: `spark.conf.set` writes into the settings without a plan.
+   */
+  public static final class Checked extends RuntimeConfig {
+    private Checked(SQLConf settings) {
+      super(settings);
+    }
+
+    /** Replaces the object `spark.conf` of a session. The settings themselves stay the same. */
+    public static void install(SparkSession session) throws ReflectiveOperationException {
+      if (session.conf() instanceof Checked) return;
+      Members.field(SparkSession.class, "conf").set(session, new Checked(session.conf().sqlConf()));
+    }
+
+    @Override
+    public void set(String name, String value) {
+      refuseMisspelled(null, name);
+      super.set(name, value);
+    }
+  }
+
+  /** Refuses a misspelled setting. place: of the name in a statement, or null */
+  private static void refuseMisspelled(Origin place, String name) {
+    var meant = meant(name);
+    if (meant.isEmpty()) return;
+    var message = "Spark has no setting '" + name + "'. Did you mean '" + meant + "'?";
+    throw Exceptions.raise(
+        place == null
+            ? JetSqlException.of("UNKNOWN_OPTION", "42616", message)
+            : JetSqlException.at(place, "UNKNOWN_OPTION", "42616", message));
   }
 }

@@ -93,6 +93,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     FairPools.install(session.sparkContext());
     MetastoreCache.install(session);
     watchCatalog(MetastoreCache.events(session));
+    SparkSettings.Checked.install(session);
     if (session.sessionState().sqlParser() instanceof Parser) return;
     new JetSqlExtensions().apply(session.extensions());
     Sessions.renewState(session);
