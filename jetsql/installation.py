@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -31,6 +32,14 @@ def describe_versions(version: str) -> str:
     """
     software = [each for each in (_pyspark(), _java()) if each] if has_engine() else []
     return f"jetsql {version}" + (f" ({', '.join(software)})" if software else "")
+
+
+def python_command(*arguments: str) -> tuple[str, ...]:
+    """Return the command that runs this Python. It imports nothing from the current folder, which may be a stranger's.
+
+    Without `-P`, `-m` and `-c` would prefer a folder `jetsql` or a file `numpy.py` there to the installed packages.
+    """
+    return (sys.executable, "-P", *arguments)
 
 
 def find_java() -> str | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
-import stat
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Final
 
 from jetsql import cancellation
 from jetsql.backup.backup_manifest import SavedFile
-from jetsql.home.private_files import private_opener
+from jetsql.home.private_files import private_opener, regular_opener
 
 _CHUNK: Final = 1024 * 1024
 _UNFINISHED: Final = re.compile(r"_temporary|\.spark-staging.*")
@@ -27,7 +25,7 @@ def copy_file(source: Path, target: Path) -> SavedFile:
     """Copy a file and its modification time, and return its digest. Raises OSError, StatementError on cancellation."""
     cancellation.current().check()
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with open(source, "rb", opener=_regular_opener) as reading, open(target, "xb", opener=private_opener) as writing:
+    with open(source, "rb", opener=regular_opener) as reading, open(target, "xb", opener=private_opener) as writing:
         modified = os.fstat(reading.fileno()).st_mtime_ns
         digest, size = hashlib.sha256(), 0
         while chunk := reading.read(_CHUNK):
@@ -41,19 +39,10 @@ def copy_file(source: Path, target: Path) -> SavedFile:
 def read_file(path: Path) -> SavedFile:
     """Return the digest of a file. Raises OSError, StatementError on cancellation."""
     cancellation.current().check()
-    with open(path, "rb", opener=_regular_opener) as reading:
+    with open(path, "rb", opener=regular_opener) as reading:
         status = os.fstat(reading.fileno())
         digest = hashlib.file_digest(reading, "sha256")
     return SavedFile(status.st_size, status.st_mtime_ns, digest.hexdigest())
-
-
-def _regular_opener(path: str, flags: int) -> int:
-    """Open the descriptor of a regular file, as an `opener` for `open`: another one could be waited for without end."""
-    descriptor = os.open(path, flags | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is no regular file", path)
-    return descriptor
 
 
 def list_tree(root: Path) -> tuple[list[str], list[str]]:

@@ -237,7 +237,7 @@ def serve(
     run_init = _load_init(init)
     if not report.in_background:  # the command that starts an engine in the background has the message
         check_home(settings, report)
-    restart = partial(_restart, confs, report.in_background)
+    restart = partial(_restart, confs, report.in_background, os.getcwd())
     context.exit(_run_engine(settings, run_init, report, restart, lock_fd))
 
 
@@ -250,9 +250,10 @@ def _read_confs(descriptor: int | None) -> list[str]:
     return pairs
 
 
-def _restart(confs: list[str], in_background: bool, home_lock: int) -> NoReturn:
+def _restart(confs: list[str], in_background: bool, folder: str, home_lock: int) -> NoReturn:
     """Replace this program by `jetsql serve` with the same arguments, as it was started; it becomes a standby.
 
+    folder: the one in which it was started, for relative paths among the arguments.
     home_lock: a descriptor with the lock of the home.
     """
     words = iter(sys.orig_argv[1:])
@@ -260,6 +261,8 @@ def _restart(confs: list[str], in_background: bool, home_lock: int) -> NoReturn:
     arguments += ["--lock-fd", str(home_lock), "--conf-fd", str(_pipe_with(json.dumps(confs)))]
     if in_background:
         arguments += ["--ready-fd", str(_pipe_without_reader())]
+    with suppress(OSError):  # it was deleted; absolute paths need none
+        os.chdir(folder)
     os.execv(sys.executable, [sys.executable, *arguments])
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -26,11 +25,11 @@ from jetsql.home.discovery import API, EngineNote, read_note
 from jetsql.home.home_lock import make_home, not_usable, owner
 from jetsql.home.log_reader import LOG
 from jetsql.home.private_files import MODE, append_private
-from jetsql.installation import engine_missing, has_engine
+from jetsql.installation import engine_missing, has_engine, python_command
 from jetsql.settings.engine_settings import Settings
 from jetsql.version import VERSION
 
-PROGRAM: tuple[str, ...] = (sys.executable, "-m", "jetsql")
+PROGRAM: tuple[str, ...] = python_command("-m", "jetsql")
 """The command that starts an engine."""
 
 _POLL_SECONDS: Final = 0.05
@@ -123,10 +122,10 @@ def find_or_start_engine(settings: Settings, flags: Sequence[str] = (), conf: Se
     """
     if not has_engine():
         return _find_without_engine(settings.home)
-    home = make_home(settings.home)
-    engine = find_engine(home)
+    engine = find_engine(settings.home)
     if engine is not None:
         return engine
+    home = make_home(settings.home)
     from filelock import FileLock, Timeout  # slow to import, and not needed when an engine runs
 
     try:

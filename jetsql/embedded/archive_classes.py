@@ -23,6 +23,7 @@ from jetsql.embedded import open_engine
 from jetsql.engine.jvm.class_archive import MAKER, ClassArchive, find_archive
 from jetsql.errors import EngineError
 from jetsql.home.private_files import private_folder
+from jetsql.installation import python_command
 from jetsql.settings.engine_settings import EndpointSettings, load
 from jetsql.settings.setting_values import NONE
 
@@ -57,7 +58,7 @@ def _make(archive: ClassArchive) -> None:
     """Run an engine whose Java writes the archive at its end. Raises EngineError CLASSES_NOT_ARCHIVED."""
     with tempfile.TemporaryDirectory(prefix=".new-", dir=archive.file.parent) as folder:
         new = Path(folder) / archive.file.name
-        command = [sys.executable, "-c", f"from {MAKER} import load_classes; load_classes({folder!r}, {str(new)!r})"]
+        command = python_command("-c", f"from {MAKER} import load_classes; load_classes({folder!r}, {str(new)!r})")
         try:
             ended = subprocess.run(
                 command, env=_environment(), capture_output=True, text=True, timeout=_DEADLINE_SECONDS, check=False

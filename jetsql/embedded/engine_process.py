@@ -58,6 +58,8 @@ _LOG: Final = logging.getLogger(__name__)
 SPARK_ENDED: Final = 3
 """Exit code of the process after Spark's process has ended."""
 
+_PRIVATE: Final = 0o077
+"""The umask of the engine: all its files are for its owner alone."""
 _EVERYWHERE: Final = ("0.0.0.0", "::")
 _REJOIN_SECONDS: Final = 1.0
 _JOIN_SECONDS: Final = 0.25
@@ -82,10 +84,14 @@ class ServiceHooks:
 def serve(settings: Settings, hooks: ServiceHooks, stop: threading.Event) -> None:
     """Run an engine until `stop` is set or a client stops it; its jobs stop gracefully, and the next start continues.
 
+    The home becomes the current folder of the process: the one in which the engine was started may be a stranger's.
+    settings: their paths are absolute.
     Raises EngineError as `embedded.open`, ENGINE_NOT_STARTED for a port in use, HOME_NOT_USABLE, and the errors of
     `hooks.prepare`.
     """
     home = make_home(settings.home)
+    os.umask(_PRIVATE)
+    os.chdir(home)
     with logging_to(home):
         _LOG.info("JetSQL %s starts on %s as process %d", VERSION, home, os.getpid())
         try:

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Protocol
@@ -89,7 +90,7 @@ def open(
             "ENGINE_NOT_STARTED", "This process already has a Spark session.", hint="Use jetsql.enable(spark) with it."
         )
 
-    engine = _engine(settings, _start_spark, owns_spark=True)
+    engine = _engine(settings, partial(_start_spark, owns_process=False), owns_spark=True)
     assert engine is not None, "only a service waits as a standby"
     return engine
 
@@ -128,10 +129,10 @@ def open_service(settings: Settings, service: Service) -> EmbeddedEngine | None:
 
     Returns None if the standby was stopped.
     """
-    return _engine(settings, _start_spark, owns_spark=True, service=service)
+    return _engine(settings, partial(_start_spark, owns_process=True), owns_spark=True, service=service)
 
 
-def _start_spark(settings: Settings, storage: Storage) -> Session:
+def _start_spark(settings: Settings, storage: Storage, owns_process: bool) -> Session:
     return start_spark(
         SparkStart(
             settings.home,
@@ -143,6 +144,7 @@ def _start_spark(settings: Settings, storage: Storage) -> Session:
             home_token(settings.home),
             settings.connectors(storage.root),
             settings.class_archives,
+            owns_process,
         )
     )
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from jetsql.errors import EngineError
-from jetsql.home.private_files import MODE, write_private
+from jetsql.home.private_files import MODE, read_own, write_private
 
 NOTE: Final = "engine.json"
 TOKEN: Final = "engine.token"
@@ -45,7 +45,7 @@ class EngineNote:
 def read_note(home: Path) -> EngineNote | None:
     """Return the note of a home, or None. Its engine can have crashed. Raises PermissionError."""
     try:
-        content: dict[str, Any] = json.loads((home / NOTE).read_text(encoding="utf-8"))
+        content: dict[str, Any] = json.loads(read_own(home / NOTE))
         return EngineNote(**{each.name: content[each.name] for each in fields(EngineNote) if each.name in content})
     except PermissionError:  # the home of another user
         raise
@@ -77,7 +77,7 @@ def read_token(home: Path) -> str:
     """Return the token of a home, or an empty text. Raises EngineError HOME_NOT_USABLE, OSError."""
     file = home / TOKEN
     try:
-        return file.read_text(encoding="utf-8").strip()
+        return read_own(file).strip()
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:

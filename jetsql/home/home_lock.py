@@ -6,16 +6,19 @@ owner. `filelock` is imported when the lock is used, because commands of a runni
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import pwd
 import shlex
+import stat
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from jetsql.errors import EngineError
-from jetsql.home.private_files import MODE, private_folder, write_private
+from jetsql.home.private_files import MODE, private_folder, read_own, write_private
 
 # `owner` takes the lock for some microseconds, which must not be reported as a running engine.
 _ACQUIRE_SECONDS: Final = 0.2
@@ -106,8 +109,40 @@ def make_home(home: Path) -> Path:
         private_folder(home)
     except OSError as error:
         raise not_usable(home, error) from error
+    check_owner(home)
     check_files(home)
     return home
+
+
+def check_owner(home: Path) -> None:
+    """Raise EngineError HOME_NOT_USABLE for a home that belongs to another user, or in which others can write.
+
+    Its files are code and rows: other users could have put them there. For root, too, a home of another user is none.
+    """
+    try:
+        status = home.stat()
+    except OSError as error:
+        raise not_usable(home, error) from error
+    if status.st_uid not in (os.geteuid(), 0):
+        raise EngineError(
+            "HOME_NOT_USABLE",
+            f"The home {home} belongs to {_user(status.st_uid)}.",
+            hint="Run the command as that user, or use a folder of your own (--home).",
+        )
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise EngineError(
+            "HOME_NOT_USABLE",
+            f"Other users of this machine can write to the home {home}.",
+            hint=f"Check that its files are yours, then run: chmod go-w {shlex.quote(str(home))}."
+            " Or use a new folder in it as the home (--home).",
+        )
+
+
+def _user(uid: int) -> str:
+    try:
+        return f"the user {pwd.getpwuid(uid).pw_name}"
+    except KeyError:
+        return f"the user with the id {uid}"
 
 
 def check_files(home: Path) -> None:
@@ -149,7 +184,7 @@ def original_place(home: Path) -> Path | None:
     """
     note = home / PLACE
     try:
-        text = note.read_text(encoding="utf-8").strip()
+        text = read_own(note).strip()
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
@@ -168,6 +203,12 @@ def not_usable(home: Path, error: OSError) -> EngineError:
     """Return the error for a home, or a file in it, that cannot be read or written."""
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else home
     target = f"{path} in the home" if path != home and path.is_relative_to(home) else f"the folder {home}"
+    if error.errno == errno.ELOOP:
+        return EngineError(
+            "HOME_NOT_USABLE",
+            f"Cannot use {target}: it is a symbolic link.",
+            hint="Replace the link by its file. An engine does not follow the links of others.",
+        )
     return EngineError(
         "HOME_NOT_USABLE",
         f"Cannot use {target}: {error.strerror or error}.",

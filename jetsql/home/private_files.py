@@ -1,8 +1,10 @@
-"""Files that only their owner can read, regardless of the umask."""
+"""Files that only their owner can read, regardless of the umask, and that no other user can have put there."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -18,14 +20,45 @@ def write_private(file: Path, text: str) -> None:
     os.replace(new, file)
 
 
+def read_own(file: Path) -> str:
+    """Return the text of a file that belongs to this user or to root.
+
+    Raises OSError, PermissionError for the file of another user, UnicodeDecodeError.
+    """
+    with open(file, encoding="utf-8", opener=_own_opener) as reading:
+        return reading.read()
+
+
 def append_private(file: Path) -> BinaryIO:
-    """Open a file for appending, readable for its owner only. Raises OSError."""
+    """Open a file for appending, readable for its owner only; a link is not followed. Raises OSError."""
     return open(file, "ab", opener=private_opener)
 
 
 def private_opener(path: str, flags: int) -> int:
-    """Open a file descriptor with private mode, as an `opener` for `open`."""
-    return os.open(path, flags, MODE)
+    """Open the descriptor of a file with private mode, as an `opener` for `open`. A link is not followed."""
+    return os.open(path, flags | os.O_NOFOLLOW, MODE)
+
+
+def regular_opener(path: str, flags: int) -> int:
+    """Open the descriptor of a regular file, as an `opener` for `open`: another one could be waited for without end."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no regular file", path)
+    return descriptor
+
+
+def _own_opener(path: str, flags: int) -> int:
+    descriptor = regular_opener(path, flags | os.O_NOFOLLOW)
+    if not is_own(os.fstat(descriptor)):
+        os.close(descriptor)
+        raise PermissionError(errno.EPERM, "it belongs to another user", path)
+    return descriptor
+
+
+def is_own(status: os.stat_result) -> bool:
+    """Return whether a file belongs to this user or to root. For root, every file does."""
+    return status.st_uid in (os.geteuid(), 0) or os.geteuid() == 0
 
 
 def private_folder(folder: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from jetsql.errors import EngineError
-from jetsql.home.private_files import write_private
+from jetsql.home.private_files import read_own, write_private
 
 NOTE: Final = "engine.restore"
 
@@ -48,6 +48,6 @@ def check_restored(home: Path) -> None:
 def _read_note(home: Path) -> dict[str, object]:
     """Return the facts in the note; none if there is no note that can be read."""
     try:
-        return dict(json.loads((home / NOTE).read_text(encoding="utf-8")))
+        return dict(json.loads(read_own(home / NOTE)))
     except (OSError, ValueError, TypeError):
         return {}

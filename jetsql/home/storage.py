@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from jetsql.errors import EngineError
 from jetsql.home.home_lock import not_usable
-from jetsql.home.private_files import is_open_to_others, private_folder, write_private
+from jetsql.home.private_files import is_open_to_others, private_folder, read_own, write_private
 
 _LOG: Final = logging.getLogger(__name__)
 NOTE: Final = "engine.storage"
@@ -63,7 +63,7 @@ class Storage:
 def storage_of(home: Path) -> Storage:
     """Return the storage of a home. Raises EngineError HOME_NOT_USABLE when its note is damaged or not readable."""
     try:
-        return Storage(**json.loads((home / NOTE).read_text(encoding="utf-8")))
+        return Storage(**json.loads(read_own(home / NOTE)))
     except FileNotFoundError:
         return _in(home)
     except OSError as error:

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from jetsql.errors import EngineError
 from jetsql.home.home_lock import not_usable
-from jetsql.home.private_files import write_private
+from jetsql.home.private_files import read_own, write_private
 from jetsql.home.storage import find_job_files
 
 NOTE: Final = "engine.store"
@@ -33,7 +33,7 @@ class StoreNote:
 def read_store_note(home: Path) -> StoreNote | None:
     """Return the note of a home, or None. Raises EngineError HOME_NOT_USABLE when it is damaged or not readable."""
     try:
-        return StoreNote(**json.loads((home / NOTE).read_text(encoding="utf-8")))
+        return StoreNote(**json.loads(read_own(home / NOTE)))
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -24,6 +24,12 @@ from jetsql.settings.store_settings import STORE_SECRETS
 
 _SECRETS: Final = (*S3_SECRETS, *STORE_SECRETS)
 _PATHS: Final = ("home", "storage", "cluster_secret_file", "class_archives")
+_FILE_LISTS: Final = (
+    *("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"),
+    *("spark.jars.ivy", "spark.jars.ivySettings", "spark.local.dir", "spark.eventLog.dir", "spark.metrics.conf"),
+)
+_CLASS_PATHS: Final = ("spark.driver.extraClassPath", "spark.driver.extraLibraryPath")
+_SECRET_FILE: Final = "secret:file:"
 CATALOGS: Final = "catalogs"
 """The section of the file with the catalogues, see `jetsql.settings.catalog_settings`."""
 SHELL: Final = "shell"
@@ -52,12 +58,27 @@ def read(given: GivenSetting, readers: Mapping[str, Callable[[object], object]])
         raise refusal(f"{given.origin} is {shown}.", f"It must be {expected}.") from None
 
 
-def conf_of(conf: Mapping[str, object], origin: str) -> dict[str, str]:
-    """Return Spark settings with their values as text. Raises EngineError for a key that is no Spark setting."""
+def conf_of(conf: Mapping[str, object], origin: str, folder: Path | None = None) -> dict[str, str]:
+    """Return Spark settings with their values as text, and with absolute paths of this machine's files.
+
+    folder: the one that relative paths mean; None for the current one, which an engine leaves.
+    Raises EngineError for a key that is no Spark setting.
+    """
     for key in conf:
         if not re.fullmatch(r"spark(\.[^\s.=]+)+", key):
             raise refusal(f"{origin}: {key!r} is not a Spark setting.", "Names of Spark settings begin with `spark.`.")
-    return {key: _spark_text(value) for key, value in conf.items()}
+    base = str(folder or Path.cwd())
+    return {key: _with_absolute_paths(key, _spark_text(value), base) for key, value in conf.items()}
+
+
+def _with_absolute_paths(key: str, value: str, folder: str) -> str:
+    if value.startswith(_SECRET_FILE):
+        return _SECRET_FILE + os.path.join(folder, value.removeprefix(_SECRET_FILE))
+    if key not in (*_FILE_LISTS, *_CLASS_PATHS):
+        return value
+    separator = os.pathsep if key in _CLASS_PATHS else ","
+    places = (place.strip() for place in value.split(separator))
+    return separator.join(place if URI.match(place) or not place else os.path.join(folder, place) for place in places)
 
 
 def pair(text: str, origin: str) -> tuple[str, str]:
@@ -128,7 +149,7 @@ def file_conf(table: Mapping[str, object], environ: Mapping[str, str]) -> dict[s
     path = str(config_file(environ))
     if not isinstance(spark, Mapping):
         raise refusal(f"{path}: spark is {spark!r}.", "Write Spark settings with their full names.")
-    return conf_of(dict(_flatten(spark, "spark")), path)
+    return conf_of(dict(_flatten(spark, "spark")), path, config_file(environ).absolute().parent)
 
 
 def _flatten(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from jetsql.client.find_engine import StopOutcome, silent_engine_state, stop_engine
+from jetsql.embedded.process_log import logging_to
 from jetsql.errors import EngineError
-from jetsql.home.discovery import token
+from jetsql.home.discovery import EngineNote, read_note, token, write_note
 from jetsql.home.home_lock import HomeLock, check_location, make_home, not_usable
 from tests.support.golden_reports import raises
 
@@ -163,3 +164,52 @@ def test_an_engine_that_does_not_end_is_still_stopping(tmp_path: Path) -> None:
     lease = HomeLock(tmp_path, service=True)
     assert stop_engine(tmp_path, -1) is StopOutcome.STILL_STOPPING
     lease.release()
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o777, 0o2770, 0o1777], ids=oct)
+def test_a_home_in_which_others_can_write_is_refused(tmp_path: Path, mode: int) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(mode)
+    with raises(EngineError) as refused:
+        make_home(home)
+    assert refused.value.hint.startswith(f"Check that its files are yours, then run: chmod go-w {home}.")
+    home.chmod(mode & ~0o022)  # the remedy
+    assert make_home(home) == home
+
+
+def test_a_home_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 4711)
+    if tmp_path.stat().st_uid == 0:
+        os.chown(tmp_path, 4712, -1)
+    with pytest.raises(EngineError, match=f"The home {tmp_path} belongs to the user") as refused:
+        make_home(tmp_path)
+    assert refused.value.condition == "JETSQL.HOME_NOT_USABLE"
+
+
+def test_the_log_is_not_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    (tmp_path / "engine.log").symlink_to(tmp_path / "other")
+    with raises(EngineError) as refused, logging_to(tmp_path):
+        pass
+    assert refused.value.message == f"Cannot use {tmp_path / 'engine.log'} in the home: it is a symbolic link."
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+@pytest.mark.timeout(20)
+def test_a_note_that_is_no_file_is_not_read(tmp_path: Path, kind: str) -> None:
+    write_note(tmp_path, EngineNote(1, "http://127.0.0.1:1", "token", "0.2", 0.0))
+    note, other = tmp_path / "engine.json", tmp_path / "other"
+    note.rename(other)
+    note.symlink_to(other) if kind == "link" else os.mkfifo(note)
+    assert read_note(tmp_path) is None
+
+
+def test_the_note_of_another_user_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements would go to the address in it, which can be that of a program of his."""
+    write_note(tmp_path, EngineNote(1, "http://127.0.0.1:1", "token", "0.2", 0.0))
+    if os.geteuid() == 0:
+        os.chown(tmp_path / "engine.json", 4711, -1)
+    monkeypatch.setattr(os, "geteuid", lambda: 4712)
+    with pytest.raises(PermissionError, match="it belongs to another user"):
+        read_note(tmp_path)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 import os
 import subprocess
-import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from typing import Final
 import pyspark
 
 from jetsql.home.private_files import write_private
-from jetsql.installation import find_java
+from jetsql.installation import find_java, python_command
 from jetsql.version import VERSION
 
 _LOG: Final = logging.getLogger(__name__)
@@ -124,7 +123,7 @@ def _start_process(folder: Path) -> None:
     _LOG.info("Archiving Spark's classes in %s for faster starts, with low priority", folder)
     try:
         subprocess.Popen(
-            [sys.executable, "-m", MAKER, str(folder)],
+            python_command("-m", MAKER, str(folder)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

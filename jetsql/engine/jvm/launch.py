@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +26,7 @@ import pyspark
 from pyspark.java_gateway import launch_gateway
 
 from jetsql.engine.jvm.class_archive import archive_options
-from jetsql.engine.jvm.environment import set_variable
+from jetsql.engine.jvm.environment import set_module_path, set_variable
 from jetsql.errors import EngineError
 from jetsql.home.discovery import read_note
 from jetsql.home.log_reader import LOG
@@ -79,6 +80,9 @@ class SparkStart:
     """The table formats and file systems whose connectors are loaded: `delta`, `iceberg`, `s3`."""
     class_archives: Path | None = None
     """The folder of the archives of Spark's classes; None for a start without one."""
+    owns_process: bool = False
+    """Whether Spark ends with this engine, so that the home can have all its temporary files. Inside another program,
+    the next engine may have another home."""
 
     @property
     def log(self) -> Path:
@@ -88,6 +92,11 @@ class SparkStart:
     def temporary(self) -> Path:
         """The folder for shuffle files, blocks and other temporary files of the driver."""
         return self.home / _TEMPORARY
+
+    @property
+    def java_temporary(self) -> Path:
+        """The folder for Java's temporary files, such as native libraries and the files of Spark Connect's clients."""
+        return self.temporary if self.owns_process else _temporary_of_process()
 
     @property
     def heap_bytes(self) -> int | None:
@@ -166,6 +175,7 @@ def java_options(start: SparkStart) -> str:
     log4j = resources.files("jetsql.engine").joinpath("log4j2.properties")
     options = {
         "log4j2.configurationFile": Path(str(log4j)).as_uri(),
+        "java.io.tmpdir": str(start.java_temporary),
         "jetsql.log": str(start.log),
         "derby.system.home": str(start.home),
         "derby.stream.error.file": str(start.home / "derby.log"),
@@ -207,6 +217,12 @@ def socket_folder(start: SparkStart) -> Path:
     """Return a private folder for Unix sockets, whose paths must be short. It exists when the JVM is launched."""
     if len(os.fsencode(start.temporary)) + _SOCKET_NAME <= _MAX_SOCKET_PATH:
         return start.temporary
+    return _temporary_of_process()
+
+
+@cache
+def _temporary_of_process() -> Path:
+    """Return a folder that only this user can access, until the process exits."""
     folder = Path(tempfile.mkdtemp(prefix="jetsql-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -228,7 +244,7 @@ def _environment(properties: Path, local: bool) -> Iterator[None]:
         )
     arguments = f"--properties-file {shlex.quote(str(properties))} --load-spark-defaults {given}"
     address = LOOPBACK if local else os.environ.get("SPARK_LOCAL_IP")
-    with set_variable(_ARGUMENTS, arguments), set_variable("SPARK_LOCAL_IP", address):
+    with set_variable(_ARGUMENTS, arguments), set_variable("SPARK_LOCAL_IP", address), set_module_path():
         yield
 
 

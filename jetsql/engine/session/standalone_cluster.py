@@ -20,6 +20,7 @@ import pyspark
 
 from jetsql.engine.jvm.authentication import daemon_confs, find_secret_file, is_on_loopback, make_secret, read_secret
 from jetsql.engine.jvm.class_archive import archive_options
+from jetsql.engine.jvm.environment import set_module_path
 from jetsql.engine.jvm.launch import LOOPBACK, properties
 from jetsql.engine.session.startup import check_java
 from jetsql.errors import EngineError
@@ -176,6 +177,11 @@ class Daemon:
     java_options: tuple[str, ...] = ()
     """Options of Java for the process and the executors that it starts."""
 
+    @property
+    def temporary(self) -> Path:
+        """The folder for Java's temporary files."""
+        return self.folder / "tmp"
+
 
 def _become(name: str, arguments: list[str], daemon: Daemon) -> NoReturn:
     """Replace this process. Its settings are in a private file, because all users can read arguments of processes.
@@ -186,8 +192,12 @@ def _become(name: str, arguments: list[str], daemon: Daemon) -> NoReturn:
     program = str(spark / "bin" / "spark-class")
     file = daemon.folder / "spark.properties"
     write_private(file, _settings(daemon, spark))
+    private_folder(daemon.temporary)
     options = ["--webui-port", "0", "--properties-file", str(file)]
-    os.execve(program, [program, f"org.apache.spark.deploy.{name}", *options, *arguments], _environment(daemon, spark))
+    with set_module_path():  # executors inherit it
+        environment = _environment(daemon, spark)
+    os.chdir(daemon.folder)
+    os.execve(program, [program, f"org.apache.spark.deploy.{name}", *options, *arguments], environment)
 
 
 def _settings(daemon: Daemon, spark: Path) -> str:
@@ -206,7 +216,7 @@ def _random_key() -> str:
 def _environment(daemon: Daemon, spark: Path) -> dict[str, str]:
     """Return the environment of the process. The web UI has no setting for its address other than SPARK_LOCAL_IP."""
     variables = {"SPARK_HOME": str(spark), "SPARK_LOCAL_IP": daemon.web_host or LOOPBACK}
-    if daemon.java_options:
-        # Executors inherit it. The engine's machine decides about their other options, and has other paths.
-        variables[_JAVA_OPTIONS] = " ".join((*daemon.java_options, os.environ.get(_JAVA_OPTIONS, ""))).strip()
+    # Executors inherit it. The engine's machine decides about their other options, and has other paths.
+    options = (*daemon.java_options, f'"-Djava.io.tmpdir={daemon.temporary}"', os.environ.get(_JAVA_OPTIONS, ""))
+    variables[_JAVA_OPTIONS] = " ".join(options).strip()
     return {"SPARK_LOCAL_DIRS": str(daemon.folder), **os.environ, **variables}

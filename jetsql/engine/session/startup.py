@@ -216,11 +216,14 @@ def _confs(start: SparkStart) -> dict[str, str]:
         # Executors report the progress of tasks with heartbeats, the only progress of a running real-time batch.
         confs["spark.executor.heartbeatInterval"] = "2s"
     if start.master.startswith("local"):
+        confs["spark.hadoop.hadoop.tmp.dir"] = str(start.java_temporary)
         # Each batch broadcasts Hadoop's settings, and nothing of a broadcast leaves the process.
         confs["spark.broadcast.compress"] = "false"
         # Between Spark and its Python processes, TCP ports would be open to every user of the machine.
         confs["spark.python.unix.domain.socket.enabled"] = "true"
         confs["spark.python.unix.domain.socket.dir"] = str(socket_folder(start))
+    else:
+        confs["spark.executorEnv.PYTHONSAFEPATH"] = "1"  # see `set_module_path`
     if S3 in start.formats:
         confs |= LOADED_CONFS
     if start.driver_memory:

@@ -90,7 +90,7 @@ class FileHistory(History):
 def _open_locked(path: Path) -> Iterator[BinaryIO]:
     """Open the file for appending, under an exclusive lock."""
     while True:
-        with append_private(path) as file:
+        with append_private(path.resolve()) as file:  # people link their history
             fcntl.flock(file, fcntl.LOCK_EX)  # released by close
             if _is_current(path, file):
                 yield file
