@@ -205,11 +205,6 @@ def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | 
     refused = _refused_rows(message, batch, paths) if condition == "USER_RAISED_EXCEPTION" else None
     if refused is not None:
         return refused
-    is_of_value = state.startswith(_DATA_ERROR) or condition == "USER_RAISED_EXCEPTION"
-    place = _row_place(chain) if is_of_value and not condition.startswith("JETSQL.") else ""
-    if place:
-        message = f"{message.removesuffix('.')}. The task was reading {place}."
-        return Cause(message, condition, state, batch, is_retryable(condition), class_name(chain[-1]), place)
     kind = class_name(chain[-1])
     where = _file_of(named) if condition == "FAILED_READ_FILE.FILE_NOT_EXIST" else ""
     cause = Cause(message, condition, state, batch, is_retryable(condition), kind, where)
@@ -218,7 +213,16 @@ def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | 
     if condition == "JETSQL.DUPLICATE_KEY":  # KeyedRowsProcessor.java's error
         return replace(cause, where="" if paths is None else paths.sink, hint=_SEVERAL_ROWS_HINT)
     messages = tuple(_call(each, "getMessage") for each in chain)
-    return explain_cause(cause, Trace(messages, "\n".join(_frames(each) for each in chain), kind), paths)
+    return _with_row_place(explain_cause(cause, Trace(messages, "\n".join(map(_frames, chain)), kind), paths), chain)
+
+
+def _with_row_place(cause: Cause, chain: list[object]) -> Cause:
+    """Return the cause with what the failed task was reading, if a value of a row has failed."""
+    is_of_value = cause.sqlstate.startswith(_DATA_ERROR) or cause.condition == "USER_RAISED_EXCEPTION"
+    place = _row_place(chain) if is_of_value and not cause.condition.startswith("JETSQL.") else ""
+    if not place:
+        return cause
+    return replace(cause, message=f"{cause.message.removesuffix('.')}. The task was reading {place}.", where=place)
 
 
 def _refused_rows(message: str, batch: int | None, paths: RunPaths | None) -> Cause | None:
