@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from jetsql.cli.connect import connect
 from jetsql.cli.flags import START_OPTIONS, URL_OPTION, ExitCode, add_options, load_settings, parse_flags
+
+_PAGE: Final = """<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={url}">
+<title>JetSQL</title>
+<a href="{url}">Open the console</a>
+"""
 
 
 @click.command()
@@ -18,9 +27,10 @@ from jetsql.cli.flags import START_OPTIONS, URL_OPTION, ExitCode, add_options, l
 def console(context: click.Context, /, no_browser: bool, **params: Any) -> None:
     """Open the web console of an engine in the browser.
 
-    The command prints the address with a link that logs in once, within a minute, without the token. The engine is
-    started if it does not run. With --url, the command opens the console of an engine on another machine, with the
-    token in JETSQL_TOKEN.
+    The command prints the address with a link that logs in once, within a minute, without the token. The browser gets
+    the link through a file that only you can read, because other users can read its arguments. The engine is started
+    if it does not run. With --url, the command opens the console of an engine on another machine, with the token in
+    JETSQL_TOKEN.
 
     \b
     Examples:
@@ -43,5 +53,22 @@ def console(context: click.Context, /, no_browser: bool, **params: Any) -> None:
         context.exit(ExitCode.NO_ENGINE)
     out.write_line(url)
     out.flush()
-    if not no_browser and not webbrowser.open(url):
+    if not no_browser and not webbrowser.open(_write_link(url)):
         out.print_message("No browser was found. Open the address in a browser within a minute.")
+
+
+def _write_link(url: str) -> str:
+    """Write a page that leads to the address, readable for its owner only, and return the address of its file.
+
+    A browser's arguments can be read by all users of the machine, who would be faster to use the link.
+    """
+    from html import escape
+
+    import platformdirs
+
+    from jetsql.home.private_files import private_folder, write_private
+
+    file = platformdirs.user_cache_path("jetsql", appauthor=False) / "console.html"
+    private_folder(file.parent)
+    write_private(file, _PAGE.format(url=escape(url)))
+    return file.as_uri()

@@ -24,10 +24,11 @@ def server(tmp_path: Path) -> Iterator[RunningServer]:
 
 
 @pytest.fixture(autouse=True)
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """Keep the addresses that a browser would open."""
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("JETSQL_TOKEN", TOKEN)
     return opened
 
@@ -36,9 +37,12 @@ def test_it_opens_a_link_that_logs_in_once(
     server: RunningServer, opened: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["console", "--url", server.url]) == 0
-    [url] = opened
-    assert capsys.readouterr().out == f"{url}\n"
+    url = capsys.readouterr().out.removesuffix("\n")
     assert TOKEN not in url
+    [argument] = opened  # of the browser, which every user of the machine can read
+    page = Path(argument.removeprefix("file://"))
+    assert "code=" not in argument and f'content="0; url={url}"' in page.read_text()
+    assert page.stat().st_mode & 0o077 == 0 and page.parent.stat().st_mode & 0o077 == 0
     browser = Browser(server.url)
     assert browser.get(url.removeprefix(server.url)).status == 200
     assert browser.get("/console/").status == 200
