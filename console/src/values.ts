@@ -62,10 +62,19 @@ export function longText(value: unknown): string {
   return hasMembers ? JSON.stringify(value, null, 2) : cellText(value);
 }
 
+// A spreadsheet takes a text that begins so for a formula, and runs it. Numbers are harmless.
+const FORMULA = /^(?![+-]?[\d.]+$)[=+\-@\t\r]/;
+
+/** Return rows as CSV. Texts that a spreadsheet would run begin with an apostrophe. */
 export function asCsv(columns: ColumnInfo[], rows: Row[]): string {
   const quoted = (text: string): string => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const lines = rows.map((row) => row.map((value) => (value === null ? "" : quoted(cellText(value)))).join(","));
-  return [columns.map((column) => quoted(column.name)).join(","), ...lines, ""].join("\r\n");
+  const harmless = (text: string): string => quoted(FORMULA.test(text) ? `'${text}` : text);
+  const field = (value: unknown): string => {
+    if (value === null) return "";
+    return typeof value === "string" ? harmless(value) : quoted(cellText(value));
+  };
+  const lines = rows.map((row) => row.map(field).join(","));
+  return [columns.map((column) => harmless(column.name)).join(","), ...lines, ""].join("\r\n");
 }
 
 export function asJson(columns: ColumnInfo[], rows: Row[]): string {

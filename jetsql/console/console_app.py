@@ -23,9 +23,10 @@ Requests with an effect are checked by `request_checks`. The event loop never wa
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Final, Protocol
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -68,8 +69,10 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Status
 from jetsql.server.app import HttpServer
 from jetsql.server.auth import Access
+from jetsql.server.client_user import client_user
 from jetsql.server.statement_response import error_response, http_status
 
+_LOG: Final = logging.getLogger(__name__)
 _RUN_IN_PARALLEL: Final = 8
 
 
@@ -154,9 +157,9 @@ class WebConsole:
         """
 
         async def checked(http: Request) -> Response:
-            value = http.cookies.get(self._cookie, "")
-            is_of_user = is_use and REFRESH_HEADER not in http.headers
-            login = self._logins.use(value) if is_of_user else self._logins.find(value)
+            login = await self._own_login(http)
+            if login is not None and is_use and REFRESH_HEADER not in http.headers:
+                self._logins.note_use(login)
             await self._note_logins()
             if login is None:
                 return self._without_login(http)
@@ -164,6 +167,23 @@ class WebConsole:
             return await handler(http, login)
 
         return checked
+
+    async def _own_login(self, http: Request) -> Login | None:
+        """Return the session of a request; None if it has none.
+
+        A browser sends its cookie to whoever listens at the port of an engine that has ended. Nobody but the user who
+        has logged in can use it; if another user of the machine does, the session ends.
+        """
+        login = self._logins.find(http.cookies.get(self._cookie, ""))
+        if login is None:
+            return None
+        user = client_user(http.scope)
+        if user == login.user:
+            return login
+        if user is not None:
+            _LOG.warning("The user %d has sent the cookie of a login of %s to the web console", user, login.user)
+            await self._end(login)
+        return None
 
     def _without_login(self, http: Request) -> Response:
         """Return the way to the login page, from which the user gets back to the page."""
@@ -225,10 +245,10 @@ class WebConsole:
 
     async def _with_cookie(self, http: Request, response: Response) -> Response:
         """Open a new session in any case: the value that the browser has may have been planted."""
-        before = self._logins.find(http.cookies.get(self._cookie, ""))
+        before = await self._own_login(http)
         if before is not None:
             await self._end(before)
-        value, _ = self._logins.open()
+        value, _ = self._logins.open(client_user(http.scope))
         await self._note_logins()
         secure = http.url.scheme == "https"
         response.set_cookie(self._cookie, value, path=PREFIX, secure=secure, httponly=True, samesite="strict")
@@ -332,17 +352,17 @@ class WebConsole:
         assert isinstance(error, JetSQLError)
         report = error.report()
         status = 403 if report.condition == "JETSQL.NOT_AUTHORIZED" else http_status(report)
-        return self._error_page(http, status, report=report, title=report.message)
+        return await self._error_page(http, status, report=report, title=report.message)
 
     async def _refused(self, http: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         title = "There is no such page." if error.status_code == 404 else f"{error.detail}."
-        return self._error_page(http, error.status_code, report=None, title=title)
+        return await self._error_page(http, error.status_code, report=None, title=title)
 
-    def _error_page(self, http: Request, status: int, **values: object) -> Response:
+    async def _error_page(self, http: Request, status: int, **values: object) -> Response:
         if http.headers.get("hx-request"):
             return HTMLResponse(render("error_part.html", **values), status)
-        login = self._logins.find(http.cookies.get(self._cookie, ""))
+        login = await self._own_login(http)
         if login is None:
             return HTMLResponse(render("error.html", **values), status)
         return page(http, login, "error.html", status, **values)
@@ -363,8 +383,8 @@ async def _to_console(http: Request) -> Response:
 
 def _own_path(path: str) -> str:
     """Return the path of a page of the console; that of the jobs for any other text."""
-    parts = urlsplit(path)
-    own = path.startswith(f"{PREFIX}/") and not parts.netloc and "\\" not in path and path.isprintable()
+    # A path that begins with one slash has no host.
+    own = path.startswith(f"{PREFIX}/") and "\\" not in path and path.isprintable()
     return path if own else f"{PREFIX}/"
 
 

@@ -164,6 +164,17 @@ def text_of(saved: Download) -> str:
     return Path(saved.path()).read_text(encoding="utf-8")
 
 
+def test_a_spreadsheet_runs_no_formula_of_a_file(page: Page, answers: dict[str, Answer]) -> None:
+    texts = ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "-5", "+1.5", "a=1"]
+    names = ["=c", *(f"c{number}" for number in range(1, 8))]
+    answers["SELECT *"] = result_of([(name, "string") for name in names], texts)
+    open_sql(page)
+    result = run(page, "SELECT *")
+    header, row = text_of(save(page, result, "CSV")).splitlines()
+    assert header.startswith("'=c,c1,")
+    assert row == "'=1+1,'+A1,'-A1,'@SUM(A1),'\t=1,-5,+1.5,a=1"
+
+
 def test_columns_with_one_name_are_all_in_the_file(page: Page, answers: dict[str, Answer]) -> None:
     answers["SELECT *"] = result_of(
         [("id", "int"), ("id", "int"), ("id_2", "int"), ("a,b", "string")], (1, 2, 3, 'x"y')

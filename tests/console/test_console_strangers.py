@@ -137,8 +137,8 @@ def test_pages_of_other_sites_load_nothing(server: RunningServer, site: str) -> 
         for mode in ("no-cors", "cors", "websocket"):
             page = browser.get(path, Sec_Fetch_Site=site, Sec_Fetch_Mode=mode)
             assert (page.status, "JETSQL.NOT_AUTHORIZED" in page.visible) == (403, True), (path, mode)
-        page = browser.get(path, Origin="http://localhost:1")
-        assert page.status == 403, path
+        for origin in ("http://localhost:1", "http://[", "null"):
+            assert browser.get(path, Origin=origin).status == 403, (path, origin)
     assert browser.get(Sec_Fetch_Site=site, Sec_Fetch_Mode="navigate").status == 200
     assert browser.get(Sec_Fetch_Site="none", Sec_Fetch_Mode="navigate").status == 200
     assert browser.get(Sec_Fetch_Site="same-origin", Sec_Fetch_Mode="cors").status == 200
@@ -154,6 +154,17 @@ def test_other_host_names_reach_no_page(server: RunningServer, host: str) -> Non
     for path in ("/console/", "/console/login", "/console/assets/1/console.js", "/", "/console/enter?code=x"):
         assert browser.get(path, Host=host).status in (400, 403), path
     assert browser.request("POST", "/console/login", f"token={quote(TOKEN)}", {"Host": host}).status in (400, 403)
+
+
+@pytest.mark.parametrize(
+    "path", ["//[", "/console//[", "//evil.example/console/", "/console/\\evil.example", "http://["]
+)
+def test_a_login_leads_to_a_page_of_the_console(server: RunningServer, path: str) -> None:
+    browser = Browser(server.url)
+    assert browser.get(f"/console/login?next={quote(path)}").status == 200
+    form = f"token={quote(TOKEN)}&next={quote(path)}"
+    page = browser.request("POST", "/console/login", form, {"Origin": server.url})
+    assert page.status == 303 and page.headers["location"].startswith("/console/")
 
 
 def test_the_proxy_headers_of_a_stranger_change_no_link(server: RunningServer) -> None:

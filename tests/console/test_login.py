@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from jetsql.console.web.login_sessions import LoginSessions
+from jetsql.server.client_user import client_user
 from jetsql.settings.engine_settings import EndpointSettings
 from tests.support.engines.managed_engine import Managed
 from tests.support.screens.console_browser import Browser, events, logged_in, run_console
@@ -265,6 +268,54 @@ def test_an_asset_is_kept_under_its_own_version_only(server: RunningServer) -> N
     assert headers["cache-control"] == "no-store"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_the_cookie_of_a_login_is_useless_for_other_users(
+    server: RunningServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A browser sends it to whoever listens at the port of an engine that has ended."""
+    browser = logged_in(server)
+    [cookie] = (f"{name}={value}" for name, value in browser.cookies.items())
+    headers = {"Host": urlsplit(server.url).netloc, "Cookie": cookie, "Accept": "text/html", "Connection": "close"}
+    request = "GET /console/engine HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    assert sent_by_stranger(server, request + "\r\n").startswith("HTTP/1.1 303 ")
+    assert "The user 65534 has sent the cookie of a login of 0 to the web console" in caplog.text
+    assert browser.get("/console/").status == 303  # the login has ended
+    again = logged_in(server)
+    assert again.get("/console/").status == 200
+
+
+def sent_by_stranger(server: RunningServer, request: str) -> str:
+    """Return the response to what a process of another user sends."""
+    host, _, port = urlsplit(server.url).netloc.partition(":")
+    program = f'exec 3<>/dev/tcp/{host}/{port}; printf %s "$0" >&3; cat <&3'
+    command = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c", program, request)
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+
+
+def test_a_client_that_a_proxy_names_is_no_user(server: RunningServer) -> None:
+    """The proxy's user has opened the connection, for all of its clients."""
+    browser = logged_in(server)
+    assert browser.get("/console/").status == 200
+    assert browser.get("/console/", X_Forwarded_For="192.0.2.7").status == 303
+    assert browser.get("/console/").status == 200
+
+
+@pytest.mark.parametrize("family", ["127.0.0.1", "::1", "::ffff:127.0.0.1"])
+def test_the_user_of_a_connection_is_found(family: str) -> None:
+    kind = socket.AF_INET if "." in family and ":" not in family else socket.AF_INET6
+    with socket.socket(kind) as listening, socket.socket(kind) as client:
+        listening.bind((family, 0))
+        listening.listen()
+        client.connect(listening.getsockname())
+        accepted, (host, port, *_) = listening.accept()
+        with accepted:
+            scope = {"client": (host, port), "server": accepted.getsockname()[:2]}
+            assert client_user(scope) == os.geteuid()
+            assert client_user({**scope, "client": (host.removeprefix("::ffff:"), port)}) == os.geteuid()
+            assert client_user({**scope, "client": (host, 1)}) is None
+    assert client_user({"client": None}) is None and client_user({"client": ("a name", 1), "server": None}) is None
+
+
 def test_other_host_names_are_refused(server: RunningServer) -> None:
     assert Browser(server.url).get("/console/login", Host="evil.example").status == 403
 
@@ -289,7 +340,7 @@ def test_the_next_engine_continues_the_sessions(tmp_path: Path) -> None:
     assert not later.is_open(second)
     assert not start(engine="another token").is_open(first)
     clock.now += 90
-    later.use(first)
+    later.note_use(found)
     assert later.is_changed
     later.save()
     clock.now += 90

@@ -39,6 +39,8 @@ class Login:
     key: str  # the hash of the cookie's value
     opened: float  # seconds of the monotonic clock
     last_used: float
+    user: int | None = None
+    """The user of this machine who has logged in, see `client_user`; the cookie is good for nobody else."""
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     """A value that each request with an effect has to repeat. Pages of other origins cannot read it."""
     client_session: str | None = None  # the id of the session in which its SQL page runs statements; may be closed
@@ -77,11 +79,14 @@ class LoginSessions:
         self._is_changed = False
         self._read()
 
-    def open(self) -> tuple[str, Login]:
-        """Open a session; return the cookie's value and the session. The oldest one ends if there are too many."""
+    def open(self, user: int | None = None) -> tuple[str, Login]:
+        """Open a session of a user; return the cookie's value and the session.
+
+        The oldest one ends if there are too many.
+        """
         value = secrets.token_urlsafe(32)
         now = self._clock()
-        login = Login(_hash(value), now, now)
+        login = Login(_hash(value), now, now, user)
         with self._lock:
             self._remove_ended(now)
             self._logins[login.key] = login
@@ -90,19 +95,16 @@ class LoginSessions:
                 del self._logins[next(iter(self._logins))]
         return value, login
 
-    def use(self, value: str) -> Login | None:
-        """Return the session of a cookie's value and count this as use; None if there is none, or it has ended."""
-        login = self.find(value)
-        if login is not None:
-            login.last_used = self._clock()
-            self._is_changed |= login.last_used - login.noted > _NOTED_SECONDS
-        return login
-
     def find(self, value: str) -> Login | None:
-        """Return the session of a cookie's value as `use` does, without counting this as use."""
+        """Return the session of a cookie's value; None if there is none, or it has ended."""
         with self._lock:
             login = self._logins.get(_hash(value))
             return None if login is None or self._has_ended(login, self._clock()) else login
+
+    def note_use(self, login: Login) -> None:
+        """Prolong a session that its user has used."""
+        login.last_used = self._clock()
+        self._is_changed |= login.last_used - login.noted > _NOTED_SECONDS
 
     def is_open(self, value: str) -> bool:
         """Return whether there is a session for a cookie's value."""
@@ -154,7 +156,7 @@ class LoginSessions:
         for login in self._logins.values():
             login.noted = login.last_used
             times = {"opened": login.opened + elapsed, "last_used": login.last_used + elapsed}
-            notes.append({"key": login.key, "csrf": login.csrf, **times})
+            notes.append({"key": login.key, "user": login.user, "csrf": login.csrf, **times})
         return notes
 
     def _read(self) -> None:
@@ -170,7 +172,8 @@ class LoginSessions:
                 # A clock that was set back must not prolong a session.
                 opened, used = (min(float(note[name]) - elapsed, now) for name in ("opened", "last_used"))
                 # The page reports that its session for statements has ended.
-                login = Login(str(note["key"]), opened, used, str(note["csrf"]), client_session="", noted=used)
+                csrf, user = str(note["csrf"]), note.get("user")
+                login = Login(str(note["key"]), opened, used, user, csrf, client_session="", noted=used)
                 self._logins[login.key] = login
         except (OSError, ValueError, KeyError, TypeError) as error:
             _LOG.warning("Users of the web console have to log in again: %s cannot be read: %s", FILE, error)

@@ -105,10 +105,18 @@ def check_origin(http: Request) -> None:
     """Raise StatementError NOT_AUTHORIZED for a request of a page of another origin, unless the user follows a link."""
     site = http.headers.get("sec-fetch-site")
     origin = http.headers.get("origin")
-    own = origin is None or urlsplit(origin).netloc == http.headers.get("host")
+    own = origin is None or _netloc(origin) == http.headers.get("host")
     is_link = http.method in ("GET", "HEAD") and http.headers.get("sec-fetch-mode") == "navigate"
     if not own or (site not in (None, "same-origin", "none") and not is_link):
         raise StatementError("NOT_AUTHORIZED", "The request comes from a page of another origin.")
+
+
+def _netloc(url: str) -> str | None:
+    """Return the host and port of a URL; None for a text that is no URL, such as `http://[`."""
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return None
 
 
 def check_csrf(login: Login, value: str) -> None:

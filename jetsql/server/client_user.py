@@ -1,0 +1,51 @@
+"""The user of this machine whose process has sent a request."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Mapping
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+from typing import Any, Final
+
+# The sockets of this network namespace, with their owners (proc_net_tcp.rst of Linux).
+_TABLES: Final = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+
+
+def client_user(scope: Mapping[str, Any]) -> int | None:
+    """Return the id of the user whose process has opened the connection of a request.
+
+    None for a client on another machine or behind a proxy that names it, and on systems other than Linux.
+    scope: that of ASGI.
+    """
+    ends = [_end(scope.get(name)) for name in ("client", "server")]
+    if None in ends:
+        return None
+    client, server = ends
+    pattern = re.compile(rf"^ *\d+: {client} {server} [0-9A-F]{{2}} \S+ \S+ \S+ +(?P<uid>\d+) ", re.MULTILINE)
+    for table in _TABLES:
+        try:
+            found = pattern.search(table.read_text(encoding="ascii"))
+        except OSError:
+            continue
+        if found is not None:
+            return int(found["uid"])
+    return None
+
+
+def _end(address: object) -> str | None:
+    """Return a pattern for one end of a connection, as the tables write it; None without an address."""
+    try:
+        host, port = address  # type: ignore[misc]
+        parsed = ip_address(str(host).partition("%")[0])
+        return rf"{_in_hexadecimal(parsed)}:{int(port):04X}"
+    except (TypeError, ValueError):
+        return None
+
+
+def _in_hexadecimal(address: IPv4Address | IPv6Address) -> str:
+    """Return a pattern for an address: words of 32 bits in the order of the machine. IPv4 may be mapped to IPv6."""
+    words = re.findall("....", address.packed.decode("latin-1"), re.DOTALL)
+    text = "".join(f"{socket.htonl(int.from_bytes(word.encode('latin-1'))):08X}" for word in words)
+    return f"(?:{_in_hexadecimal(IPv6Address(f'::ffff:{address}'))}|{text})" if address.version == 4 else text
