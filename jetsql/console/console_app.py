@@ -171,8 +171,8 @@ class WebConsole:
     async def _own_login(self, http: Request) -> Login | None:
         """Return the session of a request; None if it has none.
 
-        A browser sends its cookie to whoever listens at the port of an engine that has ended. Nobody but the user who
-        has logged in can use it; if another user of the machine does, the session ends.
+        A browser sends its cookie to any program that listens at the port of an engine that has ended. Only the user
+        who has logged in can use it; if another user of the machine does, the session ends.
         """
         login = self._logins.find(http.cookies.get(self._cookie, ""))
         if login is None:

@@ -15,6 +15,7 @@ from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Final
 
+from jetsql.engine.jvm.callbacks import RefusedConnections
 from jetsql.home.home_lock import not_usable
 from jetsql.home.log_reader import LOG
 from jetsql.home.private_files import private_opener
@@ -54,6 +55,7 @@ def logging_to(home: Path) -> Iterator[None]:
     except OSError as error:
         raise not_usable(home, error) from error
     handler.setFormatter(_Log4jFormatter())
+    handler.addFilter(RefusedConnections())
     root = logging.getLogger()
     root.addHandler(handler)
     logging.getLogger("jetsql").setLevel(logging.INFO)

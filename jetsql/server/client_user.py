@@ -19,10 +19,9 @@ def client_user(scope: Mapping[str, Any]) -> int | None:
     None for a client on another machine or behind a proxy that names it, and on systems other than Linux.
     scope: that of ASGI.
     """
-    ends = [_end(scope.get(name)) for name in ("client", "server")]
-    if None in ends:
+    client, server = _end(scope.get("client")), _end(scope.get("server"))
+    if client is None or server is None:
         return None
-    client, server = ends
     pattern = re.compile(rf"^ *\d+: {client} {server} [0-9A-F]{{2}} \S+ \S+ \S+ +(?P<uid>\d+) ", re.MULTILINE)
     for table in _TABLES:
         try:
@@ -34,13 +33,14 @@ def client_user(scope: Mapping[str, Any]) -> int | None:
     return None
 
 
-def _end(address: object) -> str | None:
+def _end(address: tuple[str, int] | None) -> str | None:
     """Return a pattern for one end of a connection, as the tables write it; None without an address."""
+    if address is None:
+        return None
+    host, port = address
     try:
-        host, port = address  # type: ignore[misc]
-        parsed = ip_address(str(host).partition("%")[0])
-        return rf"{_in_hexadecimal(parsed)}:{int(port):04X}"
-    except (TypeError, ValueError):
+        return rf"{_in_hexadecimal(ip_address(host.partition('%')[0]))}:{port:04X}"
+    except ValueError:
         return None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JAuthenticationError
 
 from jetsql.embedded.process_log import logging_to
 from jetsql.errors import EngineError
@@ -115,6 +116,17 @@ def test_the_service_logs_in_the_form_of_sparks_log(
     assert first.text.endswith(" INFO jetsql.tests: Job a") and first.time
     assert second.text.endswith(" WARN jetsql.tests: with a\nsecond line and \\ud800")
     assert stat.S_IMODE((tmp_path / "engine.log").stat().st_mode) == 0o600
+
+
+def test_refused_connections_are_one_line_a_minute(tmp_path: Path, logger: logging.Logger) -> None:
+    with logging_to(tmp_path):
+        for _ in range(5):
+            try:
+                raise Py4JAuthenticationError("Client authentication failed.")
+            except Py4JAuthenticationError:
+                logger.exception("Could not authenticate connection.")
+    [line] = text_of(tmp_path).splitlines()
+    assert line.endswith("ERROR jetsql.tests: Connections to Py4J without its token were refused: 1")
 
 
 def test_the_service_notices_that_the_log_was_rotated(tmp_path: Path, logger: logging.Logger) -> None:

@@ -30,6 +30,7 @@ SECRET: Final = (
     # Others
     *("apikey", "apiKey", "api_key", "api-key", "x.api.key", "API_KEY", "apiKeySecret", "access-key", "api_token"),
     *("es.net.http.auth.pass", "es.net.http.header.Authorization", "X-Amz-Signature", "X-Amz-Credential"),
+    *("authorization", "Proxy-Authorization", "bearer", "cookie", "http.cookie", "http.header.x-auth", "http_header.a"),
     *("parquet.encryption.key.list", "spark.ssl.keyPassword", "spark.authenticate.secret"),
 )
 
@@ -49,6 +50,7 @@ PLAIN: Final = (
     *("fs.azure.account.auth.type", "fs.azure.account.keyprovider.shop", "fs.gs.project.id", "mergeSchema"),
     *("spark.io.encryption.keySizeBits", "spark.io.encryption.keygen.algorithm", "parquet.encryption.column.keys"),
     # Names that a careless pattern takes for secrets
+    *("sasl.oauthbearer.scope", "hadoop.security.authorization.enabled", "cookie.path", "authorizations", "http.proxy"),
     *("bypass", "compass", "passengers", "passenger.count", "passport", "passive", "tokenizer", "tokenization"),
     *(
         "Passengers",

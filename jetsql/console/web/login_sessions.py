@@ -40,7 +40,7 @@ class Login:
     opened: float  # seconds of the monotonic clock
     last_used: float
     user: int | None = None
-    """The user of this machine who has logged in, see `client_user`; the cookie is good for nobody else."""
+    """The user of this machine who has logged in, see `client_user`; only this user can use the cookie."""
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     """A value that each request with an effect has to repeat. Pages of other origins cannot read it."""
     client_session: str | None = None  # the id of the session in which its SQL page runs statements; may be closed

@@ -9,12 +9,15 @@ A Unix socket would need no token, but Py4J's Java side connects through `java.n
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
+from time import monotonic
 from typing import Any, Final
 
 import pyspark.java_gateway
 from py4j.java_gateway import JavaObject, quiet_shutdown
+from py4j.protocol import Py4JAuthenticationError
 
 from jetsql.errors import EngineError
 
@@ -74,3 +77,25 @@ def _set_java_token(gateway: Any, token: str) -> None:
     field = kind.getDeclaredField("authToken")
     field.setAccessible(True)
     field.set(client, token)
+
+
+class RefusedConnections(logging.Filter):
+    """Limit the log of connections to Py4J's port without its token to one line a minute: strangers could fill it."""
+
+    _SECONDS: Final = 60.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._count = 0
+        self._next = 0.0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if not record.exc_info or not isinstance(record.exc_info[1], Py4JAuthenticationError):
+            return True
+        self._count += 1
+        if monotonic() < self._next:
+            return False
+        record.msg, record.args = "Connections to Py4J without its token were refused: %d", (self._count,)
+        record.exc_info = record.exc_text = None
+        self._count, self._next = 0, monotonic() + self._SECONDS
+        return True

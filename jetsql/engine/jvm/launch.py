@@ -81,8 +81,8 @@ class SparkStart:
     class_archives: Path | None = None
     """The folder of the archives of Spark's classes; None for a start without one."""
     owns_process: bool = False
-    """Whether Spark ends with this engine, so that the home can have all its temporary files. Inside another program,
-    the next engine may have another home."""
+    """Spark ends with this engine, so its home can have all temporary files. In another program, the next engine may
+    have another home."""
 
     @property
     def log(self) -> Path:

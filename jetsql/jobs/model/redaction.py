@@ -17,7 +17,7 @@ from jetsql.secret_references import is_reference
 
 REDACTED: Final = "***"
 
-_MIN_LENGTH: Final = 3  # redacting every "a" in a message would protect nothing
+_MIN_INSIDE_WORDS: Final = 3  # redacting every "a" in a message would protect nothing
 
 _KEY_OF: Final = "access|account|api|client|encryption|master|private|shared|subscription"
 _WORDS: Final = "|".join(
@@ -26,15 +26,16 @@ _WORDS: Final = "|".join(
         r"(?i:token)(?!(?i:i[sz]))",  # not tokenizer
         r"(?i:(?:access|api|private)[^A-Za-z0-9]?key)",
         rf"(?i:(?:{_KEY_OF})[^A-Za-z0-9]?key|key.?store[^A-Za-z0-9]?key)(?![A-Za-z])",
-        r"(?i:user.?info|connection.?string|shared.?access|header.authorization)",
+        r"(?i:user.?info|connection.?string|shared.?access|http.?header)",
+        r"(?i:authorization|cookie)(?![A-Za-z]|[._-](?i:enabled|path|domain|type|provider|mode|class))",
         r"(?i:signature)(?!(?i:.?(?:alg|ver)))",
-        # Parts of other words (bypass, compass, sasl, design): only as a separate word.
-        r"(?<![A-Za-z])(?i:pass|sas|sig)(?![A-Za-z]|[._-](?i:through))",
+        # Parts of other words (bypass, compass, sasl, design, oauthbearer): only as a separate word.
+        r"(?<![A-Za-z])(?i:bearer|pass|sas|sig)(?![A-Za-z]|[._-](?i:through))",
         r"(?<=[a-z0-9])(?:Pass|Sas|Sig)(?![a-z]|(?i:.?through))",
         r"(?i:(?:db|key|store|user)pass)(?![A-Za-z])",
     )
 )
-_FIRST_LETTERS: Final = "(?=(?i:[acdehjkmpstu]))"  # of the words; Spark matches each setting at each batch
+_FIRST_LETTERS: Final = "(?=(?i:[abcdehjkmpstu]))"  # of the words; Spark matches each setting at each batch
 SECRET_NAMES: Final = rf"^(?!(?i:key\.))[\s\S]*?{_FIRST_LETTERS}(?:{_WORDS})"
 """Matches the names of options with secret values. `key.*` are options of Kafka tables (`key.columns`), not secrets."""
 
@@ -69,9 +70,15 @@ def redact(text: str, options: Mapping[str, str]) -> str:
     """Return a message about a job with the secret values of its options redacted."""
     redacted = redact_urls(text)
     for name, value in options.items():
-        if _shown(name, value) == REDACTED and len(value) >= _MIN_LENGTH:
-            redacted = redacted.replace(value, REDACTED)
+        if _shown(name, value) == REDACTED and value:
+            redacted = _redact_value(redacted, value)
     return redacted
+
+
+def _redact_value(text: str, value: str) -> str:
+    if len(value) >= _MIN_INSIDE_WORDS:
+        return text.replace(value, REDACTED)
+    return re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", REDACTED, text)
 
 
 def _shown(name: str, value: str) -> str:

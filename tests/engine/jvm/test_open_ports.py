@@ -9,13 +9,15 @@ from __future__ import annotations
 import base64
 import json
 import os
+import socket
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import product
 from pathlib import Path
 
 import psutil
@@ -117,6 +119,20 @@ def page(port: int, authorization: str) -> int:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code
+
+
+def test_refused_connections_do_not_fill_the_log(engine: ClientTestEngine) -> None:
+    log = engine.home / "engine.log"
+    before = log.stat().st_size
+    ports = {each.port for each in listeners(psutil.Process(engine.pid))}
+    for port, data in product(ports, (b"\0\0\0\0\0\0\0\x20" + b"x" * 24, b"GET / HTTP/1.0\r\n\r\n")):
+        for _ in range(30):
+            with socket.create_connection(("127.0.0.1", port)) as stranger, suppress(OSError):
+                stranger.sendall(data)
+                stranger.shutdown(socket.SHUT_WR)
+                stranger.settimeout(5)
+                stranger.recv(100)
+    assert log.stat().st_size - before < 200_000
 
 
 def test_no_secret_is_on_a_command_line_or_left_in_a_file(engine: ClientTestEngine) -> None:

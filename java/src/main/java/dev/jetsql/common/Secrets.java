@@ -24,8 +24,8 @@ public final class Secrets {
   private static final String REDACTED = "***";
   private static final int MAX_BYTES = 64 * 1024;
   private static final int MAX_REMEMBERED = 1000;
-  private static final int MIN_REDACTED =
-      3; // redacting every "a" in a message would protect nothing
+  // A line of a secret file may be a bracket.
+  private static final int MIN_LINE = 3;
   // Ordinary words contain shorter ones by chance.
   private static final int MIN_REDACTED_INSIDE_WORDS = 8;
   private static final int MIN_PIECE = 12;
@@ -143,13 +143,15 @@ public final class Secrets {
   }
 
   private static String redactSecret(String message, String secret) {
-    var redacted = redactText(message, secret);
-    for (var line : secret.split("\\R", 0)) redacted = redactText(redacted, line.trim());
+    var redacted = secret.isBlank() ? message : redactText(message, secret);
+    for (var line : secret.split("\\R", 0)) {
+      var text = line.trim();
+      if (text.length() >= MIN_LINE) redacted = redactText(redacted, text);
+    }
     return redactPieces(redacted, secret);
   }
 
   private static String redactText(String message, String text) {
-    if (text.length() < MIN_REDACTED) return message;
     if (text.length() >= MIN_REDACTED_INSIDE_WORDS) return message.replace(text, REDACTED);
     return wholeWord(text).matcher(message).replaceAll(Matcher.quoteReplacement(REDACTED));
   }

@@ -36,9 +36,15 @@ class SecretsTest {
   }
 
   @Test
-  void aSecretOfOneOrTwoCharactersIsNotRedacted() {
-    Secrets.remember("ab");
-    assertEquals("ab is not ab", Secrets.redact("ab is not ab"));
+  void aSecretOfOneOrTwoCharactersIsRedactedAsAWordToo() {
+    Secrets.remember("vm");
+    assertEquals("the value '***' is no jvm", Secrets.redact("the value 'vm' is no jvm"));
+  }
+
+  @Test
+  void aShortLineOfASecretIsNotRedacted() {
+    Secrets.remember("{\n\"key\": \"abcdefgh\"\n}");
+    assertEquals("{*** }", Secrets.redact("{\"key\": \"abcdefgh\" }"));
   }
 
   @Test
