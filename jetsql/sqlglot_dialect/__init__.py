@@ -42,3 +42,7 @@ class JetSQL(Spark):
     def generate(self, expression: exp.Expression, copy: bool = True, **opts: Any) -> str:  # type: ignore[override]
         """Return the SQL of an expression."""
         return generate_sql(Spark(), expression, copy, opts)
+
+
+# Older versions of sqlglot make a subclass of the generator here, which leaves out CLUSTER BY, DISTRIBUTE BY and SORT BY.
+JetSQL.parser_class, JetSQL.generator_class = Spark.parser_class, Spark.generator_class

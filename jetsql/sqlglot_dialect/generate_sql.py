@@ -10,6 +10,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from jetsql.jobs.model.job import quoted_text
 from jetsql.sqlglot_dialect.faithful_trees import WRITTEN, kept_text, with_texts
+from jetsql.sqlglot_dialect.multiple_inserts import inserts_parts
 from jetsql.sqlglot_dialect.sqlglot_calls import generate
 from jetsql.sqlglot_dialect.stream_clauses import CLAUSES, lower_clauses
 
@@ -44,6 +45,10 @@ def body_sql(spark: Dialect, tree: exp.Expression, opts: Mapping[str, Any]) -> s
 
 def _generated(spark: Dialect, lowered: exp.Expression, opts: Mapping[str, Any]) -> str:
     """Return the SQL of a body or a query that sqlglot writes. Changes the tree."""
+    inserts = inserts_parts(lowered)
+    if inserts is not None:
+        texts = (f"{before}{_generated(spark, part, opts)}" for before, part in inserts)
+        return _commented(lowered, _separator(opts).join(texts), opts)
     if isinstance(lowered, exp.Insert) and lowered.args.get("auto_cdc"):
         return _auto_cdc_sql(spark, lowered, opts)
     for insert in list(lowered.find_all(exp.Insert)):
@@ -100,7 +105,7 @@ def _is_python_function(tree: exp.Expression) -> bool:
 
 
 def _has_clauses(tree: exp.Expression) -> bool:
-    if any(WRITTEN in node.args for node in tree.walk()):
+    if inserts_parts(tree) is not None or any(WRITTEN in node.args for node in tree.walk()):
         return True
     names = (*CLAUSES, "version", "sink", "auto_cdc", "within")
     kinds = (exp.Insert, exp.Table, exp.Subquery, exp.MatchRecognize)

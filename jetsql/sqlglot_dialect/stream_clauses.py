@@ -18,6 +18,7 @@ from sqlglot.errors import SqlglotError
 
 from jetsql.jobs.model.job import quoted_text
 from jetsql.language.body.row_patterns import MATCH_CLAUSES
+from jetsql.sqlglot_dialect.multiple_inserts import insert_starts, parse_inserts
 from jetsql.sqlglot_dialect.protected_parts import (
     NO_PROTECTION,
     ProtectedTokens,
@@ -25,7 +26,7 @@ from jetsql.sqlglot_dialect.protected_parts import (
     interval_end,
     restore,
 )
-from jetsql.sqlglot_dialect.sqlglot_calls import parse_tokens
+from jetsql.sqlglot_dialect.sqlglot_calls import parse_tokens, tokenize
 from jetsql.sqlglot_dialect.sqlglot_tokens import copy_token, word
 
 CLAUSES: Final = ("stream", "options", "watermark")
@@ -83,6 +84,12 @@ class ClauseCutter:
         return restored
 
     def _parse_alone(self, tokens: Sequence[Token]) -> exp.Expression:
+        starts = insert_starts(tokens)
+        if starts:
+            inserts = parse_inserts(tokens, starts, self._parse_alone)
+            if inserts is None:
+                raise CannotParse
+            return inserts
         try:
             trees = parse_tokens(self._spark, tokens, self._sql)
         except (SqlglotError, RecursionError) as error:
@@ -112,6 +119,9 @@ class ClauseCutter:
             return self._cut_relation(index)
         if this == "WATERMARK" and self._delay(index) is not None:
             return self._cut_relation(index)
+        if [self._word(at) for at in range(index, index + 4)] == ["FOR", "SYSTEM_TIME", "AS", "OF"]:
+            self._kept += tokenize(self._spark, "TIMESTAMP AS OF")  # what all versions of sqlglot know
+            return index + 4
         token = self._tokens[index]
         if this == "WINDOW" and self._text(index + 1) == "(":
             token = copy_token(

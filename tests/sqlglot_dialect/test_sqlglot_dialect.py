@@ -87,16 +87,41 @@ def test_statements_of_the_documentation_come_back(text: str) -> None:
         assert parts(parse(again)) == parts(parse(text))
 
 
-def test_bodies_are_expressions_of_spark() -> None:
-    """sqlglot cannot parse these: they stay as they are written."""
+@pytest.fixture(scope="module")
+def with_text() -> list[str]:
+    """Return the statements that sqlglot cannot parse: they stay as they are written."""
     ours = [text for text in [*ACCEPTED, *OURS] if not isinstance(parse(text), get_args(TestStatement))]
-    with_text = [text for text in ours if has_text(one(text))]
+    return [text for text in ours if has_text(one(text))]
+
+
+def test_bodies_are_expressions_of_spark(with_text: list[str]) -> None:
     compare(sorted({" ".join(text.split()) for text in with_text}))
+
+
+def test_a_body_that_sqlglot_cannot_parse_stays_a_text(with_text: list[str]) -> None:
     for text in with_text:
         statement = parse(text)
-        assert isinstance(statement, CreateJob)
-        body = statement.body.text
+        body = statement.body.text if isinstance(statement, CreateJob) else text.partition(" USING ")[2]
         assert body in one(text).sql(JetSQL) and body in one(text).sql(JetSQL, pretty=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE JOB j AS FROM STREAM s AS x INSERT INTO t WITH ('k' = 'v') SELECT a SINK INTO c.u SELECT b WHERE b > 1",
+        "CREATE JOB j AS FROM STREAM s JOIN r ON s.k = r.k INSERT INTO t SELECT a INSERT INTO u SELECT b",
+        "CREATE JOB j AS FROM (SELECT a FROM STREAM s) AS x INSERT INTO t SELECT a INSERT INTO u SELECT COUNT(*)",
+        "WITH c AS (SELECT a FROM s) FROM c INSERT INTO t SELECT a INSERT INTO u SELECT a",
+        "FROM s LATERAL VIEW EXPLODE(b) x AS y INSERT INTO t SELECT a INSERT INTO u SELECT y",
+    ],
+)
+def test_several_tables_are_written_by_inserts_of_one_source(text: str) -> None:
+    tree = one(text)
+    inserts = tree.find(exp.MultitableInserts)
+    assert inserts is not None and len(inserts.expressions) == 2 and not has_text(tree)
+    assert tree.sql(JetSQL) == text
+    assert one(tree.sql(JetSQL, pretty=True)).sql(JetSQL) == text
+    assert {table.name for table in tree.find_all(exp.Table)} >= {"t", "u"}
 
 
 @pytest.mark.parametrize(
@@ -171,7 +196,7 @@ def test_queries_of_spark_can_read_streams() -> None:
     assert [table.name for table in one("SELECT * FROM STREAM s").find_all(exp.Table)] == ["s"]
     assert one("SELECT * FROM t WITH ('a' = 'b') AS x").sql(JetSQL) == "SELECT * FROM t WITH ('a' = 'b') AS x"
     assert one("SELECT * FROM stream").sql(JetSQL) == "SELECT * FROM stream"
-    with pytest.raises(ParseError, match="Line 1, Col: 32"):
+    with pytest.raises(ParseError, match=r"Line 1, Col: 3[25]\b"):  # WATERMARK, or in older versions the next word
         one("SELECT a FROM STREAM s WATERMARK ts DELAY OF")
 
 
@@ -251,6 +276,8 @@ def test_the_tokens_of_spark_stay_as_they_were() -> None:
 
 def test_it_subclasses_nothing_that_compiled_builds_forbid() -> None:
     assert JetSQL.parser_class is Spark.parser_class and JetSQL.generator_class is Spark.generator_class
+    text = "SELECT a FROM t DISTRIBUTE BY a SORT BY b"  # a subclass in older versions leaves this out
+    assert JetSQL().generator().generate(one(text)) == text
 
 
 @pytest.mark.parametrize("name", ["postgres", "trino", "duckdb", "snowflake", "spark"])
