@@ -14,9 +14,11 @@ from typing import Any, ClassVar
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.errors import UnsupportedError
 
 from jetsql.sqlglot_dialect.generate_sql import generate_sql
 from jetsql.sqlglot_dialect.parse_script import parse_script
+from jetsql.sqlglot_dialect.sqlglot_calls import SqlglotFailure, guarded
 
 # Tools that use the parser of the dialect directly get a Command for these, as for Spark's own verbs.
 _COMMANDS = ("SUSPEND", "RESUME", "RESTART", "WAIT")
@@ -40,9 +42,16 @@ class JetSQL(Spark):
         return parse_script(Spark(), sql, opts)
 
     def generate(self, expression: exp.Expression, copy: bool = True, **opts: Any) -> str:  # type: ignore[override]
-        """Return the SQL of an expression."""
-        return generate_sql(Spark(), expression, copy, opts)
+        """Return the SQL of an expression. Raises UnsupportedError if a part is missing, or it is nested too deep."""
+        try:
+            with guarded():
+                return generate_sql(Spark(), expression, copy, opts)
+        except (SqlglotFailure, RecursionError) as error:
+            cause = error.__cause__ or error
+            raise UnsupportedError(
+                f"Cannot generate SQL from a tree of {type(expression).__name__}: {type(cause).__name__}: {cause}"
+            ) from cause
 
 
-# Older versions of sqlglot make a subclass of the generator here, which leaves out CLUSTER BY, DISTRIBUTE BY and SORT BY.
+# Older versions of sqlglot make a subclass of the generator here, which leaves out CLUSTER, DISTRIBUTE and SORT BY.
 JetSQL.parser_class, JetSQL.generator_class = Spark.parser_class, Spark.generator_class

@@ -280,6 +280,20 @@ def test_it_subclasses_nothing_that_compiled_builds_forbid() -> None:
     assert JetSQL().generator().generate(one(text)) == text
 
 
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        (exp.Create(this=exp.to_identifier("j"), kind="JOB", expression=exp.Cast()), "from a tree of Create: "),
+        (exp.RegexpReplace(this=exp.column("a")), "from a tree of RegexpReplace: KeyError"),
+        (exp.Create(this=exp.to_identifier("j"), kind="JOB"), "from a tree of Create: AttributeError"),
+        (exp.Alter(this=exp.to_identifier("j"), kind="JOB"), "from a tree of Alter: KeyError"),
+    ],
+)
+def test_a_tree_that_sqlglot_cannot_write_is_unsupported(tree: exp.Expression, message: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"^Cannot generate SQL {message}"):
+        tree.sql(JetSQL)
+
+
 @pytest.mark.parametrize("name", ["postgres", "trino", "duckdb", "snowflake", "spark"])
 def test_other_dialects_can_be_written_in_it(name: str) -> None:
     assert sqlglot.transpile("SELECT a FROM b", read=name, write=JetSQL) == ["SELECT a FROM b"]
