@@ -13,19 +13,22 @@ import pytest
 
 from jetsql.errors import StatementError
 from jetsql.language import parse, split
+from jetsql.language.keywords import KEYWORDS
 from jetsql.language.tokens import Kind, scan
 from jetsql.output.diagnostics import Script
 from jetsql.sqlfiles.formatting.format_script import format_script
+from tests.support.paths import ROOT
 from tests.support.spark_parser import SparkParser
 from tests.support.sql_mutations import RAW_STATEMENTS, Mutations, base_statements
 
 SECONDS = float(os.environ.get("JETSQL_FORMAT_SECONDS") or 600)
+WITH_NAMES = ROOT / "tests" / "sqlfiles" / "names_in_statements.txt"  # {} is the name
 SEED = int(os.environ.get("JETSQL_SEED") or 1)
-# Of the plan: ids, places of parameters, and the text of a view, up to its first child.
+# Of the plan: ids, places of parameters, ALL for all columns, and the text of a view, up to its first child.
 NOT_COMPARED = re.compile(
-    r"#\d+|posparameter\(\d+\)"
-    r"|^'?(?:CreateView|CreateStreaming|CreateMaterialized|AlterView|CreateVariable|CacheTable|DescribeQuery)"
-    r".*?(?=\n:- |\n\+- |\Z)",
+    r"#\d+|posparameter\(\d+\)|'(?:all|ALL)\b"
+    r"|^'?(?:CreateView|CreateStreaming|CreateMaterialized|CreateUserDefinedFunction|AlterView|CreateVariable|CacheTable"
+    r"|DescribeQuery).*?(?=\n:- |\n\+- |\Z)",
     re.DOTALL,
 )
 
@@ -90,6 +93,50 @@ def test_spark_reads_random_scripts_as_before(spark_parser: SparkParser, capsys:
                 counts["that Spark parses"] += same_for_spark(spark_parser, before.text, after.text)
     with capsys.disabled():
         sys.stdout.write(f"{dict(counts)}; Spark read each as before\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select a From from t",
+        "select a Union, b In, c Div from t",
+        "select a Lateral from t",
+        "select count(*) Over from t",
+        "select * Intersect from t",
+        "select All from t",
+        "insert into Select select 1",
+        "insert overwrite Table select 1",
+        "insert into t (Null, False) select 1",
+        "insert into t partition (Null = 1) select 1",
+        "create table t (a int, True string) partitioned by (True)",
+        "alter table t rename column Null to Select",
+        "update Describe set a = 1",
+        "describe Begin",
+        "comment on table Select is 'x'",
+        "from t Insert select a",
+        "select extract(Order from t)",
+        "select Exists(a, x -> x), Any(b), Grouping(c), First(d) from t",
+        "select a collate Null from t",
+        "select a from t Tablesample where a = 1",
+        "select a from t left join Stream using (Stream)",
+        "select * from t unpivot (v for Null in (Null, b))",
+    ],
+)
+def test_keywords_that_are_names_keep_their_case(text: str) -> None:
+    names = [token.text for token in scan(text) if token.text.istitle()]
+    once = formatted(text)
+    assert once is not None
+    assert [token.text for token in scan(once) if token.text.istitle()] == names
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.timeout(1500)
+def test_spark_reads_each_keyword_as_before_where_a_name_can_be(spark_parser: SparkParser) -> None:
+    for statement in WITH_NAMES.read_text(encoding="utf-8").splitlines():
+        for keyword in sorted(KEYWORDS):
+            before = statement.replace("{}", keyword.lower())
+            same_for_spark(spark_parser, before, str(formatted(before)).rstrip("\n"))
 
 
 def same_for_spark(spark: SparkParser, before: str, after: str) -> bool:
