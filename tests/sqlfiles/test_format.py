@@ -191,6 +191,13 @@ def test_a_layout_that_changes_the_meaning_is_left_out(
     assert [note for note in result.notes if note.message.endswith("its layout would change its meaning.")]
 
 
+def test_a_statement_with_white_space_of_sqlglot_alone_stays() -> None:
+    text = "select a\x1c, b from t MATCH_RECOGNIZE\x1c(PATTERN (A\n\n B))\n"
+    result = format_script(Script("a.sql", text))
+    assert result.text == text
+    assert [note.message for note in result.notes if "only sqlglot takes for white space" in note.message]
+
+
 # --- random statements -----------------------------------------------------------------------------------------------
 
 NAMES = some.sampled_from(["a", "b", "`a b`", "Date", "JOB", "stream", "größe", "x.y", "`select`"])

@@ -153,6 +153,10 @@ class StatementLayout:
             self.unread = "" if query.is_command else query.problem
             self.kept = Span(written[0].start, written[-1].stop)
             return
+        if any(token.text.isspace() for token in written):
+            self.unread = "it has a character that only sqlglot takes for white space"
+            self.kept = Span(written[0].start, written[-1].stop)
+            return
         try:
             generated_text = _generate(query.tree, table, head)
         except (SqlglotError, RecursionError) as error:
