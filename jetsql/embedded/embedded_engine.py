@@ -52,7 +52,9 @@ from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
 from jetsql.language import parse
+from jetsql.language.foreign_words import refuse_misplaced_clauses
 from jetsql.language.statement import Statement
+from jetsql.language.tokens import tokens
 from jetsql.resultset import Column, Table
 from jetsql.server.prometheus import PrometheusResponse, prometheus_response
 from jetsql.server.statement_result import StatementResult, from_table
@@ -357,10 +359,15 @@ class EngineSession:
 
 
 def describe(text: str) -> tuple[Column, ...] | None:
-    """Return the columns of a statement's result; None for a statement of Spark. Raises StatementError for a statement
-    that is nearly one of JetSQL's."""
+    """Return the columns of a statement's result; None for a statement of Spark.
+
+    Raises StatementError for a statement that is nearly one of JetSQL's, and for clauses of streams at a wrong place.
+    """
     statement = _parsed(text)
-    return None if statement is None else dispatch.columns(statement)
+    if statement is None:
+        refuse_misplaced_clauses(list(tokens(text)))
+        return None
+    return dispatch.columns(statement)
 
 
 def _copied_home(settings: Settings, storage: Storage, store: Store) -> CopiedHome:

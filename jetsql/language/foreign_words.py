@@ -14,9 +14,17 @@ from jetsql.language.tokens import Kind, Token, top_level
 # After these, the next word is a name: FROM emit changes reads a table with an alias.
 _BEFORE_NAMES: Final = frozenset({"FROM", "JOIN", "STREAM", "TABLE", "AS", ".", ","})
 
-_BEFORE_RELATIONS: Final = _BEFORE_NAMES - {"AS"}
-_AFTER_RELATIONS: Final = frozenset({"FROM", "JOIN", "WHERE", "SELECT", "GROUP"})
+_BEFORE_RELATIONS: Final = (_BEFORE_NAMES - {"AS"}) | {"INTO"}
+_NO_ALIASES: Final = _BEFORE_NAMES | {"INTO"}
+_AFTER_RELATIONS: Final = frozenset({"WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "ON", "USING"})
+_ENDS_OF_TIMES: Final = _AFTER_RELATIONS | {"FROM", "JOIN", "SELECT"}
 _EXPLAINED_JOBS: Final = [[mode, "JOB"] for mode in ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")]
+_AS_OF: Final = ["SYSTEM_TIME", "AS", "OF"]
+_EXAMPLES: Final = {
+    "FOR SYSTEM_TIME": "FOR SYSTEM_TIME AS OF s.ts",
+    "WITH": "WITH ('key' = 'value')",
+    "WATERMARK": "WATERMARK ts DELAY OF INTERVAL 1 MINUTE",
+}
 _LONGEST_TIME: Final = 1_000  # tokens of the expression after WATERMARK
 
 SPARK_FUNCTIONS: Final = {
@@ -62,14 +70,22 @@ def refuse_foreign_words(found: Sequence[Token]) -> None:
     Raises StatementError UNSUPPORTED_QUERY or PARSE_SYNTAX_ERROR with the place of the clause.
     """
     _refuse_late_options(found)
-    _refuse_alias_before_watermark(found)
+    refuse_misplaced_clauses(found)
+
+
+def refuse_misplaced_clauses(found: Sequence[Token]) -> None:
+    """Refuse EMIT, and clauses of a relation in a wrong order, in a query. found: its tokens, without comments.
+
+    Spark never accepts these, and names a word after them. Raises as `refuse_foreign_words`.
+    """
+    _refuse_wrong_orders(found)
     if [token.word for token in found[-2:]] not in (["EMIT", "CHANGES"], ["EMIT", "FINAL"]):
         return
     if _symbol_or_word(found, len(found) - 3) in _BEFORE_NAMES:
         return
     clause = f"EMIT {found[-1].word}"
     verb = "SINK INTO for each change of a result" if found[-1].word == "CHANGES" else "INSERT INTO for final rows"
-    raise _refused(found[-2], f"{clause} is not a clause of Spark.", f"Leave out {clause}. Write {verb}.")
+    raise _refused(found[-2], f"{clause} is not a clause of Spark.", f"Leave out {clause}. In a job, write {verb}.")
 
 
 def _refuse_late_options(found: Sequence[Token]) -> None:
@@ -91,26 +107,65 @@ def _refuse_late_options(found: Sequence[Token]) -> None:
         )
 
 
-def _refuse_alias_before_watermark(found: Sequence[Token]) -> None:
-    for index, token in enumerate(found):
-        if token.word != "WATERMARK" or index < 3 or not _has_delay(found, index):
+def _refuse_wrong_orders(found: Sequence[Token]) -> None:
+    """Refuse the clauses of a relation after its alias, after WHERE and the like, and WITH after WATERMARK."""
+    for index in range(3, len(found)):
+        clause = _relation_clause(found, index)
+        if not clause:
             continue
-        alias, before = found[index - 1], _symbol_or_word(found, index - 2)
-        if alias.kind not in (Kind.WORD, Kind.QUOTED) or alias.word in _BEFORE_NAMES or before in _BEFORE_RELATIONS:
+        example, before = _EXAMPLES[clause], _clause_before(found, index)
+        if before == "WATERMARK" and clause == "WITH":
+            raise _misplaced(found[index], "WITH is written after WATERMARK.", f"{example} WATERMARK ts DELAY OF")
+        if before in _AFTER_RELATIONS:
+            raise _misplaced(found[index], f"{clause} is written after {before}.", f"FROM STREAM t {example}")
+        alias, previous = found[index - 1], _symbol_or_word(found, index - 2)
+        if alias.kind not in (Kind.WORD, Kind.QUOTED) or alias.word in _NO_ALIASES or previous in _BEFORE_RELATIONS:
             continue
-        raise StatementError(
-            "PARSE_SYNTAX_ERROR",
-            f"The alias {alias.text} is written before WATERMARK.",
-            place=alias.place,
-            hint=f"Write it after the delay: WATERMARK ts DELAY OF INTERVAL 1 MINUTE AS {alias.text}.",
-        )
+        message = f"The alias {alias.text} is written before {clause}."
+        raise _misplaced(alias, message, f"{example} AS {alias.text}")
 
 
-def _has_delay(found: Sequence[Token], index: int) -> bool:
-    """Return whether DELAY OF INTERVAL follows in the same parentheses."""
+def _relation_clause(found: Sequence[Token], index: int) -> str:
+    """Return the clause of a relation that begins at the index: WATERMARK, WITH or FOR SYSTEM_TIME; otherwise ''."""
+    if found[index].word == "FOR" and [token.word for token in found[index + 1 : index + 4]] == _AS_OF:
+        return "FOR SYSTEM_TIME"
+    if _begins_options(found, index):
+        return "WITH"
+    return "WATERMARK" if _is_watermark(found, index) else ""
+
+
+def _begins_options(found: Sequence[Token], index: int) -> bool:
+    """Return whether WITH ('key' = 'value' begins at the index."""
+    words = [token.word or token.text for token in found[index : index + 4]]
+    if words[:2] != ["WITH", "("] or words[3:] != ["="]:
+        return False
+    return found[index + 2].kind is Kind.STRING
+
+
+def _clause_before(found: Sequence[Token], index: int) -> str:
+    """Return the word that begins the clause before the index, at the same depth; '' for the name of a relation."""
+    depth = 0
+    for at in range(index - 1, max(index - _LONGEST_TIME, 0), -1):
+        depth += (found[at].text == ")") - (found[at].text == "(")
+        if depth < 0 or (not depth and found[at].word in ("FROM", "JOIN", "INTO")):
+            return ""
+        if not depth and (found[at].word in _AFTER_RELATIONS or _is_watermark(found, at)):
+            return found[at].word
+    return ""
+
+
+def _misplaced(token: Token, message: str, order: str) -> StatementError:
+    hint = f"The order is: table, FOR SYSTEM_TIME, WITH (...), WATERMARK, AS alias. Write {order}."
+    return StatementError("PARSE_SYNTAX_ERROR", message, place=token.place, hint=hint)
+
+
+def _is_watermark(found: Sequence[Token], index: int) -> bool:
+    """Return whether WATERMARK is at the index, and DELAY OF INTERVAL follows in the same parentheses."""
+    if found[index].word != "WATERMARK":
+        return False
     for at in top_level(found[index:]):
         token = found[index + at]
-        if token.text == ")" or token.word in _AFTER_RELATIONS or at > _LONGEST_TIME:
+        if token.text == ")" or token.word in _ENDS_OF_TIMES or at > _LONGEST_TIME:
             return False
         if [token.word for token in found[index + at : index + at + 2]] == ["DELAY", "OF"]:
             return at > 1

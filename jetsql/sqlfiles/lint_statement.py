@@ -13,7 +13,7 @@ from jetsql.jobs.planning.options import OptionSpec, folded, format_value, parse
 from jetsql.language import missing_semicolon_hint, parse
 from jetsql.language import statement as st
 from jetsql.language.blocks import opens_block
-from jetsql.language.foreign_words import SPARK_FUNCTIONS, foreign_statement_hint
+from jetsql.language.foreign_words import SPARK_FUNCTIONS, foreign_statement_hint, refuse_misplaced_clauses
 from jetsql.language.intent import LEAD, STATEMENT_VERBS, SYNONYMS
 from jetsql.language.syntax_errors import shown
 from jetsql.language.tokens import Kind, Token, closing_parenthesis, tokens, unquote
@@ -115,6 +115,11 @@ class CheckedStatement:
             return
         self.query = read_query(self.text, found, None if job is None else job.body, None if job is None else job.table)
         if not self.query.problem:
+            return
+        try:
+            refuse_misplaced_clauses(found)
+        except StatementError as error:
+            self.problems.append(Found.of(error))
             return
         if self.query.is_known_gap:
             if job is not None:

@@ -7,7 +7,7 @@ import pytest
 from jetsql.errors import StatementError
 from jetsql.language import parse
 from jetsql.language.body.several_inserts import read_body
-from jetsql.language.foreign_words import foreign_statement_hint
+from jetsql.language.foreign_words import foreign_statement_hint, refuse_misplaced_clauses
 from jetsql.language.tokens import tokens
 from tests.support.golden_reports import raises
 
@@ -78,6 +78,12 @@ def test_a_parameter_outside_of_a_pattern_is_refused(query: str) -> None:
         ("CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s x WATERMARK ts DELAY OF INTERVAL 1 DAY", "x", "AS x."),
         ("CREATE JOB j AS SINK INTO t SELECT * FROM s AS x WATERMARK ts DELAY OF INTERVAL 1 DAY", "x", "AS x."),
         ("CREATE JOB j AS INSERT INTO t SELECT * FROM (SELECT 1) x WATERMARK a DELAY OF INTERVAL 1 DAY", "x", "AS x."),
+        (
+            "CREATE JOB j AS INSERT INTO t SELECT * FROM a JOIN STREAM b ON k = l WATERMARK ts DELAY OF INTERVAL 1 DAY",
+            "WATERMARK",
+            "FROM STREAM t WATERMARK",
+        ),
+        ("CREATE STREAMING TABLE t AS SELECT * FROM STREAM s x WITH ('k' = 'v')", "x", "WITH ('key' = 'value') AS x."),
         ("DROP JOB j IF EXISTS", "IF", "before the name"),
         ("WAIT FOR JOB j TIMEOUT 10 SECONDS UNTIL IDLE", "UNTIL", "before TIMEOUT"),
         ("SHOW JOBS WHERE status = 'RUNNING'", "WHERE", "SELECT * FROM jetsql.jobs WHERE"),
@@ -103,10 +109,68 @@ def test_a_clause_at_the_wrong_place_says_where_to_write_it(statement: str, word
         "CREATE JOB j AS INSERT INTO t SELECT * FROM s AS options (a, b)",
         "CREATE JOB j AS CREATE TABLE t OPTIONS ('path' = 'x') AS SELECT 1",
         "CREATE STREAMING TABLE t JOB OPTIONS ('a' = 'b') OPTIONS ('path' = 'x') AS SELECT 1",
+        "CREATE JOB j AS INSERT INTO a.t WITH ('k' = 'v') SELECT * FROM watermark WITH ('k' = 'v') AS x",
+        "CREATE JOB j AS SINK INTO t WITH ('k' = 'v') SELECT * FROM (SELECT 1 WHERE a) WITH ('k' = 'v') AS x",
     ],
 )
 def test_clauses_at_the_right_place_are_kept(statement: str) -> None:
     assert parse(statement) is not None
+
+
+WATERMARK = "WATERMARK ts DELAY OF INTERVAL 1 MINUTE"
+
+
+@pytest.mark.parametrize(
+    ("query", "word", "hint"),
+    [
+        (f"SELECT * FROM STREAM s AS x {WATERMARK}", "x", "MINUTE AS x."),
+        (f"SELECT * FROM (SELECT * FROM STREAM s) x {WATERMARK}", "x", "MINUTE AS x."),
+        (
+            f"SELECT * FROM STREAM s {WATERMARK} WITH ('k' = 'v')",
+            "WITH",
+            "WITH ('key' = 'value') WATERMARK ts DELAY OF",
+        ),
+        (
+            f"SELECT * FROM STREAM s {WATERMARK} AS x WITH ('k' = 'v')",
+            "WITH",
+            "WITH ('key' = 'value') WATERMARK ts DELAY OF",
+        ),
+        ("SELECT * FROM STREAM s AS x WITH ('k' = 'v')", "x", "WITH ('key' = 'value') AS x."),
+        (f"SELECT * FROM STREAM s WHERE k > 1 {WATERMARK}", "WATERMARK", "FROM STREAM t WATERMARK"),
+        (f"SELECT * FROM STREAM a JOIN STREAM b USING (k) {WATERMARK}", "WATERMARK", "FROM STREAM t WATERMARK"),
+        (f"SELECT k FROM STREAM s GROUP BY window(ts, '1 minute'), k {WATERMARK}", "WATERMARK", "FROM STREAM t"),
+        ("SELECT * FROM STREAM s WHERE k = 1 WITH ('k' = 'v')", "WITH", "FROM STREAM t WITH"),
+        (
+            f"SELECT * FROM STREAM s {WATERMARK} x JOIN u AS y FOR SYSTEM_TIME AS OF x.ts ON x.k = y.k",
+            "y",
+            "FOR SYSTEM_TIME AS OF s.ts AS y.",
+        ),
+        ("SELECT * FROM STREAM s EMIT CHANGES", "EMIT", "Leave out EMIT CHANGES"),
+    ],
+)
+def test_a_query_has_the_same_errors_outside_of_jobs(query: str, word: str, hint: str) -> None:
+    with raises(StatementError) as refused:
+        refuse_misplaced_clauses(list(tokens(query)))
+    place = refused.value.place
+    assert place is not None and query[place.start : place.stop] == word
+    assert hint in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT * FROM STREAM s WITH ('k' = 'v') {WATERMARK} AS x JOIN STREAM u {WATERMARK} y ON x.k = y.k WHERE a",
+        f"SELECT * FROM a, STREAM b {WATERMARK}, c.d {WATERMARK} AS x WHERE EXISTS (SELECT 1 FROM e WITH ('k' = 'v'))",
+        f"SELECT * FROM STREAM(s) {WATERMARK} x JOIN c.u FOR SYSTEM_TIME AS OF x.ts WITH ('k' = 'v') AS y ON x.k = y.k",
+        "SELECT * FROM t FOR SYSTEM_TIME AS OF '2020-01-01' AS x, u FOR SYSTEM_TIME AS OF current_date() y",
+        "SELECT a watermark, delay FROM s WHERE watermark = 1 GROUP BY watermark",
+        "WITH watermark AS (SELECT 1) SELECT * FROM watermark",
+        f"SELECT (SELECT max(k) FROM b WHERE k = 1) FROM STREAM s {WATERMARK}",
+        "INSERT INTO TABLE t WITH ('k' = 'v') SELECT 1",
+    ],
+)
+def test_the_right_order_is_kept(query: str) -> None:
+    refuse_misplaced_clauses(list(tokens(query)))
 
 
 @pytest.mark.parametrize(
