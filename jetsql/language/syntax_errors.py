@@ -193,6 +193,8 @@ def _quote_it(found: Sequence[Token], at: int, expected: frozenset[str]) -> str:
     wants_text = expected & {"OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT", "COMMENT_TEXT"}
     if not wants_text or found[at].text in _SEPARATORS:
         return ""
+    if found[at].text in ("?", ":"):
+        return "Clients such as the DB-API send the values of parameters. In scripts, write '${name}' for a variable."
     written = "".join(token.text for token in _run(found, at))
     return f"Write it in quotes: '{written}'." if "'" not in written else ""
 

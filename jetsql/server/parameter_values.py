@@ -16,8 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from jetsql.errors import StatementError
-from jetsql.language.body.parameter_markers import find_markers, wrong_number
-from jetsql.language.tokens import Kind, tokens
+from jetsql.language.body.parameter_markers import check_number
 
 BoundParameters = Mapping[str, Any] | Sequence[Any]
 """Values by name (`:name`) or by position (`?`), in the form of `Parameters.java`."""
@@ -33,16 +32,8 @@ def bind_parameters(value: Any, text: str) -> BoundParameters | None:
         return None
     if isinstance(value, Mapping):
         return {name: _value(value) for name, value in value.items()}
-    _check_number(len(value), text)
+    check_number(len(value), text)
     return [_value(value) for value in value]
-
-
-def _check_number(values: int, text: str) -> None:
-    found = list(tokens(text))
-    markers = sum(not marker.name for marker in find_markers(found))
-    casts = sum(token.kind is Kind.SYMBOL and token.text == "?::" for token in found)  # a marker, or an operator
-    if not markers <= values <= markers + casts:
-        raise wrong_number(values, markers)
 
 
 def _value(value: Any) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from jetsql.errors import JetSQLError
 from jetsql.jobs.model.job import quoted_text
 from jetsql.jobs.planning.options import OPTIONS
 from jetsql.language import STATEMENT_FILTER
+from jetsql.language.body.parameter_markers import check_number
 from jetsql.resultset import Cell, Column, Table
 
 log = logging.getLogger(__name__)
@@ -171,6 +172,9 @@ def _drop_function(drop: DropFunction, request: dict[str, Any]) -> None:
 
 
 def _bind_values(bind: Bind, request: dict[str, Any]) -> dict[str, Any] | None:
+    if "number" in request:
+        check_number(request["number"], request["text"])
+        return None
     bound = bind(request["text"], request["values"])
     return None if bound is None else {"text": bound}
 

@@ -66,6 +66,10 @@ def _find_hint(spark: SparkSession, error: PySparkException, text: str) -> str:
             return _suggest_catalog(spark, _name_parts(name))
         case "SCHEMA_NOT_FOUND":
             return _suggest_schema(spark, _name_parts(parameters.get("schemaName", "")))
+        case "UNBOUND_SQL_PARAMETER":
+            return "Scripts, the shell and notebooks have variables instead: ${name}."
+        case "UNSUPPORTED_TIME_TYPE":
+            return "Spark has the type TIME only after SET spark.sql.timeType.enabled = true."
         case "UNRESOLVED_ROUTINE":
             example = SPARK_FUNCTIONS.get(_name_parts(parameters.get("routineName", ""))[-1].upper())
             return f"In Spark, write {example}." if example else ""

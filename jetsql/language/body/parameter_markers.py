@@ -87,7 +87,7 @@ def bind_markers(text: str, values: Mapping[str, str] | Sequence[str]) -> BoundT
     else:
         markers = [marker for marker in markers if not marker.name]
         if len(markers) != len(values):
-            raise wrong_number(len(values), len(markers))
+            raise _wrong_number(len(values), len(markers))
         edits = [(marker.place, value) for marker, value in zip(markers, values, strict=True)]
     bound, stop = "", 0
     for place, value in edits:
@@ -96,7 +96,16 @@ def bind_markers(text: str, values: Mapping[str, str] | Sequence[str]) -> BoundT
     return BoundText(bound + text[stop:], tuple(edits))
 
 
-def wrong_number(values: int, markers: int) -> StatementError:
+def check_number(values: int, text: str) -> None:
+    """Raise StatementError PARAMETER_NOT_READABLE unless a statement has as many markers `?` as there are values."""
+    found = list(tokens(text))
+    markers = sum(not marker.name for marker in find_markers(found))
+    casts = sum(token.kind is Kind.SYMBOL and token.text == "?::" for token in found)  # a marker, or an operator
+    if not markers <= values <= markers + casts:
+        raise _wrong_number(values, markers)
+
+
+def _wrong_number(values: int, markers: int) -> StatementError:
     """Return the error of a request with more or fewer values than its statement has markers."""
     message = (
         f"The request has {_counted(values, 'parameter')}, but the statement has {_counted(markers, 'marker')} (?)."

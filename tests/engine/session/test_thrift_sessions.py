@@ -118,6 +118,16 @@ def test_600_half_open_connections_do_not_lock_out_a_client_at_the_same_address(
         assert is_answered(endpoint)
 
 
+def test_clients_log_in_on_the_threads_of_sessions_that_have_ended(engine: EmbeddedEngine) -> None:
+    """A session leaves its class loader, which is closed, to the thread that served it."""
+    with thrift(engine, NEVER) as endpoint:
+        for _ in range(12):  # the server keeps five threads
+            client = endpoint.client()
+            assert client.value("SELECT 'honest'") == "honest"
+            client.close_session(client.session)
+            client.close()
+
+
 def test_a_connection_that_does_not_log_in_is_closed(engine: EmbeddedEngine) -> None:
     with thrift(engine, SOON) as endpoint:
         for beginning in BEGINNINGS:

@@ -36,6 +36,18 @@ def wrong_token():
     raise AssertionError("came in with a wrong token")
 
 
+def parameters():
+    """PyHive writes the values into the statement: the protocol has no parameters."""
+    with connection.cursor() as cursor:
+        for text in ("it's", "a\\b\\'c", "'; --", "?", "a\nb"):
+            cursor.execute("SELECT %s, %s", (text, 5))
+            assert cursor.fetchall() == [(text, 5)], text
+        cursor.execute("SHOW JOBS LIKE %(name)s", {"name": "no such job"})
+        assert cursor.fetchall() == []
+    return ""
+
+
 Story(run, explain, lambda: last).run_all()
+run_step("parameters", parameters)
 run_step("wrong token", wrong_token)
 connection.close()

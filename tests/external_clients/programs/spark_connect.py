@@ -33,7 +33,12 @@ def parameters():
     assert session.sql("SELECT :x AS x", args={"x": 5}).collect() == [(5,)]
     assert session.sql("SELECT ?, ?", args=[5, "a"]).collect() == [(5, "a")]
     assert session.sql("SHOW JOBS LIKE :name", args={"name": "no such job"}).collect() == []
-    return ""
+    try:
+        session.sql("SELECT ?", args=[5, 6]).collect()
+    except Exception as error:
+        assert "PARAMETER_NOT_READABLE" in str(error), error
+        return ""
+    raise AssertionError("a value without a marker was ignored")
 
 
 def cancel():

@@ -45,7 +45,8 @@ public final class Engine {
    * @param execute returns {"columns": DDL, "rows": [[...]]} or an error; it can be cancelled, see
    *     `PythonCalls`
    * @param bind returns null for a statement of Spark, otherwise {"text": the statement with
-   *     values} or an error; its text is {"text": ..., "values": ...}
+   *     values} or an error; its text is {"text": ..., "values": ...}, or {"text": ..., "number":
+   *     of values by position} to only check a statement of Spark
    */
   private record Functions(
       StatementFilter filter,
@@ -126,12 +127,22 @@ public final class Engine {
   }
 
   /**
-   * Raises the error of a statement of JetSQL whose words are misspelled, so that the filter did
-   * not let it through, and that Spark has refused.
+   * Refuses values by position that are more or fewer than the markers; Spark ignores further ones.
+   */
+  static void checkNumber(Object session, String text, int values) {
+    var connected = functions;
+    if (connected == null) return;
+    var request = Json.write(Map.of("text", text, "number", values));
+    PythonResponses.of(PythonCalls.ask(connected.bind, session, request));
+  }
+
+  /**
+   * Raises the error of a statement that Spark has refused: of JetSQL with misspelled words, so
+   * that the filter did not let it through, or with clauses of streams at a wrong place.
    */
   static void refuseMisspelled(Object session, String text) {
     var connected = functions;
-    if (connected == null || connected.filter.matches(text)) return;
+    if (connected == null || connected.filter.matches(text)) return; // `command` has asked
     PythonResponses.of(PythonCalls.ask(connected.describe, session, text));
   }
 

@@ -122,7 +122,8 @@ public final class Parameters {
     return new PosParameterizedQuery(plan, Sequences.of(values(parameters)));
   }
 
-  private static List<Expression> values(ParameterContext parameters) {
+  /** Returns the values by position. */
+  static List<Expression> values(ParameterContext parameters) {
     var positional = (PositionalParameterContext) parameters;
     return List.copyOf(CollectionConverters.asJava(positional.params()));
   }

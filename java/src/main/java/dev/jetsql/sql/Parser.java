@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.parser.ParameterContext;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.parser.PositionalParameterContext;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.SparkSqlParser;
 import org.apache.spark.sql.types.DataType;
@@ -52,11 +53,14 @@ final class Parser extends SparkSqlParser {
    */
   @Override
   public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters) {
+    var haveValues = Parameters.areOfClient(parameters) && !Parameters.isEmpty(parameters);
     var command =
-        Parameters.areOfClient(parameters) && !Parameters.isEmpty(parameters)
+        haveValues
             ? Engine.command(session, text, () -> Parameters.texts(parameters))
             : Engine.command(session, text);
     if (command != null) return command;
+    if (haveValues && parameters instanceof PositionalParameterContext)
+      Engine.checkNumber(session, text, Parameters.values(parameters).size());
     var sparkText = FlinkText.toSpark(text);
     var plan = parsed(text, () -> spark.parsePlanWithParameters(sparkText, parameters));
     var bound = Parameters.bind(ViewText.restore(plan, sparkText, text), parameters);
