@@ -27,6 +27,16 @@ def join_table(parts: Sequence[str]) -> str:
     return ".".join(part if _PLAIN.fullmatch(part) else quoted_name(part) for part in parts)
 
 
+def job_name(table: str) -> str:
+    """Return the name of the job of a streaming table or materialized view. table: its qualified name"""
+    return join_table(without_session_catalog(split_table(table)))
+
+
+def without_session_catalog(parts: Sequence[str]) -> Sequence[str]:
+    """Return the parts of a qualified name without Spark's own catalogue."""
+    return parts[1:] if parts[0] == SESSION_CATALOG else parts
+
+
 def quoted_table(name: str) -> str:
     """Return a qualified name with all parts in back quotes, as statements accept it."""
     return ".".join(map(quoted_name, split_table(name)))

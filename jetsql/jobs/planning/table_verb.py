@@ -11,9 +11,11 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
+from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import choose_mode
-from jetsql.language.statement import TableKind, Verb
+from jetsql.language import find_name
+from jetsql.language.statement import Body, TableKind, Verb
 
 _REQUESTED: Final = {
     OutputMode.APPEND: (Verb.INSERT_INTO,),
@@ -47,6 +49,22 @@ def choose_verb(analyse: Callable[[Verb], Analysis], options: Options, kind: Tab
         f"The rows of this query cannot be written into {analysis.sink.table}. {' '.join(reasons)}",
         place=target,
         hint=_hint(analysis),
+    )
+
+
+def check_reads_stream(body: Body, analysis: Analysis, kind: TableKind | None) -> None:
+    """Raise StatementError UNSUPPORTED_QUERY for a streaming table whose query reads no stream."""
+    if kind is not TableKind.STREAMING_TABLE or analysis.streaming:
+        return
+    table = next(iter(analysis.tables_read_once), None)
+    name = None if table is None else find_name(body.text, split_table(table))
+    written = "the name of a table" if name is None else body.text[name.start : name.stop]
+    raise StatementError(
+        "UNSUPPORTED_QUERY",
+        "The query of a streaming table reads a stream; this one reads rows as they are now.",
+        place=body.place if name is None else Span(body.place.start + name.start, body.place.start + name.stop),
+        hint=f"Write STREAM before {written}, or CREATE MATERIALIZED VIEW, which computes its rows once, and again with"
+        " REFRESH.",
     )
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from jetsql.errors import ErrorPlace, Span, StatementError
+from jetsql.errors import ErrorPlace, StatementError
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.body_analysis import Analysis
 from jetsql.jobs.model.job import Job, Plan, Trigger
-from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.compatibility import has_utc_windows
 from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import modes_of
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.planning.planner import make_plan
+from jetsql.jobs.planning.table_verb import check_reads_stream
 from jetsql.jobs.statements.creation.rewritten_bodies import add_rewritten_body
 from jetsql.language import find_name
-from jetsql.language.statement import Body, CreateJob, TableKind, Verb
+from jetsql.language.statement import Body, CreateJob, Verb
 
 
 def make_statement_plan(
@@ -41,27 +40,12 @@ def _make_plan(manager: Manager, statement: CreateJob, options: Options, session
     modes = modes_of(body.verb, options.output_mode)
     local_windows = job is None or not has_utc_windows(job)
     analysis = manager.engine.analyse(body, session, modes, options.state_ttl_millis, local_windows)
-    if statement.kind is TableKind.STREAMING_TABLE and not analysis.streaming:
-        raise _not_streaming(body, analysis)
+    check_reads_stream(body, analysis, statement.kind)
     branches = [(branch.verb, branch.target) for branch in body.branches]
     plan = make_plan(analysis, options, body.verb, body.target, branches)
     if plan.trigger is Trigger.REAL_TIME:
         check_real_time(manager, statement.body, plan, options, job)
     return plan
-
-
-def _not_streaming(body: Body, analysis: Analysis) -> StatementError:
-    """Return the refusal of a streaming table whose query reads no stream."""
-    table = next(iter(analysis.tables_read_once), None)
-    name = None if table is None else find_name(body.text, split_table(table))
-    written = "the name of a table" if name is None else body.text[name.start : name.stop]
-    return StatementError(
-        "UNSUPPORTED_QUERY",
-        "The query of a streaming table reads a stream; this one reads rows as they are now.",
-        place=body.place if name is None else Span(body.place.start + name.start, body.place.start + name.stop),
-        hint=f"Write STREAM before {written}, or CREATE MATERIALIZED VIEW, which computes its rows once, and again with"
-        " REFRESH.",
-    )
 
 
 def check_real_time(manager: Manager, body: Body, plan: Plan, options: Options, job: Job | None) -> None:

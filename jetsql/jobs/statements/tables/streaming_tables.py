@@ -7,7 +7,7 @@ table, so it can be repeated after a failure in between.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -17,7 +17,7 @@ from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.job import Job, Status, Version, name_key
-from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table, split_table
+from jetsql.jobs.model.table_names import job_name, join_table, split_table, without_session_catalog
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.statements import control, describe
@@ -100,15 +100,6 @@ def _named(manager: Manager, statement: CreateStreamingTable, session: UserSessi
     assert create_job.table is not None, "the statement has a table"
     table = create_job.table.name
     return replace(create_job, name=Name(job_name(manager.engine.qualify(table, session)), table.place))
-
-
-def job_name(table: str) -> str:
-    """Return the name of a table's job. table: its qualified name."""
-    return join_table(_without_session_catalog(split_table(table)))
-
-
-def _without_session_catalog(parts: Sequence[str]) -> Sequence[str]:
-    return parts[1:] if parts[0] == SESSION_CATALOG else parts
 
 
 def _is_same(job: Job, statement: CreateJob) -> bool:
@@ -223,7 +214,7 @@ def show_streaming_tables(manager: Manager, statement: ShowStreamingTables) -> T
     pattern = like_pattern(statement.pattern) if statement.pattern is not None else None
     rows = []
     for job in _newest_jobs(manager, statement.kind):
-        *schema, table = _without_session_catalog(split_table(job.plan.analysis.sink.table))
+        *schema, table = without_session_catalog(split_table(job.plan.analysis.sink.table))
         if pattern is not None and not pattern.fullmatch(table):
             continue
         existing = manager.engine.find_table(job.plan.analysis.sink.table)
