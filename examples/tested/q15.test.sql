@@ -1,0 +1,20 @@
+RUN FILE 'nexmark.sql', 'q15.sql';
+
+START TEST the_price_decides_the_rank;
+INSERT INTO bids (auction, bidder, price, dateTime) VALUES
+  (1, 1, 9999, TIMESTAMP '2026-01-01 01:00:00'),
+  (1, 2, 9999, TIMESTAMP '2026-01-01 02:00:00'),
+  (2, 3, 9999, TIMESTAMP '2026-01-01 02:00:00'),
+  (2, 3, 9998, TIMESTAMP '2026-01-01 02:00:00'),
+  (3, 5, 10000, TIMESTAMP '2026-01-01 03:00:00'),
+  (4, 1, 999999, TIMESTAMP '2026-01-01 04:00:00'),
+  (4, 1, 999999, TIMESTAMP '2026-01-01 04:00:00'),
+  (5, 4, 1000000, TIMESTAMP '2026-01-01 05:10:00'),
+  (6, 6, 1000001, TIMESTAMP '2026-01-01 05:09:00'),
+  (6, 6, 1000001, TIMESTAMP '2026-01-01 05:09:00');
+EXPECT TABLE q15 AS VALUES ('2026-01-01', 10, 4, 3, 3, 6, 3, 2, 2, 6, 2, 2, 2);
+
+START TEST days_are_counted_apart;
+INSERT INTO bids (auction, bidder, price, dateTime) VALUES
+  (1, 1, 1, TIMESTAMP '2026-01-01 23:59:59'), (1, 1, 1, TIMESTAMP '2026-01-02 00:00:00');
+EXPECT TABLE q15 (day, total_bids) AS VALUES ('2026-01-01', 1), ('2026-01-02', 1);
