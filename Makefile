@@ -104,6 +104,7 @@ bench:
 	@$(PYTHON) -m benchmarks.nexmark
 	@$(PYTHON) -m benchmarks.scaling
 	@$(PYTHON) -m benchmarks.completion
+	@$(PYTHON) -m benchmarks.unit_tests
 	@$(PYTHON) -m benchmarks.console
 	@$(PYTHON) -m benchmarks.kafka
 

@@ -8,6 +8,7 @@
     python -m benchmarks.scaling       executors that join and are killed, many jobs, idle jobs
     python -m benchmarks.kafka         streams through topics, compared with PySpark
     python -m benchmarks.completion    the processor time that a key press costs in the shell
+    python -m benchmarks.unit_tests    100 unit tests of SQL files with `jetsql test`
     python -m benchmarks.faults        the crash matrix: kill -9 at every failpoint
 
 Each benchmark prints the compared variants, the machine, and a table. Except the crash matrix, no benchmark fails
