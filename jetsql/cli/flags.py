@@ -22,6 +22,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     CHANGES_PLANNED = 2
     NO_ENGINE = 3
+    NO_TESTS = 5
     INTERRUPTED = 130
     OUTPUT_CLOSED = 141
     """128 + SIGPIPE: the reader of the output (`| head`) closed it, and the remaining statements were not run."""

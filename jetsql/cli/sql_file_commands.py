@@ -237,12 +237,20 @@ def _convert(console: Console, names: Sequence[str], dialect: str) -> ExitCode:
     default="text",
     help="The format of the report [default: text].",
 )
+@click.option("--coverage", "covered", is_flag=True, help="Report conditions, CASE branches and joins without rows.")
 @click.option("--watch", is_flag=True, help="Run the tests again when a file changes, until Ctrl-C.")
 @add_options(VARIABLES_OPTION)
 @click.pass_context
 @needs_engine("run tests")
 def test_files(
-    context: click.Context, /, paths: tuple[str, ...], pattern: str, report: str, watch: bool, **params: Any
+    context: click.Context,
+    /,
+    paths: tuple[str, ...],
+    pattern: str,
+    report: str,
+    covered: bool,
+    watch: bool,
+    **params: Any,
 ) -> None:
     """Run unit tests of SQL files.
 
@@ -253,20 +261,24 @@ def test_files(
     Examples:
       jetsql test
       jetsql test sql/totals.test.sql -k late
+      jetsql test --coverage
       jetsql test --format junit > report.xml
 
-    Exit codes: 0 all tests passed, 1 not all, 2 wrong usage or no tests, 3 Spark cannot start.
+    Exit codes: 0 all tests passed, 1 not all, 2 wrong usage, 3 Spark cannot start, 5 no tests, 130 Ctrl-C.
     """
-    from jetsql.sqltests.sql_tests import SqlTests
+    from jetsql.sqltests.sql_tests import NoTests, SqlTests
 
     variables = script_variables(parse_flags(context, params))
 
     def run(console: Console) -> ExitCode:
         silence_sqlglot()
         try:
-            passed = SqlTests(console, paths or (".",), pattern, report, variables).run(watch)
-        except ValueError as error:
-            raise click.UsageError(str(error), context) from error
+            passed = SqlTests(console, paths or (".",), pattern, report, variables, covered).run(watch)
+        except OSError as error:
+            raise click.UsageError(f"{error.filename}: {error.strerror}.", context) from error
+        except NoTests as error:
+            console.print_message(str(error))
+            return ExitCode.NO_TESTS
         return ExitCode.SUCCESS if passed else ExitCode.PROBLEMS_FOUND
 
     context.exit(run_and_report(run))

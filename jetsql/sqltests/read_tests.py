@@ -78,6 +78,8 @@ class InvalidTestFile(Exception):
     def __init__(self, errors: list[Diagnostic]) -> None:
         super().__init__(str(errors[0]))
         self.errors: Final = errors
+        self.files: tuple[str, ...] = ()
+        """The paths of this file and of the files under test that were read."""
 
 
 def find_test_files(names: Sequence[str]) -> Iterator[str]:
@@ -92,8 +94,12 @@ def find_test_files(names: Sequence[str]) -> Iterator[str]:
 
 def read_test_file(name: str, variables: Mapping[str, str]) -> SqlTestFile:
     """Return a test file. Raises InvalidTestFile."""
+    paths = [name]
     try:
-        return _Reader(_read(name), variables).file()
+        return _Reader(_read(name), variables, paths).file()
+    except InvalidTestFile as error:
+        error.files = tuple(paths)
+        raise
     except OSError as error:
         raise InvalidTestFile([Diagnostic(Script(name, ""), 0, "", f"{error.strerror}.")]) from error
 
@@ -109,10 +115,11 @@ def _read(name: str) -> SqlFile:
 class _Reader:
     """The reading of one test file."""
 
-    def __init__(self, file: SqlFile, variables: Mapping[str, str]) -> None:
+    def __init__(self, file: SqlFile, variables: Mapping[str, str], paths: list[str]) -> None:
+        """Create it. paths: receives the paths of the files under test"""
         self._file = file
         self._variables = variables
-        self._paths = [file.name]
+        self._paths = paths
 
     def file(self) -> SqlTestFile:
         """Return the test file. Raises InvalidTestFile."""

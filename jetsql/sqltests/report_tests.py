@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from enum import Enum
 from typing import Final
 from xml.etree import ElementTree
@@ -13,9 +15,12 @@ from jetsql.output.diagnostics import Diagnostic
 from jetsql.output.layout import cells, natural_layout
 from jetsql.resultset import Column
 from jetsql.sqltests.compare_rows import RowDifference
+from jetsql.sqltests.coverage import Coverage, Site
 from jetsql.sqltests.run_test import Result, Verdict
 
 _GITHUB: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_GITHUB_PROPERTY: Final = _GITHUB | str.maketrans({":": "%3A", ",": "%2C"})
+_NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class ReportFormat(Enum):
@@ -32,14 +37,21 @@ def result_line(result: Result) -> str:
     return f"{result.test.file}::{result.test.name} {result.verdict.value.upper()} ({result.seconds:.2f} s)"
 
 
-def problem_lines(result: Result) -> Iterator[str]:
-    """Yield the lines about a test that has not passed."""
-    assert result.problem is not None
-    yield ""
-    yield f"{result.verdict.value.upper()} {result.test.file}::{result.test.name}"
-    yield from str(result.problem).splitlines()
-    if result.difference is not None:
-        yield from difference_lines(result.difference)
+def problem_lines(results: Sequence[Result]) -> Iterator[str]:
+    """Yield the lines about tests that have not passed. An error that several tests have is shown once."""
+    several: dict[str, list[Result]] = {}
+    for result in results:
+        if result.problem is not None:
+            lines = "\n".join(_lines(result.problem, result.difference))
+            several.setdefault(lines, []).append(result)
+    for lines, same in several.items():
+        yield ""
+        yield from (f"{result.verdict.value.upper()} {result.test.file}::{result.test.name}" for result in same)
+        yield from lines.splitlines()
+
+
+def _lines(problem: Diagnostic, difference: RowDifference | None) -> list[str]:
+    return [*str(problem).splitlines(), *(difference_lines(difference) if difference is not None else ())]
 
 
 def difference_lines(difference: RowDifference) -> Iterator[str]:
@@ -61,23 +73,52 @@ def summary(results: Sequence[Result], invalid: Sequence[Diagnostic], seconds: f
     return f"{', '.join(parts) or 'No tests'} in {seconds:.1f} s"
 
 
-def report_results(results: Sequence[Result], invalid: Sequence[Diagnostic], form: ReportFormat) -> Iterator[str]:
+def coverage_lines(coverage: Coverage | None) -> Iterator[str]:
+    """Yield the lines about what no test has reached."""
+    if coverage is not None:
+        yield ""
+        yield from (site.describe(gap) for site, gap in coverage.gaps)
+        yield coverage.summary
+
+
+def report_results(
+    results: Sequence[Result], invalid: Sequence[Diagnostic], form: ReportFormat, coverage: Coverage | None = None
+) -> Iterator[str]:
     """Yield the lines of a report for programs. invalid: the errors of files that cannot be run"""
     if form is ReportFormat.GITHUB:
-        yield from map(_annotation, [*invalid, *(result.problem for result in results if result.problem)])
+        yield from (_annotation(problem, None) for problem in invalid)
+        yield from (_annotation(result.problem, result.difference) for result in results if result.problem is not None)
+        yield from (_warning(*gap) for gap in coverage.gaps) if coverage is not None else ()
     elif form is ReportFormat.JSON:
-        yield json.dumps(
-            {"tests": [_json(result) for result in results], "invalid": [_place(each) for each in invalid]}
-        )
+        report: dict[str, object] = {
+            "tests": [_json(result) for result in results],
+            "invalid": [_place(each) for each in invalid],
+        }
+        if coverage is not None:
+            report["coverage"] = {
+                "sites": coverage.sites,
+                "gaps": [asdict(site) | {"gap": gap} for site, gap in coverage.gaps],
+            }
+        yield json.dumps(report)
     else:
         yield _junit(results, invalid)
 
 
-def _annotation(problem: Diagnostic) -> str:
+def _annotation(problem: Diagnostic, difference: RowDifference | None) -> str:
     script, at = problem.script, problem.offset
     title = problem.condition or "test"
-    message = " ".join(part for part in (problem.message, problem.hint) if part).translate(_GITHUB)
-    return f"::error file={script.name},line={script.line(at)},col={script.column(at)},title={title}::{message}"
+    message = " ".join(part for part in (problem.message, problem.hint) if part)
+    if difference is not None:
+        message = "\n".join([message, *difference_lines(difference)])
+    file = script.name.translate(_GITHUB_PROPERTY)
+    place = f"file={file},line={script.line(at)},col={script.column(at)}"
+    return f"::error {place},title={title.translate(_GITHUB_PROPERTY)}::{message.translate(_GITHUB)}"
+
+
+def _warning(site: Site, gap: str) -> str:
+    file = site.file.translate(_GITHUB_PROPERTY)
+    message = site.describe(gap).translate(_GITHUB)
+    return f"::warning file={file},line={site.line},col={site.column},title=coverage::{message}"
 
 
 def _json(result: Result) -> dict[str, object]:
@@ -137,6 +178,12 @@ def _junit(results: Sequence[Result], invalid: Sequence[Diagnostic]) -> str:
 
 
 def _add_problem(case: ElementTree.Element, kind: str, problem: Diagnostic, difference: RowDifference | None) -> None:
-    element = ElementTree.SubElement(case, kind, message=problem.message, type=problem.condition or kind)
-    lines = [str(problem), *(difference_lines(difference) if difference is not None else ())]
-    element.text = "\n".join(lines)
+    element = ElementTree.SubElement(
+        case, kind, message=_xml_text(problem.message), type=_xml_text(problem.condition or kind)
+    )
+    element.text = _xml_text("\n".join(_lines(problem, difference)))
+
+
+def _xml_text(text: str) -> str:
+    """Return a text without the characters that XML cannot have."""
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -14,8 +14,10 @@ from typing import Any, Final
 
 import psutil
 
-from jetsql.engine.memory.memory_spark import open_session, start_memory_spark
+from jetsql.engine.memory.memory_spark import coverage_sites, open_session, start_memory_spark
 from jetsql.engine.memory.memory_world import MemoryWorld
+from jetsql.settings.engine_settings import default_class_archives
+from jetsql.sqltests.coverage import Coverage, read_coverage
 from jetsql.sqltests.read_tests import SqlTest, SqlTestFile
 from jetsql.sqltests.run_test import Result, run_test
 
@@ -26,9 +28,10 @@ _FOLDER: Final = re.compile(rf"{_PREFIX}(?P<pid>\d+)-\w+")
 class SparkOfTests:
     """The Spark of all tests, and the folder of its files, for use in `with`."""
 
-    def __init__(self, cores: int) -> None:
-        """Create it. cores: the number of tests in parallel"""
+    def __init__(self, cores: int, covered: bool = False) -> None:
+        """Create it. cores: the number of tests in parallel. covered: note the coverage of tests"""
         self._cores = cores
+        self._covered = covered
         self._spark: Any = None
         self._undo = ExitStack()
 
@@ -36,7 +39,7 @@ class SparkOfTests:
         """Start Spark. Raises EngineError ENGINE_NOT_STARTED."""
         with ExitStack() as undo:
             self._folder = undo.enter_context(_folder())
-            self._spark = start_memory_spark(self._folder, self._cores)
+            self._spark = start_memory_spark(self._folder, self._cores, default_class_archives())
             undo.callback(self._spark.stop)
             self._undo = undo.pop_all()
         return self
@@ -47,19 +50,23 @@ class SparkOfTests:
     def run(self, files: Sequence[SqlTestFile], pattern: str) -> Iterator[Result]:
         """Run tests, and yield their results in their order. pattern: see `SqlTestFile.choose`"""
         chosen = [(file, test) for file in files for test in file.choose(pattern)]
-        with ThreadPoolExecutor(self._cores) as pool:
+        pool = ThreadPoolExecutor(self._cores)
+        try:
             futures = [pool.submit(self._run, file, test) for file, test in chosen]
-            try:
-                for future in futures:
-                    yield future.result()
-            finally:
-                for future in futures:
-                    future.cancel()
+            for future in futures:
+                yield future.result()
+        finally:
+            # After Ctrl-C, running tests end with Spark.
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def coverage(self, files: Sequence[SqlTestFile]) -> Coverage | None:
+        """Return the coverage of the tests since the last call; None if it is not noted."""
+        return read_coverage(coverage_sites(self._spark), files) if self._covered else None
 
     def _run(self, file: SqlTestFile, test: SqlTest) -> Result:
         folder = Path(tempfile.mkdtemp(prefix="state-", dir=self._folder))
         with open_session(self._spark) as session:
-            world = MemoryWorld(session, folder)
+            world = MemoryWorld(session, folder, self._covered)
             try:
                 return run_test(test, file.setup, world)
             finally:

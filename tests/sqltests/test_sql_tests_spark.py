@@ -77,21 +77,161 @@ START TEST an_unknown_job;
 EXPECT JOB nothing LATE ROWS = 0;
 """
 
+KAFKA_JOBS = """
+CREATE TABLE orders (id BIGINT, customer STRING, amount DECIMAL(10, 2), at TIMESTAMP) USING kafka OPTIONS (
+  'kafka.bootstrap.servers' 'broker:9092', 'topic' 'orders', 'value.format' 'json', 'key.columns' 'id',
+  'on.error' 'table:bad_orders', 'kafka.ssl.keystore.password' 'secret:env:NO_SUCH_SECRET');
+CREATE TABLE copies (id BIGINT, customer STRING) USING kafka OPTIONS (
+  'kafka.bootstrap.servers' 'broker:9092', 'topic' 'copies', 'value.format' 'avro');
+CREATE TABLE counts (customer STRING, n BIGINT) USING kafka OPTIONS (
+  'kafka.bootstrap.servers' 'broker:9092', 'topic' 'counts', 'value.format' 'csv', 'key.columns' 'customer');
+CREATE TABLE typed USING kafka OPTIONS (
+  'kafka.bootstrap.servers' 'broker:9092', 'topic' 'typed', 'includeHeaders' 'true');
+CREATE TABLE strict (id INT) USING kafka OPTIONS (
+  'kafka.bootstrap.servers' 'broker:9092', 'topic' 'strict', 'value.format' 'json');
+CREATE TABLE ids (id BIGINT, customer STRING, offset BIGINT) USING parquet;
+CREATE TABLE none (id INT) USING parquet;
+CREATE JOB copies AS INSERT INTO copies SELECT id, customer FROM STREAM orders;
+CREATE JOB ids AS INSERT INTO ids SELECT id, customer, _offset FROM STREAM copies;
+CREATE JOB counts OPTIONS ('outputMode' = 'complete') AS
+SINK INTO counts SELECT customer, count(*) FROM STREAM ids GROUP BY customer HAVING count(*) < 2;
+CREATE JOB typed AS INSERT INTO typed (value, headers)
+SELECT CAST(customer AS BINARY), array(struct('type' AS key, X'FF' AS value)) FROM STREAM copies;
+CREATE JOB none AS INSERT INTO none SELECT id FROM STREAM strict;
+"""
+KAFKA_TESTS = """
+CREATE TABLE order_texts (value STRING) USING kafka OPTIONS (
+  'kafka.bootstrap.servers' 'broker:9092', 'topic' 'orders', 'value.format' 'raw');
+CREATE TABLE strict_texts (value STRING) USING kafka OPTIONS (
+  'kafka.bootstrap.servers' 'broker:9092', 'topic' 'strict', 'value.format' 'raw');
+CREATE TABLE count_texts (customer STRING, value STRING) USING kafka OPTIONS (
+  'kafka.bootstrap.servers' 'broker:9092', 'topic' 'counts', 'value.format' 'raw', 'key.columns' 'customer');
+
+START TEST rows_go_through_the_formats;
+INSERT INTO orders VALUES (1, 'ada', 10, NULL), (2, 'bob', 1, NULL);
+EXPECT TABLE order_texts AS
+VALUES ('{"id":1,"customer":"ada","amount":10.00}'), ('{"id":2,"customer":"bob","amount":1.00}');
+EXPECT TABLE ids AS VALUES (1, 'ada', 0), (2, 'bob', 1);
+EXPECT TABLE count_texts AS VALUES ('ada', 'ada,1'), ('bob', 'bob,1');
+EXPECT TABLE typed (value, headers) AS
+VALUES ('ada', array(struct('type', X'FF'))), ('bob', array(struct('type', X'FF')));
+EXPECT NO ROWS AS FROM bad_orders;
+INSERT INTO orders VALUES (1, 'ada', 10, NULL);
+EXPECT TABLE count_texts AS VALUES ('ada', 'ada,1'), ('bob', 'bob,1'), ('ada', NULL);
+
+START TEST bytes_that_do_not_fit;
+INSERT INTO order_texts VALUES ('{"id": 1'), ('{"id": 2, "customer": "eve"}');
+EXPECT TABLE ids AS VALUES (2, 'eve', 0);
+EXPECT TABLE bad_orders (topic, offset, value) AS VALUES ('orders', 0, '{"id": 1');
+INSERT INTO strict_texts VALUES ('x');
+EXPECT ERROR 'MESSAGE_NOT_READABLE' IN JOB none;
+
+START TEST no_registry;
+EXPECT ERROR 'UNSUPPORTED_QUERY' AS CREATE TABLE r (id INT) USING kafka OPTIONS (
+  'kafka.bootstrap.servers' 'broker:9092', 'topic' 'r', 'value.format' 'avro', 'avro.schema.registry.url' 'http://x');
+"""
+
+TABLE_JOBS = """
+CREATE TABLE orders (id INT, customer STRING, amount INT) USING json;
+CREATE STREAMING TABLE big JOB OPTIONS ('trigger' = 'availableNow') USING delta AS
+SELECT id, amount FROM STREAM orders WHERE amount > 5;
+CREATE MATERIALIZED VIEW total AS SELECT sum(amount) AS total FROM big;
+CREATE JOB latest AS CREATE TABLE latest USING jdbc OPTIONS (
+  'url' 'jdbc:postgresql://127.0.0.1/none', 'dbtable' 'latest', 'key.columns' 'customer')
+AS SELECT customer, count(*) AS n FROM STREAM orders GROUP BY customer;
+CREATE TABLE changes (id INT, name STRING, op STRING, version INT) USING json;
+CREATE TABLE sizes (size STRING) USING parquet;
+CREATE JOB sizes AS INSERT INTO sizes
+SELECT CASE WHEN amount > 8 THEN 'l' WHEN amount > 100 THEN 'xl' ELSE 's' END FROM STREAM orders WHERE id > 0;
+CREATE JOB pairs AS INSERT INTO sizes
+SELECT 'both' FROM STREAM orders o JOIN STREAM changes c ON c.id = o.id AND c.version > o.amount;
+CREATE TABLE customers (id INT, name STRING) USING delta TBLPROPERTIES ('key.columns' = 'id');
+CREATE TABLE history (id INT, name STRING, __START_AT INT, __END_AT INT) USING delta
+TBLPROPERTIES ('key.columns' = 'id, __START_AT');
+CREATE JOB customers AS AUTO CDC INTO customers FROM STREAM changes KEYS (id) APPLY AS DELETE WHEN op = 'D'
+SEQUENCE BY version COLUMNS * EXCEPT (op, version);
+CREATE JOB history AS AUTO CDC INTO history FROM STREAM changes KEYS (id) APPLY AS DELETE WHEN op = 'D'
+SEQUENCE BY version COLUMNS * EXCEPT (op, version) STORED AS SCD TYPE 2;
+"""
+TABLE_TESTS = """
+CREATE TABLE ticks USING rate;
+CREATE TABLE times (at TIMESTAMP) USING parquet;
+
+START TEST tables_with_their_jobs;
+INSERT INTO orders VALUES (1, 'ada', 10), (2, 'ada', 5);
+EXPECT TABLE big AS VALUES (1, 10);
+EXPECT TABLE total AS VALUES (10);
+EXPECT TABLE latest AS VALUES ('ada', 2);
+INSERT INTO orders VALUES (3, 'bob', 7);
+EXPECT TABLE latest AS VALUES ('ada', 2), ('bob', 1);
+EXPECT TABLE total AS VALUES (10);
+REFRESH MATERIALIZED VIEW total;
+EXPECT TABLE total AS VALUES (17);
+EXPECT ERROR 'TABLE_ALREADY_EXISTS' AS CREATE STREAMING TABLE big AS SELECT * FROM STREAM orders;
+EXPECT ERROR 'UNSUPPORTED_QUERY' AS CREATE STREAMING TABLE other AS SELECT * FROM orders;
+
+START TEST changes_of_rows;
+INSERT INTO changes VALUES (1, 'ada', 'I', 1), (2, 'bob', 'I', 1);
+INSERT INTO changes VALUES (1, 'Ada', 'U', 3);
+EXPECT TABLE customers AS VALUES (1, 'Ada'), (2, 'bob');
+INSERT INTO changes VALUES (1, 'late', 'U', 2), (2, NULL, 'D', 2);
+EXPECT TABLE customers AS VALUES (1, 'Ada');
+EXPECT TABLE history AS VALUES (1, 'ada', 1, 2), (1, 'late', 2, 3), (1, 'Ada', 3, NULL), (2, 'bob', 1, 2);
+
+START TEST refused;
+EXPECT ERROR 'UNSUPPORTED_QUERY' AS CREATE JOB j AS INSERT INTO times SELECT timestamp FROM STREAM ticks;
+EXPECT ERROR 'UNSUPPORTED_QUERY' AS CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$return x$$;
+EXPECT ERROR 'UNSUPPORTED_QUERY' AS SHOW JOBS;
+"""
+
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("sql")
     (folder / "jobs.sql").write_text(JOBS, encoding="utf-8")
     (folder / "jobs.test.sql").write_text(TESTS, encoding="utf-8")
-    command = [sys.executable, "-m", "jetsql", "test", "--format", "json", str(folder)]
+    (folder / "kafka.sql").write_text(KAFKA_JOBS, encoding="utf-8")
+    (folder / "kafka.test.sql").write_text(KAFKA_TESTS, encoding="utf-8")
+    (folder / "tables.sql").write_text(TABLE_JOBS, encoding="utf-8")
+    (folder / "tables.test.sql").write_text(TABLE_TESTS, encoding="utf-8")
+    command = [sys.executable, "-m", "jetsql", "test", "--coverage", "--format", "json", str(folder)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=540, check=False)
     assert ended.returncode == 1 and ended.stdout, ended.stderr
-    return {test["name"]: test for test in json.loads(ended.stdout)["tests"]}
+    report: dict[str, Any] = json.loads(ended.stdout)
+    assert not report["invalid"], report["invalid"]
+    return report
 
 
-@pytest.mark.parametrize("name", ["steps", "the_clock_stands_still", "errors"])
+@pytest.fixture(scope="module")
+def results(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {test["name"]: test for test in report["tests"]}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "steps",
+        "the_clock_stands_still",
+        "errors",
+        "rows_go_through_the_formats",
+        "bytes_that_do_not_fit",
+        "no_registry",
+        "tables_with_their_jobs",
+        "changes_of_rows",
+        "refused",
+    ],
+)
 def test_these_pass(results: dict[str, dict[str, Any]], name: str) -> None:
-    assert results[name]["verdict"] == "passed", results[name]
+    assert results[name]["verdict"] == "passed", json.dumps(results[name])
+
+
+def test_the_coverage_names_conditions_branches_and_joins_without_rows(report: dict[str, Any]) -> None:
+    gaps = [gap for gap in report["coverage"]["gaps"] if gap["file"].endswith("tables.sql")]
+    assert [(gap["line"], gap["kind"], gap["branch"], gap["gap"]) for gap in gaps] == [
+        (12, "case", 2, "no row took this branch"),
+        (12, "filter", 0, "no row was rejected"),
+        (14, "join", 0, "no rows met"),
+    ]
 
 
 def test_rows_that_differ_are_a_table(results: dict[str, dict[str, Any]]) -> None:

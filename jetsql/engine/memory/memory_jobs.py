@@ -5,22 +5,31 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.run_failures import cause_of_throwable
 from jetsql.engine.jvm.java_classes import java
-from jetsql.engine.memory.memory_spark import MEMORY_STATE, STATE_CONFS
-from jetsql.engine.runs.analysis import ResolvedBody, resolve_body, resolve_with_plan
+from jetsql.engine.memory.memory_spark import COVERAGE_CONFS, MEMORY_STATE, STATE_CONFS
+from jetsql.engine.runs.analysis import ResolvedBody, resolve_body
+from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.job_sessions import JobSessions
+from jetsql.engine.session.job_tables import qualify
+from jetsql.engine.sinks.dead_letters import find_dead_letter_tables
 from jetsql.errors import StatementError
-from jetsql.jobs.model.body_analysis import OutputMode, SinkKind
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
 from jetsql.jobs.model.job import Cause, Plan
-from jetsql.jobs.planning.options import parse_options
-from jetsql.jobs.planning.output_mode import modes_of
+from jetsql.jobs.model.table_names import split_table
+from jetsql.jobs.planning.options import Options, parse_options
+from jetsql.jobs.planning.output_mode import MODES, modes_of
 from jetsql.jobs.planning.planner import make_plan
-from jetsql.language.statement import Body, CreateJob
+from jetsql.jobs.planning.table_verb import check_reads_stream, choose_verb
+from jetsql.language import find_name
+from jetsql.language.statement import Body, CreateJob, NewTable, Verb
+
+_IDLE_TIMEOUT: Final = "idleTimeoutMillis"
+_GENERATORS: Final = ("rate", "rate-micro-batch", "socket")
 
 
 @dataclass(frozen=True)
@@ -28,30 +37,91 @@ class PlannedJob:
     """A job before its first step."""
 
     name: str
-    body: Body
+    resolved: ResolvedBody
+    """The analysis of its body. A run in an engine analyses it again, with the same result."""
     plan: Plan
+    tables_read: frozenset[str]
+    """The qualified names of the tables that it reads, as streams or as they are."""
 
 
 def plan_job(statement: CreateJob, session: SparkSession, sessions: JobSessions) -> PlannedJob:
-    """Return the job of a statement. Raises StatementError and Spark's errors as CREATE JOB does."""
+    """Return the job of a statement. Raises StatementError and Spark's errors as CREATE JOB does.
+
+    A statement that creates a table with its job creates it, and drops it again when the job is refused.
+    """
     options = parse_options(statement.options)
-    body = statement.body
     for name, value in options.spark_confs.items():
         sessions.check_conf(name, value)
-    modes = modes_of(body.verb, options.output_mode)
-    analysis = resolve_body(body, session, sessions.capture(session), modes, options.state_ttl_millis).analysis
-    if any(source.format == "kafka" for source in analysis.sources) or any(
-        sink.kind is SinkKind.KAFKA for sink in analysis.sinks
-    ):
-        raise StatementError(
-            "UNSUPPORTED_QUERY",
-            "A unit test has no Kafka messages, so it cannot run this job.",
-            place=body.target,
-            hint="Create the table USING json in the test file, and the job in a file that does not create the table.",
-        )
+    table = statement.table
+    if table is None:
+        return _plan(statement, statement.body, options, session, sessions)
+    created = _create_table(statement, table, session)
+    try:
+
+        def analyse(verb: Verb) -> Analysis:
+            return _resolve(table.insert(verb), options, session, sessions, MODES[verb]).analysis
+
+        verb = choose_verb(analyse, options, statement.kind, table.name.place)
+        return _plan(statement, table.insert(verb), options, session, sessions)
+    except Exception:
+        if created:
+            Catalog(session).drop(qualify(table.name, session))
+        raise
+
+
+def _create_table(statement: CreateJob, table: NewTable, session: SparkSession) -> bool:
+    """Create the table of a statement, and return whether it did not exist.
+
+    Raises StatementError TABLE_ALREADY_EXISTS, and Spark's errors.
+    """
+    name = qualify(table.name, session)
+    if Catalog(session).table(name) is not None:
+        if table.if_not_exists or statement.or_replace:
+            return False
+        raise StatementError("TABLE_ALREADY_EXISTS", f"The table {name} already exists.", place=table.name.place)
+    java(session).testing.TestDefinitions.createTable(session._jsparkSession, statement.body.spark_text)
+    return True
+
+
+def _plan(
+    statement: CreateJob, body: Body, options: Options, session: SparkSession, sessions: JobSessions
+) -> PlannedJob:
+    resolved = _resolve(body, options, session, sessions, modes_of(body.verb, options.output_mode))
+    analysis = resolved.analysis
+    check_reads_stream(statement.body, analysis, statement.kind)
     branches = [(branch.verb, branch.target) for branch in body.branches]
     plan = make_plan(analysis, options, body.verb, body.target, branches)
-    return PlannedJob(statement.name.text, body, plan)
+    _check_testable(body, plan, options)
+    static = json.loads(java(session).testing.MemoryTables.tablesRead(resolved.query))
+    return PlannedJob(
+        statement.name.text, resolved, plan, frozenset({*static, *(each.name for each in analysis.sources)})
+    )
+
+
+def _resolve(
+    body: Body, options: Options, session: SparkSession, sessions: JobSessions, modes: Sequence[OutputMode]
+) -> ResolvedBody:
+    return resolve_body(body, session, sessions.capture(session), modes, options.state_ttl_millis)
+
+
+def _check_testable(body: Body, plan: Plan, options: Options) -> None:
+    """Raise StatementError UNSUPPORTED_QUERY for a job that would run otherwise in a test than in an engine."""
+    for source in plan.analysis.sources:
+        if source.format in _GENERATORS:
+            raise StatementError(
+                "UNSUPPORTED_QUERY",
+                f"A unit test cannot give rows to {source.name}: the source is USING {source.format}.",
+                place=find_name(body.spark_text, split_table(source.name), body.target.stop) or body.target,
+                hint="Keep the job in a file that does not create the source, and create a table USING json with the"
+                " same name and columns in the test file.",
+            )
+    if plan.idle_timeout_millis is not None:
+        raise StatementError(
+            "UNSUPPORTED_QUERY",
+            "A unit test has no idle sources: the clock that finds them is not the clock of the test.",
+            place=options.value_place(_IDLE_TIMEOUT),
+            hint=f"Give the option '{_IDLE_TIMEOUT}' with ALTER JOB in a file that is not under test.",
+        )
 
 
 def in_order(jobs: Sequence[PlannedJob]) -> Iterator[PlannedJob]:
@@ -66,20 +136,25 @@ def in_order(jobs: Sequence[PlannedJob]) -> Iterator[PlannedJob]:
 
 def _reads_any(job: PlannedJob, written: dict[str, set[str]]) -> bool:
     others = set().union(*(tables for name, tables in written.items() if name != job.name))
-    return any(source.name in others for source in job.plan.analysis.sources)
+    return not job.tables_read.isdisjoint(others)
 
 
 class RunningJob:
     """A job of a test after its first step began."""
 
-    def __init__(self, job: PlannedJob, sessions: JobSessions, tables: Any, folder: str, millis: int) -> None:
+    def __init__(
+        self, job: PlannedJob, sessions: JobSessions, tables: Any, folder: str, millis: int, covered: bool
+    ) -> None:
         """Start the job, and run its first step. Raises Spark's errors. tables: the MemoryTables of the test.
 
-        folder: for the state of all jobs. millis: the time of the test's clock.
+        folder: for the state of all jobs. millis: the time of the test's clock. covered: note what its rows reach
         """
         self.job = job
         self._session = _open_session(job.plan, sessions)
-        body = resolve_with_plan(job.body, self._session, job.plan)
+        if covered:
+            for name, value in COVERAGE_CONFS.items():
+                self._session.conf.set(name, value)
+        body = job.resolved
         if body.unchecked_by_spark:
             self._session.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
         self._java = java(self._session)
@@ -101,6 +176,8 @@ class RunningJob:
         run = self._java.testing.TestRun.of(
             self._session._jsparkSession, tables, body.query, listed, body.batch_part, branches, millis
         )
+        for letters in find_dead_letter_tables(Catalog(self._session), plan):
+            run.keepDeadLetters(letters.source, tables.table(letters.table))
         if plan.late_rows:
             run.keepLateRows(tables.table(plan.late_rows), self.job.name)
         return run
@@ -123,6 +200,11 @@ class RunningJob:
         throwable = self._run.failure()
         if throwable is not None:
             self._cause = cause_of_throwable(throwable)
+
+    @property
+    def is_streaming(self) -> bool:
+        """Return whether the job reads a stream; otherwise it runs once."""
+        return self._is_streaming
 
     @property
     def cause(self) -> Cause | None:
@@ -161,6 +243,8 @@ def _open_session(plan: Plan, sessions: JobSessions) -> SparkSession:
 def _sink(tables: Any, plan: Plan) -> Any:
     """Return the TestSink of a branch."""
     sink = plan.analysis.sink
+    if sink.kind is SinkKind.KAFKA:
+        return tables.topicSink(sink.table, plan.upsert, plan.retracts)
     columns: Sequence[str] = ()
     if plan.overwrite:
         write = "replace" if sink.replaces_whole_table else "partitions"

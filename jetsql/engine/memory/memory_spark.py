@@ -47,17 +47,32 @@ MEMORY_STATE: Final = {
 }
 """The settings for state that Spark keeps in the memory of Java, and not in RocksDB."""
 
+COVERAGE_CONFS: Final = {
+    "spark.jetsql.test.coverage": "true",
+    # Otherwise Spark runs filters over the rows of a batch while it plans them.
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
+}
+"""The settings for jobs whose coverage is noted, see `Coverage.java`."""
 
-def start_memory_spark(folder: Path, cores: int) -> SparkSession:
+
+def start_memory_spark(folder: Path, cores: int, class_archives: Path) -> SparkSession:
     """Start Spark with its catalogue in memory. folder: an empty one for its log and temporary files.
 
-    Raises EngineError ENGINE_NOT_STARTED.
+    class_archives: the folder of the archives of Spark's classes. Raises EngineError ENGINE_NOT_STARTED.
     """
     warehouse = folder / "warehouse"
     warehouse.mkdir()
-    start = SparkStart(folder, warehouse.as_uri(), f"local[{cores}]", _MEMORY, _CONFS)
+    start = SparkStart(folder, warehouse.as_uri(), f"local[{cores}]", _MEMORY, _CONFS, class_archives=class_archives)
     logging.getLogger("py4j").setLevel(logging.ERROR)
     return start_spark(start)
+
+
+def coverage_sites(spark: SparkSession) -> list[dict[str, Any]]:
+    """Return what the rows of jobs have reached since the last call, see `Coverage.java`."""
+    coverage = java(spark).testing.Coverage
+    sites: list[dict[str, Any]] = json.loads(coverage.sites())
+    coverage.clear()
+    return sites
 
 
 @contextmanager

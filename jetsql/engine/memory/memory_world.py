@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,12 +14,22 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.memory.memory_jobs import PlannedJob, RunningJob, in_order, plan_job
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.job_sessions import JobSessions
+from jetsql.engine.session.job_tables import qualify
 from jetsql.engine.session.spark_statements import build_error_report
 from jetsql.engine.sinks.dead_letters import create_dead_letter_tables
 from jetsql.engine.sinks.late_rows import create_late_rows_table
 from jetsql.errors import ErrorReport, StatementError
 from jetsql.jobs.model.job import Cause, name_key
-from jetsql.language.statement import CreateJob, DropJob, Name, Statement
+from jetsql.jobs.model.table_names import job_name
+from jetsql.language.statement import (
+    CreateFunction,
+    CreateJob,
+    CreateStreamingTable,
+    DropJob,
+    Name,
+    RefreshStreamingTable,
+    Statement,
+)
 
 START_MILLIS: Final = 1_767_225_600_000
 """The time of a test's clock at its beginning: 2026-01-01 00:00:00 UTC."""
@@ -39,8 +49,12 @@ class ComparedRows:
 class MemoryWorld:
     """The tables, jobs and clock that the statements of a test act on."""
 
-    def __init__(self, session: SparkSession, folder: Path) -> None:
-        """Create it without tables and jobs. session: of this test alone. folder: an empty one for the jobs' state."""
+    def __init__(self, session: SparkSession, folder: Path, covered: bool = False) -> None:
+        """Create it without tables and jobs. session: of this test alone. folder: an empty one for the jobs' state.
+
+        covered: note what the rows of jobs reach, see `coverage_sites`
+        """
+        self._covered = covered
         self._session = session
         self._folder = folder
         self._java = java(session).testing
@@ -52,17 +66,38 @@ class MemoryWorld:
 
     def run(self, text: str, statement: Statement | None) -> None:
         """Run a statement. Raises StatementError and Spark's errors. statement: JetSQL's, None for one of Spark"""
-        if isinstance(statement, CreateJob):
-            self._create_job(statement)
-        elif isinstance(statement, DropJob):
-            self._drop_job(statement)
-        elif statement is not None:
-            raise StatementError(
-                "UNSUPPORTED_QUERY",
-                "A unit test does not run this statement.",
-                hint="Tests run CREATE JOB, DROP JOB and Spark's statements.",
-            )
-        elif self._java.TestDefinitions.isInsert(self._session._jsparkSession, text):
+        match statement:
+            case None:
+                self._run_spark(text)
+            case CreateJob():
+                self._create_job(statement)
+            case CreateStreamingTable(create, _):
+                assert create.table is not None, "the statement has a table"
+                table = create.table.name
+                name = Name(job_name(qualify(table, self._session)), table.place)
+                self._create_job(replace(create, name=name))
+            case RefreshStreamingTable():
+                self._refresh(statement)
+            case DropJob():
+                self._drop_job(statement)
+            case CreateFunction():
+                raise StatementError(
+                    "UNSUPPORTED_QUERY",
+                    "A unit test does not run functions in Python.",
+                    place=statement.place,
+                    hint="Move the function to a file of its own, and create one in SQL with the same name in the test"
+                    " file.",
+                )
+            case _:
+                raise StatementError(
+                    "UNSUPPORTED_QUERY",
+                    "A unit test does not run this statement.",
+                    hint="Tests run CREATE and DROP JOB, CREATE and REFRESH of streaming tables and materialized views,"
+                    " and Spark's statements. Keep others in a file that is not under test.",
+                )
+
+    def _run_spark(self, text: str) -> None:
+        if self._java.TestDefinitions.isInsert(self._session._jsparkSession, text):
             self._tables.insert(self._session._jsparkSession, text, self._millis)
         else:
             self._java.TestDefinitions.run(self._session._jsparkSession, text)
@@ -72,14 +107,27 @@ class MemoryWorld:
         if key in self._planned and statement.if_not_exists:
             return
         if key in self._planned and not statement.or_replace:
-            message = f"A job named {statement.name.text} already exists."
-            raise StatementError("JOB_ALREADY_EXISTS", message, place=statement.name.place)
+            kind = "job" if statement.kind is None else statement.kind.value.lower()
+            condition = "JOB_ALREADY_EXISTS" if statement.kind is None else "TABLE_ALREADY_EXISTS"
+            message = f"A {kind} named {statement.name.text} already exists."
+            raise StatementError(condition, message, place=statement.name.place)
         job = plan_job(statement, self._session, self._sessions)
         catalog = Catalog(self._session)
         create_dead_letter_tables(self._session, catalog, job.plan)
         create_late_rows_table(self._session, catalog, job.plan)
         self._stop(key)
         self._planned[key] = job
+
+    def _refresh(self, statement: RefreshStreamingTable) -> None:
+        """Let the next step compute a materialized view again. A streaming table has no rows to wait for."""
+        key = name_key(job_name(qualify(statement.table, self._session)))
+        if key not in self._planned:
+            kind = statement.kind.value.lower()
+            message = f"There is no {kind} {statement.table}."
+            raise StatementError("TABLE_NOT_FOUND", message, place=statement.table.place)
+        running = self._running.get(key)
+        if running is not None and not running.is_streaming:
+            self._stop(key)
 
     def _drop_job(self, statement: DropJob) -> None:
         key = name_key(statement.name.text)
@@ -101,7 +149,7 @@ class MemoryWorld:
                 running.step(self._millis)
             else:
                 self._running[name_key(job.name)] = RunningJob(
-                    job, self._sessions, self._tables, f"{self._folder.as_uri()}/jobs", self._millis
+                    job, self._sessions, self._tables, f"{self._folder.as_uri()}/jobs", self._millis, self._covered
                 )
 
     def failures(self) -> dict[str, Cause]:

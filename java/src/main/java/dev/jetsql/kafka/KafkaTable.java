@@ -142,7 +142,7 @@ public final class KafkaTable {
   }
 
   /** Returns the value of an option, or null if it is not given. */
-  String option(String name) {
+  public String option(String name) {
     return OptionMaps.get(options, name);
   }
 
@@ -186,7 +186,7 @@ public final class KafkaTable {
   }
 
   /** Returns the names of the table's columns. */
-  List<String> columnNames() {
+  public List<String> columnNames() {
     return List.of(table.schema().fieldNames());
   }
 
@@ -285,7 +285,7 @@ public final class KafkaTable {
   }
 
   /** Returns the columns of the option `key.columns`, as the table spells them. */
-  List<String> keyColumns() {
+  public List<String> keyColumns() {
     List<String> columns = new ArrayList<>();
     for (String keyColumn : columnList(option("key.columns"))) {
       for (String name : table.schema().fieldNames())
@@ -345,6 +345,11 @@ public final class KafkaTable {
     var table = session.sharedState().externalCatalog().getTable(schema, name);
     return new MessageDecoder(new KafkaTable(session, table, Map.of()))
         .deadLetters(partitions, start, end);
+  }
+
+  /** Returns those of the messages, rows with Kafka's fields, that do not fit the columns. */
+  public Dataset<Row> deadLetters(Dataset<Row> messages) {
+    return new MessageDecoder(this).deadLetters(messages);
   }
 
   /** Returns rows as messages, see `MessageEncoder`. */

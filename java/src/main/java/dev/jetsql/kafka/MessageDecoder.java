@@ -68,9 +68,14 @@ final class MessageDecoder {
     options.put("assign", partitions);
     options.put("startingOffsets", start);
     options.put("endingOffsets", end);
+    return deadLetters(read(options));
+  }
+
+  /** Returns those of the messages, rows with Kafka's fields, that do not fit the columns. */
+  Dataset<Row> deadLetters(Dataset<Row> messages) {
     Column value = col("__value");
     KafkaFormat format = table.valueFormat();
-    return parse(read(options))
+    return parse(messages)
         .filter(format.isBroken(value, col(OnError.ROW)))
         .select(
             col("_topic").as("topic"),

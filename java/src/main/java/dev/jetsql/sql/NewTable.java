@@ -97,6 +97,21 @@ public final class NewTable {
         });
   }
 
+  /** Returns the definition of the table of CREATE TABLE ... AS, with the columns of the query. */
+  public static CreateTable definition(SparkSession session, String text) {
+    return JobBody.inSession(
+        session,
+        () -> {
+          try {
+            var statement =
+                (CreateTableAsSelect) session.sessionState().sqlParser().parsePlan(text);
+            return empty(statement, check(session, statement.query()).schema(), Map.of());
+          } catch (Exception e) { // a Scala method declares no checked exception
+            throw Exceptions.raise(e);
+          }
+        });
+  }
+
   private static LogicalPlan check(SparkSession session, LogicalPlan plan) {
     return session
         .sessionState()

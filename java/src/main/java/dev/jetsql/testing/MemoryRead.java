@@ -15,19 +15,18 @@ import scala.collection.immutable.Seq;
 
 /** A read of a table in memory. Each batch that is planned reads the rows of its time. */
 public final class MemoryRead extends LeafPlan implements MultiInstanceRelation {
-  private final MemoryTable table;
+  private final MemoryRows rows;
   private final Seq<Attribute> output;
 
   /** Creates the read. The constructor is public because Spark copies plans by reflection. */
-  public MemoryRead(MemoryTable table, Seq<Attribute> output) {
-    this.table = table;
+  public MemoryRead(MemoryRows rows, Seq<Attribute> output) {
+    this.rows = rows;
     this.output = output;
   }
 
   /** Returns the rows that the table has now. */
   LocalRelation relation() {
-    return new LocalRelation(
-        output, Sequences.of(table.withColumns(table.rows(), output)), false, Option.empty());
+    return new LocalRelation(output, Sequences.of(rows.now(output)), false, Option.empty());
   }
 
   @Override
@@ -37,7 +36,7 @@ public final class MemoryRead extends LeafPlan implements MultiInstanceRelation 
 
   @Override
   public LogicalPlan newInstance() {
-    return new MemoryRead(table, newInstances(output));
+    return new MemoryRead(rows, newInstances(output));
   }
 
   @Override
@@ -52,17 +51,19 @@ public final class MemoryRead extends LeafPlan implements MultiInstanceRelation 
 
   @Override
   public Object productElement(int n) {
-    return n == 0 ? table : output;
+    return n == 0 ? rows : output;
   }
 
   @Override
   public boolean equals(Object other) {
-    return other instanceof MemoryRead read && read.table == table && read.output.equals(output);
+    return other instanceof MemoryRead read
+        && read.rows.table() == rows.table()
+        && read.output.equals(output);
   }
 
   @Override
   public int hashCode() {
-    return System.identityHashCode(table);
+    return System.identityHashCode(rows.table());
   }
 
   /** Plans reads of tables in memory. */

@@ -1,5 +1,6 @@
 package dev.jetsql.testing;
 
+import dev.jetsql.kafka.KafkaTable;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -23,25 +24,46 @@ import scala.collection.immutable.Seq;
  * then, so that all sources of a job get the rows of a step in the same batch.
  */
 final class MemorySource implements Table, SupportsRead {
-  private final MemoryTable table;
+  private final MemoryRows rows;
+  private final KafkaTable kafka;
   private final Seq<? extends Attribute> output;
   private final StructType schema;
   private volatile int released;
+  private volatile List<InternalRow> batch = List.of();
 
-  MemorySource(MemoryTable table, Seq<? extends Attribute> output, StructType schema) {
-    this.table = table;
+  /**
+   * Creates the source.
+   *
+   * @param kafka the definition of a Kafka table, whose rows are messages; null for other tables
+   */
+  MemorySource(
+      MemoryRows rows, KafkaTable kafka, Seq<? extends Attribute> output, StructType schema) {
+    this.rows = rows;
+    this.kafka = kafka;
     this.output = output;
     this.schema = schema;
   }
 
   /** Releases the rows that were written until now. */
   void release() {
-    released = table.written();
+    released = rows.table().written();
+  }
+
+  /** Returns the definition of a Kafka table; null for other tables. */
+  KafkaTable kafka() {
+    return kafka;
+  }
+
+  /** Returns the rows of the last batch with rows that was planned, and forgets them. */
+  List<InternalRow> takeBatch() {
+    var taken = batch;
+    batch = List.of();
+    return taken;
   }
 
   @Override
   public String name() {
-    return table.name();
+    return rows.table().name();
   }
 
   @Override
@@ -92,8 +114,8 @@ final class MemorySource implements Table, SupportsRead {
       int from = ((Position) start).rows;
       int to = ((Position) end).rows;
       if (from == to) return new InputPartition[0];
-      var rows = table.written(from).subList(0, to - from);
-      return new InputPartition[] {new Rows(List.copyOf(table.withColumns(rows, output)))};
+      batch = rows.written(from, to);
+      return new InputPartition[] {new Rows(List.copyOf(rows.table().withColumns(batch, output)))};
     }
 
     @Override

@@ -9,6 +9,7 @@ import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.plans.CurrentTimes;
 import dev.jetsql.sql.JobBody;
 import dev.jetsql.versions.CaseClasses;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -21,6 +22,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
+import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
@@ -30,6 +32,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
 import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The tables of one unit test, in memory. The catalog has their definitions, and the plans of
@@ -38,6 +41,7 @@ import scala.collection.immutable.Seq;
 public final class MemoryTables {
   private final SparkSession root;
   private final Map<String, MemoryTable> tables = new ConcurrentHashMap<>();
+  private final MemoryTopics topics = new MemoryTopics();
 
   private MemoryTables(SparkSession root) {
     this.root = root;
@@ -50,8 +54,12 @@ public final class MemoryTables {
 
   /** Returns a table of the catalog. name: its qualified name */
   public MemoryTable table(String name) {
+    return table(definition(name));
+  }
+
+  private CatalogTable definition(String name) {
     var parts = name.split("\\.", 3);
-    return table(root.sharedState().externalCatalog().getTable(parts[1], parts[2]));
+    return root.sharedState().externalCatalog().getTable(parts[1], parts[2]);
   }
 
   private MemoryTable table(CatalogTable table) {
@@ -60,7 +68,6 @@ public final class MemoryTables {
   }
 
   private static StructType columns(CatalogTable table) {
-    if (KafkaTable.isKafka(table)) return KafkaTable.MESSAGE_WITH_HEADERS;
     return CharVarcharUtils.replaceCharVarcharWithStringInSchema(table.schema());
   }
 
@@ -71,10 +78,18 @@ public final class MemoryTables {
 
   /** Returns the sink for a table. Parameters: see `TestSink` */
   public TestSink sink(String name, String write, String columns, boolean deletes) {
-    var parts = name.split("\\.", 3);
-    var definition = root.sharedState().externalCatalog().getTable(parts[1], parts[2]);
-    var kafka = KafkaTable.isKafka(definition) ? KafkaTable.load(root, parts[1], parts[2]) : null;
-    return new TestSink(table(definition), kafka, write, columns, deletes);
+    return new TestSink.OfTable(table(name), write, columns, deletes);
+  }
+
+  /** Returns the sink for a Kafka table. Parameters: see `TestTopicSink` */
+  public TestSink topicSink(String name, boolean keyed, boolean retracts) {
+    return new TestTopicSink(topics, kafka(definition(name), Map.of()), keyed, retracts);
+  }
+
+  private KafkaTable kafka(CatalogTable definition, Map<String, String> options) {
+    var kafka = new KafkaTable(root, definition, options);
+    kafka.loadModules();
+    return kafka;
   }
 
   /**
@@ -88,8 +103,11 @@ public final class MemoryTables {
     var sink = facts.path("sink").path("table").asText();
     if (body.written() == null || sink.isEmpty()) return "";
     var overwrites = text.strip().toUpperCase(Locale.ROOT).startsWith("INSERT OVERWRITE");
-    sink(sink, overwrites ? "replace" : "append", "[]", false)
-        .write(dataset(session, body.written(), millis), millis);
+    var target =
+        KafkaTable.isKafka(definition(sink))
+            ? topicSink(sink, false, false)
+            : sink(sink, overwrites ? "replace" : "append", "[]", false);
+    target.write(dataset(session, body.written(), millis), millis);
     return sink;
   }
 
@@ -113,14 +131,17 @@ public final class MemoryTables {
     var read =
         plan.transformUpWithSubqueries(
             PartialFunctions.<LogicalPlan, LogicalPlan>of(
-                node -> table(node, sources != null) != null, node -> inMemory(node, sources)));
+                node -> isTable(node, sources != null), node -> inMemory(node, sources)));
     return plan.isStreaming() ? read : CurrentTimes.at(millis, read);
   }
 
   private LogicalPlan inMemory(LogicalPlan leaf, List<MemorySource> sources) {
-    var table = table(leaf, true);
-    if (!leaf.isStreaming()) return new MemoryRead(table, leaf.output());
-    var source = new MemorySource(table, leaf.output(), leaf.schema());
+    var definition = definition(leaf, true);
+    var kafka = KafkaTable.isKafka(definition) ? kafka(definition, options(leaf)) : null;
+    var rows =
+        kafka != null ? topics.messages(kafka) : new MemoryRows(table(definition), row -> true);
+    if (!leaf.isStreaming()) return new MemoryRead(rows, leaf.output());
+    var source = new MemorySource(rows, kafka, leaf.output(), leaf.schema());
     sources.add(source);
     // Any stream of Spark: the constructors of its class differ between the versions.
     var stream =
@@ -137,7 +158,7 @@ public final class MemoryTables {
             "source",
             Option.empty(),
             "sourceName",
-            table.name(),
+            source.name(),
             "table",
             source,
             "extraOptions",
@@ -148,16 +169,36 @@ public final class MemoryTables {
             Option.empty()));
   }
 
+  /** Returns the qualified names of the tables that a query reads as they are, a JSON array. */
+  public static String tablesRead(LogicalPlan query) {
+    var names = Json.MAPPER.createArrayNode();
+    for (var node :
+        CollectionConverters.asJava(query.collectWithSubqueries(PartialFunctions.everything())))
+      if (node instanceof LogicalRelation read && read.catalogTable().isDefined())
+        names.add(name(read.catalogTable().get().identifier()));
+    return Json.write(names);
+  }
+
+  private static Map<String, String> options(LogicalPlan leaf) {
+    return leaf instanceof StreamingRelationV2 read
+        ? read.extraOptions().asCaseSensitiveMap()
+        : Map.of();
+  }
+
+  private boolean isTable(LogicalPlan leaf, boolean streams) {
+    return definition(leaf, streams) != null;
+  }
+
   /** Returns the table that a leaf reads, or null. */
-  private MemoryTable table(LogicalPlan leaf, boolean streams) {
+  private CatalogTable definition(LogicalPlan leaf, boolean streams) {
     if (leaf instanceof LogicalRelation read && read.catalogTable().isDefined())
-      return table(read.catalogTable().get());
+      return read.catalogTable().get();
     if (!streams) return null;
     if (leaf instanceof StreamingRelation read && read.dataSource().catalogTable().isDefined())
-      return table(read.dataSource().catalogTable().get());
+      return read.dataSource().catalogTable().get();
     if (leaf instanceof StreamingRelationV2 read) {
       var name = read.extraOptions().get(KafkaTable.TABLE);
-      if (name != null) return table(name);
+      if (name != null) return definition(name);
     }
     if (leaf.isStreaming() && leaf.children().isEmpty())
       throw Exceptions.raise(
@@ -174,6 +215,14 @@ public final class MemoryTables {
   static Dataset<Row> rows(SparkSession session, Seq<Attribute> columns, List<InternalRow> rows) {
     return Dataset.ofRows(
         session, new LocalRelation(columns, Sequences.of(rows), false, Option.empty()));
+  }
+
+  /** Returns rows that were computed. */
+  static Dataset<Row> rows(SparkSession session, StructType columns, List<InternalRow> rows) {
+    var attributes = new ArrayList<Attribute>();
+    for (var each : CollectionConverters.asJava(DataTypeUtils.toAttributes(columns)))
+      attributes.add(each);
+    return rows(session, Sequences.of(attributes), rows);
   }
 
   /** Returns the rows of a query. */

@@ -3,6 +3,8 @@ package dev.jetsql.testing;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.kafka.registry.RegistryOptions;
+import dev.jetsql.sql.NewTable;
 import dev.jetsql.sql.StandInTables;
 import dev.jetsql.versions.CaseClasses;
 import java.util.ArrayList;
@@ -43,6 +45,11 @@ public final class TestDefinitions {
         : session.sql(text);
   }
 
+  /** Creates the table of CREATE TABLE ... AS, without rows. */
+  public static void createTable(SparkSession session, String text) {
+    Dataset.ofRows(session, inMemory(NewTable.definition(session, text)));
+  }
+
   private static LogicalPlan parsed(SparkSession session, String text) {
     try {
       return session.sessionState().sqlParser().parsePlan(text);
@@ -58,6 +65,7 @@ public final class TestDefinitions {
     var changes = new HashMap<String, Object>();
     changes.put("location", Option.empty());
     changes.put("external", false);
+    if (provider.equalsIgnoreCase("kafka")) checkNoRegistry(spec);
     if (StandInTables.needsStandIn(provider)) {
       if (create.columns().isEmpty())
         throw Exceptions.raise(
@@ -81,6 +89,22 @@ public final class TestDefinitions {
             CaseClasses.copy(spec, changes),
             "partitioning",
             Sequences.of(identities(create))));
+  }
+
+  private static void checkNoRegistry(UnresolvedTableSpec spec) {
+    for (var option : CollectionConverters.asJava(spec.optionExpression().options())) {
+      var key = option._1().toLowerCase(Locale.ROOT);
+      if (!RegistryOptions.name(key).equals(RegistryOptions.URL)) continue;
+      throw Exceptions.raise(
+          JetSqlException.of(
+              "UNSUPPORTED_QUERY",
+              "0A000",
+              "A test has no schema registry, which the option '"
+                  + option._1()
+                  + "' names. Create the table in the test file, with its columns and without the"
+                  + " options of the registry; its messages are then in the format without the"
+                  + " registry's ids."));
+    }
   }
 
   private static List<Transform> identities(CreateTable create) {

@@ -10,9 +10,11 @@ import dev.jetsql.common.Json;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.IsNull;
@@ -22,9 +24,12 @@ import org.apache.spark.sql.catalyst.expressions.ToPrettyString;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.NumericType;
 import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -116,15 +121,30 @@ public final class TestRows {
               new IsNull(column),
               new Literal(null, StringType$.MODULE$),
               new ToPrettyString(column, zone));
-      texts.add(Plans.alias(text, column.name()));
+      boolean isBinary = column.dataType().equals(DataTypes.BinaryType);
+      texts.add(isBinary ? column : Plans.alias(text, column.name()));
     }
     var shown = Dataset.ofRows(session, new Project(Sequences.of(texts), plan));
     var cells = Json.MAPPER.createArrayNode();
     for (var row : MemoryTables.collect(shown)) {
       var values = cells.addArray();
       for (int i = 0; i < texts.size(); i++)
-        values.add(row.isNullAt(i) ? null : row.getUTF8String(i).toString());
+        values.add(
+            row.isNullAt(i) ? (String) null : text(row, i, shown.schema().apply(i).dataType()));
     }
     return cells;
+  }
+
+  private static String text(InternalRow row, int at, DataType type) {
+    return type.equals(DataTypes.BinaryType)
+        ? bytes(row.getBinary(at))
+        : row.getUTF8String(at).toString();
+  }
+
+  /** Returns bytes as their text, or as a literal if they are no text or look like a literal. */
+  private static String bytes(byte[] bytes) {
+    var text = UTF8String.fromBytes(bytes);
+    boolean isText = text.isValid() && !text.toString().startsWith("X'");
+    return isText ? text.toString() : "X'" + HexFormat.of().withUpperCase().formatHex(bytes) + "'";
   }
 }

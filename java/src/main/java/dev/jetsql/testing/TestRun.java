@@ -4,12 +4,15 @@ import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.lit;
 
 import dev.jetsql.common.Sequences;
+import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.stream.LateRows;
 import dev.jetsql.stream.Queries;
 import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.sql.Row;
@@ -40,6 +43,7 @@ public final class TestRun {
   private final BatchPart part;
   private final List<BatchPart> branches;
   private final LogicalPlan query;
+  private final Map<String, MemoryTable> deadLetters = new HashMap<>();
   private MemoryTable lateRowsTable;
   private String job;
   private StreamingQuery running;
@@ -84,6 +88,11 @@ public final class TestRun {
   public void keepLateRows(MemoryTable table, String job) {
     lateRowsTable = table;
     this.job = job;
+  }
+
+  /** Keeps the messages of a Kafka table that do not fit its columns. source: its qualified name */
+  public void keepDeadLetters(String source, MemoryTable table) {
+    deadLetters.put(source, table);
   }
 
   /** Runs a job without streams. */
@@ -170,6 +179,7 @@ public final class TestRun {
       var plan = execution.analyzed();
       write(MemoryTables.rows(session, plan.output(), collected));
       readLateRows(execution.executedPlan(), batch);
+      readDeadLetters();
       batches.incrementAndGet();
     }
 
@@ -191,6 +201,17 @@ public final class TestRun {
           List.of(
               lit(job), lit(batch), col("watermark"), col("source"), col("event_time"), col("row"));
       lateRowsTable.append(MemoryTables.collect(late.select(Sequences.of(columns))));
+    }
+
+    private void readDeadLetters() {
+      for (var source : sources) {
+        var messages = source.takeBatch();
+        var table = source.kafka() == null ? null : deadLetters.get(source.kafka().name());
+        if (table == null || messages.isEmpty()) continue;
+        var read = MemoryTables.rows(session, KafkaTable.MESSAGE_WITH_HEADERS, messages);
+        var letters = (Dataset<Row>) source.kafka().deadLetters(read);
+        table.append(MemoryTables.collect(letters));
+      }
     }
 
     private static long dropped(SparkPlan plan) {

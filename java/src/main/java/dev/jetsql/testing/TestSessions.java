@@ -1,6 +1,7 @@
 package dev.jetsql.testing;
 
 import dev.jetsql.common.Json;
+import dev.jetsql.common.Secrets;
 import dev.jetsql.sql.JetSqlExtensions;
 import java.util.HashMap;
 import org.apache.spark.SparkContext;
@@ -18,9 +19,11 @@ public final class TestSessions {
 
   /** Opens a session with a catalog of its own. confs: its settings, a JSON object of texts */
   public static SparkSession open(SparkContext spark, String confs) {
+    Secrets.keepReferences();
     var extensions = new SparkSessionExtensions();
     new JetSqlExtensions().apply(extensions);
     extensions.injectPlannerStrategy(session -> new MemoryRead.Strategy((SparkSession) session));
+    Coverage.inject(extensions);
     var options = new HashMap<String, String>();
     Json.readObject(confs)
         .properties()
