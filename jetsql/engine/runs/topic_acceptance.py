@@ -48,7 +48,7 @@ def _forget_offsets(job: Job, sinks: JobSinks, topics: list[ReplacedTopic]) -> N
     checkpoint = sinks.checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
     progress = check_checkpoint(files, checkpoint, job)
     if progress.has_pending_batch:
-        _drop_pending_batch(job, sinks, progress)
+        drop_pending_batch(job, sinks, progress)
     names: dict[int, list[str]] = {}
     for topic in topics:
         assert topic.source is not None, "only topics that are read have offsets"
@@ -56,15 +56,19 @@ def _forget_offsets(job: Job, sinks: JobSinks, topics: list[ReplacedTopic]) -> N
     forget_offsets(files, checkpoint, progress, names)
 
 
-def _drop_pending_batch(job: Job, sinks: JobSinks, progress: Progress) -> None:
+def drop_pending_batch(job: Job, sinks: JobSinks, progress: Progress) -> None:
     """Prepare the sink for a batch of this number with other rows. Raises StatementError PENDING_BATCH_FAILED."""
     batch = progress.next_batch
     if sinks.has_part(job, batch):
+        names = job.plan.analysis.sink_names
+        table = job.version.table_kind  # DROP drops its rows, too
+        kind = "JOB" if table is None else table.value
+        rows = f" The rows of the old topic stay in {names}: delete them first if it must not keep them."
         raise StatementError(
             "PENDING_BATCH_FAILED",
-            f"Batch {batch} has messages of an old topic, and a part of it is in {job.plan.analysis.sink_names}. It can"
-            " be neither finished nor repeated.",
-            hint="Run DROP JOB and CREATE JOB to begin again with the new topic.",
+            f"Batch {batch} has messages of an old topic, and rows of it are in {names}. It can be neither finished nor"
+            " repeated.",
+            hint=f"Run DROP {kind} and CREATE {kind} to begin again with the new topic.{rows if table is None else ''}",
         )
     sinks.discard_result(job, batch)
 

@@ -13,6 +13,8 @@ import pytest
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import Progress
 from jetsql.engine.runs import topic_watch
+from jetsql.engine.runs.job_sinks import JobSinks
+from jetsql.engine.runs.topic_acceptance import drop_pending_batch
 from jetsql.engine.runs.topic_watch import TopicWatch
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.errors import RetryableError, StatementError
@@ -23,6 +25,7 @@ from jetsql.jobs.planning.planner import make_plan
 from jetsql.language.statement import TableKind
 from tests.support.engines.in_memory_engine import analysis
 from tests.support.engines.jobs_world import body
+from tests.support.golden_reports import raises
 
 A, B, C = (letter * 22 for letter in "ABC")
 
@@ -212,3 +215,15 @@ def test_the_remedy_fits_the_job(cluster: Cluster) -> None:
     assert table.hint.endswith("run DROP STREAMING TABLE and CREATE STREAMING TABLE.")
     new = refused(watch(cluster, job(first_trigger_done=False)).check_start)
     assert new.hint.endswith(f"run CREATE JOB again with OPTIONS ('acceptedTopics' = '{C}').")
+
+
+def test_a_batch_that_is_in_the_sink_is_not_dropped(cluster: Cluster) -> None:
+    dropped: list[int] = []
+    sinks = SimpleNamespace(
+        has_part=lambda job, batch: batch == 8, discard_result=lambda job, batch: dropped.append(batch)
+    )
+    for kind in (None, TableKind.STREAMING_TABLE):
+        with raises(StatementError):
+            drop_pending_batch(job(table_kind=kind), cast(JobSinks, sinks), Progress(8, 7))
+    drop_pending_batch(job(), cast(JobSinks, sinks), Progress(9, 8))
+    assert dropped == [9]
