@@ -59,6 +59,13 @@ def test_errors_have_condition_and_position(told: dict[str, Any]) -> None:
     assert "[JETSQL.STREAM_OUTSIDE_JOB]" in told["insert"][1]
 
 
+def test_a_missing_jdbc_driver_is_an_error_of_the_engine(told: dict[str, Any]) -> None:
+    kind, message = told["no driver"]
+    assert kind == "DriverMissing"
+    assert message.startswith("[JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE] The engine has no JDBC driver")
+    assert "com.mysql.cj.jdbc.Driver" in message and "spark.jars.packages=" in message
+
+
 def test_what_could_not_be_set_is_said(told: dict[str, Any]) -> None:
     assert any("in memory" in text for text in told["warnings"])
     assert any("FIFO" in text for text in told["warnings"])

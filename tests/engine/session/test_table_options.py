@@ -217,6 +217,35 @@ def test_writers_of_frames_refuse_them_too(sql: Sql, places: dict[str, str]) -> 
     assert "key.columns" in sql.value("SHOW CREATE TABLE made")
 
 
+def test_a_url_of_a_misspelled_database_is_refused(sql: Sql, places: dict[str, str]) -> None:
+    earlier = sql.engine.spark.newSession()
+    earlier.conf.set("spark.jetsql.job", "this session checks no options")
+    schema = sql.value("SELECT current_schema()")
+    right = places["postgres"].replace("/postgres'", "/postgres?ApplicationName=hush'") + ")"
+    sql(f"CREATE TABLE correct {right}")
+    for number, begin in enumerate(("jdbc:postgres:", "jdbc:postgressql:", "postgresql:", "jdbc:PostgreSQL:")):
+        for options in (right, right.replace("'driver' 'org.postgresql.Driver', ", "")):
+            wrong = options.replace("jdbc:postgresql:", begin)
+            text = f"CREATE TABLE t (id INT) {wrong}"
+            error = sql.error(text)
+            assert error.condition == "JETSQL.INVALID_OPTION_VALUE", (text, error)
+            assert error.message.startswith(f"No JDBC driver accepts a 'url' that begins with '{begin}'."), error
+            assert "Did you mean 'jdbc:postgresql:'?" in error.message and "hush" not in str(error)
+            assert error.column == text.index(f"'{begin}") + 1
+        sql(f"CREATE TABLE earlier_{number} {right}")
+        table, url = f"earlier_{number}", right.split("'url' ")[1].split(", ")[0]
+        wrong_url = url.replace("jdbc:postgresql:", begin)
+        earlier.sql(f"ALTER TABLE {schema}.{table} SET SERDEPROPERTIES ('url' = {wrong_url})")
+        for use in ("SELECT * FROM {}", "INSERT INTO {} VALUES (1)"):
+            text = use.format(table)
+            error = sql.error(text)
+            assert "Did you mean 'jdbc:postgresql:'?" in error.message, (text, error)
+            assert error.column == text.index(table) + 1
+        assert "Did you mean" in sql.error(f"ALTER TABLE {table} SET SERDEPROPERTIES ('url' = {wrong_url})").message
+        sql(f"ALTER TABLE {table} SET SERDEPROPERTIES ('url' = {url})")
+        sql(f"SELECT * FROM {table}")
+
+
 def test_a_table_of_an_earlier_release_can_be_read_but_no_new_job_writes_it(sql: Sql, places: dict[str, str]) -> None:
     earlier = sql.engine.spark.newSession()
     earlier.conf.set("spark.jetsql.job", "this session checks no options")

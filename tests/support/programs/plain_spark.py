@@ -57,6 +57,8 @@ STATEMENTS = (
     "SELECT * FROM global_temp.everywhere",
 )
 
+NO_DRIVER = "USING jdbc OPTIONS (url 'jdbc:mysql://localhost/shop', dbtable 't', driver 'com.mysql.cj.jdbc.Driver')"
+
 
 def outcome(spark: SparkSession, text: str) -> Any:
     try:
@@ -123,6 +125,7 @@ def main(home: str) -> None:
         "error": outcome(spark, "SUSPEND JOB missing"),
         "near miss": outcome(spark, "SUSPEND\n JOBS copy"),
         "misspelled": set_misspelled(spark),
+        "no driver": outcome(spark, f"CREATE TABLE shop {NO_DRIVER}"),
         "insert": outcome(spark, "INSERT INTO sink SELECT * FROM STREAM jobs"),
     }
     query.stop()

@@ -1,15 +1,20 @@
 package dev.jetsql.options;
 
 import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Secrets;
+import dev.jetsql.common.SimilarNames;
 import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
+import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions$;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -19,7 +24,60 @@ public final class JdbcOptions {
       "org$apache$spark$sql$execution$datasources$jdbc$JDBCOptions$$jdbcOptionNames";
   static final List<String> LOGIN = List.of("user", "password");
 
+  /** The schemes of the databases for which Spark has a dialect. */
+  private static final List<String> SCHEMES =
+      List.of(
+          "postgresql",
+          "derby",
+          "mysql",
+          "mariadb",
+          "sqlserver",
+          "oracle",
+          "db2",
+          "h2",
+          "teradata",
+          "snowflake",
+          "databricks");
+
+  private static final Pattern SCHEME = Pattern.compile("\\s*(jdbc:)?([\\w+.-]+):");
+
   private JdbcOptions() {}
+
+  /**
+   * Refuses a URL that no driver accepts and whose scheme resembles that of a known database. Spark
+   * reports neither: its error is "No suitable driver".
+   *
+   * @param place of the URL in the statement
+   * @param options those of the table
+   */
+  public static void checkUrl(Origin place, Map<String, String> options) {
+    var url = option(options, "url");
+    var scheme = SCHEME.matcher(url);
+    if (!scheme.lookingAt()) return;
+    var name = scheme.group(2).toLowerCase(Locale.ROOT);
+    var meant = SCHEMES.contains(name) ? name : SimilarNames.nearest(SCHEMES, name);
+    var isRight = scheme.group(1) != null && SCHEMES.contains(scheme.group(2)); // in this case only
+    if (meant == null || isRight) return;
+    if (isAccepted(url, option(options, "driver"))) return;
+    throw Exceptions.raise(
+        JetSqlException.at(
+            place,
+            "INVALID_OPTION_VALUE",
+            "22023",
+            "No JDBC driver accepts a 'url' that begins with '"
+                + scheme.group().strip()
+                + "'. Did you mean 'jdbc:"
+                + meant
+                + ":'?"));
+  }
+
+  private static boolean isAccepted(String url, String className) {
+    try {
+      return driver(url, className).acceptsURL(url);
+    } catch (SQLException | ReflectiveOperationException | RuntimeException e) {
+      return false; // there is no such driver
+    }
+  }
 
   /** Returns the names of the options that Spark reads of JDBC tables, in lower case. */
   @SuppressWarnings("unchecked") // a private set of Spark's

@@ -225,7 +225,9 @@ public final class TableOptions {
     var format = lower(standsInFor == null ? written : standsInFor);
     var options = new HashMap<String, String>();
     var origins = new HashMap<String, Origin>();
+    var url = origin;
     for (var option : CollectionConverters.asJava(table.optionExpression().options())) {
+      if (option._1().equalsIgnoreCase("url")) url = option._2().origin();
       options.put(
           option._1(), option._2() instanceof Literal value ? String.valueOf(value.value()) : "");
       origins.put(option._1(), OptionPositions.ofKey(option._2().origin(), option._1()));
@@ -234,6 +236,7 @@ public final class TableOptions {
       var known = KnownOptions.of(format, options);
       options.keySet().forEach(name -> checkOption(format, known, name, origins.get(name)));
     }
+    if (format.equals("jdbc")) JdbcOptions.checkUrl(url, options);
     if (standsInFor == null) checkProperties(format, properties.keySet(), origin);
   }
 
@@ -258,6 +261,7 @@ public final class TableOptions {
     var known = KnownOptions.of(format, options);
     for (var name : names)
       checkOption(format, known, name, OptionPositions.after(origin, name, null));
+    if ("jdbc".equals(format)) JdbcOptions.checkUrl(origin, options);
   }
 
   private static void checkOption(

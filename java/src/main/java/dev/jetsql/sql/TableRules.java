@@ -10,6 +10,7 @@ import dev.jetsql.kafka.KafkaRead;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.kafka.KafkaTableStatements;
 import dev.jetsql.options.FileTableOptions;
+import dev.jetsql.options.JdbcOptions;
 import dev.jetsql.options.TableOptions;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.versions.CaseClasses;
@@ -129,12 +130,15 @@ final class TableRules extends Rule<LogicalPlan> {
     return relation.isStreaming() ? withAnyFileAge(relation) : relation;
   }
 
-  /** Checks the options `WITH (...)` of a table that is not Kafka's. */
+  /** Checks the options `WITH (...)` and the URL of a table that is not Kafka's. */
   private void checkOptions(UnresolvedRelation relation, String schema) {
     var options = relation.options().asCaseSensitiveMap();
-    if (options.isEmpty()) return;
     var name = relation.multipartIdentifier();
     var table = schema == null ? null : table(schema, name.last());
+    if (table != null && TableOptions.format(table).equals("jdbc"))
+      JdbcOptions.checkUrl(
+          relation.origin(), CollectionConverters.asJava(table.storage().properties()));
+    if (options.isEmpty()) return;
     if (table == null) {
       if (schema != null && !TableOptions.readsFiles(schema)) return; // Spark reports the table
       var isIceberg = schema == null && CatalogTables.isOfIceberg(catalogOf(name));
