@@ -126,7 +126,7 @@ def test_state_is_kept_through_a_restart_and_a_new_version(streams: Sql, tmp_pat
         write_json_files(tmp_path / folder, [[{time: "2101-01-01 00:00:00"}]], first=4)
     expected = sorted(sql(batch(query)), key=str)
     until(lambda: sorted(sql("SELECT * FROM joined WHERE id < 1000"), key=str) == expected)
-    versions = sql("SELECT list_element.row.c0 FROM jetsql.state('j', 0, 'versions')")
+    versions = sql("SELECT list_element.row.f0 FROM jetsql.state('j', 0, 'versions')")
     assert len(versions) >= 3
 
 
