@@ -483,10 +483,6 @@ TOO_LARGE = "CAST(a.id * 100 AS TINYINT)"
             f"INSERT INTO totals SELECT 1, id FROM STREAM src UNION ALL SELECT {TOO_LARGE}, id FROM STREAM src a",
             marks=pytest.mark.slow,
         ),
-        pytest.param(
-            f"INSERT INTO totals SELECT {TOO_LARGE}, b.id FROM STREAM src a JOIN src b ON a.id > b.id - 9",
-            marks=pytest.mark.slow,
-        ),
     ],
 )
 def test_a_value_that_does_not_fit_is_reported_with_its_file(source: Sql, body: str) -> None:
@@ -495,6 +491,17 @@ def test_a_value_that_does_not_fit_is_reported_with_its_file(source: Sql, body: 
     file = add(source, 2)
     message = source.error("WAIT FOR JOB j UNTIL IDLE").message
     assert "[CAST_OVERFLOW]" in message and "200" in message and f"The task was reading file:{file}." in message
+
+
+@pytest.mark.slow
+def test_a_value_that_does_not_fit_after_a_join_is_reported_with_a_file_of_either_side(source: Sql) -> None:
+    """Spark sends the rows of the smaller side to the tasks that read the other one."""
+    source("CREATE TABLE totals (k INT, n BIGINT) USING parquet")
+    joined = f"SELECT {TOO_LARGE}, b.id FROM STREAM src a JOIN src b ON a.id > b.id - 9"
+    source(f"CREATE JOB j OPTIONS ('snapshotIntervalMillis' = '100') AS INSERT INTO totals {joined}")
+    folder = add(source, 2).parent
+    message = source.error("WAIT FOR JOB j UNTIL IDLE").message
+    assert "[CAST_OVERFLOW]" in message and "200" in message and f"The task was reading file:{folder}/part-" in message
 
 
 def test_a_partition_with_the_text_of_null_is_refused(sql: Sql) -> None:
