@@ -114,6 +114,7 @@ def test_spark_reads_random_scripts_as_before(spark_parser: SparkParser, capsys:
         "describe Begin",
         "comment on table Select is 'x'",
         "from t Insert select a",
+        "select * from Values a join Values b",
         "select extract(Order from t)",
         "select Exists(a, x -> x), Any(b), Grouping(c), First(d) from t",
         "select a collate Null from t",

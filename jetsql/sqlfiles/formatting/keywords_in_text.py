@@ -172,6 +172,8 @@ def _lacks_more(before: Token | None, token: Token, after: Token | None) -> bool
         return follows not in _AFTER_INSERT
     if token.word == "TABLESAMPLE":
         return follows != "("
+    if token.word == "VALUES" and before is not None and before.word in ("FROM", "JOIN"):
+        return after is None or after.kind in (Kind.WORD, Kind.QUOTED)  # a table with an alias
     if (token.word, follows) in (("AS", "JOIN"), ("LATERAL", "SELECT"), ("DISTINCT", "WITH")):
         return True  # an alias, a table and a column with these names
     return token.word in _OPENS and (not follows or follows in _CLOSES)
