@@ -123,7 +123,7 @@ def test_a_missing_archive_is_made_in_the_background(folder: Path, monkeypatch: 
     timer = archive_later(folder)
     assert timer is not None
     timer.join()
-    assert commands[0][1:] == ["-m", class_archive.MAKER, str(folder)]
+    assert list(commands[0][1:]) == ["-P", "-m", class_archive.MAKER, str(folder)]
 
 
 def test_an_archive_is_made_once(folder: Path) -> None:
