@@ -217,6 +217,17 @@ def test_writers_of_frames_refuse_them_too(sql: Sql, places: dict[str, str]) -> 
     assert "key.columns" in sql.value("SHOW CREATE TABLE made")
 
 
+def test_a_login_in_the_url_of_postgresql_is_refused(sql: Sql, places: dict[str, str]) -> None:
+    """Its driver would take the password for a part of the host, and log it."""
+    log = sql.engine.home / "engine.log"
+    for login in ("ann:hush-hush@", "ann@", ":hush-hush@"):
+        text = f"CREATE TABLE t (id INT) {places['postgres'].replace('//', f'//{login}')})"
+        error = sql.error(text)
+        assert error.condition == "JETSQL.INVALID_OPTION_VALUE" and "the options 'user' and 'password'" in error.message
+        assert "hush" not in str(error) and error.column == text.index("'jdbc:") + 1
+    assert not log.exists() or b"hush-hush" not in log.read_bytes()
+
+
 def test_a_url_of_a_misspelled_database_is_refused(sql: Sql, places: dict[str, str]) -> None:
     earlier = sql.engine.spark.newSession()
     earlier.conf.set("spark.jetsql.job", "this session checks no options")

@@ -153,9 +153,8 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     @Override
     public TTransport getTransport(TTransport socket) throws TTransportException {
       TTransport loggedIn;
-      // A session leaves its class loader to the thread that served it. Hive looks up the class
-      // that
-      // checks tokens with the thread's loader, and Spark closes that of a session.
+      // A session leaves its class loader, which Spark closes, to the thread that served it. Hive
+      // looks up the class that checks tokens with the loader of the thread.
       Thread.currentThread().setContextClassLoader(LimitedThriftService.class.getClassLoader());
       try {
         loggedIn =

@@ -41,17 +41,28 @@ public final class JdbcOptions {
 
   private static final Pattern SCHEME = Pattern.compile("\\s*(jdbc:)?([\\w+.-]+):");
 
+  /**
+   * A password there is no login: PostgreSQL's driver takes it for a part of the host, and logs it.
+   */
+  private static final Pattern LOGIN_OF_POSTGRESQL =
+      Pattern.compile("\\s*jdbc:postgresql://[^/?]*@.*", Pattern.DOTALL);
+
   private JdbcOptions() {}
 
   /**
-   * Refuses a URL that no driver accepts and whose scheme resembles that of a known database. Spark
-   * reports neither: its error is "No suitable driver".
+   * Refuses a URL with a login for PostgreSQL, and one that no driver accepts and whose scheme
+   * resembles that of a known database. Spark reports neither: its error is "No suitable driver".
    *
    * @param place of the URL in the statement
    * @param options those of the table
    */
   public static void checkUrl(Origin place, Map<String, String> options) {
     var url = option(options, "url");
+    if (LOGIN_OF_POSTGRESQL.matcher(url).matches())
+      throw refusal(
+          place,
+          "PostgreSQL's driver reads no user and password before the host of a 'url'. Write the"
+              + " options 'user' and 'password'.");
     var scheme = SCHEME.matcher(url);
     if (!scheme.lookingAt()) return;
     var name = scheme.group(2).toLowerCase(Locale.ROOT);
@@ -59,16 +70,17 @@ public final class JdbcOptions {
     var isRight = scheme.group(1) != null && SCHEMES.contains(scheme.group(2)); // in this case only
     if (meant == null || isRight) return;
     if (isAccepted(url, option(options, "driver"))) return;
-    throw Exceptions.raise(
-        JetSqlException.at(
-            place,
-            "INVALID_OPTION_VALUE",
-            "22023",
-            "No JDBC driver accepts a 'url' that begins with '"
-                + scheme.group().strip()
-                + "'. Did you mean 'jdbc:"
-                + meant
-                + ":'?"));
+    throw refusal(
+        place,
+        "No JDBC driver accepts a 'url' that begins with '"
+            + scheme.group().strip()
+            + "'. Did you mean 'jdbc:"
+            + meant
+            + ":'?");
+  }
+
+  private static RuntimeException refusal(Origin place, String message) {
+    return Exceptions.raise(JetSqlException.at(place, "INVALID_OPTION_VALUE", "22023", message));
   }
 
   private static boolean isAccepted(String url, String className) {
