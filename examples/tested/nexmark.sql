@@ -13,3 +13,6 @@ CREATE TABLE bids (
 CREATE VIEW person AS SELECT * FROM STREAM persons WATERMARK dateTime DELAY OF INTERVAL 4 SECONDS;
 CREATE VIEW auction AS SELECT * FROM STREAM auctions WATERMARK dateTime DELAY OF INTERVAL 4 SECONDS;
 CREATE VIEW bid AS SELECT * FROM STREAM bids WATERMARK dateTime DELAY OF INTERVAL 4 SECONDS;
+-- For joins that the end of an auction bounds, which is no column of a watermark: the state keeps all rows.
+CREATE VIEW auction_without_watermark AS SELECT * FROM STREAM auctions;
+CREATE VIEW bid_without_watermark AS SELECT * FROM STREAM bids;

@@ -8,7 +8,8 @@ FROM (
   SELECT id, seller, price, dateTime, row_number() OVER (PARTITION BY id, seller ORDER BY price DESC) AS rank
   FROM (
     SELECT a.id, a.seller, b.price, b.dateTime
-    FROM auction a JOIN bid b ON b.auction = a.id AND b.dateTime BETWEEN a.dateTime AND a.expires
+    FROM auction_without_watermark a JOIN bid_without_watermark b
+    ON b.auction = a.id AND b.dateTime BETWEEN a.dateTime AND a.expires
   )
 )
 WHERE rank <= 1;

@@ -1,7 +1,4 @@
 RUN FILE 'nexmark.sql';
--- The end of an auction has no watermark, so that the join keeps all rows.
-CREATE OR REPLACE VIEW auction AS SELECT * FROM STREAM auctions;
-CREATE OR REPLACE VIEW bid AS SELECT * FROM STREAM bids;
 RUN FILE 'q6.sql';
 
 START TEST the_winning_prices_are_averaged_in_the_order_of_time;

@@ -11,6 +11,7 @@ SELECT id, itemName, description, initialBid, reserve, dateTime, expires, seller
 FROM (
   SELECT a.*, b.auction, b.bidder, b.price, b.dateTime AS bid_dateTime, b.extra AS bid_extra,
     row_number() OVER (PARTITION BY a.id ORDER BY b.price DESC, b.dateTime) AS rank
-  FROM auction a JOIN bid b ON b.auction = a.id AND b.dateTime BETWEEN a.dateTime AND a.expires
+  FROM auction_without_watermark a JOIN bid_without_watermark b
+  ON b.auction = a.id AND b.dateTime BETWEEN a.dateTime AND a.expires
 )
 WHERE rank <= 1;
