@@ -14,11 +14,22 @@ from typing import Final
 from jetsql.errors import EngineError
 
 _MARK: Final = "secret:"
+_FILE: Final = f"{_MARK}file:"
 
 
 def is_reference(value: str) -> bool:
     """Return whether a value is a reference to a secret."""
     return value.startswith(_MARK)
+
+
+def with_absolute_path(value: str, folder: str) -> str:
+    """Return a reference to a file with an absolute path; return any other value unchanged.
+
+    folder: the one that a relative path means.
+    """
+    if not value.startswith(_FILE):
+        return value
+    return _FILE + os.path.join(folder, value.removeprefix(_FILE))
 
 
 def resolved(value: str, origin: str, environ: Mapping[str, str] = os.environ) -> str:

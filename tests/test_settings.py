@@ -217,3 +217,26 @@ def test_the_folder_of_class_archives(environ: dict[str, str], value: str, folde
     assert load(environ=environ | {"JETSQL_CLASS_ARCHIVES": value}).class_archives == folder
     write(environ, f'class_archives = "{value}"')
     assert load(environ=environ).class_archives == folder
+
+
+def test_paths_of_spark_settings_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine leaves the folder in which it is started."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "etc" / "config.toml"
+    file.parent.mkdir()
+    file.write_text('[spark]\nfiles = "a.txt"\n')
+    conf = {
+        "spark.jars": "a.jar,/b.jar, hdfs://names/c.jar",
+        "spark.driver.extraClassPath": f"lib{os.pathsep}/opt",
+        "spark.local.dir": "secret:env:FOLDER",
+        "spark.my.password": "secret:file:pass",
+        "spark.app.name": "a.jar",
+    }
+    assert load(conf=conf, environ={"JETSQL_CONFIG": str(file)}).spark_conf == {
+        "spark.files": f"{tmp_path}/etc/a.txt",
+        "spark.jars": f"{tmp_path}/a.jar,/b.jar,hdfs://names/c.jar",
+        "spark.driver.extraClassPath": f"{tmp_path}/lib{os.pathsep}/opt",
+        "spark.local.dir": "secret:env:FOLDER",
+        "spark.my.password": f"secret:file:{tmp_path}/pass",
+        "spark.app.name": "a.jar",
+    }

@@ -11,14 +11,20 @@ import json
 import os
 import pwd
 import shlex
-import stat
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from jetsql.errors import EngineError
-from jetsql.home.private_files import MODE, private_folder, read_own, write_private
+from jetsql.home.private_files import (
+    MODE,
+    is_of_user_or_root,
+    is_writable_by_others,
+    private_folder,
+    read_own,
+    write_private,
+)
 
 # `owner` takes the lock for some microseconds, which must not be reported as a running engine.
 _ACQUIRE_SECONDS: Final = 0.2
@@ -123,13 +129,13 @@ def check_owner(home: Path) -> None:
         status = home.stat()
     except OSError as error:
         raise not_usable(home, error) from error
-    if status.st_uid not in (os.geteuid(), 0):
+    if not is_of_user_or_root(status):
         raise EngineError(
             "HOME_NOT_USABLE",
             f"The home {home} belongs to {_user(status.st_uid)}.",
             hint="Run the command as that user, or use a folder of your own (--home).",
         )
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if is_writable_by_others(status):
         raise EngineError(
             "HOME_NOT_USABLE",
             f"Other users of this machine can write to the home {home}.",

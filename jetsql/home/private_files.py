@@ -50,15 +50,20 @@ def regular_opener(path: str, flags: int) -> int:
 
 def _own_opener(path: str, flags: int) -> int:
     descriptor = regular_opener(path, flags | os.O_NOFOLLOW)
-    if not is_own(os.fstat(descriptor)):
+    if not is_of_user_or_root(os.fstat(descriptor)) and os.geteuid() != 0:  # root reads the homes of all users
         os.close(descriptor)
         raise PermissionError(errno.EPERM, "it belongs to another user", path)
     return descriptor
 
 
-def is_own(status: os.stat_result) -> bool:
-    """Return whether a file belongs to this user or to root. For root, every file does."""
-    return status.st_uid in (os.geteuid(), 0) or os.geteuid() == 0
+def is_of_user_or_root(status: os.stat_result) -> bool:
+    """Return whether a file or folder belongs to the user of this process or to root."""
+    return status.st_uid in (os.geteuid(), 0)
+
+
+def is_writable_by_others(status: os.stat_result) -> bool:
+    """Return whether other users of the machine can write to a file or folder."""
+    return status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) != 0
 
 
 def private_folder(folder: Path) -> None:

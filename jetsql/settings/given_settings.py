@@ -16,7 +16,7 @@ from typing import Any, Final
 import platformdirs
 
 from jetsql.jobs.model.redaction import REDACTED
-from jetsql.secret_references import resolved
+from jetsql.secret_references import is_reference, resolved, with_absolute_path
 from jetsql.settings.s3_settings import S3_SECRETS
 from jetsql.settings.setting_values import NONE, URI, refusal
 from jetsql.settings.settings_table import READERS, RENAMED
@@ -29,7 +29,6 @@ _FILE_LISTS: Final = (
     *("spark.jars.ivy", "spark.jars.ivySettings", "spark.local.dir", "spark.eventLog.dir", "spark.metrics.conf"),
 )
 _CLASS_PATHS: Final = ("spark.driver.extraClassPath", "spark.driver.extraLibraryPath")
-_SECRET_FILE: Final = "secret:file:"
 CATALOGS: Final = "catalogs"
 """The section of the file with the catalogues, see `jetsql.settings.catalog_settings`."""
 SHELL: Final = "shell"
@@ -72,10 +71,8 @@ def conf_of(conf: Mapping[str, object], origin: str, folder: Path | None = None)
 
 
 def _with_absolute_paths(key: str, value: str, folder: str) -> str:
-    if value.startswith(_SECRET_FILE):
-        return _SECRET_FILE + os.path.join(folder, value.removeprefix(_SECRET_FILE))
-    if key not in (*_FILE_LISTS, *_CLASS_PATHS):
-        return value
+    if key not in (*_FILE_LISTS, *_CLASS_PATHS) or is_reference(value):
+        return with_absolute_path(value, folder)
     separator = os.pathsep if key in _CLASS_PATHS else ","
     places = (place.strip() for place in value.split(separator))
     return separator.join(place if URI.match(place) or not place else os.path.join(folder, place) for place in places)

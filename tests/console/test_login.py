@@ -272,7 +272,7 @@ def test_an_asset_is_kept_under_its_own_version_only(server: RunningServer) -> N
 def test_the_cookie_of_a_login_is_useless_for_other_users(
     server: RunningServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A browser sends it to whoever listens at the port of an engine that has ended."""
+    """A browser sends it to any program that listens at the port of an engine that has ended."""
     browser = logged_in(server)
     [cookie] = (f"{name}={value}" for name, value in browser.cookies.items())
     headers = {"Host": urlsplit(server.url).netloc, "Cookie": cookie, "Accept": "text/html", "Connection": "close"}

@@ -107,7 +107,7 @@ def home(trap: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.spark
-def test_an_engine_and_its_workers_import_nothing_from_the_folder_of_their_start(trap: Path, home: Path) -> None:
+def test_an_engine_imports_nothing_from_the_folder_of_its_start(trap: Path, home: Path) -> None:
     (trap / "pandas.csv").write_text("1\n")
     relative = f"--home={os.path.relpath(home, trap)}"
     settings = {"JETSQL_MASTER": "local[2]", "JETSQL_DRIVER_MEMORY": "1g"}

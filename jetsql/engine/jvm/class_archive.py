@@ -21,7 +21,7 @@ from typing import Final
 
 import pyspark
 
-from jetsql.home.private_files import write_private
+from jetsql.home.private_files import is_of_user_or_root, is_writable_by_others, write_private
 from jetsql.installation import find_java, python_command
 from jetsql.version import VERSION
 
@@ -142,7 +142,7 @@ def _describe_java(java: Path) -> str:
 
 def _is_private(path: Path) -> bool:
     facts = path.stat()
-    return facts.st_uid in (os.getuid(), 0) and not facts.st_mode & 0o022
+    return is_of_user_or_root(facts) and not is_writable_by_others(facts)
 
 
 def _used(file: Path) -> float:

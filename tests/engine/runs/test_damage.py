@@ -494,7 +494,7 @@ def test_a_value_that_does_not_fit_is_reported_with_its_file(source: Sql, body: 
 
 
 @pytest.mark.slow
-def test_a_value_that_does_not_fit_after_a_join_is_reported_with_a_file_of_either_side(source: Sql) -> None:
+def test_a_failed_value_after_a_join_names_a_file(source: Sql) -> None:
     """Spark sends the rows of the smaller side to the tasks that read the other one."""
     source("CREATE TABLE totals (k INT, n BIGINT) USING parquet")
     joined = f"SELECT {TOO_LARGE}, b.id FROM STREAM src a JOIN src b ON a.id > b.id - 9"
