@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -102,6 +103,7 @@ class Manager:
         self.functions = FunctionRegistry(store, engine, self._writer.submit)
         self._open = False
         self._has_crashed = False
+        self._staged_rows_deleted: Future[None] | None = None
 
     def start(self) -> None:
         """Continue the jobs of the store: start live jobs and finish interrupted stops."""
@@ -141,6 +143,8 @@ class Manager:
             if not self.workers.wait_all(until - monotonic()):
                 _LOG.error("Not all runs ended within %g s; the engine ends anyway", self.settings.close_wait_seconds)
                 break
+        if self._staged_rows_deleted is not None:  # it reads the store, which the caller closes next
+            wait_for([self._staged_rows_deleted], max(0.0, until - monotonic()))
         self.registry.close()
         self._writer.close()
 
@@ -196,7 +200,7 @@ class Manager:
             self.registry.put(JobView(job))
             self._apply_or_log(job.id, EngineStarted())
         self._supersede()
-        self.workers.call(self._delete_staged_rows)
+        self._staged_rows_deleted = self.workers.call(self._delete_staged_rows)
         self._retention.start()
 
     def _delete_staged_rows(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -515,6 +515,17 @@ def test_the_engine_ends_and_jobs_continue_with_the_next_start(tmp_path: Path) -
         assert w.job(suspended).status is Status.SUSPENDED
         assert w.engine.calls[:2] == ["recover 1", "start 2"]
         assert w.said("RESUME JOB rests")[0] == "RUNNING"
+
+
+def test_the_deletion_of_staged_rows_ends_before_the_store_is_closed(tmp_path: Path) -> None:
+    class SlowEngine(InMemoryEngine):
+        def delete_staged_rows(self, jobs: Sequence[Job]) -> None:
+            time.sleep(0.3)
+            super().delete_staged_rows(jobs)
+
+    with world(tmp_path, SlowEngine()) as w:
+        w.manager.close()
+        assert w.engine.swept == []
 
 
 def test_statements_that_wait_hear_of_the_engines_end(w: World) -> None:
