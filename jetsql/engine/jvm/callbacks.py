@@ -19,6 +19,7 @@ import pyspark.java_gateway
 from py4j.java_gateway import JavaObject, quiet_shutdown
 from py4j.protocol import Py4JAuthenticationError
 
+from jetsql.engine.jvm.callback_logins import limit_logins
 from jetsql.errors import EngineError
 
 _TOKEN_BYTES: Final = 32
@@ -46,6 +47,7 @@ def start_callback_server(gateway: Any) -> None:
         else:
             _end_connections(gateway, running)
         _set_java_token(gateway, parameters.auth_token)
+        limit_logins(gateway._callback_server)
 
 
 def _end_connections(gateway: Any, running: Any) -> None:

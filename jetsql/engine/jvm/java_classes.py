@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from py4j.java_gateway import JavaMember, is_instance_of
+from py4j.java_gateway import JavaMember, JavaObject, is_instance_of
 from py4j.protocol import STATIC_PREFIX, Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
@@ -28,6 +28,8 @@ _EXTENSIONS: Final = f"{_PACKAGE}.sql.JetSqlExtensions"
 _EXTENSIONS_FILE: Final = "dev/jetsql/sql/JetSqlExtensions.class"
 _SPARK_EXTENSIONS: Final = "spark.sql.extensions"
 _SPARK_JARS: Final = "spark.jars"
+_SPARK_PLUGINS: Final = "spark.plugins"
+_PLUGIN: Final = f"{_PACKAGE}.endpoints.SparkLoginsPlugin"
 # The class loader of Spark's driver: the parent of the class loaders of all sessions and threads.
 _SPARK_LOADER: Final = "org.apache.spark.util.MutableURLClassLoader"
 _loaded: dict[int, JavaPackage] = {}
@@ -80,6 +82,8 @@ def load_classes(gateway: Any) -> JavaPackage:
             classes = JavaPackage(gateway, _PACKAGE)
             classes.common.ClassLookups.install()
             classes.common.Secrets.setNames(SECRET_NAMES)
+            server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
+            classes.endpoints.GatewayLogins.limit(server)
             _loaded[id(gateway)] = classes
     return _loaded[id(gateway)]
 
@@ -114,11 +118,11 @@ def _add_jar(gateway: Any) -> None:
 
 
 def class_confs(gateway: Any, given: Mapping[str, str]) -> dict[str, str]:
-    """Return the Spark settings that add JetSQL's extensions to sessions and its jar to executors.
+    """Return the Spark settings that add JetSQL's extensions to sessions, and its jar and its plugin to executors.
 
     given: the engine's settings. For missing ones, the settings that the JVM was launched with apply.
     """
-    added = {_SPARK_JARS: str(jar()), _SPARK_EXTENSIONS: _EXTENSIONS}
+    added = {_SPARK_JARS: str(jar()), _SPARK_EXTENSIONS: _EXTENSIONS, _SPARK_PLUGINS: _PLUGIN}
     return {key: append_item(given.get(key) or _read_property(gateway, key), value) for key, value in added.items()}
 
 
@@ -145,6 +149,7 @@ def append_item(items: str, item: str) -> str:
 def enable(spark: SparkSession) -> None:
     """Extend a running session, and sessions created from it later, with JetSQL. A second call does nothing."""
     java(spark).sql.JetSqlExtensions.enable(spark._jsparkSession)
+    java(spark).endpoints.SparkLogins.limit(spark.sparkContext._jsc.sc().env())
     spark.conf._jconf = spark._jsparkSession.conf()  # PySpark keeps the object that Java has replaced
     context: Any = spark.sparkContext
     if jar().name not in str(context._jsc.sc().listJars()):

@@ -21,7 +21,7 @@ from jetsql.errors import EngineError
 
 _CONNECT_TOKEN = "spark.connect.authenticate.token"
 _CONNECT_INTERCEPTORS = "spark.connect.grpc.interceptor.classes"
-_CHECKED_SETTINGS = "dev.jetsql.endpoints.ConnectSettings"
+_OUR_INTERCEPTORS = ("dev.jetsql.endpoints.ConnectSettings", "dev.jetsql.endpoints.ConnectLogins")
 _THRIFT_LOGIN = "hive.server2.custom.authentication.class"
 _THRIFT_CLIENTS = 500
 """The number of connections after login, each of which takes a thread; Hive's default."""
@@ -40,9 +40,9 @@ class EndpointPlan:
     idle_seconds: float
     """The time after which unused sessions are closed."""
     login_seconds: float
-    """See `EndpointSettings`; only for Thrift."""
+    """See `EndpointSettings`."""
     max_logins: int
-    """See `logins_most` of `EndpointSettings`; only for Thrift."""
+    """See `logins_most` of `EndpointSettings`."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,13 @@ def open_connect(spark: Session, plan: EndpointPlan) -> OpenEndpoint:
     conf.set("spark.connect.grpc.binding.address", plan.host)
     conf.set("spark.connect.grpc.binding.port", str(plan.port))
     conf.set("spark.connect.session.manager.defaultSessionTimeout", _millis(plan.idle_seconds))
-    conf.set(_CONNECT_INTERCEPTORS, append_item(conf.get(_CONNECT_INTERCEPTORS, ""), _CHECKED_SETTINGS))
+    for interceptor in _OUR_INTERCEPTORS:
+        conf.set(_CONNECT_INTERCEPTORS, append_item(conf.get(_CONNECT_INTERCEPTORS, ""), interceptor))
     service = getattr(getattr(jvm.org.apache.spark.sql.connect.service, "SparkConnectService$"), "MODULE$")
     conf.set(_CONNECT_TOKEN, plan.token)
     try:
         service.start(context)
+        java(spark).endpoints.ConnectLogins.limit(plan.max_logins, int(plan.login_seconds * 1000))
     except Py4JJavaError as error:
         raise cannot_open("Spark Connect", "connect", plan.host, plan.port, cause_of(error).message) from error
     finally:

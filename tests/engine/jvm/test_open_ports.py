@@ -10,13 +10,14 @@ import base64
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import product
 from pathlib import Path
 
@@ -27,11 +28,13 @@ from jetsql.home.private_files import is_open_to_others
 from tests.external_clients.engine import ROOT, ClientTestEngine
 from tests.external_clients.engine import run_jetsql as command
 from tests.support.servers.ports import kinds, listeners, unix_sockets
+from tests.support.servers.strangers import half_open, is_closed
 from tools.cluster import Cluster, cluster
 
 pytestmark = pytest.mark.spark
 
 SECRET = "hush-0123456789"
+STREAM_REQUEST = 6  # the type of this message in Spark's protocol
 RPC = "Spark RPC or blocks: secret required"
 PAGES = "web pages of master or worker: 403"
 DRIVER = {RPC: 2, "Py4J gateway: token required": 1, "Py4J callbacks: token required": 1}
@@ -133,6 +136,36 @@ def test_refused_connections_do_not_fill_the_log(engine: ClientTestEngine) -> No
                 stranger.settimeout(5)
                 stranger.recv(100)
     assert log.stat().st_size - before < 200_000
+
+
+def test_silent_connections_are_closed(engine: ClientTestEngine) -> None:
+    found = list(listeners(psutil.Process(engine.pid)))
+    limited = [
+        each.port for each, name in zip(found, kinds(found), strict=True) if name != "Spark web UI: 401"
+    ]  # Jetty closes its own
+    assert len(limited) == 7
+    with ExitStack() as stack:
+        silent = {port: stack.enter_context(half_open(port, 300)) for port in limited}
+        for connections in silent.values():
+            assert all(is_closed(connection) for connection in connections[:20])  # the oldest, at once
+        assert command(engine.home, "-e", "SELECT 1").returncode == 0
+        for connections in silent.values():
+            assert is_closed(connections[-1])  # the newest, at its deadline
+    assert inventory(psutil.Process(engine.pid), engine)
+
+
+def test_files_of_spark_are_given_to_nobody_without_its_secret(engine: ClientTestEngine) -> None:
+    jars = command(engine.home, "-e", "LIST JARS").stdout
+    assert "jetsql.jar" in jars
+    found = list(listeners(psutil.Process(engine.pid)))
+    ports = [each.port for each, name in zip(found, kinds(found), strict=True) if name == RPC]
+    assert len(ports) == 2
+    name = b"/jars/jetsql.jar"
+    request = bytes([STREAM_REQUEST]) + struct.pack(">i", len(name)) + name
+    for port in ports:
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as stranger:
+            stranger.sendall(struct.pack(">q", 8 + len(request)) + request)
+            assert b"The client has not logged in" in stranger.recv(4096)
 
 
 def test_no_secret_is_on_a_command_line_or_left_in_a_file(engine: ClientTestEngine) -> None:

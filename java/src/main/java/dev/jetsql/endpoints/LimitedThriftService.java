@@ -1,6 +1,8 @@
 package dev.jetsql.endpoints;
 
 import dev.jetsql.common.Members;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.reflect.Field;
 import java.util.Map;
 import org.apache.hadoop.hive.ql.session.SessionState;
@@ -33,9 +35,9 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
   /** The setting of a new session with its current schema. */
   private static final String DATABASE = "use:database";
 
-  private final PendingLogins pending;
+  private final PendingLogins<TSocket> pending;
 
-  LimitedThriftService(CLIService service, PendingLogins pending) {
+  LimitedThriftService(CLIService service, PendingLogins<TSocket> pending) {
     super(service);
     this.pending = pending;
   }
@@ -121,9 +123,10 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
 
   /** Registers each connection that the server accepts as pending. */
   private static final class LimitedSockets extends TServerSocket {
-    private final PendingLogins pending;
+    private final PendingLogins<TSocket> pending;
 
-    LimitedSockets(TServerSocket sockets, PendingLogins pending) throws TTransportException {
+    LimitedSockets(TServerSocket sockets, PendingLogins<TSocket> pending)
+        throws TTransportException {
       super(sockets.getServerSocket());
       this.pending = pending;
     }
@@ -132,8 +135,16 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     public TSocket accept() throws TTransportException {
       TSocket socket = super.accept();
       socket.getConfiguration().setMaxMessageSize(LOGIN_BYTES);
-      pending.add(socket);
+      pending.add(socket, () -> close(socket));
       return socket;
+    }
+
+    private static void close(TSocket socket) {
+      try {
+        socket.getSocket().close(); // wakes the thread that reads from it
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
     }
   }
 
@@ -143,9 +154,9 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
    */
   private static final class Logins extends TTransportFactory {
     private final TTransportFactory sasl;
-    private final PendingLogins pending;
+    private final PendingLogins<TSocket> pending;
 
-    Logins(TTransportFactory sasl, PendingLogins pending) {
+    Logins(TTransportFactory sasl, PendingLogins<TSocket> pending) {
       this.sasl = sasl;
       this.pending = pending;
     }

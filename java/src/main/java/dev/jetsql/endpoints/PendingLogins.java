@@ -1,36 +1,35 @@
 package dev.jetsql.endpoints;
 
-import java.io.IOException;
-import java.util.LinkedHashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import org.apache.thrift.transport.TSocket;
 
 /** The connections that have not logged in, oldest first, with limits on their number and time. */
-final class PendingLogins {
+final class PendingLogins<C> {
   private final int max;
   private final long millis;
-  private final Set<TSocket> sockets = new LinkedHashSet<>();
-  private final ScheduledExecutorService deadlines =
-      Executors.newSingleThreadScheduledExecutor(PendingLogins::daemon);
+  private final Map<C, Runnable> closes = new LinkedHashMap<>();
+  private final ScheduledExecutorService deadlines;
   private boolean stopped;
 
   /**
    * Creates an empty set of connections.
    *
+   * @param name the name of the thread that closes connections
    * @param max the number of connections that may be open without a login
    * @param millis the time for a login, in milliseconds
    */
-  PendingLogins(int max, long millis) {
+  PendingLogins(String name, int max, long millis) {
     this.max = max;
     this.millis = millis;
+    this.deadlines = Executors.newSingleThreadScheduledExecutor(work -> daemon(work, name));
   }
 
-  private static Thread daemon(Runnable work) {
-    var thread = new Thread(work, "thrift-logins");
+  private static Thread daemon(Runnable work, String name) {
+    var thread = new Thread(work, name);
     thread.setDaemon(true);
     return thread;
   }
@@ -41,33 +40,29 @@ final class PendingLogins {
    */
   @SuppressWarnings(
       "FutureReturnValueIgnored") // a close that fails is logged by the server's thread
-  synchronized void add(TSocket socket) {
-    sockets.add(socket);
-    if (stopped || sockets.size() > max) close(sockets.iterator().next());
-    if (!stopped) deadlines.schedule(() -> close(socket), millis, TimeUnit.MILLISECONDS);
+  synchronized void add(C connection, Runnable close) {
+    closes.put(connection, close);
+    if (stopped || closes.size() > max) close(closes.keySet().iterator().next());
+    if (!stopped) deadlines.schedule(() -> close(connection), millis, TimeUnit.MILLISECONDS);
   }
 
   /**
    * Removes a connection whose login has succeeded or failed, and returns whether it was still open
    * for its login.
    */
-  synchronized boolean remove(TSocket socket) {
-    return sockets.remove(socket);
+  synchronized boolean remove(C connection) {
+    return closes.remove(connection) != null;
   }
 
-  private synchronized void close(TSocket socket) {
-    if (!sockets.remove(socket)) return;
-    try {
-      socket.getSocket().close(); // wakes the thread that reads from it
-    } catch (IOException e) {
-      throw new IllegalStateException(e);
-    }
+  private synchronized void close(C connection) {
+    Runnable close = closes.remove(connection);
+    if (close != null) close.run();
   }
 
   /** Closes all connections. A connection that is added later is closed immediately. */
   synchronized void stop() {
     stopped = true;
     deadlines.shutdownNow();
-    List.copyOf(sockets).forEach(this::close);
+    List.copyOf(closes.keySet()).forEach(this::close);
   }
 }

@@ -46,7 +46,8 @@ public final class ThriftLogins {
       throws Exception {
     List<Service> services = List.copyOf(server.getServices());
     var limited =
-        new LimitedThriftService((CLIService) services.get(0), new PendingLogins(max, millis));
+        new LimitedThriftService(
+            (CLIService) services.get(0), new PendingLogins<>("thrift-logins", max, millis));
     limited.init(conf);
     change(server, "removeService", services.get(1));
     change(server, "addService", limited);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -41,20 +42,32 @@ class PendingLoginsTest {
     return new TSocket(server.accept());
   }
 
+  private static void add(PendingLogins<TSocket> pending, TSocket socket) {
+    pending.add(socket, () -> close(socket.getSocket()));
+  }
+
+  private static void close(Socket socket) {
+    try {
+      socket.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   private static boolean isOpen(TSocket socket) {
     return !socket.getSocket().isClosed();
   }
 
   @Test
   void closesTheOldestWhenThereAreTooMany() throws Exception {
-    var pending = new PendingLogins(2, LONG_MILLIS);
+    var pending = new PendingLogins<TSocket>("test-logins", 2, LONG_MILLIS);
     TSocket first = connection();
     TSocket second = connection();
     TSocket third = connection();
-    pending.add(first);
-    pending.add(second);
+    add(pending, first);
+    add(pending, second);
     assertTrue(isOpen(first));
-    pending.add(third);
+    add(pending, third);
     assertFalse(isOpen(first));
     assertTrue(isOpen(second) && isOpen(third));
     assertFalse(pending.remove(first));
@@ -64,11 +77,11 @@ class PendingLoginsTest {
 
   @Test
   void doesNotCountAConnectionThatHasLoggedIn() throws Exception {
-    var pending = new PendingLogins(1, LONG_MILLIS);
+    var pending = new PendingLogins<TSocket>("test-logins", 1, LONG_MILLIS);
     TSocket first = connection();
-    pending.add(first);
+    add(pending, first);
     assertTrue(pending.remove(first));
-    pending.add(connection());
+    add(pending, connection());
     assertTrue(isOpen(first));
     pending.stop();
     assertTrue(isOpen(first));
@@ -76,9 +89,9 @@ class PendingLoginsTest {
 
   @Test
   void wakesTheThreadThatReadsFromAConnectionAtItsDeadline() throws Exception {
-    var pending = new PendingLogins(2, 50);
+    var pending = new PendingLogins<TSocket>("test-logins", 2, 50);
     TSocket socket = connection();
-    pending.add(socket);
+    add(pending, socket);
     assertTimeoutPreemptively(
         Duration.ofSeconds(20),
         () -> {
@@ -94,12 +107,12 @@ class PendingLoginsTest {
 
   @Test
   void leavesAConnectionOpenThatLogsInBeforeItsDeadline() throws Exception {
-    var pending = new PendingLogins(3, 100);
+    var pending = new PendingLogins<TSocket>("test-logins", 3, 100);
     TSocket loggedIn = connection();
     TSocket waiting = connection();
-    pending.add(loggedIn);
+    add(pending, loggedIn);
     assertTrue(pending.remove(loggedIn));
-    pending.add(waiting);
+    add(pending, waiting);
     assertTimeoutPreemptively(
         Duration.ofSeconds(20),
         () -> {
@@ -111,13 +124,13 @@ class PendingLoginsTest {
 
   @Test
   void closesAllWhenItStopsAndEveryLaterOne() throws Exception {
-    var pending = new PendingLogins(2, LONG_MILLIS);
+    var pending = new PendingLogins<TSocket>("test-logins", 2, LONG_MILLIS);
     TSocket before = connection();
     TSocket after = connection();
-    pending.add(before);
+    add(pending, before);
     pending.stop();
     assertFalse(isOpen(before));
-    pending.add(after);
+    add(pending, after);
     assertFalse(isOpen(after));
   }
 }
