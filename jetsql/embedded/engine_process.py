@@ -129,6 +129,7 @@ class _Service:
         self._ending = threading.Lock()  # the process either ends or restarts
 
     def run(self) -> None:
+        threading.Thread(target=self._limit_stop, name="stop-deadline", daemon=True).start()
         try:
             engine = self._open()
             if engine is not None:
@@ -138,6 +139,17 @@ class _Service:
                 self._stop.set()
                 remove_note(self._settings.home)
                 self._home_lock.release()
+
+    def _limit_stop(self) -> None:
+        """End this process if its stop takes too long, because Spark does not answer."""
+        self._stop.wait()
+        seconds = self._settings.jobs.stop_deadline_seconds + self._settings.jobs.close_wait_seconds
+        time.sleep(seconds)
+        _LOG.error("The stop has not ended within %g s; the engine ends anyway, and the next start recovers", seconds)
+        if self._engine is not None:
+            self._engine.kill_spark()
+        remove_note(self._settings.home)
+        os._exit(SPARK_ENDED)
 
     def _open(self) -> EmbeddedEngine | None:
         """Return the engine when it leads; None if it was stopped before."""

@@ -71,6 +71,8 @@ _UNGUESSABLE_ID: Final = re.compile(r"[A-Za-z0-9_-]{22,128}")
 _STATEMENT_THREADS: Final = 256
 # All other requests have their own threads, so that clients can cancel statements and stop a busy engine.
 _SHORT_THREADS: Final = 16
+# Below the timeouts of usual health checks: a Spark that does not answer a call cannot run a statement either.
+_SPARK_SECONDS: Final = 3.0
 
 
 class ServedEngine(SessionFactory, ErrorReporter, Protocol):
@@ -125,6 +127,7 @@ class HttpServer:
         self._short = ThreadPoolExecutor(_SHORT_THREADS, thread_name_prefix="http")
         self._stopping = Cancellation()
         self._stop_listeners: list[Callable[[], None]] = []
+        self._is_closed: asyncio.Future[bool] | None = None  # the newest call of Spark for /healthz
         self._router = Starlette(
             routes=self._routes(), exception_handlers={JetSQLError: _error_response, HTTPException: _http_error}
         )
@@ -241,8 +244,15 @@ class HttpServer:
         return JSONResponse(summary(manifest))
 
     async def _health(self, http: Request) -> Response:
-        closed = await self.on_thread(lambda: self._engine.closed)
-        return health_response("down" if closed else "up", "leader", self._access, http)
+        return health_response("up" if await self._is_up() else "down", "leader", self._access, http)
+
+    async def _is_up(self) -> bool:
+        """Return whether Spark answers a call. Requests share a call that has not ended: anybody may send them."""
+        call = self._is_closed
+        if call is None or call.done():
+            call = self._is_closed = asyncio.ensure_future(self.on_thread(lambda: self._engine.closed))
+        done, _ = await asyncio.wait({call}, timeout=_SPARK_SECONDS)
+        return bool(done) and call.exception() is None and not call.result()
 
     async def _readiness(self, http: Request) -> Response:
         status = await self.on_thread(self._describe_readiness)

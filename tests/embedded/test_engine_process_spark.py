@@ -3,10 +3,14 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -16,6 +20,7 @@ from jetsql.home.discovery import EngineNote, read_note
 from jetsql.home.log_reader import LogReader, records
 from tests.conftest import until
 from tests.support.paths import ROOT
+from tests.support.servers.ports import kinds, listeners
 
 pytestmark = pytest.mark.spark
 
@@ -148,7 +153,7 @@ def test_an_engine_that_runs_out_of_memory_ends_and_is_started_again(jetsql: Cli
     )
     first = psutil.Process(jetsql.note.pid)
     jetsql("-e", "SELECT size(collect_list(repeat('x', 1000))) FROM range(10000000)", code=3)
-    until(lambda: not first.is_running() or first.status() == psutil.STATUS_ZOMBIE)
+    until(lambda: has_ended(first))
     assert "survives" in {job["name"] for job in jetsql.rows("list-jobs")}
     assert "OutOfMemoryError" in (jetsql.home / "engine.log").read_text()
 
@@ -188,3 +193,69 @@ def test_sigterm_ends_statements_and_stops_jobs_between_two_batches(tmp_path: Pa
     finally:
         served.kill()
         jetsql("stop")
+
+
+def java_of(jetsql: Cli) -> psutil.Process:
+    [java] = [each for each in psutil.Process(jetsql.note.pid).children(recursive=True) if each.name() == "java"]
+    return java
+
+
+def has_ended(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+def health(jetsql: Cli) -> dict[str, str]:
+    try:
+        with urllib.request.urlopen(f"{jetsql.note.url}/healthz", timeout=30) as response:
+            return dict(json.load(response))
+    except urllib.error.HTTPError as refused:
+        return dict(json.load(refused))
+
+
+@pytest.mark.slow
+def test_a_java_that_may_open_no_more_files_is_watched_and_recovers(jetsql: Cli) -> None:
+    jetsql("start")
+    java = java_of(jetsql)
+    _, hard = java.rlimit(psutil.RLIMIT_NOFILE)
+    before = java.rlimit(psutil.RLIMIT_NOFILE)
+    java.rlimit(psutil.RLIMIT_NOFILE, (java.num_fds(), hard))
+    until(lambda: "files that the engine may open are open" in (jetsql.home / "engine.log").read_text())
+    java.rlimit(psutil.RLIMIT_NOFILE, before)
+    until(lambda: "The engine has enough again" in (jetsql.home / "engine.log").read_text())
+    assert jetsql("-e", "SELECT 41 + 1").split()[-1] == "42"
+    jetsql("stop")
+
+
+@pytest.mark.slow
+def test_an_engine_whose_gateway_ends_is_ended(jetsql: Cli) -> None:
+    """Java may open no file, and so accepts no connection: the gateway ends, and no statement could run again."""
+    jetsql("start")
+    engine, java = psutil.Process(jetsql.note.pid), java_of(jetsql)
+    found = [each for each in listeners(engine) if each.program == "java"]
+    kind_of = dict(zip((each.port for each in found), kinds(found), strict=True))
+    [gateway] = [port for port, kind in kind_of.items() if kind.startswith("Py4J gateway")]
+    _, hard = java.rlimit(psutil.RLIMIT_NOFILE)
+    java.rlimit(psutil.RLIMIT_NOFILE, (1, hard))
+    with suppress(OSError), socket.create_connection(("127.0.0.1", gateway), timeout=30):
+        until(lambda: has_ended(engine))
+    assert "Py4J's gateway accepts no connection any more" in (jetsql.home / "engine.log").read_text()
+    jetsql("start")
+    assert jetsql("-e", "SELECT 41 + 1").split()[-1] == "42"
+    jetsql("stop")
+
+
+@pytest.mark.slow
+def test_an_engine_whose_java_hangs_is_down_and_ends_in_time(jetsql: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JETSQL_STOP_DEADLINE_SECONDS", "5")
+    monkeypatch.setenv("JETSQL_CLOSE_WAIT_SECONDS", "5")
+    jetsql("start")
+    assert health(jetsql) == {"status": "up", "role": "leader"}
+    engine, java = psutil.Process(jetsql.note.pid), java_of(jetsql)
+    java.suspend()
+    until(lambda: java.status() == psutil.STATUS_STOPPED)
+    assert health(jetsql) == {"status": "down", "role": "leader"}
+    engine.send_signal(signal.SIGTERM)
+    until(lambda: has_ended(engine) and has_ended(java))
+    jetsql("start")
+    assert jetsql("-e", "SELECT 41 + 1").split()[-1] == "42"
+    jetsql("stop")

@@ -24,6 +24,7 @@ from jetsql.client.http_client import HttpClient, RequestNotSent
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
 from jetsql.home.discovery import proof
+from jetsql.server import app
 from tests.conftest import until
 from tests.support.engines.server_engine import ServedEngine
 from tests.support.golden_reports import compare
@@ -290,6 +291,25 @@ def test_health_needs_no_token(server: RunningServer, engine: ServedEngine) -> N
     down = request(server, "GET", "/healthz", Authorization="")
     assert (down.status, json.loads(down.content)) == (503, {"status": "down", "role": "leader"})
     assert request(server, "GET", "/readyz", Authorization="").status == 503
+
+
+def test_an_engine_whose_spark_does_not_answer_is_down(
+    server: RunningServer, engine: ServedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "_SPARK_SECONDS", 0.1)
+    answered, calls = threading.Event(), []
+
+    def closed(engine: ServedEngine) -> bool:
+        calls.append(engine)
+        return not answered.wait(20)
+
+    monkeypatch.setattr(type(engine), "closed", property(closed), raising=False)
+    for _ in range(3):
+        down = request(server, "GET", "/healthz", Authorization="")
+        assert (down.status, json.loads(down.content)["status"]) == (503, "down")
+    assert len(calls) == 1
+    answered.set()
+    until(lambda: request(server, "GET", "/healthz", Authorization="").status == 200)
 
 
 def test_metrics_count_the_sessions_and_the_running_statements(server: RunningServer, remote: RemoteEngine) -> None:

@@ -52,6 +52,7 @@ public final class ResourceWatchdog {
   private final TaskUsage tasks;
   private final HeapUsage heap;
   private final List<DiskUsage> disks;
+  private final FileReserve reserve = new FileReserve();
   private final SparkContext context;
   private final Map<String, List<String>> folders = new ConcurrentHashMap<>();
   private final Map<String, Report> reports = new HashMap<>();
@@ -120,9 +121,21 @@ public final class ResourceWatchdog {
     while (waitFor(pause) && !context.isStopped()) {
       try {
         pause = check() ? SCARCE_POLL_MILLIS : POLL_MILLIS;
-      } catch (IOException | RuntimeException e) {
-        LOG.warn("The resources of the engine could not be checked", e);
+      } catch (Exception | Error e) { // Java throws an InternalError if it can open no file
+        checkWithReserve();
       }
+    }
+  }
+
+  /** Repeats a check that has failed, perhaps because this process may open no more files. */
+  private void checkWithReserve() {
+    try {
+      reserve.release();
+      check();
+    } catch (Exception | Error e) {
+      LOG.warn("The resources of the engine could not be checked", e);
+    } finally {
+      reserve.fill();
     }
   }
 
