@@ -247,7 +247,7 @@ class HttpServer:
         return health_response("up" if await self._is_up() else "down", "leader", self._access, http)
 
     async def _is_up(self) -> bool:
-        """Return whether Spark answers a call. Requests share a call that has not ended: anybody may send them."""
+        """Return whether Spark answers a call. Requests share a call that has not ended: they need no token."""
         call = self._is_closed
         if call is None or call.done():
             call = self._is_closed = asyncio.ensure_future(self.on_thread(lambda: self._engine.closed))

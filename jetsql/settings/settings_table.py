@@ -117,7 +117,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "console_login_seconds": "A login at the web console ends after this time in any case.",
     "session_idle_seconds": "A session that no client has used for this time is closed.",
     "sessions_most": "The limit of sessions at the HTTP endpoint.",
-    "login_seconds": "A connection of HTTP, Thrift or Spark Connect that has not sent the token for this time is closed.",
-    "logins_most": "The limit of connections without the token, for HTTP, Thrift and Spark Connect each; at more, the oldest ones"
-    " are closed.",
+    "login_seconds": "A connection of HTTP, Thrift or Spark Connect without the token is closed after this time.",
+    "logins_most": "The limit of connections without the token, for HTTP, Thrift and Spark Connect each; at more, the"
+    " oldest ones are closed.",
 }

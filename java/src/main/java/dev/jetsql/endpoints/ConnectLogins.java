@@ -58,6 +58,7 @@ public final class ConnectLogins implements ServerInterceptor {
     }
 
     @Override
+    @SuppressWarnings("FutureReturnValueIgnored") // of adding a listener
     public void channelRead(ChannelHandlerContext context, Object message) throws Exception {
       var channel = (Channel) message;
       SocketAddress client = channel.remoteAddress();

@@ -60,6 +60,7 @@ public final class SparkLogins implements TransportServerBootstrap {
   }
 
   @Override
+  @SuppressWarnings("FutureReturnValueIgnored") // of adding a listener
   public RpcHandler doBootstrap(Channel channel, RpcHandler handler) {
     if (!(handler instanceof AbstractAuthRpcHandler login)) return handler;
     pending.add(channel, channel::close);
