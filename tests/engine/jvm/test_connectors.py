@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from jetsql.engine.jvm import connectors, spark_version
 from jetsql.engine.jvm.connectors import check_formats, connector_versions, install_hint, sparks_of
 from jetsql.errors import EngineError
+from tests.external_clients.engine import run_jetsql
 
 _PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
@@ -63,3 +65,25 @@ def test_right_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_formats_that_no_spark_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connectors, "connector_versions", lambda: {"delta.4.3": "", "iceberg.4.2": ""})
     assert install_hint(["delta", "iceberg"]) == "No supported Spark has all of them: start an engine for each."
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_local_repository_with_descriptions_but_no_jars_is_harmless(tmp_path: Path) -> None:
+    """Any use of Maven leaves such, and Spark's resolver prefers them to the whole packages elsewhere."""
+    packages = connector_versions()[f"kafka.{spark_version.version_name()}"].split()
+    for package in packages:
+        group, name, version = urlsplit(package).netloc.split(":")
+        folder = tmp_path / ".m2" / "repository" / Path(*group.split(".")) / name / version
+        folder.mkdir(parents=True)
+        pom = f"<groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version>"
+        (folder / f"{name}-{version}.pom").write_text(
+            f"<project><modelVersion>4.0.0</modelVersion>{pom}</project>", encoding="utf-8"
+        )
+    home = tmp_path / "home"
+    conf = f"spark.driver.extraJavaOptions=-Duser.home={tmp_path} -Dspark.jars.ivy={tmp_path}/.ivy2"
+    started = run_jetsql(home, "start", "--kafka", "--conf", conf)
+    try:
+        assert started.returncode == 0, started.stderr
+    finally:
+        run_jetsql(home, "stop")

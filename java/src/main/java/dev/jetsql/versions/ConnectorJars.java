@@ -5,11 +5,14 @@ import dev.jetsql.common.JetSqlException;
 import java.io.File;
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.util.DependencyUtils$;
+import org.apache.spark.util.MavenUtils$;
 import org.apache.spark.util.MutableURLClassLoader;
+import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -58,13 +61,55 @@ public final class ConnectorJars {
     var loader = loader();
     var all = new ArrayList<String>();
     for (URI uri : Connectors.packages(connector)) {
-      var jars = DependencyUtils$.MODULE$.resolveMavenDependencies(uri);
-      for (String jar : CollectionConverters.asJava(jars)) {
+      for (String jar : resolve(uri)) {
         loader.addURL(new File(jar).toURI().toURL());
         all.add(jar);
       }
     }
     return all;
+  }
+
+  /**
+   * Returns the paths of a package and its dependencies. Spark asks the local repository of Maven
+   * first, and fails if it has the description of a dependency without its jar, as any use of Maven
+   * leaves them. So it is asked only when the others fail.
+   */
+  private static List<String> resolve(URI uri) throws Exception {
+    if (DependencyUtils$.MODULE$.getIvyProperties().ivySettingsPath() != null)
+      return CollectionConverters.asJava(DependencyUtils$.MODULE$.resolveMavenDependencies(uri));
+    try {
+      return resolve(uri, false);
+    } catch (Exception e) { // a Scala method declares no checked exception
+      try {
+        return resolve(uri, true);
+      } catch (Exception second) {
+        e.addSuppressed(second);
+        throw e;
+      }
+    }
+  }
+
+  private static List<String> resolve(URI uri, boolean fromLocalRepository) {
+    var maven = MavenUtils$.MODULE$;
+    var properties = DependencyUtils$.MODULE$.getIvyProperties();
+    var settings =
+        maven.buildIvySettings(
+            Option.apply(properties.repositories()),
+            Option.apply(properties.ivyRepoPath()),
+            fromLocalRepository,
+            System.err);
+    var query = maven.parseQueryParams(uri);
+    var excluded = Arrays.stream(query._2().split(",")).filter(each -> !each.isEmpty()).toList();
+    var jars =
+        maven.resolveMavenCoordinates(
+            uri.getAuthority(),
+            settings,
+            Option.empty(),
+            (Boolean) query._1(),
+            CollectionConverters.asScala(excluded).toSeq(),
+            false,
+            System.err);
+    return CollectionConverters.asJava(jars);
   }
 
   /**
