@@ -115,6 +115,35 @@ _RIGHTS: Final = {
 _AT_LEAST: Final = "OPTIONS ('processingGuarantee' = 'atLeastOnce') needs no transactions."
 _UNKNOWN: Final = "UnknownTopicOrPartitionException"
 
+# Kafka's retriable errors of brokers that are away, start, have no leader, or cannot write to their disks.
+_AWAY: Final = (
+    "TimeoutException",
+    "DisconnectException",
+    "NetworkException",
+    "BrokerNotAvailableException",
+    "BrokerIdNotRegisteredException",
+    "ConcurrentTransactionsException",
+    "CoordinatorLoadInProgressException",
+    "CoordinatorNotAvailableException",
+    "EligibleLeadersNotAvailableException",
+    "FencedLeaderEpochException",
+    "KafkaStorageException",
+    "LeaderNotAvailableException",
+    "ListenerNotFoundException",
+    "NotControllerException",
+    "NotCoordinatorException",
+    "NotEnoughReplicasAfterAppendException",
+    "NotEnoughReplicasException",
+    "NotLeaderOrFollowerException",
+    "OffsetNotAvailableException",
+    "PreferredLeaderNotAvailableException",
+    "ReplicaNotAvailableException",
+    "RetriableCommitFailedException",
+    "ThrottlingQuotaExceededException",
+    "UnknownLeaderEpochException",
+    "UnstableOffsetCommitException",
+)
+
 _UNREACHABLE: Final = _Explanation(
     "EXTERNAL_SYSTEM_UNAVAILABLE",
     "{server} cannot be reached: {said}",
@@ -140,6 +169,12 @@ _NO_COMMITTED_BATCHES: Final = _Explanation(
     "{server} does not allow {user} to store the committed batches in a consumer group.",
     f"Allow READ (and DELETE, to clean up) on groups with the prefix '{PREFIX}'. Alternatively, {_AT_LEAST}",
 )
+_NOT_FETCHED: Final = re.compile(r"Cannot fetch record for offset \d+ in \d+ milliseconds")
+_NO_TLS: Final = replace(
+    _UNREACHABLE,
+    hint="Check the certificates of the brokers and of the client, and that they have not expired."
+    " Running jobs wait and lose nothing.",
+)
 _NOT_ACCEPTED: Final = _Explanation(
     _NOT_READY,
     "{server} does not accept the credentials of {user}: {said}",
@@ -161,12 +196,8 @@ _LOST: Final = _Explanation(
     retryable=False,
 )
 _BY_KIND: Final = {
-    "TimeoutException": _UNREACHABLE,
-    "DisconnectException": _UNREACHABLE,
-    "NetworkException": _UNREACHABLE,
-    "BrokerNotAvailableException": _UNREACHABLE,
-    "CoordinatorNotAvailableException": _UNREACHABLE,
-    "CoordinatorLoadInProgressException": _UNREACHABLE,
+    **dict.fromkeys(_AWAY, _UNREACHABLE),
+    "SslAuthenticationException": _NO_TLS,
     _UNKNOWN: _NO_TOPIC,
     "UnknownTopicIdException": _NO_TOPIC,
     "InvalidTopicException": replace(_NO_TOPIC, message="{server} has no topic {topic}: {said}"),
@@ -287,16 +318,24 @@ def explain_failure(failure: KafkaFailure, request: KafkaRequest) -> StatementEr
     return kind(_condition(explanation, request), message, hint=_hint(explanation, request), where=where)
 
 
-def explain_run_failure(cause: Cause, innermost: str, messages: Sequence[str]) -> Cause | None:
+def explain_run_failure(cause: Cause, classes: Sequence[str], messages: Sequence[str]) -> Cause | None:
     """Return the cause of a failed run with a message about Kafka, or None when the error is not from Kafka.
 
-    innermost: the class of the innermost error.
+    classes: the classes of all errors in the chain, the outermost first.
     messages: the complete messages of all errors in the chain.
     """
-    request = KafkaRequest(KafkaOperation.RUN)
-    failure = KafkaFailure(short_class_name(innermost), _reason(cause.message, messages))
-    lost = cause.condition.startswith("KAFKA_DATA_LOSS")
-    explanation = _LOST if lost else _find_explanation(failure, request) if innermost != failure.error_class else None
+    request, reason = KafkaRequest(KafkaOperation.RUN), _reason(cause.message, messages)
+    # The innermost error may be one of Java, such as that of an expired certificate.
+    kafka = [short for name in reversed(classes) if (short := short_class_name(name)) != name]
+    failure = KafkaFailure(kafka[0] if kafka else "", reason)
+    if cause.condition.startswith("KAFKA_DATA_LOSS"):
+        explanation: _Explanation | None = _LOST
+    elif _NOT_FETCHED.search(reason):  # with a class of Java
+        explanation = _UNREACHABLE
+    else:
+        explanation = next(
+            filter(None, (_find_explanation(replace(failure, error_class=each), request) for each in kafka)), None
+        )
     if explanation is None:
         return None
     condition = _condition(explanation, request)
@@ -329,7 +368,9 @@ def _find_explanation(failure: KafkaFailure, request: KafkaRequest) -> _Explanat
         return _NO_TRANSACTION
     if kind == "ConfigException" and "bootstrap" not in failure.message:
         return _INVALID_VALUE if request.operation is KafkaOperation.RUN else _INVALID_OPTION
-    if "Authentication" in kind:
+    if kind == "ConfigException" and "No resolvable bootstrap" in failure.message:
+        return _UNREACHABLE
+    if "Authentication" in kind and kind not in _BY_KIND:
         return _NOT_ACCEPTED
     special = {KafkaOperation.RUN: _IN_RUNS, KafkaOperation.WRITE: _IN_PARTS}.get(request.operation, {})
     return special.get(kind) or _BY_KIND.get(kind)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from jetsql.engine.errors.kafka_errors import explain_run_failure
+from jetsql.engine.errors.network_errors import explain_lost_connection
 from jetsql.engine.errors.object_store_errors import explain_object_store_error
 from jetsql.engine.errors.table_source_errors import explain_source_change
 from jetsql.jobs.checkpoint_files.checkpoint_damages import Damage
@@ -43,8 +44,13 @@ class Trace:
     """The message of each exception, the outermost first."""
     frames: str
     """The methods in the stack traces, one on each line."""
-    innermost: str
-    """The class of the innermost exception."""
+    classes: tuple[str, ...]
+    """The class of each exception, the outermost first."""
+
+    @property
+    def innermost(self) -> str:
+        """Return the class of the innermost exception; empty without one."""
+        return self.classes[-1] if self.classes else ""
 
 
 RESTORE: Final = (
@@ -112,12 +118,15 @@ def explain_cause(cause: Cause, trace: Trace, paths: RunPaths | None) -> Cause:
 
     The cause names the file, folder or system of the error if it is known.
     """
-    known = explain_run_failure(cause, trace.innermost, trace.messages) or explain_source_change(cause, trace.messages)
+    known = explain_run_failure(cause, trace.classes, trace.messages) or explain_source_change(cause, trace.messages)
     if known is not None:
         return known
     store = explain_object_store_error(cause, trace.messages, trace.frames, trace.innermost)
     if store is not None:
         return store
+    lost = explain_lost_connection(cause, trace.classes, trace.messages)
+    if lost is not None:
+        return lost
     text = "\n".join(trace.messages)
     where = cause.where or _find_path(trace.messages)
     if _FULL.search(text) or cause.condition == _DISK_FULL:

@@ -157,7 +157,7 @@ def _cause_of(error: BaseException, batch: int | None, paths: RunPaths | None) -
         return Cause(message, condition, error.getSqlState() or "", batch, is_retryable(condition), _class_name(error))
     name = type(error).__name__ if not isinstance(error, Py4JError) else "Spark"
     cause = Cause(f"{name}: {first_lines(str(error))}", batch=batch, error_class=_class_name(error))
-    return explain_cause(cause, Trace((str(error),), "", _class_name(error)), paths)
+    return explain_cause(cause, Trace((str(error),), "", (_class_name(error),)), paths)
 
 
 def _cause_of_own_error(error: JetSQLError, batch: int | None, inner: BaseException | None = None) -> Cause:
@@ -205,15 +205,15 @@ def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | 
     refused = _refused_rows(message, batch, paths) if condition == "USER_RAISED_EXCEPTION" else None
     if refused is not None:
         return refused
-    kind = class_name(chain[-1])
+    classes = tuple(map(class_name, chain))
     where = _file_of(named) if condition == "FAILED_READ_FILE.FILE_NOT_EXIST" else ""
-    cause = Cause(message, condition, state, batch, is_retryable(condition), kind, where)
+    cause = Cause(message, condition, state, batch, is_retryable(condition), classes[-1], where)
     if condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE":  # Java's own error, for example of a schema registry
         return replace(cause, external_outage=True)
     if condition == "JETSQL.DUPLICATE_KEY":  # KeyedRowsProcessor.java's error
         return replace(cause, where="" if paths is None else paths.sink, hint=_SEVERAL_ROWS_HINT)
     messages = tuple(_call(each, "getMessage") for each in chain)
-    return _with_row_place(explain_cause(cause, Trace(messages, "\n".join(map(_frames, chain)), kind), paths), chain)
+    return _with_row_place(explain_cause(cause, Trace(messages, "\n".join(map(_frames, chain)), classes), paths), chain)
 
 
 def _with_row_place(cause: Cause, chain: list[object]) -> Cause:

@@ -22,7 +22,7 @@ from jetsql.engine.jdbc.jdbc_dialects import KNOWN_DRIVERS, POSTGRESQL, Driver, 
 from jetsql.engine.jvm.java_classes import java, revealed
 from jetsql.engine.jvm.launch import restart_hint
 from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
-from jetsql.errors import StatementError
+from jetsql.errors import RetryableError, StatementError
 from jetsql.jobs.model.redaction import redact, redact_urls
 
 _SOME_PACKAGE: Final = "GROUP:ARTIFACT:VERSION"  # the form of a driver's Maven coordinates
@@ -34,6 +34,9 @@ _CONDITIONS: Final = (
     ("08", "EXTERNAL_SYSTEM_UNAVAILABLE"),
     ("57P", "EXTERNAL_SYSTEM_UNAVAILABLE"),
     ("53", "EXTERNAL_SYSTEM_UNAVAILABLE"),
+    ("58000", "EXTERNAL_SYSTEM_UNAVAILABLE"),  # an error of the server's system
+    ("58030", "EXTERNAL_SYSTEM_UNAVAILABLE"),  # an error of its disk
+    ("25006", "EXTERNAL_SYSTEM_UNAVAILABLE"),  # it only reads, as after a failover, or when its disk is almost full
     ("XJ0", "EXTERNAL_SYSTEM_UNAVAILABLE"),
     ("23505", "DUPLICATE_KEY"),
     ("22", "SINK_REFUSED_ROWS"),
@@ -42,6 +45,8 @@ _CONDITIONS: Final = (
     ("3", "SINK_NOT_READY"),
     ("42", "SINK_NOT_READY"),
 )
+# The classes of JDBC for lost connections, and drivers' own ones. Not all drivers give them an SQLSTATE.
+_LOST_CONNECTIONS: Final = ("TransientConnectionException", "SQLRecoverableException")
 _MESSAGES: Final = {
     "EXTERNAL_SYSTEM_UNAVAILABLE": "{server} cannot be reached: {message}",
     "DUPLICATE_KEY": "{server} already has a row with the same key, so nothing of the batch was written: {message}",
@@ -116,6 +121,8 @@ class JdbcError(Exception):
     @property
     def condition(self) -> str:
         """Return JetSQL's condition for the error, without the prefix."""
+        if self.error_class.endswith(_LOST_CONNECTIONS):
+            return "EXTERNAL_SYSTEM_UNAVAILABLE"
         return find_condition(self.sqlstate)
 
 
@@ -183,7 +190,8 @@ class Database:
             return driver_missing(error, self.server, self.driver)
         message = _MESSAGES[error.condition].format(server=self.server, message=to_sentence(error.message))
         hint = _HINTS.get(error.condition, "")
-        return StatementError(error.condition, self.redact(message), hint=hint, where=self.server)
+        kind = _error_type(error)
+        return kind(error.condition, self.redact(message), hint=hint, where=self.server)
 
     def explain_write_error(self, error: BaseException) -> StatementError | None:
         """Return the error to raise for a failure of Spark's JDBC writer, or None for another failure."""
@@ -251,12 +259,17 @@ def explain_read_error(failure: JdbcError) -> StatementError:
         return driver_missing(failure, failure.server)
     unavailable = failure.condition == "EXTERNAL_SYSTEM_UNAVAILABLE"
     problem = "cannot be reached" if unavailable else "reports an error"
-    return StatementError(
+    return _error_type(failure)(
         failure.condition if unavailable else "EXTERNAL_SYSTEM_ERROR",
         f"{failure.server or 'A database that the statement needs'} {problem}:"
         f" {redact_urls(to_sentence(failure.message))}",
         where=failure.server,
     )
+
+
+def _error_type(failure: JdbcError) -> type[StatementError]:
+    """Return the class of the error to raise: jobs wait for a database that is away, without a limit."""
+    return RetryableError if failure.condition == "EXTERNAL_SYSTEM_UNAVAILABLE" else StatementError
 
 
 def find_jdbc_error(error: BaseException) -> JdbcError | None:

@@ -13,6 +13,7 @@ from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins, correct_
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import Progress, fill_offset_gap
 from jetsql.engine.checkpoints.job_lease import JobLease
+from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import resolve_with_plan
@@ -25,6 +26,7 @@ from jetsql.engine.runs.streaming_runs import StreamingRun
 from jetsql.engine.runs.topic_acceptance import accept_topics
 from jetsql.engine.runs.topic_watch import TopicWatch
 from jetsql.engine.session.job_sessions import JobSessions
+from jetsql.engine.watchdogs.external_systems import ExternalSystems, outage_error
 from jetsql.engine.watchdogs.kafka_watchdog import KafkaWatchdog
 from jetsql.engine.watchdogs.resource_reports import Activity, judge_crash
 from jetsql.engine.watchdogs.resource_watchdog import ResourceWatchdog
@@ -67,10 +69,24 @@ class JobRuns:
         self._runs: Final[dict[RunId, Run]] = {}
         self._lock: Final = threading.Lock()
         self._kafka_watchdog: Final = KafkaWatchdog(sinks.spark, sinks.catalog)
+        self._systems: Final = ExternalSystems(sinks.spark, sinks.catalog)
         self._resource_watchdog: Final = watchdog
 
     def start(self, job: Job, session: SparkSession, report: Report) -> None:
-        """Start a run of a job, whose checkpoint is there and has no pending batch in real-time mode."""
+        """Start a run of a job, whose checkpoint is there and has no pending batch in real-time mode.
+
+        Raises the error that prevents it; RetryableError while a system of the job cannot be reached.
+        """
+        try:
+            self._start(job, session, report)
+        except Exception as error:
+            cause = cause_of(error)
+            judged = self._systems.judge(cause, job.plan.analysis)
+            if judged is cause:
+                raise
+            raise outage_error(judged) from error
+
+    def _start(self, job: Job, session: SparkSession, report: Report) -> None:
         context = self._open(job, session, self._forget_when_ended(report))
         run = _create_run(context)
         if isinstance(run, StreamingRun):
@@ -194,6 +210,7 @@ class JobRuns:
             lease=lease,
             progress=progress,
             topics=topics,
+            systems=self._systems,
             sink_rows=sink_rows,
         )
 

@@ -25,6 +25,7 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import ResolvedBody
 from jetsql.engine.runs.topic_watch import TopicWatch
 from jetsql.engine.sinks import SinkWriter, consume_rows, encode_rows, stored_rows
+from jetsql.engine.watchdogs.external_systems import ExternalSystems
 from jetsql.engine.watchdogs.resource_reports import Activity
 from jetsql.jobs.lifecycle.engine_api import Report, RestartRequested, RunFailed
 from jetsql.jobs.model.job import Cause, Job, RunId
@@ -73,6 +74,8 @@ class RunContext:
     """The newest batches of the checkpoint before the run."""
     topics: TopicWatch
     """The Kafka topics that a streaming run reads and writes."""
+    systems: ExternalSystems
+    """The systems whose outage can be the reason of an error."""
     sink_rows: dict[int, dict[str, int]]
     """The rows that each of several sinks has written, by batch, until the batch is reported."""
 
@@ -136,7 +139,7 @@ def end_event(context: RunContext, cause: Cause) -> RunFailed | RestartRequested
     tables = (source.location for source in context.job.plan.analysis.sources if source.identity)
     if is_gone and any(_is_within(cause.where, location) for location in tables):
         return RunFailed(context.id, explain_removed_file(cause))
-    return RunFailed(context.id, cause)
+    return RunFailed(context.id, context.systems.judge(cause, context.job.plan.analysis))
 
 
 def _is_within(file: str, folder: str) -> bool:

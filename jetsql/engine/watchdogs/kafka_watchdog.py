@@ -78,7 +78,7 @@ class KafkaWatchdog:
 
     def watch(self, run: WatchedRun, job: Job, report: Report) -> None:
         """Watch a run until `unwatch` if it uses Kafka."""
-        topics = _topics(job.plan.analysis)
+        topics = job_topics(job.plan.analysis)
         if not topics:
             return
         with self._lock:
@@ -164,7 +164,8 @@ def _is_outage(cause: Cause | None) -> bool:
     return cause is not None and cause.external_outage
 
 
-def _topics(analysis: Analysis) -> tuple[tuple[str, KafkaOperation], ...]:
+def job_topics(analysis: Analysis) -> tuple[tuple[str, KafkaOperation], ...]:
+    """Return the tables of the topics that a job uses, with the job's operation on each."""
     read = [
         (source.name, KafkaOperation.READ) for source in analysis.sources if source.format == "kafka" and source.created
     ]

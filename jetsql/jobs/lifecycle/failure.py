@@ -1,7 +1,8 @@
 """Handlers of the life cycle for errors: retry, suspend or fail.
 
-Before the first trigger is done, an error is final. A table that was replaced, or a file that was deleted, always
-suspends the job, regardless of its options: its state is good or can be repaired, and the user has to decide.
+Before the first trigger is done, an error is final, unless it belongs to an outage. A table that was replaced, or a
+file that was deleted, always suspends the job, regardless of its options: its state is good or can be repaired, and the
+user has to decide.
 
 A history message has the error and its place, the next attempt and its time, and what the user can do.
 """
@@ -64,9 +65,9 @@ def _fail(job: Job, cause: Cause, failure: str, context: StepContext) -> Step:
     if job.rollback_version is not None:
         return trial_failed(job, cause)
     failing = replace(job, cause=cause)
-    if cause.external_outage and job.plan.restart_attempts:
+    if _is_in_outage(job, cause) and job.plan.restart_attempts:
         return _wait_for_outage(failing, failure, context)
-    if not job.version.first_trigger_done:
+    if not job.version.first_trigger_done and not cause.external_outage:
         return fail(failing, context, f"Failed before the first commit: {describe_cause(cause)}")
     if cause.condition in _NEEDS_USER:
         return _suspend(failing, join_sentences(failure, _STATE_KEPT, cause.hint), ())
@@ -77,6 +78,17 @@ def _fail(job: Job, cause: Cause, failure: str, context: StepContext) -> Step:
         message = join_sentences(failure, attempts, _STATE_KEPT, remedy(cause))
         return _suspend(failing, message, (RecoverSink(failing),))
     return fail(failing, context, join_sentences(failure, attempts, "The job failed.", cause.hint))
+
+
+def _is_in_outage(job: Job, cause: Cause) -> bool:
+    """Return whether an outage explains the error, or may explain it: the run was waiting for a system that is away.
+
+    Only one unknown error in a row counts to the outage, since the job then has another cause.
+    """
+    if cause.external_outage:
+        return True
+    was_away = job.cause is not None and job.cause.external_outage
+    return was_away and cause.retryable and cause.condition not in _NEEDS_USER
 
 
 _STATE_KEPT: Final = "The job is suspended and keeps its state."

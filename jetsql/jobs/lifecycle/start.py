@@ -106,7 +106,7 @@ def retry(job: Job, event: Event, context: StepContext) -> Step:
     message = f"Restart {job.attempts} of {job.plan.restart_attempts} after the error."
     if job.cause is None:
         message = "The other jobs have started."
-    elif job.cause.external_outage:
+    elif job.cause.external_outage or not job.attempts:
         message = "Trying again."
     return start(job, "retry", message, context)
 

@@ -220,7 +220,8 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "restart_attempts",
         "0 or a positive whole number",
         "3",
-        "The limit of consecutive restarts without progress after an error. Waiting for a Kafka broker does not count.",
+        "The limit of consecutive restarts without progress after an error. Waiting for a system that is unreachable"
+        " does not count. With 0, an outage suspends the job.",
         partial(_integer, 0),
     ),
     _flag(

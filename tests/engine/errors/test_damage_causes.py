@@ -26,7 +26,7 @@ def paths(damage: Damage | None) -> RunPaths:
     ],
 )
 def test_the_damaged_file_is_named_and_the_run_is_not_retried(message: str, kind: str) -> None:
-    cause = explain_cause(Cause(message, batch=5), Trace((message,), READING, kind), paths(DAMAGE))
+    cause = explain_cause(Cause(message, batch=5), Trace((message,), READING, (kind,)), paths(DAMAGE))
     assert cause.condition == "JETSQL.CHECKPOINT_DAMAGED" and not cause.retryable
     assert cause.message == f"The job's checkpoint is damaged: {DAMAGE.path} {DAMAGE.problem}."
     assert cause.where == DAMAGE.path and "from a backup" in cause.hint
@@ -34,7 +34,7 @@ def test_the_damaged_file_is_named_and_the_run_is_not_retried(message: str, kind
 
 def test_an_error_over_a_whole_checkpoint_may_be_temporary() -> None:
     given = Cause("connection reset", batch=5)
-    trace = Trace((given.message,), READING, "java.io.IOException")
+    trace = Trace((given.message,), READING, ("java.io.IOException",))
     assert explain_cause(given, trace, paths(None)) == given
-    writing = Trace((given.message,), f"{READING}\norg.apache.spark.HDFSMetadataLog.write", "java.io.IOException")
+    writing = Trace((given.message,), f"{READING}\norg.apache.spark.HDFSMetadataLog.write", ("java.io.IOException",))
     assert explain_cause(given, writing, paths(DAMAGE)) == given

@@ -22,7 +22,7 @@ from jetsql.jobs.model.job import Cause
     ],
 )
 def test_a_changed_table_names_the_option(condition: str, message: str, option: str) -> None:
-    found = explain_cause(Cause(message, condition), Trace((message,), "", "java.lang.IllegalStateException"), None)
+    found = explain_cause(Cause(message, condition), Trace((message,), "", ("java.lang.IllegalStateException",)), None)
     assert found.condition == "JETSQL.SOURCE_CHANGED"
     assert not found.retryable
     assert found.message.endswith(message)
@@ -38,4 +38,4 @@ def test_a_removed_file_names_the_option() -> None:
 
 def test_other_errors_of_a_table_stay() -> None:
     cause = Cause("It is a concurrent transaction.", "DELTA_CONCURRENT_APPEND")
-    assert explain_cause(cause, Trace((cause.message,), "", ""), None).condition == "DELTA_CONCURRENT_APPEND"
+    assert explain_cause(cause, Trace((cause.message,), "", ()), None).condition == "DELTA_CONCURRENT_APPEND"

@@ -74,8 +74,25 @@ def test_a_system_that_is_away_is_waited_for_without_counting() -> None:
     assert taken.actions == (ScheduleRetry(RUN, 1008.0),) and "does not count as a restart" in taken.history_message
     assert "Restart" not in after(RetryDue(RUN), taken.job).history_message
     assert after(RunFailed(RUN, away), job(first_trigger_done=False)).job.status is Status.NOT_RUNNING
-    none_allowed = job(chosen={"restartAttempts": "0"})
-    assert after(RunFailed(RUN, away), none_allowed).job.status is Status.SUSPENDED
+    for is_done in (True, False):
+        none_allowed = job(chosen={"restartAttempts": "0"}, first_trigger_done=is_done)
+        assert after(RunFailed(RUN, away), none_allowed).job.status is Status.SUSPENDED
+
+
+def test_an_unknown_error_of_a_run_that_waits_for_a_system_belongs_to_the_outage_once() -> None:
+    away = Cause("the broker can't be reached", external_outage=True)
+    unknown = Cause("something broke")
+    for is_done in (True, False):
+        waiting = after(RunBlocked(RUN, away), job(first_trigger_done=is_done)).job
+        taken = after(RunFailed(RUN, unknown), waiting)
+        assert (taken.job.status, taken.job.attempts, taken.job.cause) == (Status.NOT_RUNNING, 0, unknown)
+        retried = after(RetryDue(RUN), taken.job)
+        assert retried.history_message == "Trying again."
+        again = after(RunFailed(retried.job.run_id, unknown), retried.job).job
+        assert (again.status, again.attempts) == ((Status.NOT_RUNNING, 1) if is_done else (Status.FAILED, 0))
+    assert after(RunFailed(RUN, HOPELESS), waiting).job.status is Status.FAILED
+    over = after(RunBlocked(RUN, None), waiting).job
+    assert after(RunFailed(RUN, unknown), over).job.status is Status.FAILED
 
 
 def test_progress_told_late_counts_and_hides_no_error() -> None:

@@ -42,7 +42,7 @@ def told(
         ("TimeoutException", "No.", "transaction", "EXTERNAL_SYSTEM_UNAVAILABLE", "transaction.state.log.replication"),
         ("RecordTooLargeException", "No.", "begun", "SINK_REFUSED_ROWS", "max.request.size"),
         ("ProducerFencedException", "No.", "marked", "DELIVERY_INTERRUPTED", "another attempt"),
-        ("NotCoordinatorException", "No.", "marked", "EXTERNAL_SYSTEM_ERROR", "NotCoordinatorException"),
+        ("NotCoordinatorException", "No.", "marked", "EXTERNAL_SYSTEM_UNAVAILABLE", "cannot be reached"),
     ],
 )
 def test_errors_say_what_is_missing(kind: str, message: str, step: str, condition: str, words: str) -> None:
@@ -105,7 +105,7 @@ def test_who_asks_for_a_topic_to_read_is_told_of_the_source() -> None:
 
 def run_told(message: str, innermost: str, condition: str = "") -> Cause:
     cause = Cause(message, condition, "", 3, is_retryable(condition), innermost)
-    return explain_cause(cause, Trace((f"Job aborted: {message}", message), "", innermost), None)
+    return explain_cause(cause, Trace((f"Job aborted: {message}", message), "", (innermost,)), None)
 
 
 @pytest.mark.parametrize(
