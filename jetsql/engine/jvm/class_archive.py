@@ -21,6 +21,7 @@ from typing import Final
 
 import pyspark
 
+from jetsql.engine.jvm.spark_version import spark_home
 from jetsql.home.private_files import is_of_user_or_root, is_writable_by_others, write_private
 from jetsql.installation import find_java, python_command
 from jetsql.version import VERSION
@@ -94,7 +95,7 @@ def find_archive(folder: Path) -> ClassArchive | None:
     if found is None:
         return None
     java = Path(found).resolve()
-    spark = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+    spark = spark_home()
     digest = sha256(f"{VERSION}\n{_describe_java(java)}\n{spark}\n".encode())
     for jar in sorted((spark / "jars").glob("*.jar")):
         facts = jar.stat()

@@ -8,6 +8,7 @@ write to it, where only results belong on stdout.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
 import shlex
@@ -27,6 +28,7 @@ from pyspark.java_gateway import launch_gateway
 
 from jetsql.engine.jvm.class_archive import archive_options
 from jetsql.engine.jvm.environment import set_module_path, set_variable
+from jetsql.engine.jvm.spark_version import full_version, spark_home
 from jetsql.errors import EngineError
 from jetsql.home.discovery import read_note
 from jetsql.home.log_reader import LOG
@@ -55,6 +57,7 @@ _COMPILER_OPTIONS: Final = (
     "-XX:Tier4CompileThreshold=45000",
     "-XX:Tier4BackEdgeThreshold=120000",
 )
+_LOG: Final = logging.getLogger(__name__)
 _home: Path | None = None
 
 
@@ -165,7 +168,7 @@ def _given_java_options(conf: Mapping[str, str]) -> Iterator[str]:
     """Return the texts in which the user can have set options of Java. Java refuses to start with two collectors."""
     yield conf.get("spark.driver.extraJavaOptions", "")
     yield from (os.environ.get(name, "") for name in _OPTION_VARIABLES)
-    folder = os.environ.get("SPARK_CONF_DIR") or Path(os.environ.get("SPARK_HOME") or pyspark.__path__[0]) / "conf"
+    folder = os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf"
     with suppress(OSError):
         yield Path(folder, "spark-defaults.conf").read_text(encoding="utf-8", errors="replace")
 
@@ -244,7 +247,15 @@ def _environment(properties: Path, local: bool) -> Iterator[None]:
         )
     arguments = f"--properties-file {shlex.quote(str(properties))} --load-spark-defaults {given}"
     address = LOOPBACK if local else os.environ.get("SPARK_LOCAL_IP")
-    with set_variable(_ARGUMENTS, arguments), set_variable("SPARK_LOCAL_IP", address), set_module_path():
+    spark, other = spark_home(), os.environ.get("SPARK_HOME")
+    if other and Path(other) != spark:
+        _LOG.warning("SPARK_HOME=%s is ignored: it has no Spark %s, the version of PySpark", other, full_version())
+    with (
+        set_variable(_ARGUMENTS, arguments),
+        set_variable("SPARK_HOME", str(spark)),
+        set_variable("SPARK_LOCAL_IP", address),
+        set_module_path(),
+    ):
         yield
 
 

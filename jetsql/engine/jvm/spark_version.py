@@ -6,7 +6,9 @@ version. A new version needs an entry in both, and a record of `tools.java.linka
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 import pyspark
@@ -34,6 +36,17 @@ def spark_version() -> tuple[int, int]:
 def full_version() -> str:
     """Return the version of PySpark, as `4.3.0`."""
     return pyspark.__version__
+
+
+def spark_home() -> Path:
+    """Return the folder of Spark: SPARK_HOME in the environment if it has the version of PySpark, otherwise PySpark's.
+
+    PySpark would start any Spark that SPARK_HOME names, also one of another version from an earlier installation.
+    """
+    given = os.environ.get("SPARK_HOME")
+    if given and any(Path(given, "jars").glob(f"spark-core_*-{pyspark.__version__}.jar")):
+        return Path(given)
+    return Path(pyspark.__file__).parent
 
 
 def version_name() -> str:

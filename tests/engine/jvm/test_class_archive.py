@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from jetsql.engine.jvm import class_archive
@@ -29,7 +30,7 @@ def spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Set a Spark that is only files, and return the folder of its jars."""
     jars = tmp_path / "spark" / "jars"
     jars.mkdir(parents=True)
-    (jars / "spark-core.jar").write_text("1")
+    (jars / f"spark-core_2.13-{pyspark.__version__}.jar").write_text("1")
     monkeypatch.setenv("SPARK_HOME", str(jars.parent))
     return jars
 
@@ -61,7 +62,7 @@ def test_another_java_or_spark_has_another_archive(folder: Path, java: Path, spa
     (java / "release").write_text('JAVA_VERSION="17.0.2"')
     assert archive_options(folder) == ()
     made(folder)
-    (spark / "spark-core.jar").write_text("another")
+    (spark / f"spark-core_2.13-{pyspark.__version__}.jar").write_text("another")
     assert archive_options(folder) == ()
     made(folder)
     (spark / "more.jar").write_text("")

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyspark
 import pytest
 
-from jetsql.engine.jvm.spark_version import check_supported, fixed_partitions, lacking_clauses, newer_clause_hint
+from jetsql.engine.jvm.spark_version import (
+    check_supported,
+    fixed_partitions,
+    lacking_clauses,
+    newer_clause_hint,
+    spark_home,
+)
 from jetsql.errors import EngineError
 from tests.support.golden_reports import raises
 
@@ -21,6 +29,19 @@ def test_versions_that_are_not_supported(version: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(pyspark, "__version__", version)
     with raises(EngineError, match="4.1 to 4.3"):
         check_supported()
+
+
+@pytest.mark.parametrize(("version", "is_used"), [("4.1.4", False), ("4.2.0", True)])
+def test_a_spark_of_another_version_is_not_used(
+    version: str, is_used: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pyspark, "__version__", "4.2.0")
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    own = Path(pyspark.__file__).parent
+    assert spark_home() == own
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / f"spark-core_2.13-{version}.jar").touch()
+    assert spark_home() == (tmp_path if is_used else own)
 
 
 def test_only_an_old_spark_cannot_repartition_state(monkeypatch: pytest.MonkeyPatch) -> None:
