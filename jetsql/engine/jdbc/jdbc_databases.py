@@ -56,16 +56,6 @@ _MESSAGES: Final = {
 }
 _HINTS: Final = {"DUPLICATE_KEY": "To update existing rows, use SINK INTO a table with the option 'key.columns'."}
 
-# Defaults for a driver, which the table's OPTIONS override. An attempt to connect fails after 5 s.
-_CONNECTION_DEFAULTS: Final = {
-    POSTGRESQL.scheme: {
-        "driver": POSTGRESQL.class_name,
-        "connectTimeout": "5",
-        "loginTimeout": "5",
-        "tcpKeepAlive": "true",
-        "ApplicationName": "JetSQL",
-    },
-}
 # PostgreSQL adds to a message the severity, and a position in a statement that the user has not written.
 _NOISE: Final = re.compile(r"^(ERROR|FATAL): | Position: \d+$")
 _ALIKE: Final = 0.85  # of names of classes, whose beginnings and ends are often the same
@@ -140,10 +130,8 @@ class Database:
         connection_options = {key: value for key, value in options.items() if key.lower() not in _NOT_FOR_CONNECTIONS}
         revealed_options = revealed(spark, connection_options)
         self._lower_case_options = {key.lower(): value for key, value in revealed_options.items()}
-        defaults = _CONNECTION_DEFAULTS.get(self.driver.scheme, {}) if self.driver is not None else {}
-        self._options = revealed_options | {
-            key: value for key, value in defaults.items() if key.lower() not in self._lower_case_options
-        }
+        has_driver = "driver" in self._lower_case_options or self.driver is not POSTGRESQL
+        self._options = revealed_options if has_driver else revealed_options | {"driver": POSTGRESQL.class_name}
 
     @cached_property
     def driver(self) -> Driver | None:

@@ -20,6 +20,7 @@ from jetsql.engine.runs.streaming_runs import StreamingRun
 from jetsql.engine.session.startup import is_stopped
 from jetsql.errors import RetryableError
 from jetsql.jobs.lifecycle.engine_api import RunIdle, RunProgressed
+from jetsql.jobs.model.job import Cause
 from jetsql.jobs.planning.real_time_rules import ALTERNATIVE, not_possible
 from jetsql.jobs.store.metrics import BatchMetrics
 
@@ -84,6 +85,9 @@ class RealTimeRun(StreamingRun):
             self._report_rows(int(detail))
         else:
             super().accept(kind, detail)
+
+    def end_batch(self, outage: Cause, stalled_seconds: float) -> None:
+        """Do nothing: the tasks of the run always occupy their cores, which other jobs do without."""
 
     def _trigger(self) -> dict[str, Any]:
         return {"realTime": f"{self._context.job.plan.interval_millis} milliseconds"}

@@ -24,6 +24,7 @@ from jetsql.engine.runs.progress import batch_committed, changes_nothing, measur
 from jetsql.engine.runs.run_context import RunContext, batch_rows, end_event, tag_thread
 from jetsql.engine.session.startup import is_stopped
 from jetsql.engine.sinks import BatchWriter, StreamWriter
+from jetsql.engine.watchdogs.external_systems import outage_error
 from jetsql.engine.watchdogs.resource_reports import Activity
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -201,14 +202,25 @@ class StreamingRun:
             return False
         return True
 
-    def _fail(self, error: StatementError) -> None:
-        """End the run with an error that no batch has raised."""
+    def end_batch(self, outage: Cause, stalled_seconds: float) -> None:
+        """End the run if tasks of its batch have waited for too long for a system that is away.
+
+        A run that waits in the driver continues, since it occupies no task slot.
+        """
+        session = self._context.session
+        timeout = java(session).common.Outages.timeoutMillis(session._jsparkSession.sessionState().conf())
+        context, pool = session.sparkContext._jsc.sc(), self._context.job.id
+        if stalled_seconds * 1000 >= timeout and java(session).scheduling.RunningTasks.awaitEnd(context, pool, 0):
+            self._fail(outage_error(outage), 0.0)
+
+    def _fail(self, error: StatementError, deadline_seconds: float = _EVENTS_SECONDS) -> None:
+        """End the run with an error that no batch has raised. deadline_seconds: for the running batch"""
         query = self._query
         if query is None or self._failure is not None or self._stopping.is_set():
             return
         self._failure = (error, None)
         # Spark's listener must not wait for the end of the query.
-        millis = int(_EVENTS_SECONDS * 1000)
+        millis = int(deadline_seconds * 1000)
         stop = partial(java(self._context.session).stream.Queries.stop, query._jsq, millis)
         threading.Thread(target=stop, name=f"fail-{self._context.id}", daemon=True).start()
 
@@ -272,7 +284,7 @@ class StreamingRun:
             failpoint("sink-written", self._context.job.name)
         except BaseException as error:
             # If it passed through Java, the error would lose its condition, and Spark would search its whole text.
-            self._failure = (error, batch)
+            self._failure = self._failure or (error, batch)
             raise RuntimeError(f"Batch {batch} was not written.") from None
         self._is_writing = False
 

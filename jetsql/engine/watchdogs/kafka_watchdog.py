@@ -2,7 +2,9 @@
 
 Kafka's clients wait without a log line: Spark's source for three minutes, a task in real-time mode forever. The
 watchdog therefore checks the topics of a run that has reported nothing for a while, and reports a problem as
-RunBlocked. The run continues, because a restarting broker is usually back before the source fails.
+RunBlocked. A run that waits in the driver continues, because a restarting broker is usually back before the source
+fails. A batch whose tasks wait is ended, because they occupy the task slots of all jobs and statements; the job tries
+it again until the outage ends.
 
 All other runs compare the ids of their topics in each round, see `jetsql.engine.runs.topic_watch`.
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 import logging
 import threading
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Final, Protocol
 
 from py4j.protocol import Py4JError
@@ -38,6 +41,9 @@ class WatchedRun(Protocol):
     def is_stalled(self) -> bool:
         """Return whether the run is starting or processing, and has reported nothing since the last call."""
 
+    def end_batch(self, outage: Cause, stalled_seconds: float) -> None:
+        """End the run if tasks of its batch have waited for too long. stalled_seconds: the time without progress"""
+
     def check_topics(self) -> None:
         """End the run if a topic was deleted and created again. Raises StatementError for a broker's error."""
 
@@ -54,6 +60,16 @@ class _Watch:
     """The listener of the run's events."""
     reported: Cause | None = None
     """The cause that was reported last; None when the run is not blocked."""
+    stalled_since: float | None = None
+    """The monotonic time of the last progress, not earlier than the last round; None when the run is not stalled."""
+
+    def find_stall(self) -> bool:
+        """Return whether the run is stalled, and remember since when."""
+        if not self.run.is_stalled():
+            self.stalled_since = None
+        elif self.stalled_since is None:
+            self.stalled_since = monotonic() - _INTERVAL_SECONDS
+        return self.stalled_since is not None
 
 
 @dataclass
@@ -115,16 +131,17 @@ class KafkaWatchdog:
             self._check_run(run, watch, checks)
 
     def _check_run(self, run: RunId, watch: _Watch, checks: _CheckRound) -> None:
-        blocked_by = self._find_cause(watch, checks) if watch.run.is_stalled() else None
+        blocked_by = self._find_cause(watch, checks) if watch.find_stall() else None
         if blocked_by is None:
             _compare_topics(run, watch)
-        if blocked_by == watch.reported or (_is_outage(blocked_by) and _is_outage(watch.reported)):
-            return
-        watch.reported = blocked_by
         with self._lock:
-            watched = self._watches.get(run) is watch
-        if watched:
+            if self._watches.get(run) is not watch:
+                return
+        if blocked_by != watch.reported and not (_is_outage(blocked_by) and _is_outage(watch.reported)):
+            watch.reported = blocked_by
             watch.report(RunBlocked(run, blocked_by))
+        if blocked_by is not None and blocked_by.external_outage and watch.stalled_since is not None:
+            watch.run.end_batch(blocked_by, monotonic() - watch.stalled_since)
 
     def _find_cause(self, watch: _Watch, checks: _CheckRound) -> Cause | None:
         problems = (self._check_topic(name, operation, checks) for name, operation in watch.topics)

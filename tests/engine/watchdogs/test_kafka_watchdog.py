@@ -15,7 +15,7 @@ from jetsql.engine.watchdogs.kafka_watchdog import KafkaWatchdog
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import RunBlocked
 from jetsql.jobs.model.body_analysis import Replay, SinkKind, Source
-from jetsql.jobs.model.job import Job, RunId, Version
+from jetsql.jobs.model.job import Cause, Job, RunId, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from tests.support.engines.in_memory_engine import analysis
@@ -49,9 +49,13 @@ class WatchedRun:
     stuck: bool = True
     compared: int = 0
     wrong: StatementError | None = None
+    ended: list[tuple[str, float]] = field(default_factory=list)
 
     def is_stalled(self) -> bool:
         return self.stuck
+
+    def end_batch(self, outage: Cause, stalled_seconds: float) -> None:
+        self.ended.append((outage.condition, stalled_seconds))
 
     def check_topics(self) -> None:
         self.compared += 1
@@ -138,3 +142,22 @@ def test_runs_compare_their_topics_unless_their_broker_is_away(topics: Topics) -
     keeper.check_runs()
     assert [run.compared for run in runs] == [0, 1, 1]
     assert [event.run.job for event in told] == ["1"]
+
+
+def test_the_batch_of_a_run_is_ended_in_an_outage_only(topics: Topics, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([100.0, 100.0, 106.0, 200.0, 201.0])
+    monkeypatch.setattr(kafka_watchdog, "monotonic", lambda: next(times))
+    keeper, [run], _ = watching(topics, job(1, "a_in", "a_out"))
+    topics.wrong["a_out"] = NO_TOPIC
+    keeper.check_runs()
+    assert run.ended == []
+    topics.wrong["a_out"] = AWAY
+    keeper.check_runs()
+    keeper.check_runs()
+    run.stuck = False
+    keeper.check_runs()
+    run.stuck = True
+    keeper.check_runs()
+    # Before the first round that finds a run stalled, it had progress at some time since the round before.
+    unavailable = "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
+    assert run.ended == [(unavailable, 5.0), (unavailable, 11.0), (unavailable, 6.0)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from confluent_kafka import KafkaError, Producer, TopicPartition
@@ -34,6 +35,26 @@ class Kafka(Broker):
     """A broker in which `USER`, with `PASSWORD`, has no permission at `sasl_servers` until `allow` grants it."""
 
     login = Login(USER, PASSWORD)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop the broker's process during the context: it accepts connections and answers nothing."""
+        process = self._process
+        assert process is not None, "the broker runs"
+        process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGCONT)
+
+    @contextmanager
+    def killed(self) -> Iterator[None]:
+        """Kill the broker, and start it again at the end of the context."""
+        self.kill()
+        try:
+            yield
+        finally:
+            self.start()
 
     def configure(self, topic: str, **config: str) -> None:
         """Change settings of a topic; `_` in a key is replaced by a dot."""

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,28 @@ class Postgres:
             self._process.send_signal(signal.SIGINT)
             self._process.wait(30)
             self._process = None
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop all processes of the server during the context: it accepts connections and answers nothing."""
+        assert self._process is not None, "the server runs"
+        # The children of the server are those of its sessions, too.
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        processes = (self._process.pid, *map(int, children))
+        _send(processes, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            _send(processes, signal.SIGCONT)
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stop the server, and start it again at the end of the context."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
 
     def connect(self, user: str = USER, password: str = PASSWORD) -> psycopg.Connection[Any]:
         return psycopg.connect(
@@ -147,6 +169,12 @@ def _initialize(data: Path, password: Path, account: dict[str, Any]) -> None:
         capture_output=True,
         **account,
     )
+
+
+def _send(processes: Sequence[int], sent: signal.Signals) -> None:
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, sent)
 
 
 def _account() -> dict[str, Any]:

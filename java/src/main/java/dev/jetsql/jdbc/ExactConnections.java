@@ -36,7 +36,9 @@ final class ExactConnections extends AbstractFunction1<Object, Connection> imple
   @Override
   public Connection apply(Object partition) {
     try {
-      return ForwardedCalls.proxy(Connection.class, new ConnectionCalls(spark.apply(partition)));
+      var connection = spark.apply(partition);
+      var guarded = GuardedConnections.add(connection, url, () -> spark.apply(-1));
+      return ForwardedCalls.proxy(Connection.class, new ConnectionCalls(connection, guarded));
     } catch (Exception e) { // a checked one, too: Spark's functions are Scala's
       throw Exceptions.raise(FailedDatabase.in(e, url));
     }
@@ -51,12 +53,16 @@ final class ExactConnections extends AbstractFunction1<Object, Connection> imple
   }
 
   private final class ConnectionCalls extends ForwardedCalls {
-    ConnectionCalls(Connection connection) {
+    private final GuardedConnections.Guarded guarded;
+
+    ConnectionCalls(Connection connection, GuardedConnections.Guarded guarded) {
       super(connection);
+      this.guarded = guarded;
     }
 
     @Override
     Object call(Method method, Object[] args) throws Throwable {
+      if (method.getName().equals("close")) guarded.release();
       if (method.getName().equals("createArrayOf")) args[1] = texts((Object[]) args[1]);
       var result = forwardTo(this, method, args);
       return method.getName().equals("prepareStatement")

@@ -53,7 +53,8 @@ public final class ExactPostgresDialect extends PostgresDialect {
   @Override
   public Function1<Object, Connection> createConnectionFactory(JDBCOptions options) {
     var settings = DateTimeSettings.of(options);
-    var spark = super.createConnectionFactory(DateTimeSettings.remove(options));
+    var driver = PostgresDefaults.add(DateTimeSettings.remove(options));
+    var spark = super.createConnectionFactory(driver);
     return new ExactConnections(options.url(), spark, settings);
   }
 

@@ -2,6 +2,7 @@ package dev.jetsql.kafka;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
+import dev.jetsql.common.Outages;
 import dev.jetsql.common.Secrets;
 import java.util.HashMap;
 import java.util.List;
@@ -29,6 +30,15 @@ final class ConnectorOptions {
   private static final String FETCH_WAIT = "kafka.fetch.max.wait.ms";
   private static final Map<String, String> SHORT_WAIT =
       Map.of(FETCH_WAIT, "5", "jetsql.short.wait", "true");
+  // No interrupt ends a consumer's wait for its broker, which is two minutes long in Spark. The
+  // driver, which occupies no task slot, retries for as long as with the defaults.
+  private static final List<String> TASK_WAITS =
+      List.of(
+          "kafkaConsumer.pollTimeoutMs",
+          "kafka.request.timeout.ms",
+          "kafka.default.api.timeout.ms");
+  private static final String DRIVER_RETRIES = "fetchOffset.numRetries";
+  private static final long DRIVER_WAIT_MILLIS = 180_000;
   // Kafka's defaults send messages one by one and uncompressed, which is slow for streams of small
   // records.
   private static final Map<String, String> WRITER =
@@ -72,8 +82,17 @@ final class ConnectorOptions {
     }
     OptionMaps.putMissing(options, READER);
     if (OptionMaps.find(options, FETCH_WAIT) == null) OptionMaps.putMissing(options, SHORT_WAIT);
+    limitWaits(options, Outages.timeoutMillis(table.session().sessionState().conf()));
     if (table.topic() != null) options.put("subscribe", table.topic());
     return options;
+  }
+
+  /** Adds the time that a task waits for its broker, unless an option sets one of the times. */
+  private static void limitWaits(Map<String, String> options, long millis) {
+    if (TASK_WAITS.stream().anyMatch(name -> OptionMaps.find(options, name) != null)) return;
+    for (String name : TASK_WAITS) options.put(name, String.valueOf(millis));
+    long retries = Math.max(1, DRIVER_WAIT_MILLIS / Math.max(1, millis));
+    OptionMaps.putMissing(options, Map.of(DRIVER_RETRIES, String.valueOf(retries)));
   }
 
   /**

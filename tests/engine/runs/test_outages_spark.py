@@ -1,0 +1,153 @@
+"""Systems that stop answering in the middle of a batch: its tasks end, and afterwards no row is lost or duplicated.
+
+The engine has two task slots. As long as tasks wait for a system, no other job and no statement gets a slot.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Sql, until
+from tests.support.servers.kafka import Kafka, Message
+from tests.support.servers.postgres import Postgres
+
+pytestmark = pytest.mark.spark
+
+OPTIONS = "OPTIONS ('snapshotIntervalMillis' = '100', 'spark.jetsql.externalSystemTimeout' = '3s')"
+ROWS = 4000
+# A task sleeps for each row until the outage begins, so that the outage begins in the middle of a batch.
+SLEEP = "jetsql.test.sleep"
+MILLIS = f"CAST(reflect('java.lang.System', 'getProperty', '{SLEEP}') AS BIGINT)"
+SLOW = f"reflect('java.lang.Thread', 'sleep', {MILLIS}) IS NOT NULL"
+
+
+@dataclass
+class Case:
+    """A job that reads or writes a system."""
+
+    body: str
+    """The statement of the job, which writes `ROWS` rows."""
+    count: Callable[[], list[int]]
+    """Returns the number of rows, and of different ones."""
+
+
+class World:
+    """The shared engine, with a table of files that has two files."""
+
+    def __init__(self, sql: Sql, folder: Path) -> None:
+        self.sql = sql
+        folder.mkdir()
+        for number in range(2):
+            lines = (json.dumps({"id": number * 20 + row}) for row in range(20))
+            (folder / f"{number}.json").write_text("\n".join(lines))
+        self.sleep(100)
+        sql(f"CREATE TABLE numbers (id BIGINT) USING json LOCATION '{folder}'")
+        sql("CREATE TABLE hundred (n BIGINT) USING parquet")
+        sql("INSERT INTO hundred SELECT id FROM range(100)")
+        sql("CREATE TABLE copy (v STRING) USING parquet")
+
+    def sleep(self, millis: int) -> None:
+        jvm: Any = self.sql.engine.spark.sparkContext._jvm
+        jvm.java.lang.System.setProperty(SLEEP, str(millis))
+
+    def count_tasks(self, job: str) -> int:
+        context: Any = self.sql.engine.spark.sparkContext
+        running = context._jvm.dev.jetsql.scheduling.RunningTasks
+        return int(running.awaitEnd(context._jsc.sc(), job, 0))
+
+    def copied(self) -> list[int]:
+        [row] = self.sql("SELECT count(*), count(DISTINCT v) FROM copy")
+        return list(row)
+
+    def check(self, case: Case, outage: Callable[[], AbstractContextManager[None]]) -> None:
+        """Start the job, begin the outage in its first batch, and check what the job does then and afterwards."""
+        sql = self.sql
+        job = sql(f"CREATE JOB j {OPTIONS} AS {case.body}")[0][0]
+        assert str(dict(sql("DESCRIBE JOB j"))["delivery"]).startswith("exactly once")
+        until(lambda: self.count_tasks(job) > 0)
+        with outage():
+            self.sleep(0)
+            until(lambda: self.count_tasks(job) == 0)
+            assert sql("SELECT count(*) FROM hundred") == [(100,)]
+            until(lambda: "cannot be reached" in str(sql("SHOW JOBS LIKE 'j'")[0][-1]))
+        sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 120 SECONDS")
+        assert case.count() == [ROWS, ROWS]
+        history = [(row[1], str(row[-1])) for row in sql("SHOW JOB HISTORY j")]
+        assert any("does not count as a restart" in words for event, words in history if event == "error")
+        assert not any("(restart " in words for _, words in history)
+
+
+@pytest.fixture
+def world(sql: Sql, tmp_path: Path) -> World:
+    return World(sql, tmp_path / "numbers")
+
+
+def kafka_source(world: World, kafka: Kafka) -> Case:
+    topic = kafka.topic(f"outage{id(world)}", 2)
+    kafka.send(topic, (Message(None, b"%d" % row + b"x" * 200) for row in range(ROWS)))
+    options = kafka.options(topic, kafka_max_partition_fetch_bytes="4000", kafka_fetch_max_bytes="4000")
+    world.sql(f"CREATE TABLE source {options}")
+    return Case(f"INSERT INTO copy SELECT CAST(value AS STRING) FROM STREAM source WHERE {SLOW}", world.copied)
+
+
+def kafka_sink(world: World, kafka: Kafka) -> Case:
+    topic = kafka.topic(f"outage{id(world)}", 2)
+    world.sql(f"CREATE TABLE sink {kafka.options(topic)}")
+
+    def count() -> list[int]:
+        values = [message.value for message in kafka.read(topic)]
+        return [len(values), len(set(values))]
+
+    value = "CAST(concat(id, '-', n, repeat('x', 200)) AS BINARY)"
+    # A sleep would let JetSQL write at least once, because each function of Java may return other values each time.
+    slow = "sha2(repeat(concat(id, '-', n), 100000), 256) IS NOT NULL"
+    return Case(f"INSERT INTO sink (value) SELECT {value} FROM STREAM numbers CROSS JOIN hundred WHERE {slow}", count)
+
+
+def jdbc_source(world: World, postgres: Postgres) -> Case:
+    series = "(SELECT n FROM generate_series(0, 99) n) q"
+    world.sql(f"CREATE TABLE series {postgres.options(series, fetchsize='1')}")
+    slow = f"(SELECT n FROM series WHERE {SLOW})"
+    return Case(f"INSERT INTO copy SELECT concat(id, '-', n) FROM STREAM numbers CROSS JOIN {slow}", world.copied)
+
+
+def jdbc_sink(world: World, postgres: Postgres) -> Case:
+    name = f"outage{id(world)}"
+    postgres(f"CREATE TABLE {name} (v text)")
+    world.sql(f"CREATE TABLE sink {postgres.options(name, batchsize='10')}")
+
+    def count() -> list[int]:
+        return list(postgres(f"SELECT count(*), count(DISTINCT v) FROM {name}")[0])
+
+    return Case(
+        f"INSERT INTO sink SELECT concat(id, '-', n) FROM STREAM numbers CROSS JOIN hundred WHERE {SLOW}", count
+    )
+
+
+def test_a_source_that_stalls_gives_its_task_slots_back(world: World, kafka: Kafka) -> None:
+    world.check(kafka_source(world, kafka), kafka.paused)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [kafka_source, kafka_sink])
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_kafka_goes_away_in_a_batch(
+    world: World, kafka: Kafka, make: Callable[[World, Kafka], Case], is_killed: bool
+) -> None:
+    world.check(make(world, kafka), kafka.killed if is_killed else kafka.paused)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [jdbc_source, jdbc_sink])
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_a_database_goes_away_in_a_batch(
+    world: World, postgres: Postgres, make: Callable[[World, Postgres], Case], is_stopped: bool
+) -> None:
+    world.check(make(world, postgres), postgres.stopped if is_stopped else postgres.paused)
