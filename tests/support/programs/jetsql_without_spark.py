@@ -1,7 +1,8 @@
 """The program `jetsql` with engines without Spark, which start in tenths of a second.
 
-JETSQL_TEST_LATE=FILE delays a start until the file exists, JETSQL_TEST_SLOW_START=FILE does so when the engine owns its
-home. JETSQL_TEST_SPARK_DIES=FILE: Spark ends when the file exists. JETSQL_TEST_BREAKS: the start fails unexpectedly.
+JETSQL_TEST_LATE=FILE delays a start until the file exists, before the engine owns its home; JETSQL_TEST_SLOW_START=FILE
+does so afterwards. JETSQL_TEST_SPARK_DIES=FILE: Spark ends when the file exists. JETSQL_TEST_BREAKS: the start fails
+unexpectedly.
 """
 
 import os
@@ -29,7 +30,6 @@ def open_without_spark(settings: Any, service: Any) -> Any:
 
     if "JETSQL_TEST_BREAKS" in os.environ:
         raise RuntimeError("it breaks")
-    await_file("JETSQL_TEST_LATE")
     engine = open_managed(settings, service)
     await_file("JETSQL_TEST_SLOW_START")
     if "JETSQL_TEST_SPARK_DIES" in os.environ:
@@ -37,10 +37,21 @@ def open_without_spark(settings: Any, service: Any) -> Any:
     return engine
 
 
+def serve_without_spark() -> None:
+    from jetsql.embedded import engine_process, open_engine
+
+    lock = engine_process.HomeLock
+
+    def lock_late(*arguments: Any, **named: Any) -> Any:
+        await_file("JETSQL_TEST_LATE")
+        return lock(*arguments, **named)
+
+    vars(engine_process)["HomeLock"] = lock_late
+    open_engine.open_service = open_without_spark
+
+
 if __name__ == "__main__":
     find_engine.PROGRAM = (sys.executable, __file__)
     if "serve" in sys.argv:
-        from jetsql.embedded import open_engine
-
-        open_engine.open_service = open_without_spark
+        serve_without_spark()
     sys.exit(cli.main())
