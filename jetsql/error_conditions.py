@@ -227,6 +227,14 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "The message says which part; most often a batch job or another table helps. The hint has your query with a "
         "change that makes it possible, if there is one.",
     ),
+    "STATEMENT_TOO_COMPLEX": Condition(
+        "54001",
+        "A statement has more than 200 levels of parentheses, brackets, types, `CASE` and `BEGIN`, or more than 20 "
+        "comments within each other. Or it has more words, values and symbols than fit into the engine's heap (half a "
+        "million for 1 GB), or a chain of more operators than Spark can analyze (some hundred).",
+        "Compute parts of it in a `WITH` clause, a view or a table. Replace a chain with `IN` or `concat_ws`. Load "
+        "many rows from a file.",
+    ),
     "PATTERN_TOO_COMPLEX": Condition(
         "54001",
         "The search for a match of a `PATTERN` from one row took too many steps.",

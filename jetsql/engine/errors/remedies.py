@@ -72,6 +72,7 @@ _NOTHING_LOST: Final = "Nothing is lost: a live job continues with its next rest
 _PATH: Final = re.compile(
     r"(?:\b[a-z][a-z0-9+.-]*:|(?<!\S)(?=/[^\s/]+/))/+[^\s'\",;|\])]*(?: [^\s'\",;:|\])/]+/[^\s'\",;|\])]*)*"
 )
+_STACK_OVERFLOW: Final = "java.lang.StackOverflowError"
 _FULL: Final = re.compile(r"No space left on device|Disk quota exceeded|File too large|not enough space on", re.I)
 _DISK_FULL: Final = "JETSQL.DISK_FULL"  # CountedPieces.java's error for rows that are missing on the disk
 _NOT_USABLE: Final = re.compile(
@@ -118,6 +119,8 @@ def explain_cause(cause: Cause, trace: Trace, paths: RunPaths | None) -> Cause:
 
     The cause names the file, folder or system of the error if it is known.
     """
+    if _overflows_stack(trace):
+        return _too_complex(cause)
     known = explain_run_failure(cause, trace.classes, trace.messages) or explain_source_change(cause, trace.messages)
     if known is not None:
         return known
@@ -143,6 +146,24 @@ def explain_cause(cause: Cause, trace: Trace, paths: RunPaths | None) -> Cause:
     if cause.condition.startswith("FAILED_READ_FILE"):
         return _not_readable(cause, where)
     return replace(cause, where=where)
+
+
+def _overflows_stack(trace: Trace) -> bool:
+    """Return whether Spark's recursion through the tree of a statement has no room, in the driver or in a task.
+
+    A regular expression overflows the stack over a long value, however short the statement is.
+    """
+    text = "\n".join((*trace.messages, trace.frames))
+    return (trace.innermost == _STACK_OVERFLOW or _STACK_OVERFLOW in text) and "java.util.regex." not in text
+
+
+def _too_complex(cause: Cause) -> Cause:
+    message = "The statement, including its views, is nested too deep, or has a chain of too many operators."
+    hint = (
+        "Compute parts of it in a WITH clause, a view or a table, use IN or concat_ws(...) in place of a chain, or"
+        " several statements."
+    )
+    return replace(cause.explained("STATEMENT_TOO_COMPLEX", message, cause.where, hint), retryable=False)
 
 
 def _find_path(messages: tuple[str, ...]) -> str:

@@ -78,7 +78,7 @@ def start_spark(start: SparkStart) -> SparkSession:
     try:
         with _keep_interrupt_handler():
             gateway = _launch(start, confs)
-            load_classes(gateway)
+            load_classes(gateway).watchdog.ParentProcess.watch(os.getpid())
             confs = with_jars(confs, gateway, load_formats(gateway, start.formats))
             if POSTGRESQL in start.formats:
                 _register_driver(gateway)

@@ -243,6 +243,24 @@ def test_errors_of_spark_keep_their_place(sql: Sql, text: str, condition: str, l
     assert not error.message.startswith("[")
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("SELECT\n " + "(" * 20_000 + "1" + ")" * 20_000, (2, 202)),
+        ("CREATE JOB deep AS\nINSERT INTO t SELECT " + "(" * 20_000 + "1" + ")" * 20_000, (2, 222)),
+        ("CREATE TABLE deep (a " + "ARRAY<" * 20_000 + "INT" + ">" * 20_000 + ")", (1, 1221)),
+        ("SELECT /*" + " /*" * 20_000 + "*/" * 20_001 + " 1", (1, 68)),
+        ("SELECT 1 IN (1" + ", 1" * 700_000 + ")", None),
+        ("SELECT " + "NOT " * 20_000 + "true", None),
+    ],
+    ids=["parentheses", "job", "types", "comments", "tokens", "chain"],
+)
+def test_statements_that_spark_cannot_parse_are_refused(sql: Sql, text: str, place: tuple[int, int] | None) -> None:
+    error = sql.error(text)
+    assert (error.condition, error.sqlstate) == ("JETSQL.STATEMENT_TOO_COMPLEX", "54001")
+    assert place is None or (error.line, error.column) == place
+
+
 @pytest.mark.parametrize("text", ["SELECT '\ud800'", "\udfff", "SHOW JOBS \ud800", "CREATE JOB \ud800 AS SELECT 1"])
 def test_half_a_surrogate_pair_is_no_text_and_the_engine_goes_on(sql: Sql, text: str) -> None:
     error = sql.error(text)

@@ -57,6 +57,17 @@ public final class JetSqlException extends AnalysisException {
     return at(origin.line(), origin.startPosition(), condition, state, message);
   }
 
+  /**
+   * Returns an error at a position in the statement.
+   *
+   * @param line from 1
+   * @param column from 0
+   */
+  public static JetSqlException at(
+      int line, int column, String condition, String state, String message) {
+    return at(Option.apply(line), Option.apply(column), condition, state, message);
+  }
+
   private static JetSqlException at(
       Option<Object> line,
       Option<Object> position,

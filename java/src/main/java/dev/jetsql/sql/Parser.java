@@ -22,6 +22,9 @@ import scala.collection.immutable.Seq;
 /**
  * Spark's parser, extended with JetSQL's statements and with clauses of Flink.
  *
+ * <p>All texts of all clients come through it, so it refuses those that Spark cannot parse in a
+ * bounded time, see {@link StatementLimits}.
+ *
  * <p>It passes everything else to the parser of the session, which other extensions may have
  * extended as well. It extends Spark's own parser for the methods that only some versions of Spark
  * have, such as the splitting of scripts.
@@ -40,6 +43,7 @@ final class Parser extends SparkSqlParser {
 
   @Override
   public LogicalPlan parsePlan(String text) {
+    StatementLimits.check(text);
     var command = Engine.command(session, text);
     if (command != null) return command;
     var sparkText = FlinkText.toSpark(text);
@@ -53,6 +57,7 @@ final class Parser extends SparkSqlParser {
    */
   @Override
   public LogicalPlan parsePlanWithParameters(String text, ParameterContext parameters) {
+    StatementLimits.check(text);
     var haveValues = Parameters.areOfClient(parameters) && !Parameters.isEmpty(parameters);
     var command =
         haveValues
@@ -69,27 +74,27 @@ final class Parser extends SparkSqlParser {
 
   @Override
   public LogicalPlan parseQuery(String text) {
-    return unchecked(() -> spark.parseQuery(FlinkText.toSpark(text)));
+    return checked(text, () -> spark.parseQuery(FlinkText.toSpark(text)));
   }
 
   @Override
   public Expression parseExpression(String text) {
-    return unchecked(() -> spark.parseExpression(text));
+    return checked(text, () -> spark.parseExpression(text));
   }
 
   @Override
   public TableIdentifier parseTableIdentifier(String text) {
-    return unchecked(() -> spark.parseTableIdentifier(text));
+    return checked(text, () -> spark.parseTableIdentifier(text));
   }
 
   @Override
   public FunctionIdentifier parseFunctionIdentifier(String text) {
-    return unchecked(() -> spark.parseFunctionIdentifier(text));
+    return checked(text, () -> spark.parseFunctionIdentifier(text));
   }
 
   @Override
   public Seq<String> parseMultipartIdentifier(String text) {
-    return unchecked(() -> spark.parseMultipartIdentifier(text));
+    return checked(text, () -> spark.parseMultipartIdentifier(text));
   }
 
   /**
@@ -97,23 +102,25 @@ final class Parser extends SparkSqlParser {
    */
   @Override
   public StructType parseRoutineParam(String text) {
-    return unchecked(() -> super.parseRoutineParam(text));
+    return checked(text, () -> super.parseRoutineParam(text));
   }
 
   @Override
   public StructType parseTableSchema(String text) {
-    return unchecked(() -> spark.parseTableSchema(text));
+    return checked(text, () -> spark.parseTableSchema(text));
   }
 
   @Override
   public DataType parseDataType(String text) {
-    return unchecked(() -> spark.parseDataType(text));
+    return checked(text, () -> spark.parseDataType(text));
   }
 
   /** Calls the session's parser for a statement; a misspelled statement of JetSQL has its error. */
   private LogicalPlan parsed(String text, Callable<LogicalPlan> parse) {
     try {
       return parse.call();
+    } catch (StackOverflowError e) {
+      throw StatementLimits.stackOverflow();
     } catch (ParseException e) {
       Engine.refuseMisspelled(session, text);
       throw Exceptions.raise(e);
@@ -122,10 +129,16 @@ final class Parser extends SparkSqlParser {
     }
   }
 
-  /** Calls the session's parser. Spark's own parser declares no exception, but throws the same. */
-  private static <T> T unchecked(Callable<T> parse) {
+  /**
+   * Calls the session's parser for a text within the limits. Spark's own parser declares no
+   * exception, but throws the same.
+   */
+  private static <T> T checked(String text, Callable<T> parse) {
+    StatementLimits.check(text);
     try {
       return parse.call();
+    } catch (StackOverflowError e) {
+      throw StatementLimits.stackOverflow();
     } catch (Exception e) {
       throw Exceptions.raise(e);
     }
