@@ -65,7 +65,7 @@ def find_engine(home: Path, *, keep_connection: bool = False) -> RunningEngine |
             return None
         raise _other_version(home, note)
     with ExitStack() as closing:
-        client = HttpClient(note.url, note.token)
+        client = HttpClient(note.url, note.token, binds_proof=note.binds_proof)
         closing.callback(client.close)
         try:
             info = client.request("GET", "/v1/engine")
@@ -288,7 +288,7 @@ def _steady_owner(home: Path) -> str | None:
 
 
 def _request_stop(note: EngineNote) -> None:
-    client = HttpClient(note.url, note.token)
+    client = HttpClient(note.url, note.token, binds_proof=note.binds_proof)
     with suppress(EngineError):  # the engine has ended meanwhile, or the caller repeats the request
         client.request("POST", "/v1/engine/stop", {})
     client.close()

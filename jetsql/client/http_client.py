@@ -14,10 +14,10 @@ from hmac import compare_digest
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, NotConnected
 from time import monotonic, sleep
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from jetsql.errors import SQLSTATES, EngineError, ErrorReport, ReportedError
-from jetsql.home.discovery import new_nonce, proof
+from jetsql.home.discovery import address_of, new_nonce, proof, unbound_proof
 from jetsql.jobs.model.redaction import redact_url
 
 RESPONSE_SECONDS: Final = 10.0
@@ -70,13 +70,20 @@ class HttpClient:
     With the URLs of several engines, or that of a standby, it follows the leader.
     """
 
-    def __init__(self, url: str, token: str, connect_seconds: float = RESPONSE_SECONDS) -> None:
-        """Create a client. url: one or several, separated by commas."""
+    def __init__(
+        self, url: str, token: str, connect_seconds: float = RESPONSE_SECONDS, binds_proof: bool = True
+    ) -> None:
+        """Create a client.
+
+        url: one or several, separated by commas.
+        binds_proof: False for an engine of an earlier release, as its note shows, see `EngineNote`.
+        """
         self._urls = [each.rstrip("/") for each in url.split(",")]
         self.url = self._urls[0]
         """The engine that the last request was sent to."""
         self._token = token
         self._connect_seconds = connect_seconds
+        self.binds_proof = binds_proof
         self._connection: HTTPConnection | None = None
         self._last_used = 0.0
 
@@ -183,15 +190,17 @@ class HttpClient:
     def _check_engine(self, connection: HTTPConnection) -> None:
         """Request a proof that the engine knows the token, before the token is sent to it.
 
-        Another program may use the address of an engine that was killed.
+        Another program may use the address of an engine that was killed. It cannot forward the request to an engine at
+        another address, because the proof is for the address of the URL.
         Raises RequestNotSent NOT_AUTHORIZED, and ENGINE_NOT_REACHABLE for an engine with too many connections.
         """
-        nonce = new_nonce()
-        connection.request("GET", f"{self.url_path}/healthz?nonce={nonce}")
+        nonce, address = new_nonce(), address_of(self.url)
+        known = proof(self._token, nonce, address) if self.binds_proof else unbound_proof(self._token, nonce)
+        connection.request("GET", f"{self.url_path}/healthz?nonce={nonce}&address={quote(address, safe='')}")
         connection.auto_open = 0  # `http.client` must not reconnect, because another program may listen there by then
         response = connection.getresponse()
         content = response.read(_HEALTH_BYTES)
-        if not compare_digest(_proof_in(content).encode(errors="replace"), proof(self._token, nonce).encode()):
+        if not compare_digest(_proof_in(content).encode(errors="replace"), known.encode()):
             raise _check_error(self.url, response.status)
 
     def _closing_on_failure(self) -> _CloseOnFailure:
@@ -243,11 +252,17 @@ def _check_error(url: str, status: int) -> RequestNotSent:
         )
     if status == _FORBIDDEN:
         name = urlsplit(url).hostname
-        message = f"{server} does not accept the host name {name}, so the token was not sent to it."
-        hint = f"If it is your engine, use localhost, or add {name} to its setting http_hosts."
+        message = f"{server} does not accept the address {address_of(url)}, so the token was not sent to it."
+        hint = (
+            f"If it is your engine, use localhost and its own port, or add {name} to its setting http_hosts:"
+            f" {address_of(url)} if it listens on another port."
+        )
         return RequestNotSent("NOT_AUTHORIZED", message, hint=hint)
     message = f"{server} does not know the token, so the token was not sent to it."
-    hint = "Check the token and the address: another program may use the address that the engine had."
+    hint = (
+        "Check the token and the address: another program may use the address that the engine had. An engine of an"
+        " earlier release needs a client of its own release."
+    )
     return RequestNotSent("NOT_AUTHORIZED", message, hint=hint)
 
 

@@ -96,7 +96,7 @@ class RemoteEngine:
         session, running = self._session, self._running
         if session is None or running is None:
             return
-        client = HttpClient(self.url, self._token)
+        client = HttpClient(self.url, self._token, binds_proof=self._client.binds_proof)
         with suppress(ReportedError, EngineError):  # the statement or the engine has ended meanwhile
             client.request("DELETE", f"/v1/sessions/{session}/statements/{running}")
         client.close()

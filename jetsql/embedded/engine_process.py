@@ -46,7 +46,7 @@ from jetsql.jobs.store.postgresql.shared_store import join_homes
 from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 from jetsql.jobs.store.store_choice import open_database, prepare_database
 from jetsql.server.app import HttpServer
-from jetsql.server.auth import Access
+from jetsql.server.auth import Access, without_port
 from jetsql.settings.engine_settings import EndpointSettings, Settings
 from jetsql.version import VERSION
 
@@ -283,7 +283,7 @@ class _Service:
 def _advertised_host(http: EndpointSettings) -> str:
     """Return the name under which clients of other machines reach the HTTP endpoint."""
     if http.http_hosts:
-        return http.http_hosts[0]
+        return without_port(http.http_hosts[0])
     return socket.getfqdn() if http.http_host in _EVERYWHERE else endpoints.url_host(http.http_host)
 
 

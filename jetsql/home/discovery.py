@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from jetsql.errors import EngineError
 from jetsql.home.private_files import MODE, read_own, write_private
@@ -22,6 +23,8 @@ NOTE: Final = "engine.json"
 TOKEN: Final = "engine.token"
 API: Final = 1
 """The version of the HTTP API, the 1 in /v1."""
+
+_PORTS: Final = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,13 @@ class EngineNote:
     api: int = API
     stopping: bool = False  # the engine is going to end
     role: str = "leader"  # or `standby`
+    binds_proof: bool = True  # its proof is for one address; the engines of earlier releases do not write the field
 
 
 def read_note(home: Path) -> EngineNote | None:
     """Return the note of a home, or None. Its engine can have crashed. Raises PermissionError."""
     try:
-        content: dict[str, Any] = json.loads(read_own(home / NOTE))
+        content: dict[str, Any] = {"binds_proof": False, **json.loads(read_own(home / NOTE))}
         return EngineNote(**{each.name: content[each.name] for each in fields(EngineNote) if each.name in content})
     except PermissionError:  # the home of another user
         raise
@@ -68,9 +72,25 @@ def new_nonce() -> str:
     return secrets.token_urlsafe(16)
 
 
-def proof(token: str, nonce: str) -> str:
-    """Return the HMAC of a nonce, which proves the knowledge of the token without revealing it."""
+def proof(token: str, nonce: str, address: str) -> str:
+    """Return the HMAC of a nonce and an address, which proves the knowledge of the token without revealing it.
+
+    address: the host and port that the client means, see `address_of`. A program at another address cannot use the
+    proof, because the engine gives none for an address that is not its own.
+    """
+    return hmac.digest(token.encode(), f"2\n{address}\n{nonce}".encode(), "sha256").hex()
+
+
+def unbound_proof(token: str, nonce: str) -> str:
+    """Return the proof of an engine of an earlier release, which any program can forward."""
     return hmac.digest(token.encode(), nonce.encode(), "sha256").hex()
+
+
+def address_of(url: str) -> str:
+    """Return the host and port of a URL as `proof` takes them, in lower case; an IPv6 address is in brackets."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "localhost").lower()
+    return f"{f'[{host}]' if ':' in host else host}:{parts.port or _PORTS.get(parts.scheme, 80)}"
 
 
 def read_token(home: Path) -> str:

@@ -14,8 +14,9 @@
     POST   /v1/backup                   write a backup into a folder of the engine's machine
     GET    /metrics                     return the metrics of engine and jobs in Prometheus's format
     GET    /openapi.json                describe this API for programs
-    GET    /healthz[?nonce=...]         return whether the engine is up, and its role, without a token. The response to
-                                        a nonce has a proof, HMAC-SHA256 of the nonce under the token, by which a client
+    GET    /healthz[?nonce=...&address=...]
+                                        return whether the engine is up, and its role, without a token. The response to
+                                        a nonce and an address has a proof, see `discovery.proof`, by which a client
                                         recognizes the engine before it sends the token
     GET    /readyz                      return whether the engine takes statements, without a token
 

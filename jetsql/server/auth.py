@@ -22,6 +22,8 @@ from jetsql.home.discovery import proof
 from jetsql.server.statement_response import error_response
 
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
+# A proxy with TLS listens there. Only an administrator of a machine can listen on these ports.
+_STANDARD_PORTS: Final = (80, 443)
 OPEN_PATHS: Final = ("/healthz", "/readyz")
 
 
@@ -29,12 +31,14 @@ class Access:
     """The check of requests.
 
     token: required in every request.
-    names: allowed host names, in addition to those of the loopback interface.
+    names: allowed host names, in addition to those of the loopback interface; a name with a port is an address under
+    which clients reach the engine through another port.
     """
 
     def __init__(self, token: str, names: Collection[str] = ()) -> None:
         self._token = token.encode()
-        self._names = {name.casefold() for name in (*LOOPBACK_NAMES, *names)}
+        self._addresses = frozenset(name.casefold() for name in names)
+        self._names = {*LOOPBACK_NAMES, *self._addresses, *map(without_port, self._addresses)}
         self._open_paths: frozenset[str] = frozenset(OPEN_PATHS)
         self._own_prefix: str | None = None
         self._has_session: Callable[[Headers], bool] = lambda headers: False
@@ -66,12 +70,22 @@ class Access:
 
         return guarded
 
-    def proof(self, nonce: str) -> str:
-        """Return the proof for a client that this engine knows the token, before the client sends it."""
-        return proof(self._token.decode(), nonce)
+    def proof(self, nonce: str, address: str, port: int | None) -> str:
+        """Return the proof for a client that this engine knows the token, before the client sends it.
+
+        address: the host and port that the client means. Another program that listens there could forward the request,
+        so it must be an address of this engine. port: on which the engine listens.
+        Raises StatementError NOT_AUTHORIZED.
+        """
+        name, _, given = address.rpartition(":")
+        is_port = given.isdecimal() and int(given) in (port, *_STANDARD_PORTS)
+        if address.casefold() in self._addresses or (is_port and name.casefold() in self._names):
+            return proof(self._token.decode(), nonce, address)
+        message = f"The address {address!r} is none of this engine's, so it gives no proof for it."
+        raise StatementError("NOT_AUTHORIZED", message, hint="Add the host name with the port to http_hosts.")
 
     def _refusal(self, headers: Headers, path: str) -> Response | None:
-        host = _without_port(headers.get("host", ""))
+        host = without_port(headers.get("host", ""))
         if host.casefold() not in self._names:
             hint = "Use localhost, or add the host name to http_hosts."
             message = f"The host name {host!r} is not allowed for this engine."
@@ -111,6 +125,7 @@ def _unclear_length(headers: Headers) -> Response | None:
     return error_response(StatementError("REQUEST_NOT_READABLE", message).report(), 400, {"Connection": "close"})
 
 
-def _without_port(host: str) -> str:
+def without_port(host: str) -> str:
+    """Return a host name without its port."""
     name, colon, port = host.rpartition(":")
     return name if colon and port.isdigit() else host

@@ -10,9 +10,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from jetsql.errors import EngineError
+from jetsql.errors import EngineError, StatementError
 from jetsql.server import wire
 from jetsql.server.auth import Access
+from jetsql.server.statement_response import error_response
 
 _ALL_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -76,7 +77,10 @@ def not_leader(leader: str) -> Response:
 def health_response(status: str, role: str, access: Access, http: Request) -> Response:
     """Return the response of /healthz. status: `up` or `down`; role: `leader` or `standby`"""
     message = {"status": status, "role": role}
-    nonce = http.query_params.get("nonce")
-    if nonce is not None:
-        message["proof"] = access.proof(nonce)
+    nonce, address = http.query_params.get("nonce"), http.query_params.get("address")
+    if nonce is not None and address is not None:  # clients of earlier releases do not name the address
+        try:
+            message["proof"] = access.proof(nonce, address, http.scope["server"][1])
+        except StatementError as error:
+            return error_response(error.report(), 403)
     return JSONResponse(message, 200 if status == "up" else 503)

@@ -106,7 +106,8 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     **WATCHDOG_DESCRIPTIONS,
     "http_host": "The address that the HTTP endpoint listens on.",
     "http_port": "The port of the HTTP endpoint; 0 takes any free port.",
-    "http_hosts": "Further names that clients may use for the HTTP endpoint, such as that of this machine.",
+    "http_hosts": "Further names that clients may use for the HTTP endpoint, such as that of this machine; with the"
+    " port if it is another one.",
     "connect": "Open Spark Connect.",
     "connect_host": "The address that Spark Connect listens on.",
     "connect_port": "The port of Spark Connect; 0 takes any free port.",

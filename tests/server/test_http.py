@@ -8,7 +8,7 @@ import re
 import socket
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -22,9 +22,10 @@ import pytest
 
 from jetsql.client.http_client import HttpClient, RequestNotSent
 from jetsql.client.remote_engine import RemoteEngine
-from jetsql.errors import EngineError, ReportedError
-from jetsql.home.discovery import proof
+from jetsql.errors import EngineError, ReportedError, StatementError
+from jetsql.home.discovery import proof, unbound_proof
 from jetsql.server import app
+from jetsql.server.auth import Access
 from tests.conftest import until
 from tests.support.engines.server_engine import ServedEngine
 from tests.support.golden_reports import compare
@@ -342,6 +343,101 @@ def test_who_listens_must_know_the_token_before_it_is_sent() -> None:
     assert TOKEN.encode() not in b"".join(heard)
 
 
+def asked_proof(path: str) -> str:
+    """Return the proof that a request for /healthz asks for."""
+    asked = parse_qs(urlsplit(path).query)
+    return proof(TOKEN, *asked["nonce"], *asked["address"])
+
+
+class Relay:
+    """A program that forwards the request for a proof to an engine, and that any address makes its own."""
+
+    def __init__(self, engine: str, rewrite: Callable[[str], str] = str) -> None:
+        self.requests: list[str] = []
+        relay = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                relay.requests.append(str(self.headers))
+                with closing(HTTPConnection(urlsplit(engine).netloc, timeout=30)) as connection:
+                    connection.request("GET", rewrite(self.path))
+                    response = connection.getresponse()
+                    content = response.read()
+                self.send_response(response.status)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_POST = do_GET
+
+            def log_message(self, *_: object) -> None: ...
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+
+    def __enter__(self) -> str:
+        self._thread.start()
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join(30)
+        self._server.server_close()
+
+
+@pytest.mark.parametrize("attack", ["forward", "own address", "earlier release"])
+def test_a_program_that_forwards_the_proof_gets_no_token(server: RunningServer, attack: str) -> None:
+    def rewrite(path: str) -> str:
+        bare, _, _ = path.partition("&address=")
+        own = {"forward": path, "own address": f"{bare}&address={urlsplit(server.url).netloc}", "earlier release": bare}
+        return own[attack]
+
+    relay = Relay(server.url, rewrite)
+    with relay as url, pytest.raises(RequestNotSent, match="NOT_AUTHORIZED") as refused:
+        HttpClient(url, TOKEN).request("GET", "/v1/engine")
+    assert "the token was not sent" in refused.value.message
+    assert len(relay.requests) == 1 and TOKEN not in "".join(relay.requests)
+
+
+def test_an_address_behind_another_port_is_named_in_the_setting() -> None:
+    access = Access(TOKEN, ("engine.example.com", "localhost:8080"))
+    for address in ("localhost:7000", "engine.example.com:7000", "ENGINE.example.com:443", "localhost:8080"):
+        assert access.proof("n", address, 7000) == proof(TOKEN, "n", address)
+    for address in ("localhost:8081", "engine.example.com:8080", "other.example.com:7000", "7000", ""):
+        with pytest.raises(StatementError, match="NOT_AUTHORIZED"):
+            access.proof("n", address, 7000)
+
+
+def test_an_engine_of_an_earlier_release_is_known_by_its_note() -> None:
+    """The private note of a home has its address, so that the engine can be stopped after an update of the client."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            [nonce] = parse_qs(urlsplit(self.path).query).get("nonce", [""])
+            content = json.dumps({"proof": unbound_proof(TOKEN, nonce), "home": "h"}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as listening:
+        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        url = f"http://127.0.0.1:{listening.server_port}"
+        try:
+            with closing(HttpClient(url, TOKEN, binds_proof=False)) as known:
+                assert known.request("GET", "/v1/engine")["home"] == "h"
+            with pytest.raises(RequestNotSent, match=r"NOT_AUTHORIZED.*does not know the token"):
+                HttpClient(url, TOKEN).request("GET", "/v1/engine")
+        finally:
+            listening.shutdown()
+            thread.join(30)
+
+
 def test_the_token_stays_on_the_connection_that_was_proved() -> None:
     """An engine that ends right after its proof leaves its address to another program."""
     requests: list[tuple[str, str | None]] = []
@@ -349,8 +445,7 @@ def test_the_token_stays_on_the_connection_that_was_proved() -> None:
     class Handler(BaseHTTPRequestHandler):  # closes each connection after its response
         def do_GET(self) -> None:
             requests.append((self.command, self.headers["Authorization"]))
-            [nonce] = parse_qs(urlsplit(self.path).query)["nonce"]
-            content = json.dumps({"proof": proof(TOKEN, nonce)}).encode()
+            content = json.dumps({"proof": asked_proof(self.path)}).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
@@ -393,8 +488,8 @@ def dying(answer: bytes) -> Iterator[str]:
     def serve(listening: socket.socket) -> None:
         connection, _ = listening.accept()
         with connection:
-            nonce = read_request(connection).split(b"nonce=")[1].split()[0].decode()
-            shown = json.dumps({"proof": proof(TOKEN, nonce)}).encode()
+            path = read_request(connection).split()[1].decode()
+            shown = json.dumps({"proof": asked_proof(path)}).encode()
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(shown), shown))
             read_request(connection)
             connection.sendall(answer)
@@ -439,7 +534,7 @@ def test_rows_of_a_response_without_a_length_end_with_the_connection() -> None:
 
 def test_an_engine_under_a_name_that_it_does_not_know_says_so(shared: RunningServer) -> None:
     remote = RemoteEngine(f"http://127.1:{urlsplit(shared.url).port}", TOKEN)
-    with pytest.raises(RequestNotSent, match=r"does not accept the host name 127\.1.*http_hosts"):
+    with pytest.raises(RequestNotSent, match=r"does not accept the address 127\.1.*http_hosts"):
         remote.run("COUNT 1")
 
 
