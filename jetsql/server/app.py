@@ -66,6 +66,12 @@ MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 _MAX_LEVELS: Final = 100
 """The limit of arrays and objects nested in a request."""
 
+_MAX_VALUES: Final = 250_000
+"""The limit of values in a request. Python reads JSON in one call, during which no other thread runs."""
+
+# A string, also one without an end, or a mark that precedes a value.
+_JSON_PARTS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[,\[{]', re.DOTALL)
+
 # Any client that knows the id of a statement without a session can cancel it, so the id needs 128 random bits.
 _UNGUESSABLE_ID: Final = re.compile(r"[A-Za-z0-9_-]{22,128}")
 
@@ -278,6 +284,7 @@ async def read_json(http: Request) -> Mapping[str, Any]:
         if len(received) > MAX_BODY_BYTES:
             limit = f"{MAX_BODY_BYTES // 2**20} MiB"
             raise StatementError("REQUEST_NOT_READABLE", f"The request is larger than {limit}.")
+    _check_values(received)
     try:
         message = json.loads(received)
     except (ValueError, RecursionError) as error:
@@ -286,6 +293,18 @@ async def read_json(http: Request) -> Mapping[str, Any]:
         raise StatementError("REQUEST_NOT_READABLE", "The body of the request is not a JSON object.")
     _check_members(message)
     return message
+
+
+def _check_values(received: bytearray) -> None:
+    """Raise StatementError for a JSON text with too many values, before Python reads it."""
+    if sum(map(received.count, (b",", b"[", b"{"))) <= _MAX_VALUES:
+        return
+    values = 0
+    for part in _JSON_PARTS.finditer(received):
+        values += part.group()[:1] != b'"'
+        if values > _MAX_VALUES:
+            hint = "Send the rows in several statements, or write them into a file that the engine reads."
+            raise StatementError("REQUEST_NOT_READABLE", f"The request has more than {_MAX_VALUES} values.", hint=hint)
 
 
 def _check_members(message: Mapping[str, Any]) -> None:

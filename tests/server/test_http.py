@@ -558,6 +558,10 @@ BAD_BODIES = [
     ('{"statement": "ARGS ?", "parameters": ' + '{"a": ' * 500 + "1" + "}" * 501, "more than 100 levels"),
     ('{"statement": "ARGS ?", "parameters": [' + "9" * 5000 + "]}", "not JSON"),
     ('{"statement": "' + "x" * 33 * 2**20 + '"}', "larger than 32 MiB"),
+    ('{"statement": "ARGS ?", "parameters": [' + "0," * 250_000 + "0]}", "more than 250000 values"),
+    ('{"statement": "ARGS ?", "parameters": [' + '{"":0},' * 130_000 + "0]}", "more than 250000 values"),
+    ('{"statement": "' + r"\"" * 300_000 + '"' + ",[" * 150_000, "more than 250000 values"),
+    ('{"statement": "' + r"[\"" * 300_000, "not JSON"),
 ]
 
 
@@ -567,6 +571,11 @@ def test_what_is_no_request(shared: RunningServer, body: str, words: str) -> Non
     told = response.error
     assert (response.status, told["condition"]) == (400, "JETSQL.REQUEST_NOT_READABLE")
     assert words in told["message"]
+
+
+def test_the_marks_in_a_text_are_no_values(shared: RunningServer) -> None:
+    body = json.dumps({"statement": "ARGS ?", "parameters": ['[{,"' * 100_000]})
+    assert request(shared, "POST", "/v1/sql", body).status == 200
 
 
 def test_paths_and_methods_that_are_not_there(shared: RunningServer) -> None:
