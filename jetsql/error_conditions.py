@@ -124,6 +124,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "`jetsql lint` or `apply` finds a job that reads tables once and ends, and that could read them as streams.",
         "Write `STREAM` before the table. For a batch job, write `/* jetsql lint: ignore */` into the statement.",
     ),
+    "CREDENTIALS_IN_CLEAR": Condition(
+        "01000",
+        "`jetsql lint` finds a table that sends the credentials of a schema registry over HTTP without TLS.",
+        "Write the address of the registry with `https://`.",
+    ),
     "VARIABLE_ESCAPED": Condition(
         "01000",
         "`jetsql lint` finds `$${name}`, which stands for the text `${name}`: no value is filled in.",

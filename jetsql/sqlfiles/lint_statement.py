@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
 from itertools import islice, pairwise
@@ -35,6 +36,11 @@ _SHOWN: Final = (
 ).split()
 _NO_SETTINGS: Final = frozenset({"CATALOG", "PATH", "ROLE", "TIME", "VAR", "VARIABLE"})  # after SET
 _DISTINCT_TIME: Final = ("TUMBLE", "HOP", "SESSION")  # also table functions over streams
+_REGISTRY_URL: Final = re.compile(r"\.schema\.registry\.url$", re.I)
+_REGISTRY_LOGIN: Final = re.compile(
+    r"\.schema\.registry\.(basic\.auth\.user\.info|bearer\.auth\.token|header\..+)$", re.I
+)
+_CLEAR_URL: Final = re.compile(r"\s*http://(?!(?:[^/@]*@)?(?:localhost|127\.[0-9.]+|\[::1\])(?:[:/]|$))", re.I)
 
 
 class Found:
@@ -82,6 +88,7 @@ class CheckedStatement:
             return
         self.problems += _option_problems(self.statement)
         self.problems += _setting_problems(text, found)
+        self.problems += _clear_credentials(found)
         if self.job is not None and self.job.table is not None:
             self.problems += _misplaced_options(text, self.job)
         self._check_query(found)
@@ -225,6 +232,19 @@ def _unknown_setting(text: st.OptionText) -> Iterator[Found]:
     meant = find_meant(name)
     if meant or is_missing(name):
         yield _problem_of_setting(name, meant, text.key_place, f"'{meant}'" if meant else "")
+
+
+def _clear_credentials(found: list[Token]) -> Iterator[Found]:
+    """Yield the warning of a table that sends the credentials of a schema registry over HTTP without TLS."""
+    texts = [unquote(token.text) if token.kind is Kind.STRING else "" for token in found]
+    if not any(_REGISTRY_LOGIN.search(text) for text in texts):
+        return
+    for index, name in enumerate(texts):
+        value = next((at for at in (index + 1, index + 2) if at < len(found) and texts[at]), None)
+        if value is not None and _REGISTRY_URL.search(name) and _CLEAR_URL.match(texts[value]):
+            message = "The credentials of the schema registry go over the network in clear."
+            place = found[value].place
+            yield Found(ProblemLevel.WARNING, f"{PREFIX}CREDENTIALS_IN_CLEAR", message, place, "Use https://.")
 
 
 def _setting_problems(text: str, found: list[Token]) -> Iterator[Found]:

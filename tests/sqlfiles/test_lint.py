@@ -268,3 +268,21 @@ def test_empty_reports(jetsql: JetSql) -> None:
 def test_a_hint_names_no_other_variable_without_a_value() -> None:
     found = lint("SELECT ${tables}, ${tabel}, ${tables}, ${day:-1};", day="1")
     assert [(problem.column, problem.hint.partition(",")[0]) for problem in found] == [(8, "Set it"), (19, "Set it")]
+
+
+@pytest.mark.parametrize(
+    ("url", "login", "is_reported"),
+    [
+        ("http://registry:8081", "avro.schema.registry.basic.auth.user.info", True),
+        ("HTTP://registry", "avro.schema.registry.header.X-Key", True),
+        ("http://registry:8081", "avro.schema.registry.bearer.auth.token", True),
+        ("https://registry:8081", "avro.schema.registry.basic.auth.user.info", False),
+        ("http://localhost:8081", "avro.schema.registry.basic.auth.user.info", False),
+        ("http://localhost.example.com", "avro.schema.registry.basic.auth.user.info", True),
+        ("http://registry:8081", "avro.schema.registry.subject", False),
+    ],
+)
+def test_credentials_of_a_registry_in_clear(url: str, login: str, is_reported: bool) -> None:
+    table = f"CREATE TABLE t (a INT) USING kafka OPTIONS ('avro.schema.registry.url' = '{url}', '{login}' = 'me:x');"
+    found = [problem for problem in lint(table) if problem.condition == "JETSQL.CREDENTIALS_IN_CLEAR"]
+    assert [problem.column for problem in found] == ([table.index(url)] if is_reported else [])

@@ -190,6 +190,7 @@ public final class KafkaOptions {
   }
 
   private void checkTogether() {
+    RegistryOptions.warnOfClearCredentials(values);
     if (!values.containsKey("kafka.bootstrap.servers")) {
       throw invalid(
           null,

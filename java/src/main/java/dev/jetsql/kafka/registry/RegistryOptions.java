@@ -8,6 +8,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The options of a table for a schema registry: the format of the messages, `schema.registry.`, and
@@ -23,6 +26,17 @@ public final class RegistryOptions {
   public static final String HEADER = "header.";
   public static final String TRUST_STORE = "ssl.truststore.location";
   public static final String TRUST_PASSWORD = "ssl.truststore.password";
+
+  /** A registry over HTTP without TLS, on another machine. */
+  private static final Pattern CLEAR_URL =
+      Pattern.compile(
+          "^http://(?!(?:[^/@]*@)?(?:localhost|127\\.[0-9.]+|\\[::1\\])(?:[:/]|$))",
+          Pattern.CASE_INSENSITIVE);
+
+  private static final String CLEAR =
+      "The option {} of a new table goes to its schema registry in clear, so that others on the"
+          + " network can read it. Use https:// in {}.";
+  private static final Logger LOG = LoggerFactory.getLogger(RegistryOptions.class);
   private static final List<String> NAMES =
       List.of(URL, SUBJECT, VERSION, USER_INFO, TOKEN, TRUST_STORE, TRUST_PASSWORD);
 
@@ -108,6 +122,23 @@ public final class RegistryOptions {
     TrustedCertificates trusted =
         trustStore == null ? null : TrustedCertificates.read(trustStore, password, reader.type());
     return new SchemaRegistry<>(url, headers, trusted, reader);
+  }
+
+  /** Logs a warning for each registry to which the credentials of a table's options go in clear. */
+  public static void warnOfClearCredentials(Map<String, String> tableOptions) {
+    for (SchemaType type : SchemaType.values()) {
+      String url = get(tableOptions, type, URL);
+      if (url == null || !CLEAR_URL.matcher(url.strip()).find()) continue;
+      tableOptions.keySet().stream()
+          .map(key -> key.toLowerCase(Locale.ROOT))
+          .filter(key -> type(key) == type && isCredential(key))
+          .findFirst()
+          .ifPresent(key -> LOG.warn(CLEAR, key, option(type, URL)));
+    }
+  }
+
+  private static boolean isCredential(String key) {
+    return name(key).equals(USER_INFO) || name(key).equals(TOKEN) || isHeader(key);
   }
 
   private static String basic(String userInfo) {
