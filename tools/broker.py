@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,8 @@ import pyspark
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 from filelock import FileLock
+
+from tools.free_ports import free_ports
 
 BROKER = ("org.apache.kafka", "kafka_2.13", "4.1.1")
 REQUEST_SECONDS = 30.0
@@ -86,7 +87,7 @@ class Broker:
     """The address for `login`."""
 
     def __init__(self, folder: Path, jars: str) -> None:
-        ports = _free_ports(3)
+        ports = free_ports(3)
         self.servers = f"127.0.0.1:{ports[0]}"
         self.sasl_servers = f"127.0.0.1:{ports[1]}"
         self._folder = folder
@@ -191,17 +192,6 @@ def _jars(folder: Path) -> str:
 def _jar(folder: Path, name: str) -> str:
     [jar] = folder.glob(f"{name}.jar")
     return str(jar)
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
 
 
 if __name__ == "__main__":  # a broker for manual experiments, which runs until its input ends

@@ -18,6 +18,7 @@ from time import monotonic, sleep
 import psutil
 
 from jetsql.engine.jvm.environment import set_variable
+from tools.free_ports import free_ports
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 120.0
@@ -84,7 +85,7 @@ class Cluster:
 @contextmanager
 def cluster(folder: Path) -> Iterator[Cluster]:
     """Run a cluster with a master and without members, and kill all of its processes afterwards."""
-    started = Cluster(folder, _free_port())
+    started = Cluster(folder, free_ports(1)[0])
     with set_variable(_SECRET_FILE, str(started.secret_file)):  # for the master, members and engines
         try:
             started.start_master()
@@ -126,12 +127,6 @@ def _kill(process: psutil.Popen) -> None:
         except psutil.NoSuchProcess:
             continue
     process.wait(SECONDS)
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def _listens(port: int) -> bool:

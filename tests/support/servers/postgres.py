@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 import psycopg
 
 from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL
+from tools.free_ports import free_ports
 
 DRIVER_PACKAGE = POSTGRESQL.package
 USER = "ann"
@@ -149,7 +149,7 @@ def running_postgres(addresses: Sequence[str] = (), clients: Sequence[str] = ())
         _initialize(data, Path(folder) / "password", account)
         with (data / "pg_hba.conf").open("a") as rules:
             rules.writelines(f"host all all {network} md5\n" for network in clients)
-        server = Postgres(data, _free_port(), account, addresses)
+        server = Postgres(data, free_ports(1)[0], account, addresses)
         try:
             server.start()
             yield server
@@ -191,9 +191,3 @@ def _program(name: str) -> str:
     if found is None:
         raise RuntimeError(f"PostgreSQL's {name} is not here; `make test` installs it (package postgresql).")
     return found
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
