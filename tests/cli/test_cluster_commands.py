@@ -9,6 +9,7 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from pyspark.sql import SparkSession
@@ -291,7 +292,7 @@ def test_an_engine_tells_that_no_master_answers(
 
     monkeypatch.setattr(startup, "check_java", lambda: None)
     for step in ("jar", "launch_jvm", "load_classes"):
-        monkeypatch.setattr(startup, step, lambda *given: None)
+        monkeypatch.setattr(startup, step, Mock())
     monkeypatch.setattr(startup, "class_confs", lambda *given: {})
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", falls_over)
     with socket.create_server(("127.0.0.1", 0)) as master:

@@ -9,8 +9,8 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -76,6 +76,12 @@ def _family(process: subprocess.Popen[str]) -> list[psutil.Process]:
     return [parent, *parent.children(recursive=True)]
 
 
+def _signal(processes: Iterable[psutil.Process], number: int) -> None:
+    for each in processes:
+        with suppress(psutil.NoSuchProcess):  # a worker of Spark has just ended
+            each.send_signal(number)
+
+
 @pytest.mark.parametrize("verb", ["append", "overwrite", "merge"])
 @pytest.mark.parametrize("table_format", ENGINES)
 def test_a_stopped_engine_does_not_write_a_batch_again(table_format: str, verb: str, tmp_path: Path) -> None:
@@ -83,13 +89,11 @@ def test_a_stopped_engine_does_not_write_a_batch_again(table_format: str, verb: 
         _begin(first)
         _expect(first, "WRITING")
         stopped = _family(first)
-        for each in stopped:
-            each.send_signal(signal.SIGSTOP)
+        _signal(stopped, signal.SIGSTOP)
         with _writer(tmp_path, "second", table_format, verb, 0) as second:
             _begin(second)
             assert _outcome(second) == {"newest": -1, "outcome": "written", "counted": [10, 10]}
-        for each in stopped:
-            each.send_signal(signal.SIGCONT)
+        _signal(stopped, signal.SIGCONT)
         ended = _outcome(first)
     assert ended["counted"] == [10, 10]
     error = str(ended["outcome"])

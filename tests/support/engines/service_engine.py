@@ -106,7 +106,8 @@ class ServiceEngine:
     def signal(self, number: int) -> None:
         """Send a signal to all processes of the engine, to Spark's first: an engine that continues may end it."""
         for process in reversed(self.processes()):
-            process.send_signal(number)
+            with suppress(psutil.NoSuchProcess):  # a process of a task has just ended
+                process.send_signal(number)
 
     def kill(self) -> None:
         """Kill all processes, and wait until they have ended."""
@@ -118,10 +119,13 @@ class ServiceEngine:
 
     def processes(self) -> list[psutil.Process]:
         note = read_note(self.home)
-        if note is None or not psutil.pid_exists(note.pid):
+        if note is None:
             return []
-        process = psutil.Process(note.pid)
-        return [process, *process.children(recursive=True)]
+        try:
+            process = psutil.Process(note.pid)
+            return [process, *process.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []
 
 
 def share_token(*engines: ServiceEngine) -> None:
