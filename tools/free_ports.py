@@ -1,4 +1,4 @@
-"""Free ports of loopback for servers that are told their port, such as Kafka and PostgreSQL."""
+"""Free ports of loopback for servers whose port is a setting, such as Kafka and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import socket
 from typing import Final
 
 _PORTS: Final = range(20_000, 32_000)
-"""Below the ports of outgoing connections on Linux and macOS: such a port could be taken before its server listens, or
-while it is stopped."""
+"""Below the ports of outgoing connections on Linux and macOS: one of those could be in use before its server
+listens, or while the server is stopped."""
 
 
 def free_ports(count: int) -> list[int]:
