@@ -146,7 +146,7 @@ def test_silent_connections_are_closed(engine: ClientTestEngine) -> None:
     with ExitStack() as stack:
         silent = {port: stack.enter_context(half_open(port, 300)) for port in ports}
         for connections in silent.values():
-            assert all(is_closed(connection) for connection in connections[:20])  # the oldest, at once
+            assert is_closed(connections[0])  # the oldest, at once
         assert command(engine.home, "-e", "SELECT 1").returncode == 0
         for port, connections in silent.items():
             if ports[port] in DRIVER:  # the deadline of the others is a setting

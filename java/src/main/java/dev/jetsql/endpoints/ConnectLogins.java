@@ -63,10 +63,18 @@ public final class ConnectLogins implements ServerInterceptor {
       var channel = (Channel) message;
       SocketAddress client = channel.remoteAddress();
       if (client != null) {
-        pending.add(client, channel::close);
+        pending.add(client, () -> close(channel));
         channel.closeFuture().addListener(closed -> pending.remove(client));
       }
       super.channelRead(context, message);
+    }
+
+    /** Closes a connection at once. gRPC itself would first wait some seconds for the client. */
+    private static void close(Channel channel) {
+      var unsafe = channel.unsafe();
+      if (channel.isRegistered())
+        channel.eventLoop().execute(() -> unsafe.close(channel.voidPromise()));
+      else unsafe.closeForcibly();
     }
   }
 }
