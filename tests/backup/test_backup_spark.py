@@ -142,7 +142,7 @@ def test_a_restored_job_doubles_and_drops_nothing_in_a_sink_that_is_ahead(
     engine.set("JETSQL_CONF", f"spark.sql.shuffle.partitions=2 spark.jars.packages={DRIVER_PACKAGE}")
     feed = Feed(tmp_path / "src")
     feed.add()
-    postgres("CREATE TABLE delivered (id BIGINT)")
+    postgres("DROP TABLE IF EXISTS delivered; CREATE TABLE delivered (id BIGINT)")
     kafka.topic("sent", 1)
     options = f"url '{postgres.url}', dbtable 'delivered', user '{USER}', password '{PASSWORD}'"
     tables = {
