@@ -1,8 +1,6 @@
 package dev.jetsql.endpoints;
 
 import dev.jetsql.common.Members;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import py4j.DefaultGatewayServerListener;
@@ -55,12 +53,7 @@ public final class GatewayLogins extends DefaultGatewayServerListener {
   }
 
   private static void closeWithoutLogin(Py4JServerConnection connection) {
-    if (hasLoggedIn(connection)) return;
-    try {
-      connection.getSocket().close(); // wakes the thread that reads from it
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    if (!hasLoggedIn(connection)) PendingLogins.close(connection.getSocket());
   }
 
   private static boolean hasLoggedIn(Py4JServerConnection connection) {

@@ -1,8 +1,6 @@
 package dev.jetsql.endpoints;
 
 import dev.jetsql.common.Members;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.reflect.Field;
 import java.util.Map;
 import org.apache.hadoop.hive.ql.session.SessionState;
@@ -135,16 +133,8 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     public TSocket accept() throws TTransportException {
       TSocket socket = super.accept();
       socket.getConfiguration().setMaxMessageSize(LOGIN_BYTES);
-      pending.add(socket, () -> close(socket));
+      pending.add(socket, () -> PendingLogins.close(socket.getSocket()));
       return socket;
-    }
-
-    private static void close(TSocket socket) {
-      try {
-        socket.getSocket().close(); // wakes the thread that reads from it
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
     }
   }
 

@@ -1,5 +1,8 @@
 package dev.jetsql.endpoints;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.Socket;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -52,6 +55,15 @@ final class PendingLogins<C> {
    */
   synchronized boolean remove(C connection) {
     return closes.remove(connection) != null;
+  }
+
+  /** Closes a socket, which wakes the thread that reads from it. */
+  static void close(Socket socket) {
+    try {
+      socket.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private synchronized void close(C connection) {

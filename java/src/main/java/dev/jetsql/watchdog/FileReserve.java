@@ -2,6 +2,7 @@ package dev.jetsql.watchdog;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -30,8 +31,12 @@ final class FileReserve {
   }
 
   /** Closes the files. */
-  void release() throws IOException {
-    for (InputStream file : files) file.close();
+  void release() {
+    try {
+      for (InputStream file : files) file.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
     files.clear();
   }
 }

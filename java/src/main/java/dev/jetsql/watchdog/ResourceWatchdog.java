@@ -125,6 +125,7 @@ public final class ResourceWatchdog {
         checkWithReserve();
       }
     }
+    reserve.release();
   }
 
   /** Repeats a check that has failed, perhaps because this process may open no more files. */

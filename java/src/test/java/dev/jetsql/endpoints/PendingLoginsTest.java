@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -43,15 +42,7 @@ class PendingLoginsTest {
   }
 
   private static void add(PendingLogins<TSocket> pending, TSocket socket) {
-    pending.add(socket, () -> close(socket.getSocket()));
-  }
-
-  private static void close(Socket socket) {
-    try {
-      socket.close();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    pending.add(socket, () -> PendingLogins.close(socket.getSocket()));
   }
 
   private static boolean isOpen(TSocket socket) {
