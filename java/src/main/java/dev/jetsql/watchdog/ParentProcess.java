@@ -1,7 +1,5 @@
 package dev.jetsql.watchdog;
 
-import java.util.Optional;
-
 /**
  * Ends this JVM soon after the process that has started it, however that ended.
  *
@@ -18,6 +16,9 @@ public final class ParentProcess {
   /** The exit code that shells report for a process that SIGKILL has ended. */
   private static final int KILLED = 137;
 
+  /** The number of a parent that Java cannot find out, as when it may open no more files. */
+  private static final long UNKNOWN = -1;
+
   private static boolean isWatched;
 
   private ParentProcess() {}
@@ -29,7 +30,7 @@ public final class ParentProcess {
    *     has started this JVM for it.
    */
   public static synchronized void watch(long process) {
-    if (isWatched || !isParent(process)) return;
+    if (isWatched || parent() != process) return;
     isWatched = true;
     var watch = new Thread(() -> haltAfter(process), "parent-watch");
     watch.setDaemon(true);
@@ -37,14 +38,14 @@ public final class ParentProcess {
   }
 
   private static void haltAfter(long process) {
-    while (isParent(process)) sleep(CHECK_MILLIS);
+    for (long now = process; now == process || now == UNKNOWN; now = parent()) sleep(CHECK_MILLIS);
     sleep(GRACE_MILLIS);
     Runtime.getRuntime().halt(KILLED);
   }
 
-  /** Returns whether a process is the parent; a process without a parent gets another one. */
-  private static boolean isParent(long process) {
-    return ProcessHandle.current().parent().map(ProcessHandle::pid).equals(Optional.of(process));
+  /** Returns the number of the parent; a process whose parent has ended gets another one. */
+  private static long parent() {
+    return ProcessHandle.current().parent().map(ProcessHandle::pid).orElse(UNKNOWN);
   }
 
   private static void sleep(long millis) {
