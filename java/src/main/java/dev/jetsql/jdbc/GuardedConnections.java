@@ -126,7 +126,7 @@ final class GuardedConnections {
 
   /** Returns whether the database lets nobody connect. It also answers when it refuses a login. */
   static boolean isAway(Opening opening, long millis) throws InterruptedException {
-    var connecting = new CompletableFuture<Connection>();
+    var connecting = new CompletableFuture<Void>();
     var thread = new Thread(() -> connect(opening, connecting), "jetsql-jdbc-probe");
     thread.setDaemon(true);
     thread.start();
@@ -140,10 +140,10 @@ final class GuardedConnections {
     }
   }
 
-  @SuppressWarnings("EmptyTryBlock") // the connection is closed
-  private static void connect(Opening opening, CompletableFuture<Connection> connecting) {
-    try (var connection = opening.open()) {
-      connecting.complete(connection);
+  private static void connect(Opening opening, CompletableFuture<Void> connecting) {
+    try {
+      opening.open().close();
+      connecting.complete(null);
     } catch (Exception e) {
       connecting.completeExceptionally(e);
     }
