@@ -36,6 +36,9 @@ RAW_STATEMENTS: Final = (
     "LIST JARS a/b",
     "REFRESH /tmp/a/b c",
     "refresh table Date",
+    "refresh table\fTable\fDate",
+    "refresh Function  Date . `a`",
+    "refresh table identifier ( 'a' )",
     "EXPLAIN EXTENDED SET a = b/c",
     "USE catalog.Date",
     "use namespace a.b",
@@ -45,6 +48,9 @@ RAW_STATEMENTS: Final = (
     "ALTER TABLE t SET TBLPROPERTIES (a.Date = 1, 'x' = true)",
     "SELECT /*+ BROADCAST(a),  REPARTITION(3) */ * FROM a",
     "DFS -ls /a",
+    "select * from a @v11",
+    "select * from a@v11 . b",
+    "select * from@v11. b",
 )
 """Statements of which Spark reads a part as text."""
 

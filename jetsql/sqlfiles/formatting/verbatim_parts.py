@@ -19,7 +19,7 @@ _RAW_VERBS: Final = frozenset(
 _EXPLAIN_MODES: Final = frozenset({"LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST"})
 _PROPERTY_LISTS: Final = frozenset("OPTIONS TBLPROPERTIES DBPROPERTIES PROPERTIES SERDEPROPERTIES WITH".split())
 # Operators of Spark of which the scanner makes several tokens.
-_OPERATORS: Final = frozenset({"<<", ">>", "!>", "!<", "@V"})
+_OPERATORS: Final = frozenset({"<<", ">>", "!>", "!<"})
 _PUNCTUATION: Final = frozenset("(),;[]")
 
 
@@ -80,8 +80,10 @@ def gaps_that_count(found: Sequence[Token], variable: str) -> Iterator[tuple[Tok
     plain = [token for token in found if token.kind is not Kind.COMMENT]
     run: list[Token] = []  # the tokens without spaces between them and without a variable
     in_run = False  # the run has a variable
+    in_version = False  # after @: a dot is a part of the number of a version, as in @v1.
     for before, token in pairwise(plain):
         is_glued = before.stop == token.start
+        in_version = before.text == "@" or (in_version and "." in (before.text, token.text))
         if before.text in _PUNCTUATION or token.text in _PUNCTUATION:
             run, in_run = [], False
             continue
@@ -91,15 +93,14 @@ def gaps_that_count(found: Sequence[Token], variable: str) -> Iterator[tuple[Tok
         if has_variable and is_glued:
             yield from ((each, True) for each in run)
             run, in_run = [], True
-        if has_variable or in_run or _is_operator(before, token):
+        if has_variable or in_run or in_version or _is_operator(before, token):
             yield token, is_glued
         elif is_glued:
             run.append(token)
 
 
 def _is_operator(before: Token, token: Token) -> bool:
-    is_sign = before.kind is token.kind is Kind.SYMBOL or before.text == "@"
-    return is_sign and (before.text + token.text)[:2].upper() in _OPERATORS
+    return before.kind is token.kind is Kind.SYMBOL and (before.text + token.text)[:2].upper() in _OPERATORS
 
 
 def _has_variable(token: Token, variable: str) -> bool:
@@ -111,6 +112,23 @@ def _word(found: Sequence[Token], index: int) -> str:
 
 
 def _refreshes_relation(found: Sequence[Token], at: int) -> bool:
-    """Return whether a table, a view or a function is refreshed, and not a path."""
-    kinds = (("STREAMING", "TABLE"), ("MATERIALIZED", "VIEW"))
-    return _word(found, at) in ("TABLE", "FUNCTION") or (_word(found, at), _word(found, at + 1)) in kinds
+    """Return whether a table, a view or a function is refreshed, and not a path.
+
+    Spark takes `TABLE a b` for a path, because more than one name follows TABLE.
+    """
+    if (_word(found, at), _word(found, at + 1)) in (("STREAMING", "TABLE"), ("MATERIALIZED", "VIEW")):
+        return True
+    return _word(found, at) in ("TABLE", "FUNCTION") and _is_one_name(found[at + 1 :])
+
+
+def _is_one_name(found: Sequence[Token]) -> bool:
+    """Return whether tokens are a name, with or without qualifiers, or a call of IDENTIFIER."""
+    if _word(found, 0) == "IDENTIFIER" and len(found) > 1 and found[1].text == "(":
+        return closing_parenthesis(found, 1) >= len(found) - 1
+    names, dots = found[::2], found[1::2]
+    is_complete = len(names) == len(dots) + 1
+    return is_complete and all(map(_is_part_of_name, names)) and all(dot.text == "." for dot in dots)
+
+
+def _is_part_of_name(token: Token) -> bool:
+    return token.kind is Kind.WORD or (token.kind is Kind.QUOTED and token.text.startswith("`"))
