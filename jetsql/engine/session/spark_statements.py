@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta, timezone, tzinfo
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from py4j.protocol import Py4JError
@@ -28,6 +29,9 @@ from jetsql.engine.session.timestamps import with_offsets
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.live_rows import Live
 from jetsql.resultset import Column
+
+# A column of ours among the columns that Spark suggests.
+_HIDDEN_COLUMN: Final = re.compile(r", (`[^`]*`\.)*`__jetsql_[^`]*`|(`[^`]*`\.)*`__jetsql_[^`]*`(, )?")
 
 # Plans with small results, which are read in one call. Other results are read in parts, with one part in memory.
 _COMMAND_PLANS = ("LocalRelation", "CommandResult", "LocalTableScan")
@@ -223,7 +227,7 @@ def _may_be_of_database(error: BaseException) -> bool:
 
 def _report_spark_error(error: PySparkException, text: str) -> ErrorReport:
     condition = error.getCondition() or "SPARK"
-    message = strip_message(_without_position(str(error)), condition)
+    message = _HIDDEN_COLUMN.sub("", strip_message(_without_position(str(error)), condition))
     line, column = find_position(error, text)
     described = describe_python_error(str(error)) if condition == CONDITION else None
     if described is not None:

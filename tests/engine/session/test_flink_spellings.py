@@ -211,6 +211,12 @@ def test_an_error_names_only_clauses_that_spark_has(bids: Sql) -> None:
     assert ("ASOF JOIN" in error.message) == ("ASOF" not in lacking_clauses())
 
 
+def test_an_error_suggests_columns_of_the_user(times: Sql) -> None:
+    query = "SELECT w1.start, count(*) FROM STREAM TUMBLE(TABLE times, DESCRIPTOR(ts), INTERVAL '1' DAY) AS w"
+    error = times.error(f"EXPLAIN CREATE STREAMING TABLE days AS {query} GROUP BY window_start, window_end")
+    assert "`w`.`ts`" in error.message and "__jetsql" not in error.message
+
+
 def test_a_view_keeps_the_text_of_its_user(bids: Sql) -> None:
     query = f"SELECT k, window_start FROM TABLE({TUMBLE})"
     for kind in ("VIEW", "TEMPORARY VIEW"):
