@@ -43,7 +43,7 @@ class BackupFolder:
             self._check_target()
             self._remove_leftover()
             self.path.mkdir(mode=0o700)
-            write_private(self.path / _NOTE, json.dumps({"home": str(self._home)}))
+            self._write_note()
         except OSError as error:
             raise self.failure(error) from error
         return self
@@ -55,6 +55,13 @@ class BackupFolder:
             shutil.rmtree(self.path, ignore_errors=True)
         if isinstance(error, OSError):
             raise self.failure(error) from error
+
+    def _write_note(self) -> None:
+        try:
+            write_private(self.path / _NOTE, json.dumps({"home": str(self._home)}))
+        except OSError:  # such as a full disk, which the folder must not fill further
+            shutil.rmtree(self.path, ignore_errors=True)
+            raise
 
     def _check_target(self) -> None:
         target, home = self._target.resolve(), self._home.resolve()

@@ -1,4 +1,4 @@
-"""A leader whose packets to the store are dropped: the standby leads, unless the network is back before."""
+"""A leader whose packets to or from the store are dropped: the standby leads, unless the network is back before."""
 
 from __future__ import annotations
 
@@ -89,3 +89,31 @@ def test_a_leader_that_is_cut_off_from_the_store(
     add(source, 4)
     until(lambda: ids(second) == [1, 2, 3, 4])
     assert [row[2] for row in second.rows("SHOW ENGINES")] == ["leader", "standby"]
+
+
+def test_a_leader_that_gets_no_answers_from_the_store(
+    pair: Pair, network: Network, server: Postgres, tmp_path: Path
+) -> None:
+    """The store receives what the leader sends, such as commits, and the leader never learns of it."""
+    first, second = pair
+    source = tmp_path / "src"
+    copy_first_file(first, source)
+    [(number,)] = server("SELECT number FROM jetsql.lease")
+    added = 1
+    for _ in range(3):
+        network.cut_answers()
+        added += 1
+        add(source, added)
+        time.sleep(LEASE_SECONDS / 4)
+        network.restore()
+        until(lambda count=added: ids(first) == list(range(1, count + 1)))  # type: ignore[misc]
+    assert server("SELECT number FROM jetsql.lease") == [(number,)]
+
+    network.cut_answers()
+    add(source, added + 1)
+    until(lambda: second.role == "leader")
+    until(lambda: ids(second) == list(range(1, added + 2)))
+    network.restore()
+    until(lambda: first.role == "standby")
+    add(source, added + 2)
+    until(lambda: ids(second) == list(range(1, added + 3)))

@@ -34,6 +34,8 @@ from jetsql.jobs.model.job import Cause, Trigger
 from jetsql.jobs.store.metrics import BatchMetrics
 
 _EVENTS_SECONDS = 5.0
+_INTERRUPTED: Final = "java.lang.InterruptedException"
+"""The class of the error with which Spark ends a batch that it plans while the query is stopped."""
 _REPLACED: Final = ("JETSQL.SOURCE_CHANGED", "JETSQL.SINK_CHANGED")
 _MAY_BE_REPLACED: Final = ("JETSQL.SOURCE_CHANGED", "JETSQL.EXTERNAL_SYSTEM_ERROR")
 """Conditions of the errors of Spark's connector for a topic that has fewer messages, or none."""
@@ -250,9 +252,12 @@ class StreamingRun:
         `stop` and the end of the query both call this method.
         """
         throwable = java(self._context.session).stream.Queries.failure(query._jsq)
-        if throwable is not None and self._failure_reported.acquire(blocking=False):
-            self._context.report(end_event(self._context, self._find_cause(throwable)))
-        return throwable is not None
+        cause = None if throwable is None else self._find_cause(throwable)
+        if cause is None or (self._stopping.is_set() and cause.error_class == _INTERRUPTED):
+            return False
+        if self._failure_reported.acquire(blocking=False):
+            self._context.report(end_event(self._context, cause))
+        return True
 
     def _find_cause(self, throwable: object) -> Cause:
         paths = self._context.paths

@@ -79,6 +79,7 @@ _BEFORE_STARS: Final = frozenset({"SELECT", "DISTINCT", "ALL", "INSERT", "SET", 
 _NESTED_TYPES: Final = frozenset({"ARRAY", "MAP", "STRUCT"})
 _CASTS: Final = frozenset({"CAST", "TRY_CAST"})
 _NAMES_AFTER: Final = (("ALL", "FROM"), ("STREAM", "USING"), ("LATERAL", "SELECT"))
+_BEFORE_OUTER: Final = frozenset({"FULL", "LEFT", "RIGHT", "VIEW"})
 _NAMES: Final = ","  # of columns, in parentheses
 _QUERY_PARTS: Final = ("BODY", "TABLE_CLAUSES")
 
@@ -170,6 +171,8 @@ def _lacks_more(before: Token | None, token: Token, after: Token | None) -> bool
         return False  # it stands for columns, as a column with this name does
     if token.word == "INSERT":
         return follows not in _AFTER_INSERT
+    if token.word == "OUTER":
+        return before is None or before.word not in _BEFORE_OUTER
     if token.word == "TABLESAMPLE":
         return follows != "("
     if token.word == "VALUES" and before is not None and before.word in ("FROM", "JOIN"):

@@ -31,9 +31,14 @@ class Network:
         """Drop all packets from now on."""
         self._forward(False)
 
+    def cut_answers(self) -> None:
+        """Drop the packets to the engine from now on; its own ones arrive."""
+        _ip("-n", self._router, "route", "add", "blackhole", f"{_ENGINE}/32")
+
     def restore(self) -> None:
         """Forward packets again."""
         self._forward(True)
+        _run("ip", "-n", self._router, "route", "flush", "type", "blackhole")
 
     @contextmanager
     def exists(self) -> Iterator[None]:

@@ -1,8 +1,9 @@
-"""A TCP proxy that cuts connections, so that a client loses an answer that the server has sent."""
+"""A TCP proxy that cuts connections, so that a client loses an answer that the server has sent, or is slow."""
 
 from __future__ import annotations
 
 import socket
+import time
 from contextlib import suppress
 from enum import Enum
 from threading import Thread
@@ -25,6 +26,8 @@ class TcpProxy:
         self._armed: tuple[bytes, Cut] | None = None
         self._clients: list[socket.socket] = []
         self.cuts = 0
+        self.delay_seconds = 0.0
+        """The time before a request is sent to the server."""
         self._threads = [Thread(target=self._accept)]
         self._threads[0].start()
 
@@ -63,6 +66,7 @@ class TcpProxy:
     def _forward(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
             while data := client.recv(65536):
+                time.sleep(self.delay_seconds)
                 if self._armed is not None and self._armed[0] in data:
                     _, moment = self._armed
                     self._armed, self.cuts = None, self.cuts + 1

@@ -8,7 +8,9 @@ import java.util.function.BiConsumer;
 import org.apache.spark.scheduler.SparkListenerInterface;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.classic.StreamingQueryManager;
+import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.streaming.runtime.AsyncProgressTrackingMicroBatchExecution;
+import org.apache.spark.sql.execution.streaming.runtime.INITIALIZING$;
 import org.apache.spark.sql.execution.streaming.runtime.ProcessingTimeExecutor;
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
@@ -27,13 +29,15 @@ public final class Queries {
   /**
    * Stops a query between two batches, and waits until its thread has ended. With the state
    * `TERMINATED`, Spark commits the running batch of a query and begins no other. A query that
-   * sleeps between triggers is interrupted. Returns false when the deadline has passed and the
-   * running batch was interrupted.
+   * sleeps between triggers, or has not begun its first one, is interrupted. Returns false when the
+   * deadline has passed and the running batch was interrupted.
    */
   public static boolean stop(StreamingQuery query, long deadlineMillis) throws Exception {
     StreamExecution execution = ((StreamingQueryWrapper) query).streamingQuery();
-    execution.state().set(TERMINATED$.MODULE$);
-    boolean graceful = awaitQuiet(query, execution.queryExecutionThread(), deadlineMillis);
+    // A query that is still initialized reads the new state before its first trigger, and ends.
+    boolean graceful =
+        execution.state().compareAndSet(INITIALIZING$.MODULE$, TERMINATED$.MODULE$)
+            || awaitQuiet(execution, deadlineMillis);
     KafkaQueryStop.stop(query);
     if (execution instanceof AsyncProgressTrackingMicroBatchExecution async
         && !execution.queryExecutionThread().isAlive()) {
@@ -48,26 +52,35 @@ public final class Queries {
   }
 
   /**
-   * Returns whether the query's thread ended or slept between triggers before the deadline. A
-   * thread that sleeps has seen its last trigger: the next one reads the new state and ends.
+   * Returns whether the query's thread ended or slept between triggers before the deadline. The
+   * state changes when no batch is being planned, because Spark would interrupt such a batch.
    */
-  private static boolean awaitQuiet(StreamingQuery query, Thread thread, long deadlineMillis)
+  private static boolean awaitQuiet(StreamExecution execution, long deadlineMillis)
       throws InterruptedException {
+    Thread thread = execution.queryExecutionThread();
     long deadline = System.nanoTime() + deadlineMillis * 1000000L;
-    int quietPolls = 0;
     while (thread.isAlive() && System.nanoTime() < deadline) {
-      if (quietPolls >= 2 || sleepsBetweenTriggers(thread)) return true;
+      StackTraceElement[] frames = thread.getStackTrace();
+      if (!plansBatch(frames)) execution.state().set(TERMINATED$.MODULE$);
+      if (sleepsBetweenTriggers(frames)) return true;
       thread.join(POLL_MILLIS);
-      // A trigger that has just read the old state may still begin, so the query must be quiet
-      // twice in a row.
-      quietPolls = query.status().isTriggerActive() ? 0 : quietPolls + 1;
     }
-    return !thread.isAlive() || quietPolls >= 2;
+    return !thread.isAlive();
+  }
+
+  /** Returns whether the thread of a query is in a trigger whose batch is not executed yet. */
+  private static boolean plansBatch(StackTraceElement[] frames) {
+    boolean isInTrigger = false;
+    for (StackTraceElement frame : frames) {
+      String name = frame.getClassName();
+      if (name.equals(SQLExecution$.class.getName())) return false; // it executes the batch
+      isInTrigger |= frame.getMethodName().equals("executeOneBatch");
+    }
+    return isInTrigger && !frames[0].getMethodName().equals("sleep");
   }
 
   /** Returns whether the thread of a query with an interval waits for its next trigger. */
-  private static boolean sleepsBetweenTriggers(Thread thread) {
-    StackTraceElement[] frames = thread.getStackTrace();
+  private static boolean sleepsBetweenTriggers(StackTraceElement[] frames) {
     for (int at = 0; at + 1 < frames.length; at++) {
       if (frames[at].getMethodName().equals("waitTillTime")) {
         return frames[at + 1].getClassName().equals(ProcessingTimeExecutor.class.getName());
