@@ -99,6 +99,24 @@ def owner(home: Path) -> str | None:
         return _describe_owner(note)
     except PermissionError:  # the home of another user, whose lock cannot be tested
         return _describe_owner(note) if note.exists() else None
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
+        return _describe_owner(note) if _is_locked(lock) else None
+
+
+def _is_locked(lock: Path) -> bool:
+    """Return whether a process has the lock of a home on a read-only disk, where `filelock` opens no file."""
+    import fcntl
+
+    descriptor = os.open(lock, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _describe_owner(note: Path) -> str:

@@ -12,11 +12,13 @@ MODE: Final = 0o600
 
 
 def write_private(file: Path, text: str) -> None:
-    """Replace a file atomically, readable for its owner only. Raises OSError."""
+    """Replace a file atomically, readable for its owner only. It is on the disk afterwards. Raises OSError."""
     new = file.with_name(f"{file.name}.new")
     new.unlink(missing_ok=True)
     with open(new, "x", encoding="utf-8", opener=private_opener) as writing:
         writing.write(text)
+        writing.flush()
+        os.fsync(writing.fileno())  # after a power failure the file would be empty
     os.replace(new, file)
 
 

@@ -31,6 +31,7 @@ JOBS = {
     "sums": "INSERT OVERWRITE digits SELECT id % 10 AS digit, count(*), sum(id) FROM STREAM numbers GROUP BY 1",
     "once": "INSERT INTO seen SELECT DISTINCT id FROM STREAM numbers",
 }
+MEGABYTES = 300
 FILLS = 12
 """How often the disk is filled and freed."""
 
@@ -38,9 +39,16 @@ FILLS = 12
 class Disk:
     """A small disk, with a file that fills it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, image: Path) -> None:
+        """Create and mount it. image: the file that holds it."""
         self.folder = folder
+        self._image = image
         self._filler = folder / "filler"
+        folder.mkdir()
+        with image.open("wb") as file:
+            file.truncate(MEGABYTES << 20)
+        subprocess.run(("mkfs.ext4", "-q", "-m", "0", image), check=True)
+        self.mount()
 
     @property
     def free(self) -> int:
@@ -56,9 +64,23 @@ class Disk:
         """Delete the file that fills the disk."""
         self._filler.unlink(missing_ok=True)
 
-    def mount(self, mode: str) -> None:
-        """Mount it again. mode: `ro` or `rw`."""
-        subprocess.run(("mount", "-o", f"remount,{mode}", self.folder), check=True)
+    def break_down(self) -> None:
+        """Make it read-only, as the kernel does after an error of the disk. Open files cannot be written either."""
+        Path("/sys/fs/ext4", self._device, "trigger_fs_error").write_text("1")
+
+    def mount(self) -> None:
+        subprocess.run(("mount", "-o", "loop,errors=remount-ro", self._image, self.folder), check=True)
+
+    def unmount(self) -> None:
+        """Unmount it when no process uses it any more."""
+        until(lambda: subprocess.run(("umount", self.folder), check=False, capture_output=True).returncode == 0)
+
+    @property
+    def _device(self) -> str:
+        found = subprocess.run(
+            ("findmnt", "-n", "-o", "SOURCE", self.folder), check=True, capture_output=True, text=True
+        )
+        return Path(found.stdout.strip()).name
 
 
 class Home:
@@ -97,11 +119,9 @@ class Home:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Disk]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    subprocess.run(("mount", "-t", "tmpfs", "-o", "size=300m", "none", folder), check=True)
-    yield Disk(folder)
-    subprocess.run(("umount", "--lazy", folder), check=True)
+    made = Disk(tmp_path / "disk", tmp_path / "disk.img")
+    yield made
+    made.unmount()
 
 
 @pytest.fixture
@@ -109,7 +129,6 @@ def home(tmp_path: Path, disk: Disk) -> Iterator[Home]:
     made = Home(tmp_path, disk)
     made.begin()
     yield made
-    disk.mount("rw")
     disk.empty()
     if made.engine.processes():
         made.engine("stop")
@@ -167,36 +186,41 @@ def test_a_backup_and_a_start_on_a_full_disk(home: Home, tmp_path: Path) -> None
 
 
 def test_a_disk_that_becomes_read_only(home: Home) -> None:
-    home.disk.mount("ro")
+    home.check_rows()
+    os.sync()
+    home.disk.break_down()
     home.source.add(2)
     assert set(answers(home, 5)) <= {3}
-    output = home.engine("-e", "SUSPEND JOB copy", code=1)
-    assert "JETSQL." in output and "Traceback" not in output
-    home.disk.mount("rw")
-    home.source.add(1)
-    until(lambda: home.engine.is_ready)
-    home.check_rows()
-    home.engine("stop")
-    home.disk.mount("ro")
+    if home.engine.processes():
+        output = home.engine("-e", "SUSPEND JOB copy", code=1)
+        assert "JETSQL." in output and "Traceback" not in output
+    assert "Traceback" not in home.engine("stop")
     output = home.engine("start", code=3)
     assert str(home.engine.home) in output and "Traceback" not in output
-    home.disk.mount("rw")
+    home.disk.unmount()
+    home.disk.mount()
     home.engine("start")
     home.source.add(1)
     home.check_rows()
+    home.engine("stop")
+    assert find_damage(home.engine.home) == []
 
 
 def test_a_process_that_may_open_no_more_files(home: Home) -> None:
-    java = next(each for each in home.engine.processes() if "java" in each.name())
-    _, hard = java.rlimit(psutil.RLIMIT_NOFILE)
-    before = java.rlimit(psutil.RLIMIT_NOFILE)
+    """The engine goes on, or ends and is started again."""
     counts = []
-    for _ in range(5):
-        java.rlimit(psutil.RLIMIT_NOFILE, (java.num_fds() - 5, hard))
+    for files in (20, 5, -5):
+        java = next(each for each in home.engine.processes() if "java" in each.name())
+        before = java.rlimit(psutil.RLIMIT_NOFILE)
+        java.rlimit(psutil.RLIMIT_NOFILE, (java.num_fds() + files, before[1]))
         home.source.add(1)
-        counts += answers(home, 2)
-        java.rlimit(psutil.RLIMIT_NOFILE, before)
+        counts += answers(home, 3)
+        with suppress(psutil.NoSuchProcess, ProcessLookupError):
+            java.rlimit(psutil.RLIMIT_NOFILE, before)
         home.source.add(1)
-        counts += answers(home, 2)
+        counts += answers(home, 3)
+        until(lambda: not home.engine.processes() or home.engine.is_ready)
+        if not home.engine.processes():
+            home.engine("start")
     assert set(counts) == {3}
     home.check_rows()

@@ -188,6 +188,7 @@ def test_windows_begin_at_local_times_as_those_of_flink(times: Sql) -> None:
     assert times(f"SELECT DISTINCT CAST(window_start AS STRING) FROM {local} ORDER BY 1")[0] == ("2018-03-24 00:00:00",)
 
 
+@pytest.mark.needs_spark("4.2")
 def test_a_job_closes_windows_that_begin_at_local_times(times: Sql) -> None:
     times("CREATE TABLE days (start STRING, n BIGINT) USING parquet")
     times("INSERT INTO times VALUES (9, TIMESTAMP'2018-10-29 22:00:01Z')")
@@ -211,6 +212,7 @@ def test_an_error_names_only_clauses_that_spark_has(bids: Sql) -> None:
     assert ("ASOF JOIN" in error.message) == ("ASOF" not in lacking_clauses())
 
 
+@pytest.mark.needs_spark("4.2")
 def test_an_error_suggests_columns_of_the_user(times: Sql) -> None:
     query = "SELECT w1.start, count(*) FROM STREAM TUMBLE(TABLE times, DESCRIPTOR(ts), INTERVAL '1' DAY) AS w"
     error = times.error(f"EXPLAIN CREATE STREAMING TABLE days AS {query} GROUP BY window_start, window_end")
@@ -233,6 +235,7 @@ def test_a_function_of_the_user_goes_before_proctime(bids: Sql) -> None:
     assert bids("SELECT proctime() = current_timestamp()") == [(True,)]
 
 
+@pytest.mark.needs_spark("4.2")
 def test_a_job_of_an_earlier_release_keeps_its_windows(times: Sql) -> None:
     times("CREATE TABLE days (start STRING, n BIGINT) USING parquet")
     body = (
