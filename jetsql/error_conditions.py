@@ -63,6 +63,13 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "Use another name, `CREATE OR REPLACE FUNCTION` or `CREATE FUNCTION IF NOT EXISTS`; a function that is not in "
         "Python has to be dropped first.",
     ),
+    "CLASS_IN_OTHER_JAR": Condition(
+        "42710",
+        "The class of a function is hidden by another class of the same name, in a jar that was added before. All "
+        "sessions and jobs of an engine share the added jars.",
+        "Rename the class in one of the jars. For a new version of a jar, drop the functions of the old one, and "
+        "restart the engine.",
+    ),
     "FUNCTION_NOT_FOUND": Condition(
         "42883",
         "There is no such function in Python.",

@@ -26,6 +26,7 @@ from jetsql.engine.runs.body_checks import (
     check_branches,
     check_changes,
     check_own_sink,
+    check_path,
     check_temporary,
     find_misspelled,
     unsupported_sink,
@@ -110,6 +111,7 @@ def resolve_body(
     described = facts.get("branches", [facts])
     sinks = tuple(_sink(target, spark, each) for target, each in zip(targets, described, strict=True))
     check_temporary(body, spark, facts)
+    check_path(body, spark)
     check_branches(body, facts)
     sources = tuple(_source(entry) for entry in facts["sources"])
     for target, each, sink in zip(targets, described, sinks, strict=True):

@@ -141,6 +141,17 @@ def check_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> N
             )
 
 
+def check_path(body: Body, spark: SparkSession) -> None:
+    """Refuse a session with a path of its own: the job would find other functions and tables after a restart."""
+    if java(spark).sql.Sessions.hasOwnPath(spark._jsparkSession):
+        raise StatementError(
+            "UNSUPPORTED_QUERY",
+            "SET PATH has changed where this session finds functions and tables; a job would not find them there.",
+            place=body.place,
+            hint="Create the job in a new session, and write the schema before the names of functions.",
+        )
+
+
 def _find_span(body: Body, parts: list[str]) -> Span:
     """Return the span of a name in the statement; that of the body when the name is not found."""
     span = find_name(body.text, parts, 0) or find_name(body.text, parts[-1:], 0)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import random
+from pathlib import Path
+from zipfile import ZipFile
 
+import pyspark
 import pytest
 
 from jetsql.embedded import embedded_engine
@@ -19,6 +22,8 @@ from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.spark
 
+PACKAGE = "org/apache/hadoop/hive/ql/udf/"
+CLASSES = PACKAGE.replace("/", ".")
 FAST = "OPTIONS ('snapshotIntervalMillis' = '100')"
 
 
@@ -208,6 +213,62 @@ def test_a_table_that_a_job_overwrites_is_no_stream(source: Sql) -> None:
     source(f"CREATE JOB totals {FAST} AS INSERT OVERWRITE totals SELECT id % 2, count(*) FROM STREAM src GROUP BY 1")
     error = source.error("CREATE JOB j AS INSERT INTO sink SELECT k, 'x' FROM STREAM totals")
     assert error.condition == "JETSQL.UNSUPPORTED_QUERY"
+
+
+def test_stored_functions_and_other_sessions_hide_no_built_in_function(source: Sql, tmp_path: Path) -> None:
+    """A job means the same after each restart, whatever other users of the engine create."""
+    file = jar(tmp_path, "upper", "UDFMd5", "UDFAny")
+    source(f"CREATE FUNCTION upper AS '{CLASSES}UDFAny' USING JAR '{file}'")
+    source("CREATE FUNCTION lower(x STRING) RETURNS STRING LANGUAGE PYTHON AS $$ return 'other' $$")
+    source("CREATE FUNCTION abs(x INT) RETURNS INT RETURN -1")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT abs(id), upper(name) || lower('B') FROM STREAM src")
+    other = source.engine.session()
+    other.run("CREATE TEMPORARY FUNCTION twice AS 'org.apache.hadoop.hive.ql.udf.UDFMd5'")
+    other.run("CREATE TEMPORARY VIEW src AS SELECT 7 id, 'x' name")
+    source("RESTART JOB j")
+    source("INSERT INTO src VALUES (-2, 'b', NULL)")
+    source("WAIT FOR JOB j UNTIL IDLE")
+    assert sorted(source("SELECT * FROM sink")) == [(1, "Ab"), (2, "Bb")]
+    assert source.error("SELECT twice('a')").condition == "UNRESOLVED_ROUTINE"
+
+
+def test_a_function_runs_the_class_of_its_own_jar_or_none(source: Sql, tmp_path: Path) -> None:
+    """All sessions share the loader of added jars, in which the first jar with a class hides the others."""
+    first, copy, second = (jar(tmp_path, *each) for each in (("a", "UDFBin"), ("c", "UDFBin"), ("b", "UDFHex")))
+    name = f"{CLASSES}UDFOwn"
+    for function, file in (("f1", first), ("f2", copy), ("g", second)):
+        source(f"CREATE FUNCTION {function} AS '{name}' USING JAR '{file}'")
+    assert source("SELECT f1(10L), f2(10L)") == [("1010", "1010")]
+    for text in ("SELECT g(10L)", f"CREATE TEMPORARY FUNCTION h AS '{name}' USING JAR '{second}'"):
+        error = source.error(text)
+        assert (error.condition, str(second) in error.message) == ("JETSQL.CLASS_IN_OTHER_JAR", True), error
+    error = source.error("CREATE JOB j AS INSERT INTO sink SELECT id, g(id) FROM STREAM src")
+    assert error.condition == "JETSQL.CLASS_IN_OTHER_JAR"
+    assert str(second) not in str(source("LIST JARS"))  # executors may search added jars in another order
+
+
+@pytest.mark.needs_spark("4.2")
+def test_a_job_is_not_created_in_a_session_with_a_path_of_its_own(source: Sql) -> None:
+    schema = source.value("SELECT current_schema()")
+    session = source.engine.session()
+    path = f"SET PATH = spark_catalog.{schema}, system.builtin"
+    for text in (f"USE {schema}", "SET spark.sql.path.enabled = true", path):
+        session.run(text)
+    text = "CREATE JOB j AS INSERT INTO sink SELECT id, upper(name) FROM STREAM src"
+    with pytest.raises(Exception) as caught:  # of Spark, whose class clients do not see
+        session.run(text)
+    error = source.engine.error(caught.value, text)
+    assert (error.condition, "SET PATH has changed" in error.message) == ("JETSQL.UNSUPPORTED_QUERY", True), error
+
+
+def jar(folder: Path, name: str, function: str, own: str = "UDFOwn") -> Path:
+    """Write a jar with a class of Hive under another name of the same length, as in the constants of the class."""
+    [hive] = (Path(pyspark.__file__).parent / "jars").glob("hive-exec-*.jar")
+    file = folder / f"{name}.jar"
+    with ZipFile(hive) as classes, ZipFile(file, "w") as written:
+        content = classes.read(f"{PACKAGE}{function}.class").replace(function.encode(), own.encode())
+        written.writestr(f"{PACKAGE}{own}.class", content)
+    return file
 
 
 def test_a_view_changed_under_a_job_stops_it(source: Sql) -> None:

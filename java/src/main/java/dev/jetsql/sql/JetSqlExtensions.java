@@ -6,6 +6,7 @@ import dev.jetsql.flink.ResolveWindows;
 import dev.jetsql.flink.SystemTime;
 import dev.jetsql.flink.WindowFunctions;
 import dev.jetsql.functions.DroppedSchemas;
+import dev.jetsql.functions.FunctionJars;
 import dev.jetsql.functions.ListPythonFunctions;
 import dev.jetsql.functions.ResolvePythonFunctions;
 import dev.jetsql.jdbc.ExactPostgresDialect;
@@ -51,6 +52,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectHintResolutionRule(session -> new TableRules((SparkSession) session));
     extensions.injectHintResolutionRule(
         session -> new ResolvePythonFunctions((SparkSession) session));
+    extensions.injectHintResolutionRule(session -> new FunctionJars((SparkSession) session));
     extensions.injectPostHocResolutionRule(session -> new ListPythonFunctions.Replace());
     extensions.injectPostHocResolutionRule(
         session -> new StreamingSubqueries((SparkSession) session));

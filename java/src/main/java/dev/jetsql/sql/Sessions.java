@@ -2,6 +2,7 @@ package dev.jetsql.sql;
 
 import dev.jetsql.common.Json;
 import dev.jetsql.common.Members;
+import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
 import java.util.function.Supplier;
 import org.apache.spark.sql.Row;
@@ -27,6 +28,11 @@ public final class Sessions {
     CollectionConverters.asJava(session.sessionState().catalog().listTemporaryFunctions())
         .forEach(function -> names.add(function.funcName()));
     return Json.write(names);
+  }
+
+  /** Returns whether SET PATH has changed where a session finds functions and tables. */
+  public static boolean hasOwnPath(SparkSession session) {
+    return SparkCalls.hasOwnPath(session);
   }
 
   /** Runs a function in a session, from which Spark reads its settings, as catalogs. */

@@ -252,6 +252,14 @@ public final class SparkCalls {
     return Sequences.of(List.of(Sequences.of(entry)));
   }
 
+  /** Returns whether SET PATH has changed where a session finds functions and tables. */
+  public static boolean hasOwnPath(SparkSession session) {
+    if (!SparkVersion.isAtLeast(4, 2)) return false;
+    var entries = SparkVersion.isAtLeast(4, 3) ? "storedSessionPathEntries" : "sessionPathEntries";
+    var manager = call(session.sessionState(), "catalogManager");
+    return ((Option<?>) call(manager, entries)).isDefined();
+  }
+
   /** Returns the conditions by which a watermark removes rows from the state of a join. */
   public static JoinStateWatermarkPredicates removedByWatermark(
       Seq<Attribute> left,
