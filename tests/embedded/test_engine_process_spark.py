@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -16,8 +17,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from jetsql.engine.jvm.launch import CRASH_REPORT
 from jetsql.home.discovery import EngineNote, read_note
 from jetsql.home.log_reader import LogReader, records
+from jetsql.home.private_files import is_open_to_others
 from tests.conftest import until
 from tests.support.paths import ROOT
 from tests.support.servers.ports import kinds, listeners
@@ -98,10 +101,16 @@ def test_an_engine_lives_through_everything(jetsql: Cli) -> None:
 
     engine = psutil.Process(jetsql.note.pid)
     [java] = [child for child in engine.children(recursive=True) if "java" in child.name()]
-    java.kill()
+    java.send_signal(signal.SIGSEGV)
     until(lambda: not engine.is_running() or engine.status() == psutil.STATUS_ZOMBIE)
     jetsql.add(4)
     assert jetsql.copied == [1, 2, 3, 4]
+    crash_files = [
+        path for path in jetsql.home.rglob("*") if re.match(r"java-crash|hs_err|replay|core|.*hprof", path.name)
+    ]
+    assert [path.name for path in crash_files] == [CRASH_REPORT]
+    assert jetsql.note.token not in crash_files[0].read_text(encoding="utf-8")
+    assert not is_open_to_others(crash_files[0])
     jetsql("suspend", "copy")
     jetsql("-e", "DROP TABLE numbers")
     jetsql("resume", "copy", code=1)

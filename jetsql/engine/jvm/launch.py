@@ -33,6 +33,7 @@ from jetsql.errors import EngineError
 from jetsql.home.discovery import read_note
 from jetsql.home.log_reader import LOG
 from jetsql.home.private_files import append_private, write_private
+from jetsql.jobs.model.redaction import is_secret
 
 LOOPBACK: Final = "127.0.0.1"
 _ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
@@ -195,6 +196,28 @@ def java_options(start: SparkStart) -> str:
     )
     crash = f'"-XX:ErrorFile={start.home / CRASH_REPORT}"'
     return " ".join((*flags, crash, *(f'"-D{key}={value}"' for key, value in options.items())))
+
+
+def split_secrets(options: str) -> tuple[str, dict[str, str]]:
+    """Split a user's options of Java into those for the command line, and system properties with secrets.
+
+    Every user of the machine can read the command line. Java reads properties such as those of TLS when it needs them.
+    """
+    try:
+        words = shlex.split(options)
+    except ValueError:  # an open quotation mark, which Spark refuses
+        return options, {}
+    pairs = {word: word.removeprefix("-D").partition("=") for word in words if word.startswith("-D")}
+    secrets = {name: value for name, _, value in pairs.values() if is_secret(name)}
+    if not secrets:
+        return options, {}
+    others = (word for word in words if word not in pairs or pairs[word][0] not in secrets)
+    return " ".join(map(_quote, others)), secrets
+
+
+def _quote(option: str) -> str:
+    escaped = option.replace("\\", r"\\").replace('"', r"\"")
+    return f'"{escaped}"'
 
 
 def _renew_temporary_folder(folder: Path) -> None:

@@ -26,10 +26,11 @@ from jetsql.engine.jvm.class_archive import find_archive
 from jetsql.engine.jvm.connectors import check_formats, load_formats
 from jetsql.engine.jvm.hadoop_settings import make_batches_cheaper
 from jetsql.engine.jvm.java_classes import class_confs, jar, java, load_classes, with_jars
-from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder
+from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder, split_secrets
 from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.jvm.web_ui import close_ui, ui_confs
 from jetsql.errors import EngineError
+from jetsql.home.private_files import private_folder
 from jetsql.installation import find_java
 from jetsql.jobs.model.redaction import SECRET_NAMES, redact_urls
 from jetsql.secret_references import is_reference, resolved
@@ -47,6 +48,9 @@ _NOISE = re.compile(r"\s+at |\s+\.\.\. |\S+ (WARN|INFO) |WARNING: ")
 # The options that SHOW CREATE TABLE, DESCRIBE and SET redact: Spark's default patterns match few names of secrets.
 _REDACTION = "spark.sql.redaction.options.regex"
 _CONF_REDACTION = "spark.redaction.regex"
+_DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
+_EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
+_EVENT_LOGS = "spark.eventLog.dir"
 _SECRETS = f"(?i:url)|{SECRET_NAMES}"
 _CATALOG_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 _POSTGRESQL_DRIVER = "org.postgresql.Driver"
@@ -78,6 +82,7 @@ def start_spark(start: SparkStart) -> SparkSession:
     try:
         with _keep_interrupt_handler():
             gateway = _launch(start, confs)
+            _set_secret_properties(start, gateway)
             load_classes(gateway).watchdog.ParentProcess.watch(os.getpid())
             confs = with_jars(confs, gateway, load_formats(gateway, start.formats))
             if POSTGRESQL in start.formats:
@@ -229,12 +234,37 @@ def _confs(start: SparkStart) -> dict[str, str]:
     if start.driver_memory:
         confs["spark.driver.memory"] = start.driver_memory
     given = {key: resolved(value, key) for key, value in start.conf.items()}
-    confs |= driver_confs(start.master, given, start.cluster_secret) | given
+    confs |= driver_confs(start.master, given, start.cluster_secret) | _event_log_confs(start, given) | given
     confs = heap_limits(start.heap_bytes) | confs
     confs |= _redaction_confs(confs, start.conf) | ui_confs(confs)
-    user_options = start.conf.get("spark.driver.extraJavaOptions", "")
-    confs["spark.driver.extraJavaOptions"] = f"{java_options(start)} {user_options}".strip()
+    user_options, _ = split_secrets(given.get(_DRIVER_OPTIONS, ""))
+    confs[_DRIVER_OPTIONS] = f"{java_options(start)} {user_options}".strip()
     return confs
+
+
+def _event_log_confs(start: SparkStart, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the folder of Spark's event logs, which is made if they are on.
+
+    Spark opens the files to their group, and its default is a folder in /tmp. Only the owner can enter one in the home.
+    """
+    if given.get("spark.eventLog.enabled", "").strip().lower() != "true" or _EVENT_LOGS in given:
+        return {}
+    folder = start.home / "events"
+    private_folder(folder)
+    return {_EVENT_LOGS: folder.as_uri()}
+
+
+def _set_secret_properties(start: SparkStart, gateway: Any) -> None:
+    """Set the system properties with secrets, which are not on Java's command line."""
+    given = {name: start.conf.get(name, "") for name in (_DRIVER_OPTIONS, _EXECUTOR_OPTIONS)}
+    options = {name: resolved(value, name) for name, value in given.items()}
+    _, secrets = split_secrets(options[_DRIVER_OPTIONS])
+    for name, value in secrets.items():
+        gateway.jvm.java.lang.System.setProperty(name, value)
+    for name in split_secrets(options[_EXECUTOR_OPTIONS])[1]:
+        _LOG.warning(
+            "Every user of the machines with executors can read the value of %s in %s", name, _EXECUTOR_OPTIONS
+        )
 
 
 def heap_limits(heap_bytes: int | None) -> dict[str, str]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyspark import SparkContext
 
 from jetsql.engine.jvm import launch
-from jetsql.engine.jvm.launch import SparkStart, java_options, launch_jvm, properties, socket_folder
+from jetsql.engine.jvm.launch import SparkStart, java_options, launch_jvm, properties, socket_folder, split_secrets
 from jetsql.engine.session.startup import start_spark
 from jetsql.errors import EngineError
 from jetsql.home.private_files import is_open_to_others
@@ -152,6 +152,15 @@ def test_a_collector_of_the_environment_is_kept(tmp_path: Path, unset: pytest.Mo
 def test_a_collector_of_sparks_defaults_is_kept(tmp_path: Path, unset: pytest.MonkeyPatch) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.driver.defaultJavaOptions -XX:+UseZGC\n")
     assert "-XX:+UseParallelGC" not in java_options(SparkStart(tmp_path, "warehouse", "local[1]"))
+
+
+def test_secrets_are_no_options_on_the_command_line_of_java() -> None:
+    assert split_secrets("-Xss4m '-Dmy.name=a \"b' -Djavax.net.ssl.keyStorePassword=hush -Dmy.token='a b'") == (
+        r'"-Xss4m" "-Dmy.name=a \"b"',
+        {"javax.net.ssl.keyStorePassword": "hush", "my.token": "a b"},
+    )
+    for unchanged in ("", "-Xss4m  -Dx=1", "-Dx='open"):
+        assert split_secrets(unchanged) == (unchanged, {})
 
 
 def test_kryo_which_loses_stored_rows_on_a_full_disk_is_refused(tmp_path: Path) -> None:

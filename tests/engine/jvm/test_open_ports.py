@@ -22,6 +22,7 @@ from itertools import product
 from pathlib import Path
 
 import psutil
+import pyarrow
 import pytest
 
 from jetsql.home.private_files import is_open_to_others
@@ -35,6 +36,7 @@ pytestmark = pytest.mark.spark
 
 SECRET = "hush-0123456789"
 STREAM_REQUEST = 6  # the type of this message in Spark's protocol
+LOGGED = "eventLog.enabled=true"
 RPC = "Spark RPC or blocks: secret required"
 PAGES = "web pages of master or worker: 403"
 WEB_UI = "Spark web UI: 401"
@@ -70,7 +72,9 @@ def running(home: Path, *flags: str) -> Iterator[ClientTestEngine]:
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientTestEngine]:
     """Return an engine with every port open that a setting can open."""
-    conf = ("--conf", "spark.ui.enabled=true", "--conf", "spark.ui.port=0", "--conf", f"spark.my.password={SECRET}")
+    java = f"-Djavax.net.ssl.keyStorePassword={SECRET}"
+    confs = ("ui.enabled=true", "ui.port=0", f"my.password={SECRET}", f"driver.extraJavaOptions={java}", LOGGED)
+    conf = [word for each in confs for word in ("--conf", f"spark.{each}")]
     with running(tmp_path_factory.mktemp("ports"), "--thrift", *conf) as engine:
         yield engine
 
@@ -176,6 +180,37 @@ def test_no_secret_is_on_a_command_line_or_left_in_a_file(engine: ClientTestEngi
     assert SECRET not in command(engine.home, "-e", "SET spark.my.password").stdout
     holding = [path.name for path in engine.home.iterdir() if path.is_file() and SECRET.encode() in path.read_bytes()]
     assert holding == ["engine.json"]  # of mode 0600: commands compare what they ask for with it
+    read = "SELECT java_method('java.lang.System', 'getProperty', 'javax.net.ssl.keyStorePassword')"
+    assert SECRET in command(engine.home, "-e", read, "--format", "csv").stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_a_stranger_reads_nothing_of_the_processes_but_their_command_lines(engine: ClientTestEngine) -> None:
+    """The environment of Spark's processes has secrets: Py4J's, those of references, that of executors."""
+    process = psutil.Process(engine.pid)
+    program = (
+        "cd /proc/$0; for each in environ maps mem io cwd/. root/.; do cat $each; done; ls fd map_files; readlink cwd"
+    )
+    for each in (process, *process.children(recursive=True)):
+        stranger = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c", program)
+        found = subprocess.run((*stranger, str(each.pid)), capture_output=True, timeout=60, check=False)
+        assert found.stdout == b"" and found.stderr.count(b"Permission denied") >= 6, found
+
+
+def test_event_logs_have_no_secrets_of_jobs_and_are_in_the_home(engine: ClientTestEngine, tmp_path: Path) -> None:
+    tables = "CREATE TABLE src (id INT) USING json; INSERT INTO src VALUES (1); CREATE TABLE out (id INT) USING json;"
+    job = f"CREATE JOB logged OPTIONS ('spark.my.token' = '{SECRET}') AS INSERT INTO out SELECT id FROM STREAM src;"
+    done = command(engine.home, "-e", tables + job + "DROP JOB logged")
+    assert done.returncode == 0, done.stderr
+    folder = engine.home / "events"
+    assert not is_open_to_others(folder)
+    [log] = folder.glob("*/events_*")
+    with pyarrow.CompressedInputStream(pyarrow.OSFile(str(log)), "zstd") as stream, suppress(OSError):
+        written = b""
+        while piece := stream.read(65536):  # ends in the middle of a frame: the engine writes on
+            written += piece
+    assert b'"spark.my.token":"***' in written or b'"spark.my.token":"*********(redacted)"' in written
+    assert SECRET.encode() not in written
 
 
 def command_lines(process: psutil.Process) -> list[str]:

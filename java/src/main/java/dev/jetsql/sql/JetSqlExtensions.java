@@ -1,5 +1,6 @@
 package dev.jetsql.sql;
 
+import dev.jetsql.common.EventLogs;
 import dev.jetsql.failures.RowPlaces;
 import dev.jetsql.flink.ProcessingTime;
 import dev.jetsql.flink.ResolveWindows;
@@ -91,6 +92,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
   public static void enable(SparkSession session) throws ReflectiveOperationException {
     JdbcSecrets.install();
     ExactPostgresDialect.register();
+    EventLogs.redactSessions(session.sparkContext());
     LeakedJobCleanup.register(session.sparkContext());
     FairPools.install(session.sparkContext());
     MetastoreCache.install(session);
