@@ -32,7 +32,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request, cookie_parser
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 
 from jetsql.console.catalog_page import CatalogPages
@@ -53,6 +53,7 @@ from jetsql.console.jobs.jobs_feed import PING_SECONDS, TICK_SECONDS, JobsFeed
 from jetsql.console.sql_page import SqlPage
 from jetsql.console.statement_runs import RunOutcome, run_statement
 from jetsql.console.web.assets_served import serve_asset
+from jetsql.console.web.event_streams import EventStreams
 from jetsql.console.web.login_sessions import Login, LoginSessions
 from jetsql.console.web.page_templates import PREFIX, page, render
 from jetsql.console.web.request_checks import (
@@ -108,6 +109,7 @@ class WebConsole:
             CatalogPages(self._manager, http_server, engine.catalogs),
             ClusterPages(engine, self._manager, http_server),
         )
+        self._streams = EventStreams()
         self._stopped = False
         self._parallel = asyncio.Semaphore(_RUN_IN_PARALLEL)
         app = Starlette(
@@ -266,15 +268,16 @@ class WebConsole:
 
     async def _events_of_jobs(self, http: Request, login: Login) -> Response:
         after = http.headers.get("last-event-id") or http.query_params.get("after", "")
-        return _event_stream(self._feed.messages(after, self._is_open(http)))
+        return self._streams.respond(login, self._feed.messages(after, self._is_open(http)))
 
     async def _events_of_job(self, http: Request, login: Login) -> Response:
         state, after = http.query_params.get("state", ""), _number(http.query_params.get("after", ""))
-        return _event_stream(self._job_feed.messages(http.path_params["id"], state, after, self._is_open(http)))
+        messages = self._job_feed.messages(http.path_params["id"], state, after, self._is_open(http))
+        return self._streams.respond(login, messages)
 
     async def _events_of_log(self, http: Request, login: Login) -> Response:
         pattern, is_open = http.query_params.get("q", ""), self._is_open(http)
-        return _event_stream(self._log_messages(pattern, is_open))
+        return self._streams.respond(login, self._log_messages(pattern, is_open))
 
     async def _log_messages(self, pattern: str, is_open: Callable[[], bool]) -> AsyncIterator[bytes]:
         on_thread = self._http_server.on_thread
@@ -284,7 +287,7 @@ class WebConsole:
             yield b"event: logout\ndata: \n\n"
 
     async def _events_of_life(self, http: Request, login: Login) -> Response:
-        return _event_stream(self._signs_of_life(self._is_open(http)))
+        return self._streams.respond(login, self._signs_of_life(self._is_open(http)))
 
     async def _signs_of_life(self, is_open: Callable[[], bool]) -> AsyncIterator[bytes]:
         """Yield messages by which a page without other events recognizes a lost engine, and the end of the session."""
@@ -366,10 +369,6 @@ class WebConsole:
         if login is None:
             return HTMLResponse(render("error.html", **values), status)
         return page(http, login, "error.html", status, **values)
-
-
-def _event_stream(messages: AsyncIterator[bytes]) -> StreamingResponse:
-    return StreamingResponse(messages, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
 def _number(text: str) -> float:

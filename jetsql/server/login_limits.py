@@ -6,6 +6,9 @@ pending connection is closed after a deadline, which bytes that arrive do not ex
 pending, the oldest are closed. This limit applies to all addresses together: a limit for each address would lock out a
 client that shares its address with an attacker, whereas a client that shows the token is among the newest until then.
 
+A client that stops to read a response keeps a thread of its statement, and a part of the result on the disk. So such
+connections are closed, too: after `session_idle_seconds`, and the oldest if there are too many.
+
 uvicorn itself only limits how long a connection is silent between two requests.
 """
 
@@ -29,6 +32,9 @@ from jetsql.settings.engine_settings import EndpointSettings
 # The common soft limit of 1,024 is too low for 256 statements, each with an HTTP connection and a connection to Spark.
 _OPEN_FILES: Final = 8192
 
+UNREAD_MOST: Final = 128
+"""The limit of connections whose clients do not read: half of the threads of statements are left for the others."""
+
 _RETRY_SECONDS: Final = 10
 """The `Retry-After` of a request that is refused because there are too many connections."""
 
@@ -41,8 +47,10 @@ def http_config(app: ASGIApp, access: Access, settings: EndpointSettings, connec
     # Pending connections alone must never reach the limit of connections.
     pending = _Pending(min(settings.logins_most, connections_most // 4))
 
+    unread = _Unread(settings.session_idle_seconds)
+
     def protocol(*arguments: Any, **named: Any) -> asyncio.Protocol:
-        return _Connection(access, pending, settings.login_seconds, connections_most, *arguments, **named)
+        return _Connection(access, pending, unread, settings.login_seconds, connections_most, *arguments, **named)
 
     return uvicorn.Config(
         app,
@@ -99,6 +107,28 @@ class _Pending:
             oldest.transport.abort()
 
 
+class _Unread:
+    """The connections whose clients do not read, oldest first. Only the event loop's thread uses them."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._deadlines: dict[_Connection, asyncio.TimerHandle] = {}
+
+    def add(self, connection: _Connection) -> None:
+        """Add a connection with a full buffer, and close the oldest if there are too many."""
+        self.remove(connection)
+        self._deadlines[connection] = connection.loop.call_later(self._seconds, connection.transport.abort)
+        if len(self._deadlines) > UNREAD_MOST:
+            oldest = next(iter(self._deadlines))
+            self.remove(oldest)
+            oldest.transport.abort()
+
+    def remove(self, connection: _Connection) -> None:
+        deadline = self._deadlines.pop(connection, None)
+        if deadline is not None:
+            deadline.cancel()
+
+
 class _Connection(H11Protocol):
     """uvicorn's connection with a deadline for each request, and with a limit of connections."""
 
@@ -106,6 +136,7 @@ class _Connection(H11Protocol):
         self,
         access: Access,
         pending: _Pending,
+        unread: _Unread,
         seconds: float,
         connections_most: int,
         *arguments: Any,
@@ -117,6 +148,7 @@ class _Connection(H11Protocol):
         self._connections_most = connections_most
         self._access = access
         self._pending = pending
+        self._unread = unread
         self._seconds = seconds
         self._deadline: asyncio.TimerHandle | None = None
 
@@ -131,8 +163,17 @@ class _Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._pending.remove(self)
+        self._unread.remove(self)
         self._set_deadline(None)
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread.add(self)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._unread.remove(self)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -146,6 +187,9 @@ class _Connection(H11Protocol):
             self._admitted = True
             self._pending.remove(self)
             self._await_body()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Log nothing: any program could fill the log with requests for a WebSocket, which get status 404 or 401."""
 
     def on_response_complete(self) -> None:
         if self._admitted:

@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from html.parser import HTMLParser
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPResponse
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -18,13 +19,16 @@ from urllib.parse import quote, urlsplit
 import pytest
 from starlette.routing import Route
 
+from jetsql.client.remote_engine import RemoteEngine
 from jetsql.console.console_app import WebConsole
+from jetsql.console.web.event_streams import LOGIN_MOST
 from jetsql.console.web.login_sessions import LoginSessions
 from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.cluster_member import Member, MemberStatus
 from jetsql.jobs.model.job import Cause
 from jetsql.server.app import HttpServer
 from jetsql.server.auth import Access
+from tests.conftest import until
 from tests.support.engines.in_memory_engine import sink, source
 from tests.support.engines.managed_engine import Managed
 from tests.support.screens.console_browser import Browser, Page, events, logged_in
@@ -264,17 +268,47 @@ def test_odd_parameters_of_events_change_nothing(engine: Managed, server: Runnin
 
 def test_many_open_pages_end_with_their_session(server: RunningServer) -> None:
     browser = logged_in(server)
-    cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
-    opened = []
-    for _ in range(60):
-        connection = HTTPConnection(urlsplit(server.url).netloc, timeout=30)
-        connection.request("GET", "/console/events/jobs", headers={"Cookie": cookie})
-        opened.append((connection, connection.getresponse()))
+    opened = [open_stream(browser, "/console/events/jobs") for _ in range(60)]
     assert browser.get().status == 200
     browser.post("/console/logout", {"csrf": browser.get().csrf})
     for connection, response in opened:
         with closing(connection):
             assert b"event: logout" in response.read()
+
+
+def test_the_streams_of_a_login_are_limited(engine: Managed, server: RunningServer, remote: RemoteEngine) -> None:
+    """Otherwise one login could use up the connections of the HTTP endpoint."""
+    job = str(next(engine.run("CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src").rows)[0])
+    browser, other = logged_in(server), logged_in(server)
+    paths = cycle(("jobs", f"jobs/{job}", "log", "alive"))
+    opened = [open_stream(browser, f"/console/events/{next(paths)}") for _ in range(100)]
+    statuses = [response.status for _, response in opened]
+    assert statuses == [200] * LOGIN_MOST + [503] * (100 - LOGIN_MOST)
+    refusal = opened[-1][1]
+    assert refusal.headers["retry-after"] == "10"
+    assert "This login has 64 open pages, which is the limit." in refusal.read().decode()
+    assert len(list(remote.run("SHOW JOBS").rows)) == 1
+    assert browser.get().status == other.get().status == 200
+    with events(server, other, "/console/events/jobs") as messages:
+        assert next(messages)[0] == "jobs"
+    for connection, response in opened:
+        response.close()
+        connection.close()
+    until(lambda: is_streamed(browser))
+
+
+def is_streamed(browser: Browser) -> bool:
+    connection, response = open_stream(browser, "/console/events/alive")
+    with closing(connection), closing(response):
+        return response.status == 200
+
+
+def open_stream(browser: Browser, path: str) -> tuple[HTTPConnection, HTTPResponse]:
+    """Open a stream of events, which is not read."""
+    cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    connection = HTTPConnection(urlsplit(browser.url).netloc, timeout=30)
+    connection.request("GET", path, headers={"Cookie": cookie})
+    return connection, connection.getresponse()
 
 
 # --- hostile values --------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hmac
 import json
 import socket
@@ -66,6 +67,15 @@ def ask(server: RunningServer, line: str, *headers: str, body: str = "") -> Answ
 
 def condition(answer: Answer) -> Any:
     return json.loads(answer.body)["error"]["condition"]
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "x-gzip, gzip", "deflate", "zstd"])
+def test_compressed_bodies_are_not_expanded(server: RunningServer, encoding: str) -> None:
+    """A megabyte could become a gigabyte."""
+    content = gzip.compress(BODY.encode())
+    head = f"{AUTHORIZED}\r\nConnection: close\r\nContent-Encoding: {encoding}\r\nContent-Length: {len(content)}"
+    [refused] = answers(server, f"POST /v1/sql HTTP/1.1\r\nHost: localhost\r\n{head}\r\n\r\n".encode() + content)
+    assert (refused.status, condition(refused)) == (400, "JETSQL.REQUEST_NOT_READABLE")
 
 
 # Which name the engine is addressed by

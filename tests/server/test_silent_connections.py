@@ -15,6 +15,7 @@ import pytest
 
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError
+from jetsql.server import login_limits
 from jetsql.settings.engine_settings import EndpointSettings
 from tests.support.engines.server_engine import ServedEngine
 from tests.support.servers.http_server import TOKEN, RunningServer, run_server
@@ -96,6 +97,25 @@ def test_a_client_that_reads_no_responses_is_closed() -> None:
         with pytest.raises(ConnectionError):
             while True:
                 stranger.sendall(HEALTH * 1000)
+
+
+def test_a_client_that_reads_no_rows_ends_its_statement() -> None:
+    engine = ServedEngine()
+    settings = EndpointSettings(session_idle_seconds=0.3)
+    with run_server(engine, settings=settings) as server, connect(port_of(server)) as reader:
+        reader.sendall(b"".join(post("ENDLESS")))
+        assert engine.ended.wait(60)
+        assert is_closed(reader)
+
+
+def test_clients_that_read_no_rows_leave_threads_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(login_limits, "UNREAD_MOST", 4)
+    engine = ServedEngine()
+    with run_server(engine) as server, ExitStack() as stack:
+        for _ in range(5):
+            stack.enter_context(connect(port_of(server))).sendall(b"".join(post("ENDLESS")))
+        assert engine.ended.wait(60)  # the oldest was closed
+        assert counts(server) == [(0,), (1,)]
 
 
 def test_a_connection_that_was_used_is_a_strangers_again() -> None:

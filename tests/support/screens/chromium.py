@@ -21,13 +21,16 @@ expect.set_options(timeout=_MILLISECONDS)
 
 
 @contextmanager
-def running_chromium() -> Iterator[Browser]:
-    """Run Chromium without a screen. It has no sandbox, because containers and root do not allow one."""
+def running_chromium(*arguments: str) -> Iterator[Browser]:
+    """Run Chromium without a screen. It has no sandbox, because containers and root do not allow one.
+
+    arguments: more of the command line.
+    """
     program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if program is None:
         raise RuntimeError("Chromium is not here; `make test` installs it (package chromium).")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", *arguments])
         try:
             yield browser
         finally:
