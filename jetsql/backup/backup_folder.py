@@ -18,7 +18,7 @@ from jetsql.backup.backup_manifest import MANIFEST, BackupManifest, SavedFile
 from jetsql.backup.file_copies import copy_file, read_file
 from jetsql.errors import EngineError
 from jetsql.failpoints import failpoint
-from jetsql.home.private_files import write_private
+from jetsql.home.private_files import read_own, write_private
 
 _NOTE: Final = "unfinished.json"
 _HALF: Final = 3
@@ -80,7 +80,7 @@ class BackupFolder:
     def _read_home(self, name: str) -> object:
         """Return the home in a file of an earlier attempt, or None."""
         try:
-            return json.loads((self.path / name).read_text(encoding="utf-8"))["home"]
+            return json.loads(read_own(self.path / name))["home"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from jetsql import cancellation
 from jetsql.backup.backup_manifest import SavedFile
-from jetsql.home.private_files import private_opener, regular_opener
+from jetsql.home.private_files import private_folders, private_opener, regular_opener
 
 _CHUNK: Final = 1024 * 1024
 _UNFINISHED: Final = re.compile(r"_temporary|\.spark-staging.*")
@@ -24,7 +24,7 @@ _KEPT_VERSIONS: Final = 2
 def copy_file(source: Path, target: Path) -> SavedFile:
     """Copy a file and its modification time, and return its digest. Raises OSError, StatementError on cancellation."""
     cancellation.current().check()
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folders(target.parent)
     with open(source, "rb", opener=regular_opener) as reading, open(target, "xb", opener=private_opener) as writing:
         modified = os.fstat(reading.fileno()).st_mtime_ns
         digest, size = hashlib.sha256(), 0

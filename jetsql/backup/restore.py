@@ -27,7 +27,7 @@ from jetsql.failpoints import failpoint
 from jetsql.home import home_lock
 from jetsql.home.home_lock import HomeLock, make_home
 from jetsql.home.log_reader import LOG
-from jetsql.home.private_files import write_private
+from jetsql.home.private_files import private_folders, write_private
 from jetsql.home.restore_note import NOTE, has_restore_note, is_restored_to, remove_restore_note, write_restore_note
 from jetsql.home.storage import Storage, join_storage, local_folder
 from jetsql.home.store_note import STORE
@@ -149,7 +149,7 @@ def _copy(manifest: BackupManifest, backup: Path, home: Path, root: Path) -> Non
         return places[first] / rest
 
     for folder in manifest.folders:
-        place(folder).mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folders(place(folder))
     for count, (name, saved) in enumerate(manifest.files.items()):
         copied = copy_file(backup / name, place(name))
         _compare(backup, backup / name, saved, copied)
@@ -158,7 +158,7 @@ def _copy(manifest: BackupManifest, backup: Path, home: Path, root: Path) -> Non
             failpoint("restore-half-copied")
     for job in manifest.jobs:
         note = root / "checkpoints" / job.id / RESTORED
-        note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folders(note.parent)
         write_private(note, f"{manifest.id}\n")
     if manifest.storage_id:
         join_storage(home, Storage(manifest.storage, manifest.storage_id))

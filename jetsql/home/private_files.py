@@ -73,6 +73,16 @@ def private_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
+def private_folders(folder: Path) -> None:
+    """Create a folder and its missing parents, all of which only their owner can access. Raises OSError.
+
+    `Path.mkdir` leaves the modes of parents to the umask.
+    """
+    for each in (*reversed(folder.parents), folder):
+        if not each.exists():
+            each.mkdir(exist_ok=True, mode=0o700)
+
+
 def is_open_to_others(folder: Path) -> bool:
     """Return whether other users of the machine can access an existing folder."""
     return folder.stat().st_mode & 0o077 != 0

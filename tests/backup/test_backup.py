@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from jetsql.backup import backup_manifest, file_copies
+from jetsql.backup import backup_folder, backup_manifest, file_copies
+from jetsql.backup import restore as restore_module
 from jetsql.backup.backup_manifest import MANIFEST, BackupManifest, read_manifest
 from jetsql.backup.make_backup import CopiedHome, back_up_stopped
 from jetsql.backup.restore import restore
@@ -133,6 +134,40 @@ def test_a_home_comes_back(home: Path, tmp_path: Path) -> None:
     assert (home / "warehouse" / "empty").is_dir()
     assert (home.stat().st_mode & 0o777, (home / "jetsql.db").stat().st_mode & 0o777) == (0o700, 0o600)
     check_restored(home)
+
+
+def test_backups_and_restored_homes_are_private_from_the_beginning(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the umask of the command is, and also where a stranger finds them while they are written."""
+    seen: dict[str, int] = {}
+
+    def see(point: str) -> None:
+        backups = tmp_path / "monday.part", tmp_path / "monday"
+        for root in backups if point.startswith("backup") else (*backups, home):
+            for path in (root, *root.rglob("*")) if root.exists() else ():
+                seen[f"{point}: {path}"] = path.lstat().st_mode & 0o077
+
+    for module in (backup_folder, restore_module):
+        monkeypatch.setattr(module, "failpoint", see)
+    before = os.umask(0)
+    try:
+        back_up(home, tmp_path / "monday")
+        shutil.rmtree(home)
+        assert run("restore", str(tmp_path / "monday"), "--home", str(home)).exit_code == 0
+        see("end")
+    finally:
+        os.umask(before)
+    assert {name.partition(":")[0] for name in seen} >= {"backup-half-copied", "restore-half-copied", "end"}
+    assert {name: mode for name, mode in seen.items() if mode} == {}
+
+
+def test_a_pipe_in_the_place_of_a_leftover_is_not_waited_for(home: Path, tmp_path: Path) -> None:
+    """Another user can make it in a folder that all can write."""
+    (tmp_path / "monday.part").mkdir()
+    os.mkfifo(tmp_path / "monday.part" / "unfinished.json")
+    with raises(EngineError):
+        back_up(home, tmp_path / "monday")
 
 
 def test_a_storage_outside_the_home_comes_back(home: Path, tmp_path: Path) -> None:
