@@ -80,7 +80,7 @@ _NOT_USABLE: Final = re.compile(
     r"|Input/output error|Stale file handle",
     re.I,
 )
-_JSON_PLACE: Final = re.compile(r"\s*at \[Source: .*?line: \d+(, column: \d+)?\]")
+_JSON_PLACE: Final = re.compile(r"(?<!\s)\s*at \[Source: .{0,1000}?line: \d+(, column: \d+)?\]")
 
 DAMAGED: Final = (
     "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",

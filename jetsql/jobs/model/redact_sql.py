@@ -29,25 +29,29 @@ def redact_sql(part: str) -> str:
         if not any(start <= span[0] < stop for start, stop in settings)
     ]
     replacements = {**dict.fromkeys(settings, REDACTED), **dict.fromkeys(strings, f"'{REDACTED}'")}
-    for start, stop in sorted(replacements, reverse=True):
-        part = part[:start] + replacements[start, stop] + part[stop:]
-    return redact_urls(part)
+    pieces: list[str] = []
+    end = 0
+    for start, stop in sorted(replacements):
+        pieces += part[end:start], replacements[start, stop]
+        end = stop
+    return redact_urls("".join((*pieces, part[end:])))
 
 
 def _find_secret_settings(part: str, tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
     """Yield the spans of the values of `SET name=value`, up to the semicolon."""
     if tokens_read and tokens_read[0].word in _TABLE_UPDATES:
         return
-    end = 0
+    end = searched = 0  # a token is read at most once, because texts can be long
     for index, token in enumerate(tokens_read):
-        if token.word != "SET" or token.start < end:
+        if token.word != "SET" or index < searched or token.start < end:
             continue
-        statement = tokens_read[index : _statement_end(tokens_read, index)]
-        equal = next((each for each in statement if each.kind is Kind.SYMBOL and "=" in each.text), None)
-        if equal is None or not is_secret(part[token.stop : equal.start].strip("` \t\r\n")):
+        searched = _next_equal(tokens_read, index)
+        equal = tokens_read[searched] if searched < len(tokens_read) else None
+        if equal is None or equal.text == ";" or not is_secret(part[token.stop : equal.start].strip("` \t\r\n")):
             continue
         at = equal.start + equal.text.index("=") + 1
-        end = tokens_read[index + len(statement)].start if index + len(statement) < len(tokens_read) else len(part)
+        stop = searched = _statement_end(tokens_read, searched)
+        end = tokens_read[stop].start if stop < len(tokens_read) else len(part)
         value = part[at:end].lstrip()
         if value and not is_reference(value):
             yield end - len(value), end
@@ -56,12 +60,12 @@ def _find_secret_settings(part: str, tokens_read: list[Token]) -> Iterator[tuple
 def _find_secret_strings(tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
     """Yield the spans of strings that are values of secret names; Spark joins adjacent strings."""
     is_redacting = False
-    declared = 0  # the token index up to which a secret variable is declared
+    declared = searched = 0  # the token indexes up to which a secret variable is declared, and was searched
     for index, token in enumerate(tokens_read):
-        if token.word == "DECLARE" and any(
-            map(_is_secret_name, tokens_read[index : _statement_end(tokens_read, index)])
-        ):
-            declared = _statement_end(tokens_read, index)
+        if token.word == "DECLARE" and index >= searched:
+            searched = _statement_end(tokens_read, index)
+            if any(map(_is_secret_name, tokens_read[index:searched])):
+                declared = searched
         if token.kind not in _VALUES:
             is_redacting = False
             continue
@@ -69,6 +73,15 @@ def _find_secret_strings(tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
         is_redacting = known or (is_secret(_name_before(tokens_read, index)) and not is_reference(_content(token)))
         if is_redacting:
             yield token.start, token.stop
+
+
+def _next_equal(tokens_read: list[Token], index: int) -> int:
+    """Return the index of the next symbol with `=` in the statement, of its semicolon, or of the end."""
+    for at in range(index, len(tokens_read)):
+        token = tokens_read[at]
+        if token.text == ";" or (token.kind is Kind.SYMBOL and "=" in token.text):
+            return at
+    return len(tokens_read)
 
 
 def _statement_end(tokens_read: list[Token], index: int) -> int:

@@ -40,8 +40,10 @@ SECRET_NAMES: Final = rf"^(?!(?i:key\.))[\s\S]*?{_FIRST_LETTERS}(?:{_WORDS})"
 """Matches the names of options with secret values. `key.*` are options of Kafka tables (`key.columns`), not secrets."""
 
 _SECRET_NAME: Final = re.compile(SECRET_NAMES)
-_USER_INFO: Final = re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^\s/@'\"]+@", re.IGNORECASE)
-_PARAMETER: Final = re.compile(rf"([?&;](?:[\w.-]*(?:{_WORDS})[\w.-]*)=)[^&;\s'\"]*")
+_WORD: Final = re.compile(_WORDS)
+# Both take linear time: a text of a user can have any length, and a search holds Python's interpreter lock.
+_USER_INFO: Final = re.compile(r"(?<=[a-z0-9+.-])(://)[^\s/@'\"]++@", re.IGNORECASE)
+_PARAMETER: Final = re.compile(r"([?&;](?P<name>[\w.-]++)=)[^&;\s'\"]*")
 
 
 def is_secret(name: str) -> bool:
@@ -51,7 +53,12 @@ def is_secret(name: str) -> bool:
 
 def redact_urls(text: str) -> str:
     """Return the text with user info and password parameters of its URLs redacted."""
-    return _PARAMETER.sub(rf"\g<1>{REDACTED}", _USER_INFO.sub(rf"\g<1>{REDACTED}@", text))
+    return _PARAMETER.sub(_redact_parameter, _USER_INFO.sub(rf"\g<1>{REDACTED}@", text))
+
+
+def _redact_parameter(parameter: re.Match[str]) -> str:
+    is_secret_word = _WORD.search(parameter["name"]) is not None
+    return f"{parameter[1]}{REDACTED}" if is_secret_word else parameter[0]
 
 
 def redact_url(url: str) -> str:

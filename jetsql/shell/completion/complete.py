@@ -7,13 +7,14 @@ raises; it returns nothing if nothing fits.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
 from jetsql.language import AtCursor, Expected, at_cursor, expected_at
 from jetsql.language.intent import LEAD, is_ours
-from jetsql.language.tokens import Kind
+from jetsql.language.tokens import Kind, Token
 from jetsql.shell.completion.candidates import Candidate, CandidateCollector, CandidateKind
 from jetsql.shell.completion.complete_dot_commands import command_candidates
 from jetsql.shell.completion.complete_jobs import add_slots, applicable_keywords
@@ -29,6 +30,10 @@ _ORDER: Final = {
         " FUNCTION".split()
     )
 }
+
+
+_LEVELS_MOST: Final = 250
+"""Deeper statements are refused, and to read their queries would take minutes."""
 
 
 def complete(text: str, cursor: int, names: Names) -> tuple[Candidate, ...]:
@@ -47,7 +52,17 @@ def complete(text: str, cursor: int, names: Names) -> tuple[Candidate, ...]:
 def entry_at(text: str, cursor: int) -> tuple[slice | None, AtCursor]:
     """Return the span of the command at the cursor, or None, and the context of the cursor."""
     at = at_cursor(text, cursor, command_end)
+    if _levels(at.before) > _LEVELS_MOST:
+        at = replace(at, silent=True)
     return None if at.command is None else slice(at.command, command_end(text, at.command)), at
+
+
+def _levels(before: Sequence[Token]) -> int:
+    """Return the number of parentheses that are open at the cursor."""
+    levels = 0
+    for token in before:
+        levels = max(levels + (token.text == "(") - (token.text == ")"), 0)
+    return levels
 
 
 def _candidates(at: AtCursor, cursor: int, names: Names) -> tuple[Candidate, ...]:

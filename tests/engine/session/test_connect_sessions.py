@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 import pytest
+from grpc import RpcError
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.client import SparkConnectClient
 from pyspark.sql.connect.conf import RuntimeConf
 from pyspark.sql.connect.plan import SQL
+from pyspark.sql.connect.proto import base_pb2 as proto
 
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.settings.engine_settings import EndpointSettings
@@ -86,8 +88,7 @@ def running(client: SparkConnectClient, tag: str) -> Iterator[list[str]]:
         thread.join(60)
 
 
-@pytest.mark.slow
-def test_another_session_cannot_interrupt_an_operation(engine: EmbeddedEngine, address: str) -> None:
+def test_another_session_cannot_reach_an_operation(engine: EmbeddedEngine, address: str) -> None:
     with closing(opened(address)) as owner, closing(opened(address)) as other:
         with running(owner, "nightly") as failed:
             until(lambda: bool(tagged_jobs(engine)))
@@ -97,8 +98,28 @@ def test_another_session_cannot_interrupt_an_operation(engine: EmbeddedEngine, a
                 assert not other.interrupt_tag(tag)
             ids = operations(engine)
             assert ids and not any(other.interrupt_operation(operation) for operation in ids)
+            for operation in ids:
+                assert "INVALID_HANDLE.OPERATION_NOT_FOUND" in reattached(other, operation)
+                assert release(other, operation) == ""
             assert failed == []
         assert failed == ["OPERATION_CANCELED"]
+
+
+def reattached(client: SparkConnectClient, operation: str) -> str:
+    """Return the error that a client gets which asks for the results of an operation."""
+    request = proto.ReattachExecuteRequest(session_id=client._session_id, operation_id=operation)
+    request.user_context.user_id = client._user_id or ""
+    with pytest.raises(RpcError) as refused:
+        next(client._stub.ReattachExecute(request, metadata=client._builder.metadata()))
+    return str(refused.value)
+
+
+def release(client: SparkConnectClient, operation: str) -> str:
+    """Ask the engine to end an operation and to forget its results. Return the id of the operation that it released."""
+    request = proto.ReleaseExecuteRequest(session_id=client._session_id, operation_id=operation)
+    request.user_context.user_id = client._user_id or ""
+    request.release_all.SetInParent()
+    return str(client._stub.ReleaseExecute(request, metadata=client._builder.metadata()).operation_id)
 
 
 def operations(engine: EmbeddedEngine) -> list[str]:

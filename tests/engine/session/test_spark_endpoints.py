@@ -5,14 +5,20 @@ import resource
 import socket
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
 import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.client import SparkConnectClient
+from pyspark.sql.connect.plan import SQL
 
+from jetsql.client.http_client import HttpClient
+from jetsql.errors import ReportedError
 from tests.external_clients.__main__ import try_client
 from tests.external_clients.clients import CLIENTS, PROGRAMS, Client, java_source
 from tests.external_clients.engine import ClientTestEngine, run_engine, run_jetsql
@@ -79,6 +85,24 @@ def test_connections_without_the_token_lock_nobody_out(engine: ClientTestEngine)
             assert [step for step in try_client(Client(name, program), engine) if not step.ok] == []
         files, _ = psutil.Process(engine.pid).rlimit(psutil.RLIMIT_NOFILE)
         assert files > 1024  # 256 concurrent statements need more
+
+
+@pytest.mark.spark
+def test_no_log_has_what_gives_access_to_a_session(engine: ClientTestEngine) -> None:
+    """Logs are copied into tickets, and the id of a session is all that a client with the token shows for it."""
+    http, chosen = HttpClient(engine.url, engine.token), str(uuid.uuid4())
+    opened = str(http.request("POST", "/v1/sessions")["session"])
+    connect = SparkConnectClient(f"{engine.connect}/;token={engine.token};user_id=ann;session_id={chosen}")
+    with closing(http), closing(connect):
+        text = "SELECT raise_error('x')"
+        with suppress(ReportedError):
+            list(http.stream_lines("/v1/sql", {"statement": text, "session": opened}))
+        with pytest.raises(PySparkException):
+            connect.to_table(SQL(text).to_proto(connect), {})
+        http.request("DELETE", f"/v1/sessions/{opened}")
+        connect.interrupt_all()
+    log = (engine.home / "engine.log").read_text(encoding="utf-8")
+    assert opened not in log and chosen not in log
 
 
 def command_lines(process: psutil.Process) -> list[str]:

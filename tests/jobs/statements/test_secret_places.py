@@ -13,7 +13,8 @@ from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import RunBlocked
 from jetsql.jobs.model.body_analysis import CapturedSession, Operator
 from jetsql.jobs.model.job import Cause
-from jetsql.jobs.model.redaction import REDACTED
+from jetsql.jobs.model.redact_sql import redact_sql
+from jetsql.jobs.model.redaction import REDACTED, redact_urls
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows
 from jetsql.language.statement import ExplainCreateJob
 from jetsql.server.prometheus import prometheus_response
@@ -185,3 +186,13 @@ def test_a_snapshot_that_kept_the_whole_statement_is_shown_without_the_options_s
     w.store.add_snapshot(replace(snapshot, id="older", name="older", statement=text))
     found = shown("SHOW SNAPSHOTS")(w)
     assert "'spark.example.password' = '***'" in found and SECRET not in found
+
+
+@pytest.mark.parametrize(
+    "piece", ["a-", "a.", "?password", "?token-", "http://", "SET ", "DECLARE ", "password 'x' ", "SET a = b; "]
+)
+def test_long_texts_are_redacted_in_linear_time(piece: str) -> None:
+    """A search by a regular expression stops all threads: these took minutes."""
+    text = piece * (200_000 // len(piece))
+    assert redact_urls(f"{text}?password=x") == f"{text}?password={REDACTED}"
+    assert redact_sql(f"{text}; SET my.password = x").endswith(REDACTED)

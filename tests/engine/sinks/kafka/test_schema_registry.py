@@ -142,6 +142,13 @@ def test_secrets(sql: Sql, registry: Registry, table: Table, tmp_path: Path) -> 
     table("u", "(id BIGINT)")
     error = sql.error("SELECT * FROM u")
     assert error.condition == "JETSQL.SOURCE_NOT_READY" and "with the status 401" in error.message
+    log = sql.engine.home / "engine.log"
+    assert "goes to its schema registry in clear" not in log.read_text(encoding="utf-8")
+    elsewhere = {"avro_schema_registry_url": "http://registry.invalid", "avro_schema_registry_header_x": "hush-hush"}
+    table("v", "(id BIGINT)", **elsewhere)
+    text = log.read_text(encoding="utf-8")
+    assert "avro.schema.registry.header.x of a new table goes to its schema registry in clear" in text
+    assert "hush-hush" not in text
 
 
 @pytest.mark.slow
