@@ -1,4 +1,4 @@
-"""The disk of a home fills up, or becomes read-only: each answer is right or an error, and each row is written once."""
+"""The disk of a home fills up, becomes read-only or loses what is not synchronized: each row is written once."""
 
 from __future__ import annotations
 
@@ -204,6 +204,22 @@ def test_a_disk_that_becomes_read_only(home: Home) -> None:
     home.check_rows()
     home.engine("stop")
     assert find_damage(home.engine.home) == []
+
+
+def test_a_power_failure(home: Home) -> None:
+    """What is not on the disk yet is lost, of files of every age."""
+    for _ in range(2):
+        for _ in range(10):
+            time.sleep(1)
+            home.source.add(1)
+        home.disk.break_down()
+        home.engine.kill()
+        home.disk.unmount()
+        home.disk.mount()
+        assert find_damage(home.engine.home) == []
+        home.engine("start")
+        home.source.add(1)
+        home.check_rows()
 
 
 def test_a_process_that_may_open_no_more_files(home: Home) -> None:

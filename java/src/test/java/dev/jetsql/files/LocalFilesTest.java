@@ -1,6 +1,7 @@
 package dev.jetsql.files;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.URI;
@@ -8,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.StreamCapabilities;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -46,5 +48,26 @@ class LocalFilesTest {
   void setsTheStickyBitOfAFolder() throws IOException {
     fileSystem.setPermission(hadoop(folder), new FsPermission((short) 01777));
     assertEquals(01777, (int) Files.getAttribute(folder, "unix:mode") & 07777);
+  }
+
+  @Test
+  void synchronizesAFileAlsoBeforeItsEnd() throws IOException {
+    Path file = folder.resolve("log");
+    try (var stream = fileSystem.getRawFileSystem().create(hadoop(file))) {
+      stream.write('a');
+      assertTrue(stream.hasCapability(StreamCapabilities.HSYNC));
+      stream.hsync();
+      assertEquals("a", Files.readString(file));
+      stream.write('b');
+    }
+    assertEquals("ab", Files.readString(file));
+  }
+
+  @Test
+  void endsAStreamOnce() throws IOException {
+    var stream = fileSystem.getRawFileSystem().create(hadoop(folder.resolve("log")));
+    stream.close();
+    stream.close();
+    assertEquals(0, Files.size(folder.resolve("log")));
   }
 }
