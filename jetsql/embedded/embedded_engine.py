@@ -46,7 +46,7 @@ from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.engine_record import Role
 from jetsql.jobs.model.redaction import show
-from jetsql.jobs.statements import dispatch, system_tables
+from jetsql.jobs.statements import statement_table, system_tables
 from jetsql.jobs.statements.lookup import find_job_of_argument
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
 from jetsql.jobs.store.job_store import Store
@@ -267,7 +267,7 @@ class EmbeddedEngine:
 
     def execute(self, statement: Statement, session: Callable[[], Session]) -> Table:
         """Execute a JetSQL statement. session: called when the statement needs a session."""
-        return dispatch.execute(self._manager, statement, session)
+        return statement_table.execute(self._manager, statement, session)
 
     def _execute(self, text: str, session: Session) -> Table:
         statement = _parsed(text)
@@ -367,7 +367,7 @@ def describe(text: str) -> tuple[Column, ...] | None:
     if statement is None:
         refuse_misplaced_clauses(list(tokens(text)))
         return None
-    return dispatch.columns(statement)
+    return statement_table.columns(statement)
 
 
 def _copied_home(settings: Settings, storage: Storage, store: Store) -> CopiedHome:

@@ -1,6 +1,7 @@
 """The statements of JetSQL as data, as the parser returns them.
 
-There is one frozen class for each statement, named as in `grammar/jetsql.lark`. A name or value that a later step may
+There is one frozen class for each statement, named as its rule in `grammar/jetsql.lark`. Its docstring is the help of
+the statement in editors, and begins its section in the reference. A name or value that a later step may
 refuse has its `Span` in the text, so that an error can point to it.
 """
 
@@ -122,7 +123,7 @@ class NewTable:
 
 @dataclass(frozen=True)
 class CreateJob:
-    """CREATE JOB."""
+    """Starts a job. The job runs until you suspend or drop it."""
 
     name: Name
     body: Body
@@ -138,7 +139,7 @@ class CreateJob:
 
 @dataclass(frozen=True)
 class CreateStreamingTable:
-    """CREATE STREAMING TABLE or CREATE MATERIALIZED VIEW."""
+    """Creates a table with the columns of the query, and a job that fills it."""
 
     create: CreateJob  # its name is the table's name as written; the job has the qualified name
     kind: TableKind
@@ -146,6 +147,8 @@ class CreateStreamingTable:
 
 @dataclass(frozen=True)
 class DropStreamingTable:
+    """Drops the job, then the table."""
+
     table: TableIdentifier
     kind: TableKind
     if_exists: bool = False
@@ -153,6 +156,8 @@ class DropStreamingTable:
 
 @dataclass(frozen=True)
 class RefreshStreamingTable:
+    """Runs the job of a materialized view without `STREAM` again, and replaces its rows."""
+
     table: TableIdentifier
     kind: TableKind
 
@@ -168,6 +173,8 @@ class TableAction(Enum):
 
 @dataclass(frozen=True)
 class AlterStreamingTable:
+    """Suspends, resumes or restarts the job, or changes its options, as `ALTER JOB` does."""
+
     table: TableIdentifier
     kind: TableKind
     action: TableAction
@@ -176,33 +183,45 @@ class AlterStreamingTable:
 
 @dataclass(frozen=True)
 class ShowStreamingTables:
+    """Lists streaming tables or materialized views with their jobs."""
+
     kind: TableKind
     pattern: str | None = None  # as in SHOW JOBS
 
 
 @dataclass(frozen=True)
 class ShowCreateStreamingTable:
+    """Returns the statement that creates table and job, with the current options of the job."""
+
     table: TableIdentifier
     kind: TableKind
 
 
 @dataclass(frozen=True)
 class SuspendJob:
+    """Stops a job and keeps its state."""
+
     name: Name
 
 
 @dataclass(frozen=True)
 class ResumeJob:
+    """Starts a suspended job where it stopped."""
+
     name: Name
 
 
 @dataclass(frozen=True)
 class RestartJob:
+    """Stops a job between two batches and starts it again, for example to use executors that have joined."""
+
     name: Name
 
 
 @dataclass(frozen=True)
 class AlterJobOptions:
+    """Changes options of a suspended job. With `RESUME` it also starts the job."""
+
     name: Name
     options: tuple[OptionText, ...]
     resume: bool = False
@@ -210,6 +229,8 @@ class AlterJobOptions:
 
 @dataclass(frozen=True)
 class DropJob:
+    """Ends a job and deletes its state. `WITH SNAPSHOT` keeps a copy of the state."""
+
     name: Name
     if_exists: bool = False
     with_snapshot: Name | None = None
@@ -225,7 +246,7 @@ class WaitGoal(Enum):
 
 @dataclass(frozen=True)
 class WaitForJob:
-    """WAIT FOR JOB."""
+    """Waits until the job has reached a goal."""
 
     name: Name
     goal: WaitGoal | None = None
@@ -235,6 +256,10 @@ class WaitForJob:
 
 @dataclass(frozen=True)
 class CreateSnapshot:
+    """Keeps a copy of a job's state under a name: its position in the sources, and the results of its aggregates so
+    far.
+    """
+
     snapshot: Name
     job: Name
     or_replace: bool = False
@@ -242,18 +267,22 @@ class CreateSnapshot:
 
 @dataclass(frozen=True)
 class DropSnapshot:
+    """Deletes a snapshot."""
+
     snapshot: Name
     if_exists: bool = False
 
 
 @dataclass(frozen=True)
 class ShowSnapshots:
+    """Lists the snapshots, newest first."""
+
     job: Name | None = None
 
 
 @dataclass(frozen=True)
 class ShowJobs:
-    """SHOW JOBS, or SHOW ALL JOBS."""
+    """Lists the jobs that have not ended, newest first. `ALL` adds those that have ended."""
 
     all_jobs: bool = False  # includes jobs that have ended
     pattern: str | None = None  # as in Spark's SHOW TABLES (`*` and `|`) or SQL's LIKE (`%` and `_`)
@@ -261,32 +290,46 @@ class ShowJobs:
 
 @dataclass(frozen=True)
 class ShowMembers:
-    """SHOW MEMBERS: the executors, also those that are gone."""
+    """Lists Spark's executors, which run the tasks of the jobs, also those that are gone: their cores, when they joined
+    and left, and why.
+    """
 
 
 @dataclass(frozen=True)
 class ShowEngines:
-    """SHOW ENGINES: the engines of the store, the leader and its standbys."""
+    """Lists the engines of the store: the leader, which runs the jobs, and the standbys, which wait."""
 
 
 @dataclass(frozen=True)
 class DescribeJob:
+    """Returns a row for each fact about a job: status, sources, sink, delivery and its reason, trigger, options, last
+    error.
+    """
+
     name: Name
     extended: bool = False
 
 
 @dataclass(frozen=True)
 class ShowCreateJob:
+    """Returns the statement that creates the job again, with `***` instead of secrets."""
+
     name: Name
 
 
 @dataclass(frozen=True)
 class ShowJobHistory:
+    """Lists the events of a job, with time and cause."""
+
     name: Name
 
 
 @dataclass(frozen=True)
 class ExplainCreateJob:
+    """Returns the plan of a job, and creates nothing: sources, sink, delivery, trigger, output mode, state, and Spark's
+    plan.
+    """
+
     create: CreateJob
     formatted: bool = False
 
@@ -313,7 +356,7 @@ class ParameterStyle(Enum):
 
 @dataclass(frozen=True)
 class CreateFunction:
-    """CREATE FUNCTION ... LANGUAGE PYTHON."""
+    """Creates a function in Python. Every session and every job can call it, in all clients, until `DROP FUNCTION`."""
 
     name: tuple[str, ...]  # catalog and schema, if they were written, and the name, without back quotes
     place: Span  # of the name
@@ -334,6 +377,8 @@ class CreateFunction:
 
 @dataclass(frozen=True)
 class ExplainCreateStreamingTable:
+    """Returns what the statement would create, as `EXPLAIN CREATE JOB` does."""
+
     create: CreateStreamingTable
     formatted: bool = False
 
@@ -348,7 +393,7 @@ class Rest:
 
 @dataclass(frozen=True)
 class RunFile:
-    """RUN FILE: the files under test, which each test of the script runs first."""
+    """Names the files under test, whose statements each test of the file runs first."""
 
     files: tuple[str, ...]
     places: tuple[Span, ...]
@@ -356,7 +401,7 @@ class RunFile:
 
 @dataclass(frozen=True)
 class StartTest:
-    """START TEST: the beginning of a test, which ends before the next one."""
+    """Begins a test. It ends before the next one."""
 
     name: Name
     comment: str | None = None
@@ -364,12 +409,12 @@ class StartTest:
 
 @dataclass(frozen=True)
 class RunJobs:
-    """RUN JOBS: the end of a step; the jobs process the rows since the last one."""
+    """Ends a step: each job processes the rows that were inserted since the last step as one batch."""
 
 
 @dataclass(frozen=True)
 class AdvanceClock:
-    """ADVANCE CLOCK."""
+    """Sets the clock of the test, or moves it forward."""
 
     value: Rest
     """A timestamp, or the interval to add."""
@@ -378,7 +423,7 @@ class AdvanceClock:
 
 @dataclass(frozen=True)
 class ExpectTable:
-    """EXPECT TABLE."""
+    """Ends the step, and expects these rows in a table, in any order."""
 
     table: TableIdentifier
     query: Rest
@@ -387,6 +432,8 @@ class ExpectTable:
 
 @dataclass(frozen=True)
 class ExpectNoRows:
+    """Ends the step, and expects that a query returns no rows."""
+
     query: Rest
 
 
@@ -399,7 +446,7 @@ class JobMeasure(Enum):
 
 @dataclass(frozen=True)
 class ExpectJob:
-    """EXPECT JOB."""
+    """Ends the step, and expects the watermark of a job, or the number of its late rows."""
 
     job: Name
     measure: JobMeasure
@@ -408,7 +455,7 @@ class ExpectJob:
 
 @dataclass(frozen=True)
 class ExpectError:
-    """EXPECT ERROR, of a statement or in the run of a job."""
+    """Expects that a statement is refused, or that a job fails."""
 
     error: str  # the condition
     error_place: Span

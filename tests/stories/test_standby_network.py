@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL
 from tests.conftest import until
 from tests.stories.test_standby import Pair, add, copy_first_file, ids
 from tests.support.engines.service_engine import ServiceEngine, share_token
 from tests.support.servers.networks import HOST, NETWORKS, Network
 from tests.support.servers.postgres import USER, Postgres, running_postgres
+from tools.java.packages import fetch
 
 pytestmark = [
     pytest.mark.spark,
@@ -47,6 +49,7 @@ def pair(network: Network, server: Postgres, tmp_path: Path) -> Iterator[Pair]:
         "storage": str(tmp_path / "shared"),
         "lease_seconds": str(LEASE_SECONDS),
     }
+    fetch(f"ivy://{POSTGRESQL.package}")  # the network leads to no repository
     first = ServiceEngine(tmp_path / "first", **settings)
     second = ServiceEngine(tmp_path / "second", **settings)
     first.wrapper = network.wrapper

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from jetsql.jobs.model.engine_record import Role
+from jetsql.language.statement import ShowEngines
 from jetsql.resultset import Column, Table, Value
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ ENGINE_COLUMNS: Final = (
 )
 
 
-def show_engines(manager: Manager) -> Table:
+def show_engines(manager: Manager, statement: ShowEngines) -> Table:
     """Return the engines of the store, the leader first."""
     return Table(ENGINE_COLUMNS, tuple(engines_relation(manager)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from jetsql.language.statement import ShowMembers
 from jetsql.resultset import Column, Table, Value
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ MEMBER_COLUMNS: Final = (
 )
 
 
-def show_members(manager: Manager) -> Table:
+def show_members(manager: Manager, statement: ShowMembers) -> Table:
     """Return the members, oldest first."""
     return Table(MEMBER_COLUMNS, tuple(members_relation(manager)))
 

@@ -15,7 +15,7 @@ from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.lifecycle.engine_api import CrashReport
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Cause, Job, Snapshot, Status, StopGoal
-from jetsql.jobs.statements.dispatch import execute
+from jetsql.jobs.statements.statement_table import execute
 from jetsql.jobs.store.job_store import Store
 from jetsql.language.statement import CreateJob
 from tests.support.engines.in_memory_engine import InMemoryEngine, Session, analysis

@@ -16,8 +16,8 @@ from jetsql.jobs.lifecycle.events import Step, UserEvent
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.body_analysis import Operator, OutputMode, Replay, SinkKind
 from jetsql.jobs.model.job import Cause, Job, Status, Trigger
-from jetsql.jobs.statements.dispatch import columns
 from jetsql.jobs.statements.lookup import like_pattern
+from jetsql.jobs.statements.statement_table import columns
 from jetsql.language import parse
 from jetsql.resultset import Table
 from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source

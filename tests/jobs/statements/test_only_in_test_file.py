@@ -8,7 +8,7 @@ import pytest
 
 from jetsql.errors import StatementError
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.statements import dispatch
+from jetsql.jobs.statements import statement_table
 from jetsql.language import parse
 from tests.language.test_grammar_corpus import accepted
 
@@ -24,5 +24,5 @@ def test_an_engine_refuses_the_statements_of_test_files(rule: str) -> None:
         statement = parse(text)
         assert statement is not None
         with pytest.raises(StatementError, match="An engine does not run them") as caught:
-            dispatch.execute(cast(Manager, None), statement, lambda: None)
+            statement_table.execute(cast(Manager, None), statement, lambda: None)
         assert caught.value.condition == "JETSQL.ONLY_IN_TEST_FILE"

@@ -16,7 +16,7 @@ from jetsql.jobs.lifecycle.engine_api import Engine
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status, Version, quoted_text
 from jetsql.jobs.model.job_settings import JobSettings
-from jetsql.jobs.statements.dispatch import columns, execute
+from jetsql.jobs.statements.statement_table import columns, execute
 from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.job_store import Store
 from jetsql.language import parse

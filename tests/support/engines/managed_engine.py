@@ -24,8 +24,8 @@ from jetsql.jobs.lifecycle.engine_api import CheckpointImage
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.job_settings import JobSettings
-from jetsql.jobs.statements.dispatch import execute
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
+from jetsql.jobs.statements.statement_table import execute
 from jetsql.jobs.store.job_store import Store
 from jetsql.language import parse
 from jetsql.resultset import Column

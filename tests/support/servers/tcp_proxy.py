@@ -57,7 +57,11 @@ class TcpProxy:
                 thread.start()
 
     def _serve(self, client: socket.socket) -> None:
-        with client, socket.create_connection(("127.0.0.1", self._server_port)) as server:
+        with (
+            suppress(ConnectionRefusedError),
+            client,
+            socket.create_connection(("127.0.0.1", self._server_port)) as server,
+        ):
             answers = Thread(target=_pump, args=(server, client))
             answers.start()
             self._forward(client, server)

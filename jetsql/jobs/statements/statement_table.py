@@ -1,0 +1,106 @@
+"""The table of statements: the function that runs each kind, and the columns of its rows.
+
+The columns of a statement never depend on data, because Spark and BI tools request them before it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar, get_args
+
+from jetsql.errors import StatementError
+from jetsql.jobs.functions.function_statements import RESULT_COLUMNS, create_function
+from jetsql.jobs.lifecycle.engine_api import UserSession
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.statements import control, describe, show
+from jetsql.jobs.statements.command_result import COMMAND_COLUMNS
+from jetsql.jobs.statements.explain import PLAN_COLUMNS, explain
+from jetsql.jobs.statements.show_engines import ENGINE_COLUMNS, show_engines
+from jetsql.jobs.statements.show_members import MEMBER_COLUMNS, show_members
+from jetsql.jobs.statements.snapshot import create_snapshot, drop_snapshot
+from jetsql.jobs.statements.tables import streaming_tables as tables
+from jetsql.jobs.statements.tables.table_creation import create_with_table
+from jetsql.jobs.statements.wait import wait_for
+from jetsql.language import statement as st
+from jetsql.resultset import Column, Table
+
+S = TypeVar("S")
+Columns = tuple[Column, ...]
+
+
+@dataclass(frozen=True)
+class StatementSpec:
+    """The execution of a kind of statement."""
+
+    kind: type
+    columns: Columns
+    run: Callable[..., Table]
+    """Called with the manager, the statement and, if `needs_session`, the session of the user."""
+    needs_session: bool
+
+
+def columns(statement: st.Statement) -> Columns:
+    """Return the columns of the statement's rows, without executing it."""
+    return SPECS[type(statement)].columns
+
+
+def execute(manager: Manager, statement: st.Statement, session: Callable[[], UserSession]) -> Table:
+    """Execute a statement and return its rows. session: called by the statements that need a session.
+
+    Raises StatementError, EngineError, and Spark's errors for a body that Spark cannot analyse.
+    """
+    spec = SPECS[type(statement)]
+    if spec.needs_session:
+        return spec.run(manager, statement, session())
+    return spec.run(manager, statement)
+
+
+def _refuse(manager: Manager, statement: st.TestStatement) -> Table:
+    raise StatementError(
+        "ONLY_IN_TEST_FILE",
+        "RUN, START TEST, ADVANCE CLOCK and EXPECT are statements of test files. An engine does not run them.",
+        hint="Write them into a file NAME.test.sql, and run `jetsql test NAME.test.sql`.",
+    )
+
+
+def _spec(kind: type[S], run: Callable[[Manager, S], Table], columns: Columns = COMMAND_COLUMNS) -> StatementSpec:
+    return StatementSpec(kind, columns, run, needs_session=False)
+
+
+def _session_spec(
+    kind: type[S], run: Callable[[Manager, S, UserSession], Table], columns: Columns = COMMAND_COLUMNS
+) -> StatementSpec:
+    return StatementSpec(kind, columns, run, needs_session=True)
+
+
+_ROWS: Final = (
+    _session_spec(st.CreateJob, create_with_table),
+    _spec(st.SuspendJob, control.suspend),
+    _spec(st.ResumeJob, control.resume),
+    _spec(st.RestartJob, control.restart),
+    _spec(st.AlterJobOptions, control.alter_options),
+    _spec(st.DropJob, control.drop),
+    _spec(st.WaitForJob, wait_for),
+    _spec(st.CreateSnapshot, create_snapshot),
+    _spec(st.DropSnapshot, drop_snapshot),
+    _spec(st.ShowSnapshots, show.show_snapshots, show.SNAPSHOT_COLUMNS),
+    _spec(st.ShowJobs, show.show_jobs, show.JOB_COLUMNS),
+    _spec(st.ShowMembers, show_members, MEMBER_COLUMNS),
+    _spec(st.ShowEngines, show_engines, ENGINE_COLUMNS),
+    _spec(st.DescribeJob, describe.describe, describe.FACT_COLUMNS),
+    _spec(st.ShowCreateJob, describe.show_create, describe.TEXT_COLUMNS),
+    _spec(st.ShowJobHistory, describe.show_history, describe.HISTORY_COLUMNS),
+    _session_spec(st.ExplainCreateJob, explain, PLAN_COLUMNS),
+    _session_spec(st.CreateFunction, create_function, RESULT_COLUMNS),
+    _session_spec(st.CreateStreamingTable, tables.create_streaming_table),
+    _session_spec(st.DropStreamingTable, tables.drop_streaming_table),
+    _session_spec(st.RefreshStreamingTable, tables.refresh_streaming_table),
+    _session_spec(st.AlterStreamingTable, tables.alter_streaming_table),
+    _spec(st.ShowStreamingTables, tables.show_streaming_tables, tables.TABLE_COLUMNS),
+    _session_spec(st.ShowCreateStreamingTable, tables.show_create_streaming_table, tables.CREATE_COLUMNS),
+    _session_spec(st.ExplainCreateStreamingTable, tables.explain_streaming_table, PLAN_COLUMNS),
+    *(_spec(kind, _refuse) for kind in get_args(st.TestStatement)),
+)
+SPECS: Final = {spec.kind: spec for spec in _ROWS}
+"""The specification of each kind of statement."""
