@@ -12,7 +12,7 @@ FAST := -m "not spark and not browser and not slow" -n 3 --dist worksteal
 SPARK := -m "(spark or browser) and not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 SLOW := -m slow -n 0 --durations=20
 
-.PHONY: help java demo demo-orders demo-scaling demo-lakehouse docs test test-all test-fast test-clients test-sparks console bench faults release clean environment
+.PHONY: help java demo demo-orders demo-scaling demo-lakehouse try format lint docs test test-all test-fast test-clients test-sparks console bench faults release clean environment
 
 help:
 	@echo "make demo            jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
@@ -20,6 +20,9 @@ help:
 	@echo "make demo-orders     orders through Kafka: totals exactly once, alerts at once, Kafka killed (a minute and a half)"
 	@echo "make demo-lakehouse  upserts into Delta, a job over their changes, older versions, a crash (three minutes; the first"
 	@echo "                     time fetches some 500 MB, a Spark that Delta has a release for)"
+	@echo "make try FILE=x.sql  the statements of a file, on an engine of this checkout with an empty home"
+	@echo "make format          the layout of all sources: ruff, google-java-format"
+	@echo "make lint            the checks that need no tests: ruff, mypy, the layers of imports, plain English"
 	@echo "make test            the tests that must pass before a change lands (a quarter of an hour at most)"
 	@echo "make test-all        make test, the slow tests, a search by the property tests, a mutation test, make test-clients,"
 	@echo "                     make test-sparks, make faults (two hours and more)"
@@ -55,6 +58,26 @@ demo-orders:
 demo-lakehouse:
 	@tools/prepare java
 	@$(PYTHON) -m examples.lakehouse.demo
+
+try:
+	@test -n "$(FILE)" || { echo 'Name a file: make try FILE=jobs.sql' >&2; exit 2; }
+	@tools/prepare java
+	@rm -rf build/try
+	@$(PYTHON) -m jetsql --home build/try --embedded run '$(FILE)'
+
+format:
+	@tools/prepare java
+	@$(PYTHON) -m ruff check --fix --quiet .
+	@$(PYTHON) -m ruff format --quiet .
+	@$(PYTHON) -m tools.java.checks
+
+lint:
+	@tools/prepare
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m ruff format --check --quiet .
+	@$(PYTHON) -m mypy
+	@.venv/bin/lint-imports --no-cache
+	@$(PYTHON) -m pytest -q -n 0 tests/project/test_english.py
 
 test:
 	@tools/prepare java postgresql chromium systemd sparks
