@@ -24,8 +24,8 @@ from jetsql.engine.jvm.class_archive import MAKER, ClassArchive, find_archive
 from jetsql.errors import EngineError
 from jetsql.home.private_files import private_folder
 from jetsql.installation import python_command
+from jetsql.setting_values import NONE
 from jetsql.settings.engine_settings import EndpointSettings, load
-from jetsql.settings.setting_values import NONE
 
 _DEADLINE_SECONDS: Final = 600.0
 _MEMORY: Final = "512m"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Final
 
-from jetsql.settings.setting_values import refusal
+from jetsql.setting_values import refusal
 
 SESSION_CATALOG: Final = "spark_catalog"
 DELTA: Final = "delta"

@@ -1,6 +1,6 @@
 """The engine's settings. Precedence: flags, environment, file, defaults.
 
-`settings_table` has a parser for each setting, for values from all sources. An invalid value gives the same error
+Each setting has one parser, for values from all sources. An invalid value gives the same error
 everywhere: the value, its source (the flag, the variable, or the key and its file) and the valid values.
 The file is `config.toml` in the platform's configuration folder (Linux: `~/.config/jetsql`), or the file in
 JETSQL_CONFIG. Its keys are the names of the settings. Spark's settings keep their names, because TOML's dotted keys
@@ -11,13 +11,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import platformdirs
 
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.model.redaction import show
+from jetsql.setting_fields import SettingSpec, group, make_settings, metadata, setting, setting_specs, setting_values
+from jetsql.setting_values import (
+    parse_address,
+    parse_addresses,
+    parse_boolean,
+    parse_byte_count,
+    parse_count,
+    parse_file,
+    parse_folder,
+    parse_master_url,
+    parse_memory,
+    parse_optional_folder,
+    parse_port,
+    parse_positive_count,
+    parse_positive_seconds,
+    parse_seconds,
+    parse_storage,
+)
 from jetsql.settings.catalog_settings import CatalogSettings, catalog_confs, formats_of, iceberg_servers, read_catalogs
 from jetsql.settings.given_settings import (
     CATALOGS,
@@ -33,7 +52,6 @@ from jetsql.settings.given_settings import (
     with_new_names,
 )
 from jetsql.settings.s3_settings import S3, SCHEME, S3Settings, s3_confs
-from jetsql.settings.settings_table import READERS, setting_names
 from jetsql.settings.store_settings import StoreSettings, metastore_confs
 from jetsql.settings.watchdog_settings import WatchdogSettings
 
@@ -42,53 +60,105 @@ from jetsql.settings.watchdog_settings import WatchdogSettings
 class EndpointSettings:
     """Settings of the endpoints of an engine that runs as a process of its own."""
 
-    http_host: str = "127.0.0.1"  # the address that the HTTP server listens on
-    http_port: int = 0  # 0 selects a free port, which `engine.json` in the home names
-    http_hosts: tuple[str, ...] = ()  # further names by which clients may address the HTTP server
-    connect: bool = True  # whether to open the Spark Connect endpoint
-    connect_host: str = "127.0.0.1"
-    connect_port: int = 0
-    thrift: bool = False  # whether to open Spark's Thrift endpoint (JDBC)
-    thrift_host: str = "127.0.0.1"
-    thrift_port: int = 0
-    console_idle_seconds: float = 3600.0  # a login at the web console ends after this time without use
-    console_login_seconds: float = 12 * 3600.0  # it ends after this time in any case
-    session_idle_seconds: float = 3600.0  # an unused session of a client is closed after this time
-    sessions_most: int = 1000  # the limit of sessions at the HTTP server
-    login_seconds: float = 10.0
-    """An HTTP or Thrift connection is closed after this time without authentication. An HTTP connection is also closed
-    after this time without data of a request's body."""
-    logins_most: int = 256
-    """The limit of connections without authentication, for HTTP and for Thrift each; above it the oldest is closed."""
+    http_host: str = setting("127.0.0.1", parse_address, "The address that the HTTP endpoint listens on.")
+    http_port: int = setting(0, parse_port, "The port of the HTTP endpoint; 0 takes any free port.")
+    http_hosts: tuple[str, ...] = setting(
+        (),
+        parse_addresses,
+        "Further names that clients may use for the HTTP endpoint, such as that of this machine; with the port if"
+        " it is another one.",
+    )
+    connect: bool = setting(True, parse_boolean, "Open Spark Connect.")
+    connect_host: str = setting("127.0.0.1", parse_address, "The address that Spark Connect listens on.")
+    connect_port: int = setting(0, parse_port, "The port of Spark Connect; 0 takes any free port.")
+    thrift: bool = setting(False, parse_boolean, "Open the Thrift endpoint, for JDBC and ODBC.")
+    thrift_host: str = setting("127.0.0.1", parse_address, "The address that the Thrift endpoint listens on.")
+    thrift_port: int = setting(0, parse_port, "The port of the Thrift endpoint; 0 takes any free port.")
+    console_idle_seconds: float = setting(
+        3600.0, parse_positive_seconds, "A login at the web console that no page has used for this time ends."
+    )
+    console_login_seconds: float = setting(
+        12 * 3600.0,
+        parse_positive_seconds,
+        "A login at the web console ends after this time in any case.",
+        is_advanced=True,
+    )
+    session_idle_seconds: float = setting(
+        3600.0, parse_seconds, "A session that no client has used for this time is closed."
+    )
+    sessions_most: int = setting(1000, parse_count, "The limit of sessions at the HTTP endpoint.", is_advanced=True)
+    login_seconds: float = setting(
+        10.0,
+        parse_positive_seconds,
+        "A connection of HTTP, Thrift or Spark Connect without the token is closed after this time.",
+        is_advanced=True,
+    )
+    logins_most: int = setting(
+        256,
+        parse_positive_count,
+        "The limit of connections without the token, for HTTP, Thrift and Spark Connect each; at more, the oldest "
+        "ones are closed.",
+        is_advanced=True,
+    )
 
 
 @dataclass(frozen=True)
 class Settings:
     """Settings of an engine."""
 
-    home: Path  # the folder with store, checkpoints, warehouse and log
-    master: str = "local[*]"  # Spark's master URL
-    driver_memory: str | None = None  # in Spark's notation (`2g`); None for Spark's default
+    home: Path = field(
+        metadata=metadata(
+            SettingSpec(parse_folder, "The folder of the store, the checkpoints, the tables and the log.", is_path=True)
+        )
+    )
+    master: str = setting("local[*]", parse_master_url, "Spark's master.")
+    driver_memory: str | None = setting(None, parse_memory, "The memory of the engine's Java process, such as `2g`.")
+    single_file_bytes: int = setting(
+        256 * 1024,
+        parse_byte_count,
+        "A batch whose expected size is at most this is written as one file. A higher value means fewer files, each"
+        " written by one core.",
+        is_advanced=True,
+    )
+    old_versions_seconds: float = setting(
+        600.0, parse_seconds, "How long the previous version of an overwritten table is kept for its readers."
+    )
+    streaming_select_seconds: float = setting(
+        10.0, parse_seconds, "How long a `SELECT` with `LIMIT` over a stream waits for its rows."
+    )
+    kafka: bool = setting(
+        False,
+        parse_boolean,
+        "Load Spark's Kafka connector at the start instead of when a Kafka table is first used.",
+    )
+    delta: bool = setting(False, parse_boolean, "Load Delta at the start, for tables `USING delta`.")
+    iceberg: bool = setting(False, parse_boolean, "Load Iceberg at the start, for catalogues of the type `iceberg`.")
+    s3: S3Settings = group(S3Settings)
+    storage: str | None = setting(
+        None,
+        parse_storage,
+        "Where checkpoints, snapshots and tables are: a path or URI that the engine and all executors reach.",
+        is_path=True,
+    )
+    store: StoreSettings = group(StoreSettings)
+    cluster_secret_file: Path | None = setting(
+        None,
+        parse_file,
+        "The file with the secret of a standalone cluster.",
+        is_path=True,
+    )
+    class_archives: Path | None = setting(
+        None,
+        parse_optional_folder,
+        "The folder of the archives of Spark's classes, with which engines start faster; `none` for starts without "
+        "them.",
+        is_path=True,
+    )
+    jobs: JobSettings = group(JobSettings)
+    watchdog: WatchdogSettings = group(WatchdogSettings)
+    endpoints: EndpointSettings = group(EndpointSettings)
     spark_conf: Mapping[str, str] = field(default_factory=dict)  # further Spark settings
-    single_file_bytes: int = 256 * 1024
-    """A batch up to this expected size is written as one file, see `jetsql.engine.sinks.file_sizing`."""
-    old_versions_seconds: float = 600.0  # the previous version of an overwritten table is kept for this time
-    streaming_select_seconds: float = 10.0  # a SELECT with LIMIT over a stream waits this long for its rows
-    kafka: bool = False  # load Spark's Kafka connector at the start instead of at the first use of a Kafka table
-    delta: bool = False  # load the connector of Delta at the start
-    iceberg: bool = False  # load the connector of Iceberg at the start
     catalogs: tuple[CatalogSettings, ...] = ()  # further catalogues of the sessions
-    storage: str | None = None
-    """A path or URI for checkpoints, snapshots and tables that the driver and all executors can reach. None: the
-    storage that the home already has, or the home folder."""
-    cluster_secret_file: Path | None = None
-    """The file with the secret of a standalone cluster. None: `cluster.secret` next to `config.toml`."""
-    class_archives: Path | None = None  # the folder of the archives of Spark's classes; None for none
-    s3: S3Settings = field(default_factory=S3Settings)
-    store: StoreSettings = field(default_factory=StoreSettings)
-    jobs: JobSettings = field(default_factory=JobSettings)
-    watchdog: WatchdogSettings = field(default_factory=WatchdogSettings)
-    endpoints: EndpointSettings = field(default_factory=EndpointSettings)
     new_store: bool = False
     """The engine creates the store although the home has files of jobs. Only the flag --new-store sets it."""
     catalog_connections: str | None = None
@@ -131,6 +201,10 @@ class Settings:
         return (*self.formats, *((S3,) if needs_s3 else ()), *self.store.connectors)
 
 
+SPECS: Final = setting_specs(Settings)
+"""The specifications of the settings by name."""
+
+
 def load(
     *,
     home: str | os.PathLike[str] | None = None,
@@ -146,44 +220,23 @@ def load(
     """
     file = file_table(environ)
     flags = {"home": None if home is None else os.fspath(home), "master": master, **(flags or {})}
-    sources = (from_file(file, environ), from_environment(environ), from_flags(flags))
+    sources = (from_file(file, environ, SPECS), from_environment(environ, SPECS), from_flags(flags))
     givens = [given for source in sources for given in with_new_names(source)]
-    values = {given.name: read(given, READERS) for given in givens}
+    values = {"home": default_home(), "class_archives": default_class_archives()}
+    values |= {given.name: read(given, SPECS) for given in givens}
     spark_conf = {**file_conf(file, environ), **environment_conf(environ), **conf_of(conf or {}, "--conf")}
-    jobs = JobSettings(**{name: values.pop(name) for name in setting_names(JobSettings) if name in values})
-    endpoints = EndpointSettings(
-        **{name: values.pop(name) for name in setting_names(EndpointSettings) if name in values}
-    )
-    s3 = S3Settings(**{name: values.pop(name) for name in setting_names(S3Settings) if name in values})
-    store = StoreSettings(**{name: values.pop(name) for name in setting_names(StoreSettings) if name in values})
-    watchdog = WatchdogSettings(
-        **{name: values.pop(name) for name in setting_names(WatchdogSettings) if name in values}
-    )
-    values.setdefault("home", default_home())
-    values.setdefault("class_archives", default_class_archives())
     catalogs = read_catalogs(file.get(CATALOGS, {}), str(config_file(environ)))
-    return Settings(
-        **values,
-        spark_conf=spark_conf,
-        catalogs=catalogs,
-        s3=s3,
-        store=store,
-        jobs=jobs,
-        watchdog=watchdog,
-        endpoints=endpoints,
-    )
+    return make_settings(Settings, values, spark_conf=spark_conf, catalogs=catalogs)
 
 
 def shown_settings(settings: Settings) -> dict[str, str]:
     """Return the settings and Spark's settings by name, without secrets. Catalogues are left out."""
     values: dict[str, str] = {}
-    for part in (settings, settings.endpoints, settings.jobs, settings.watchdog, settings.store, settings.s3):
-        for entry in fields(part):
-            value = getattr(part, entry.name)
-            if isinstance(value, str | int | float | Path):
-                values[entry.name] = str(value).lower() if isinstance(value, bool) else str(value)
-            elif isinstance(value, tuple) and all(isinstance(each, str) for each in value):
-                values[entry.name] = ", ".join(value)
+    for name, value in setting_values(settings).items():
+        if isinstance(value, str | int | float | Path):
+            values[name] = str(value).lower() if isinstance(value, bool) else str(value)
+        elif isinstance(value, tuple):
+            values[name] = ", ".join(value)
     return show(values | dict(settings.spark_conf))
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,13 +17,12 @@ import platformdirs
 
 from jetsql.jobs.model.redaction import REDACTED
 from jetsql.secret_references import is_reference, resolved, with_absolute_path
-from jetsql.settings.s3_settings import S3_SECRETS
-from jetsql.settings.setting_values import NONE, URI, refusal
-from jetsql.settings.settings_table import READERS, RENAMED
-from jetsql.settings.store_settings import STORE_SECRETS
+from jetsql.setting_fields import SettingSpec
+from jetsql.setting_values import NONE, URI, refusal
 
-_SECRETS: Final = (*S3_SECRETS, *STORE_SECRETS)
-_PATHS: Final = ("home", "storage", "cluster_secret_file", "class_archives")
+Specs = Mapping[str, SettingSpec]
+RENAMED: Final = {"look_seconds": "streaming_select_seconds"}
+"""Old names of settings, from release 0.1, that are still accepted."""
 _FILE_LISTS: Final = (
     *("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles"),
     *("spark.jars.ivy", "spark.jars.ivySettings", "spark.local.dir", "spark.eventLog.dir", "spark.metrics.conf"),
@@ -45,15 +44,15 @@ class GivenSetting:
     origin: str  # the source of the value, as error messages name it
 
 
-def read(given: GivenSetting, readers: Mapping[str, Callable[[object], object]]) -> Any:
+def read(given: GivenSetting, specs: Specs) -> Any:
     """Return the typed value of a setting. Raises EngineError INVALID_SETTING, SECRET_NOT_READABLE."""
-    value = given.value
-    if isinstance(value, str) and given.name not in _SECRETS:
+    value, spec = given.value, specs[given.name]
+    if isinstance(value, str) and not spec.is_secret:
         value = resolved(value, given.origin)
     try:
-        return readers[given.name](value)
+        return spec.parse(value)
     except ValueError as expected:
-        shown = REDACTED if given.name in _SECRETS else repr(given.value)
+        shown = REDACTED if spec.is_secret else repr(given.value)
         raise refusal(f"{given.origin} is {shown}.", f"It must be {expected}.") from None
 
 
@@ -101,23 +100,25 @@ def from_flags(flags: Mapping[str, object]) -> Iterator[GivenSetting]:
     )
 
 
-def from_environment(environ: Mapping[str, str]) -> Iterator[GivenSetting]:
-    for name in (*READERS, *RENAMED):
+def from_environment(environ: Mapping[str, str], specs: Specs) -> Iterator[GivenSetting]:
+    for name in (*specs, *RENAMED):
         variable = f"JETSQL_{name.upper()}"
         if environ.get(variable):
             yield GivenSetting(name, environ[variable], f"{variable} in the environment")
 
 
-def from_file(table: Mapping[str, object], environ: Mapping[str, str]) -> Iterator[GivenSetting]:
+def from_file(table: Mapping[str, object], environ: Mapping[str, str], specs: Specs) -> Iterator[GivenSetting]:
     path = config_file(environ)
     for name, value in table.items():
         if name in ("spark", CATALOGS, SHELL):
             continue
-        if name not in READERS and name not in RENAMED:
-            near = get_close_matches(name, [*READERS, "spark", CATALOGS, SHELL])
-            hint = f"Did you mean {near[0]}?" if near else f"Settings: {', '.join(READERS)}, and Spark's settings."
+        if name not in specs and name not in RENAMED:
+            near = get_close_matches(name, [*specs, "spark", CATALOGS, SHELL])
+            hint = f"Did you mean {near[0]}?" if near else f"Settings: {', '.join(specs)}, and Spark's settings."
             raise refusal(f"{path}: there is no setting {name!r}.", hint)
-        yield GivenSetting(name, _resolve_path(path, value) if name in _PATHS else value, f"{name} in {path}")
+        yield GivenSetting(
+            name, _resolve_path(path, value) if name in specs and specs[name].is_path else value, f"{name} in {path}"
+        )
 
 
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:

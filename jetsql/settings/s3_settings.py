@@ -6,17 +6,16 @@ Keys of access are references to secrets. They are resolved when Spark is starte
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.settings.setting_values import parse_reference
+from jetsql.setting_fields import setting
+from jetsql.setting_values import parse_boolean, parse_reference
 
 S3: Final = "s3"
 """The connector's key in `connectors.properties`."""
 SCHEME: Final = "s3a://"
-S3_SECRETS: Final = ("s3_access_key", "s3_secret_key", "s3_session_token")
-"""The settings whose values are references, which are not resolved before the start."""
 
 _KEY: Final = "spark.hadoop.fs.s3a"
 _CONFS: Final[Mapping[str, str]] = {
@@ -36,29 +35,6 @@ LOADED_CONFS: Final[Mapping[str, str]] = {
 """Spark's settings of each engine with the connector."""
 
 
-@dataclass(frozen=True)
-class S3Settings:
-    """Settings of the connector of S3."""
-
-    s3: bool = False  # load the connector at the start
-    s3_endpoint: str | None = None  # the URL of the store; None for Amazon's
-    s3_region: str | None = None  # None for the region that the SDK finds
-    s3_path_style: bool = False  # whether the bucket is in the path of a request instead of in the name of the host
-    s3_access_key: str | None = None  # a reference; None for the credentials of the environment or the machine
-    s3_secret_key: str | None = None
-    s3_session_token: str | None = None
-
-
-def s3_confs(settings: S3Settings) -> dict[str, str]:
-    """Return Spark's settings for the connector of S3."""
-    confs = {key: str(value) for name, key in _CONFS.items() if (value := getattr(settings, name)) is not None}
-    if settings.s3_endpoint is not None:
-        confs[f"{_KEY}.connection.ssl.enabled"] = str(settings.s3_endpoint.startswith("https:")).lower()
-    if settings.s3_path_style:
-        confs[f"{_KEY}.path.style.access"] = "true"
-    return confs
-
-
 def _endpoint(value: object) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"https?://[\w.:\[\]-]+/?", value.strip()):
         raise ValueError("the URL of an object store, for example https://s3.eu-central-1.amazonaws.com")
@@ -71,17 +47,32 @@ def _region(value: object) -> str:
     return value.strip()
 
 
-S3_READERS: Final[Mapping[str, Callable[[object], object]]] = {
-    "s3_endpoint": _endpoint,
-    "s3_region": _region,
-    **dict.fromkeys(S3_SECRETS, parse_reference),
-}
-S3_DESCRIPTIONS: Final[Mapping[str, str]] = {
-    "s3": "Load the connector of S3 at the start, for paths with `s3a://`. A `storage` with this scheme implies it.",
-    "s3_endpoint": "The URL of the object store.",
-    "s3_region": "The region of the buckets.",
-    "s3_path_style": "Write buckets into the paths of requests, as most stores other than Amazon's require.",
-    "s3_access_key": "The id of the access key.",
-    "s3_secret_key": "The secret access key.",
-    "s3_session_token": "The token of temporary credentials.",
-}
+@dataclass(frozen=True)
+class S3Settings:
+    """Settings of the connector of S3."""
+
+    s3: bool = setting(
+        False,
+        parse_boolean,
+        "Load the connector of S3 at the start, for paths with `s3a://`. A `storage` with this scheme implies it.",
+    )
+    s3_endpoint: str | None = setting(None, _endpoint, "The URL of the object store.")
+    s3_region: str | None = setting(None, _region, "The region of the buckets.")
+    s3_path_style: bool = setting(
+        False,
+        parse_boolean,
+        "Write buckets into the paths of requests, as most stores other than Amazon's require.",
+    )
+    s3_access_key: str | None = setting(None, parse_reference, "The id of the access key.", is_secret=True)
+    s3_secret_key: str | None = setting(None, parse_reference, "The secret access key.", is_secret=True)
+    s3_session_token: str | None = setting(None, parse_reference, "The token of temporary credentials.", is_secret=True)
+
+
+def s3_confs(settings: S3Settings) -> dict[str, str]:
+    """Return Spark's settings for the connector of S3."""
+    confs = {key: str(value) for name, key in _CONFS.items() if (value := getattr(settings, name)) is not None}
+    if settings.s3_endpoint is not None:
+        confs[f"{_KEY}.connection.ssl.enabled"] = str(settings.s3_endpoint.startswith("https:")).lower()
+    if settings.s3_path_style:
+        confs[f"{_KEY}.path.style.access"] = "true"
+    return confs

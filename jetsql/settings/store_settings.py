@@ -7,19 +7,18 @@ them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
 from jetsql.home.store_url import open_url, parse_setting
 from jetsql.jobs.model.leadership import LeaseTimes
-from jetsql.settings.setting_values import parse_positive_seconds, parse_reference, refusal
+from jetsql.setting_fields import setting
+from jetsql.setting_values import parse_positive_seconds, parse_reference, refusal
 
 POSTGRESQL: Final = "postgresql"
 """The connector's key in `connectors.properties`, and the value of `catalog` for the server of the store."""
-STORE_SECRETS: Final = ("store", "store_password", "catalog_password")
-"""The settings whose values may be references, which are not resolved before the start."""
 _KEY: Final = "spark.hadoop.javax.jdo.option"
 _DRIVER: Final = "org.postgresql.Driver"
 _SCHEME: Final = f"jdbc:{POSTGRESQL}:"
@@ -44,17 +43,51 @@ SCHEMA_CONFS: Final[Mapping[str, str]] = {
 """Spark's settings for a catalogue whose tables are created when they are missing."""
 
 
+def _parse_catalog(value: object) -> str:
+    expected = ValueError("postgresql, for the database of the store, or a URL such as jdbc:postgresql://host/database")
+    if not isinstance(value, str) or not re.fullmatch(r"postgresql|jdbc:\w+:\S+", value.strip()):
+        raise expected
+    if re.search(r"password|//[^/?]*@", value, re.IGNORECASE):
+        raise ValueError("a URL without user and password; set catalog_user and catalog_password")
+    return value.strip()
+
+
+def _parse_user(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("the name of a user")
+    return value.strip()
+
+
 @dataclass(frozen=True)
 class StoreSettings:
     """Settings of the store and of Spark's catalogue."""
 
-    store: str | None = None  # the URL of a schema of PostgreSQL; None for SQLite in the home
-    store_password: str | None = None  # a reference
-    catalog: str | None = None  # `postgresql`, or the JDBC URL of a database; None for Derby in the home
-    catalog_user: str | None = None
-    catalog_password: str | None = None  # a reference
-    heartbeat_seconds: float = LeaseTimes.heartbeat_seconds
-    lease_seconds: float = LeaseTimes.lease_seconds
+    store: str | None = setting(
+        None,
+        parse_setting,
+        "The database of jobs, history, snapshots, functions and metrics, in PostgreSQL. `?schema=NAME` names the "
+        "schema, by default `jetsql`.",
+        is_secret=True,
+    )
+    store_password: str | None = setting(None, parse_reference, "The password of the user of `store`.", is_secret=True)
+    catalog: str | None = setting(
+        None,
+        _parse_catalog,
+        "The database of the definitions of tables and views: `postgresql` for that of `store`, or any URL of JDBC.",
+    )
+    catalog_user: str | None = setting(None, _parse_user, "The user of `catalog`, if it is a URL.")
+    catalog_password: str | None = setting(None, parse_reference, "The password of `catalog_user`.", is_secret=True)
+    heartbeat_seconds: float = setting(
+        LeaseTimes.heartbeat_seconds,
+        parse_positive_seconds,
+        "The time between two heartbeats of an engine whose store is on PostgreSQL.",
+    )
+    lease_seconds: float = setting(
+        LeaseTimes.lease_seconds,
+        parse_positive_seconds,
+        "A standby leads when it has seen no heartbeat of the leader for this time; a leader that cannot send one"
+        " for this time commits no batch.",
+    )
 
     @property
     def times(self) -> LeaseTimes:
@@ -102,41 +135,3 @@ def _of_store(settings: StoreSettings, application_name: str | None) -> tuple[st
         parameters["ApplicationName"] = application_name
     jdbc = f"{_SCHEME}//{host}:{url.port}/{url.database}?{urlencode(parameters)}"
     return jdbc, url.user, url.password or settings.store_password
-
-
-def _catalog(value: object) -> str:
-    expected = ValueError("postgresql, for the database of the store, or a URL such as jdbc:postgresql://host/database")
-    if not isinstance(value, str) or not re.fullmatch(r"postgresql|jdbc:\w+:\S+", value.strip()):
-        raise expected
-    if re.search(r"password|//[^/?]*@", value, re.IGNORECASE):
-        raise ValueError("a URL without user and password; set catalog_user and catalog_password")
-    return value.strip()
-
-
-def _user(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("the name of a user")
-    return value.strip()
-
-
-STORE_READERS: Final[Mapping[str, Callable[[object], object]]] = {
-    "store": parse_setting,
-    "store_password": parse_reference,
-    "catalog": _catalog,
-    "catalog_user": _user,
-    "catalog_password": parse_reference,
-    "heartbeat_seconds": parse_positive_seconds,
-    "lease_seconds": parse_positive_seconds,
-}
-STORE_DESCRIPTIONS: Final[Mapping[str, str]] = {
-    "store": "The database of jobs, history, snapshots, functions and metrics, in PostgreSQL. `?schema=NAME` names the"
-    " schema, by default `jetsql`.",
-    "store_password": "The password of the user of `store`.",
-    "catalog": "The database of the definitions of tables and views: `postgresql` for that of `store`, or any URL of"
-    " JDBC.",
-    "catalog_user": "The user of `catalog`, if it is a URL.",
-    "catalog_password": "The password of `catalog_user`.",
-    "heartbeat_seconds": "The time between two heartbeats of an engine whose store is on PostgreSQL.",
-    "lease_seconds": "A standby leads when it has seen no heartbeat of the leader for this time; a leader that cannot"
-    " send one for this time commits no batch.",
-}

@@ -13,7 +13,7 @@ from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.planning.options import OPTIONS
 from jetsql.language.statement import Verb
 from jetsql.language.statement_syntax import statement_rules
-from jetsql.settings.settings_table import READERS
+from jetsql.settings.engine_settings import SPECS
 from tests.support.paths import ROOT
 from tools.docs import capabilities
 from tools.docs.capabilities import CAPABILITIES, LIMITS, TABLE_KINDS, Capability
@@ -59,7 +59,7 @@ def test_every_part_of_the_code_belongs_to_a_capability(part: str) -> None:
 
 
 def test_settings_and_options_of_capabilities_exist() -> None:
-    assert {name for each in CAPABILITIES for name in each.settings} <= set(READERS)
+    assert {name for each in CAPABILITIES for name in each.settings} <= set(SPECS)
     assert {name for each in CAPABILITIES for name in each.options} <= {option.name for option in OPTIONS}
 
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from jetsql.jobs.model.job_settings import JobSettings
-from jetsql.settings.settings_table import READERS
+from jetsql.settings.engine_settings import SPECS
 from tests.support.paths import ROOT
 
 FOLDER = ROOT / "examples" / "deployment"
@@ -78,4 +78,4 @@ def test_only_settings_that_exist_are_set() -> None:
     names = [each["name"] for each in engine["env"]]
     names += re.findall(r"JETSQL_\w+", unit("Containerfile") + unit("jetsql.service"))
     used = {name.removeprefix("JETSQL_").lower() for name in names if name.startswith("JETSQL_")}
-    assert used - {"home", "config"} <= set(READERS) | {"master", "driver_memory"}
+    assert used - {"home", "config"} <= set(SPECS) | {"master", "driver_memory"}

@@ -38,7 +38,7 @@ from jetsql.shell.session.input_history import FileHistory
 from jetsql.shell.session.redact_statements import redact_statements
 from jetsql.shell.session.statement_effects import changes_session, drop_question, is_read_only, may_change_schema
 from jetsql.shell.settings import settings_file
-from jetsql.shell.settings.shell_settings import SHELL_PARSERS, ShellSettings, load_shell_settings
+from jetsql.shell.settings.shell_settings import SHELL_SPECS, ShellSettings, load_shell_settings
 
 
 def coloured(text: str, lexer: SqlLexer) -> list[list[tuple[str, str]]]:
@@ -345,7 +345,7 @@ def test_suggestions_are_the_newest_entry_that_begins_so() -> None:
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in SHELL_PARSERS:
+    for name in SHELL_SPECS:
         monkeypatch.delenv(f"JETSQL_SHELL_{name.upper()}", raising=False)
     return tmp_path / "config.toml"
 
@@ -399,7 +399,7 @@ def test_a_link_to_the_settings_stays_one(file: Path) -> None:
 
 def test_every_setting_is_explained_and_read() -> None:
     names = [each.name for each in fields(ShellSettings)]
-    assert names == list(settings_file.DESCRIPTIONS) == list(SHELL_PARSERS)
+    assert names == list(SHELL_SPECS)
     assert len(settings_file.format_all(ShellSettings())) == len(names)
 
 

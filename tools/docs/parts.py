@@ -33,6 +33,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "options": settings_tables.options,
     "option values": settings_tables.option_values,
     "settings": settings_tables.settings,
+    "advanced settings": settings_tables.advanced_settings,
     "shell commands": settings_tables.shell_commands,
     "shell settings": settings_tables.shell_settings,
     "errors": error_parts.errors,

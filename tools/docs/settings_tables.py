@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
-from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.planning.options import OPTIONS
-from jetsql.settings.engine_settings import EndpointSettings, Settings
-from jetsql.settings.s3_settings import S3Settings
-from jetsql.settings.settings_table import DESCRIPTIONS, READERS
-from jetsql.settings.store_settings import StoreSettings
-from jetsql.settings.watchdog_settings import WatchdogSettings
+from jetsql.setting_fields import setting_values
+from jetsql.settings.engine_settings import SPECS, Settings
 from jetsql.shell.session.command_table import COMMANDS
-from jetsql.shell.settings.settings_file import DESCRIPTIONS as SHELL_DESCRIPTIONS
 from jetsql.shell.settings.settings_file import format_value
-from jetsql.shell.settings.shell_settings import ShellSettings
+from jetsql.shell.settings.shell_settings import SHELL_SPECS, ShellSettings
 from tools.docs.markdown import table
 
 # Defaults that are not a value.
@@ -57,15 +51,21 @@ def option_values() -> str:
 
 
 def settings() -> str:
-    defaults = _settings_defaults()
-    rows = [(f"`{name}`", defaults[name], _values(name), DESCRIPTIONS[name]) for name in READERS]
+    return _settings(advanced=False)
+
+
+def advanced_settings() -> str:
+    return _settings(advanced=True)
+
+
+def _settings(advanced: bool) -> str:
+    values = setting_values(Settings(Path()))
+    rows = [
+        (f"`{name}`", _DEFAULTS.get(name) or _default(values[name]), _values(name), spec.description)
+        for name, spec in SPECS.items()
+        if spec.is_advanced is advanced
+    ]
     return table(("setting", "default", "value", "what it is for"), rows)
-
-
-def _settings_defaults() -> dict[str, str]:
-    kinds = (Settings(Path()), JobSettings(), EndpointSettings(), S3Settings(), StoreSettings(), WatchdogSettings())
-    values = {each.name: getattr(kind, each.name) for kind in kinds for each in fields(kind)}
-    return {name: _DEFAULTS.get(name) or _default(values[name]) for name in READERS}
 
 
 def _default(value: object) -> str:
@@ -82,7 +82,7 @@ def _default(value: object) -> str:
 def _values(name: str) -> str:
     """Return what a setting takes, in the words of the error for a value that it does not take."""
     try:
-        READERS[name](object())
+        SPECS[name].parse(object())
     except ValueError as error:
         return str(error)
     raise AssertionError(f"the setting {name} takes anything")
@@ -101,6 +101,7 @@ def shell_commands() -> str:
 
 def shell_settings() -> str:
     rows = [
-        (f"`{name}`", f"`{format_value(ShellSettings(), name)}`", text) for name, text in SHELL_DESCRIPTIONS.items()
+        (f"`{name}`", f"`{format_value(ShellSettings(), name)}`", spec.description)
+        for name, spec in SHELL_SPECS.items()
     ]
     return table(("`[shell]`", "default", "what it is for"), rows)

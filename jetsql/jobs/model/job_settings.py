@@ -4,19 +4,48 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jetsql.setting_fields import setting
+from jetsql.setting_values import parse_count, parse_days, parse_seconds
+
 
 @dataclass(frozen=True)
 class JobSettings:
     """Timeouts, delays and retention of the manager."""
 
-    create_wait_seconds: float = 10.0  # CREATE JOB waits this long for the first trigger
-    stop_deadline_seconds: float = 30.0  # a graceful stop becomes a forced one after this time
-    statement_wait_seconds: float = 60.0  # SUSPEND, RESUME, RESTART and DROP wait this long
-    wait_timeout_seconds: float = 300.0  # the timeout of WAIT FOR JOB without TIMEOUT
-    retry_first_seconds: float = 1.0  # the delay before the first restart; it doubles with each further one
-    retry_most_seconds: float = 60.0  # the longest delay before a restart
-    store_retry_seconds: float = 1.0  # the delay before an event that could not be stored is applied again
-    scale_up_delay_seconds: float = 10.0  # jobs restart on new members when no member has joined or left for this time
-    close_wait_seconds: float = 90.0  # when the engine closes, it waits this long for runs that cannot be stopped
-    ended_jobs_days: float = 7.0  # ended jobs are deleted after this time
-    ended_jobs_most: int = 100  # the limit of ended jobs; above it the oldest ones are deleted
+    create_wait_seconds: float = setting(10.0, parse_seconds, "How long `CREATE JOB` waits for the first batch.")
+    stop_deadline_seconds: float = setting(
+        30.0, parse_seconds, "How long a graceful stop may take before the job is stopped by force."
+    )
+    statement_wait_seconds: float = setting(
+        60.0, parse_seconds, "How long `SUSPEND`, `RESUME`, `RESTART` and `DROP` wait for the job."
+    )
+    wait_timeout_seconds: float = setting(300.0, parse_seconds, "How long `WAIT FOR JOB` without `TIMEOUT` waits.")
+    retry_first_seconds: float = setting(
+        1.0, parse_seconds, "The delay before the first restart after an error; it doubles with each further restart."
+    )
+    retry_most_seconds: float = setting(60.0, parse_seconds, "The longest delay before a restart.", is_advanced=True)
+    store_retry_seconds: float = setting(
+        1.0,
+        parse_seconds,
+        "The delay before an event is stored again that could not be stored.",
+        is_advanced=True,
+    )
+    scale_up_delay_seconds: float = setting(
+        10.0,
+        parse_seconds,
+        "Jobs restart on executors that have joined when none has come or gone for this time.",
+        is_advanced=True,
+    )
+    close_wait_seconds: float = setting(
+        90.0,
+        parse_seconds,
+        "How long the engine waits at its end for runs that do not stop even by force.",
+        is_advanced=True,
+    )
+    ended_jobs_days: float = setting(7.0, parse_days, "Jobs that have ended are deleted after this many days.")
+    ended_jobs_most: int = setting(
+        100,
+        parse_count,
+        "When more jobs than this have ended, the oldest of them are deleted.",
+        is_advanced=True,
+    )

@@ -10,8 +10,7 @@ from typing import Final
 from jetsql.shell.completion.candidates import Candidate, CandidateKind
 from jetsql.shell.completion.known_names import KnownName, Names
 from jetsql.shell.session.command_table import COMMANDS, ArgumentKind, CommandSpec, StatementPosition, find_command
-from jetsql.shell.settings.settings_file import DESCRIPTIONS
-from jetsql.shell.settings.shell_settings import SHELL_CHOICES, ShellSettings
+from jetsql.shell.settings.shell_settings import SHELL_CHOICES, SHELL_SPECS, ShellSettings
 
 CompleteFunction = Callable[[str, int, Names], tuple[Candidate, ...]]
 
@@ -83,7 +82,7 @@ def _argument_candidates(
         case ArgumentKind.SETTING if before:
             return _match(_setting_values(before.rstrip(" =")), written, start, CandidateKind.VALUE)
         case ArgumentKind.SETTING:
-            known = [KnownName(name, about) for name, about in DESCRIPTIONS.items()]
+            known = [KnownName(name, spec.description) for name, spec in SHELL_SPECS.items()]
             return _match(known, written, start, CandidateKind.SETTING)
     return ()
 

@@ -20,7 +20,7 @@ from jetsql.shell.output.watch import parse_watch
 from jetsql.shell.session.command_table import command_summaries, find_command, help_lines, suggest_command
 from jetsql.shell.session.entries import DotCommand
 from jetsql.shell.settings import settings_file
-from jetsql.shell.settings.shell_settings import parse_shell_value
+from jetsql.shell.settings.shell_settings import SHELL_SPECS, parse_shell_value
 
 if TYPE_CHECKING:
     from jetsql.shell.repl.loop import Shell
@@ -163,7 +163,7 @@ def _set(shell: Shell, argument: str) -> None:
         known = parse_shell_value(name, getattr(shell.settings, name, ""), ".set")
         assert known is not None
         shell.print_lines(
-            [f"{name} = {settings_file.format_value(shell.settings, name)}  {settings_file.DESCRIPTIONS[name]}"]
+            [f"{name} = {settings_file.format_value(shell.settings, name)}  {SHELL_SPECS[name].description}"]
         )
     else:
         shell.set_setting(name, value.strip("'\""))

@@ -3,28 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import fields
 from pathlib import Path
-from typing import Final
 
 from jetsql.home.private_files import write_private
 from jetsql.settings.given_settings import SHELL
-from jetsql.shell.settings.shell_settings import ShellSettings
-
-DESCRIPTIONS: Final = {
-    "mode": "the format of results: table, vertical, csv, json or markdown",
-    "keys": "the editing keys: emacs or vi",
-    "submit_key": "the key that runs the text as it is: alt-enter, f5 or ctrl-o",
-    "pager": "the pager for results longer than the screen: auto, off or a command",
-    "timing": "show how long each statement took",
-    "ask_before_drop": "ask before DROP, and before a job without STREAM",
-    "colours": "auto, off or the name of a Pygments style, such as monokai",
-    "null_text": "the text for NULL",
-    "suggest": "suggest entries of the history; the right arrow accepts",
-    "history": "write entries to the history file, with secrets redacted",
-    "status_bar": "show the engine and the job counts in the last line",
-    "completion": "the trigger of the completion menu: typing (while you type) or tab",
-}
+from jetsql.shell.settings.shell_settings import SHELL_SPECS, ShellSettings
 
 
 def format_value(settings: ShellSettings, name: str) -> str:
@@ -35,19 +18,18 @@ def format_value(settings: ShellSettings, name: str) -> str:
 
 def format_all(settings: ShellSettings) -> list[str]:
     """Return all settings, one per line."""
-    names = [each.name for each in fields(ShellSettings)]
-    size = max(map(len, names))
-    values = {name: format_value(settings, name) for name in names}
+    size = max(map(len, SHELL_SPECS))
+    values = {name: format_value(settings, name) for name in SHELL_SPECS}
     value_size = max(map(len, values.values()))
-    return [f"{name:<{size}} = {values[name]:<{value_size}}  {DESCRIPTIONS[name]}" for name in names]
+    return [f"{name:<{size}} = {values[name]:<{value_size}}  {spec.description}" for name, spec in SHELL_SPECS.items()]
 
 
 def default_table() -> str:
     """Return the table [shell] with every setting in a comment, at its default."""
     default = ShellSettings()
     lines = ["# The shell. Remove the # to change a setting.", f"[{SHELL}]"]
-    for each in fields(ShellSettings):
-        lines += [f"# {DESCRIPTIONS[each.name]}", f"#{each.name} = {format_value(default, each.name)}"]
+    for name, spec in SHELL_SPECS.items():
+        lines += [f"# {spec.description}", f"#{name} = {format_value(default, name)}"]
     return "\n".join(lines) + "\n"
 
 

@@ -12,8 +12,8 @@ from typing import Final
 from jetsql.errors import JetSQLError
 from jetsql.language import parse, split
 from jetsql.settings.catalog_settings import read_catalogs
+from jetsql.settings.engine_settings import SPECS
 from jetsql.settings.given_settings import GivenSetting, conf_of, read
-from jetsql.settings.settings_table import READERS
 from jetsql.shell.settings.shell_settings import ShellSettings
 from tests.support.documents.blocks import Step, console_commands
 
@@ -67,7 +67,7 @@ def _check_settings(text: str) -> None:
                 raise ValueError(f"there are no settings {set(value) - known} of the shell")
         elif name == "catalogs":
             read_catalogs(value, "block")
-        elif name not in READERS:
+        elif name not in SPECS:
             raise ValueError(f"there is no setting {name}")
         elif not str(value).startswith("secret:"):
-            read(GivenSetting(name, value, os.devnull), READERS)
+            read(GivenSetting(name, value, os.devnull), SPECS)

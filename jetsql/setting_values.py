@@ -84,10 +84,7 @@ def parse_memory(value: object) -> str:
 
 
 def parse_byte_count(value: object) -> int:
-    expected = ValueError("a whole number of bytes, 1 or more")
-    if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,18}", str(value)) or int(str(value)) < 1:
-        raise expected
-    return int(str(value))
+    return _whole_number(value, 1, " of bytes")
 
 
 def parse_seconds(value: object) -> float:
@@ -95,9 +92,10 @@ def parse_seconds(value: object) -> float:
 
 
 def parse_positive_seconds(value: object) -> float:
-    number = parse_seconds(value)
+    limits = "more than 0"
+    number = _number(value, "seconds", limits)
     if number == 0:
-        raise ValueError("a number of seconds, more than 0")
+        raise ValueError(f"a number of seconds, {limits}")
     return number
 
 
@@ -105,8 +103,8 @@ def parse_days(value: object) -> float:
     return _number(value, "days")
 
 
-def _number(value: object, unit: str) -> float:
-    expected = ValueError(f"a number of {unit}, 0 or more")
+def _number(value: object, unit: str, limits: str = "0 or more") -> float:
+    expected = ValueError(f"a number of {unit}, {limits}")
     try:
         number = math.nan if isinstance(value, bool) else float(str(value))
     except ValueError:
@@ -117,23 +115,25 @@ def _number(value: object, unit: str) -> float:
 
 
 def parse_percent(value: object) -> float:
-    number = _number(value, "percent")
+    limits = "more than 0 and at most 100"
+    number = _number(value, "percent", limits)
     if not 0 < number <= 100:
-        raise ValueError("a number of percent, more than 0 and at most 100")
+        raise ValueError(f"a number of percent, {limits}")
     return number
 
 
 def parse_count(value: object) -> int:
-    if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,18}", str(value)):
-        raise ValueError("a whole number, 0 or more")
-    return int(str(value))
+    return _whole_number(value, 0)
 
 
 def parse_positive_count(value: object) -> int:
-    number = parse_count(value)
-    if number == 0:
-        raise ValueError("a whole number, 1 or more")
-    return number
+    return _whole_number(value, 1)
+
+
+def _whole_number(value: object, least: int, of: str = "") -> int:
+    if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,18}", str(value)) or int(str(value)) < least:
+        raise ValueError(f"a whole number{of}, {least} or more")
+    return int(str(value))
 
 
 def parse_boolean(value: object) -> bool:
