@@ -393,7 +393,7 @@ def test_an_engine_elsewhere_that_is_not_there(monkeypatch: pytest.MonkeyPatch, 
 
 
 HEAVY = {
-    *("pyspark", "py4j", "sqlalchemy", "alembic", "lark", "starlette", "uvicorn", "anyio", "filelock", "psutil"),
+    *("pyspark", "py4j", "sqlalchemy", "lark", "starlette", "uvicorn", "anyio", "filelock", "psutil"),
     *("subprocess", "wcwidth", "jetsql.language", "jetsql.script", "jetsql.jobs.store.job_store"),
     *("jetsql.server", "jetsql.embedded"),
 }

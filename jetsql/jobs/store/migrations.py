@@ -1,10 +1,8 @@
 """Migrations of a store from an older version: a list of steps, each from one version to the next.
 
-The steps are Alembic operations, run through its MigrationContext. Alembic's script folder, alembic.ini and version
-table are not used: they are for databases that developers migrate with a command, in both directions. JetSQL migrates
-the store when it opens it, forward only; the store has its version, and the steps ship with the package. All steps and
-the new version number are one transaction, so the store always has one consistent version, even after a crash. Before
-the transaction a file is copied, for users who return to an older JetSQL.
+JetSQL migrates the store when it opens it, forward only; the store has its version, and the steps ship with the
+package. All steps and the new version number are one transaction, so the store always has one consistent version, even
+after a crash. Before the transaction a file is copied, for users who return to an older JetSQL.
 
 The steps run on SQLite and PostgreSQL, both of which have transactions with changes of tables. The first store on
 PostgreSQL had version 5.
@@ -19,14 +17,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import sqlalchemy as sa
-from alembic.operations import Operations
-from alembic.runtime.migration import MigrationContext
 
 from jetsql.failpoints import failpoint
 from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.record_versions import RENAMED_EVENTS, upgrade_text
 
-MigrationStep = Callable[[Operations], object]
+MigrationStep = Callable[[sa.Connection], object]
 
 
 def migrate(engine: sa.Engine, database: StoreDatabase, from_version: int) -> None:
@@ -35,16 +31,16 @@ def migrate(engine: sa.Engine, database: StoreDatabase, from_version: int) -> No
     failpoint("store-copied")
     version = sa.text("UPDATE meta SET value = :version WHERE key = 'version'")
     with engine.begin() as connection:
-        operations = Operations(MigrationContext.configure(connection))
         for step in STEPS[from_version - 1 :]:
-            step(operations)
+            step(connection)
         connection.execute(version, {"version": str(len(STEPS) + 1)})
         failpoint("store-migrated")
 
 
-def _snapshots(operations: Operations) -> None:
+def _snapshots(connection: sa.Connection) -> None:
     """Version 2: named snapshots."""
-    operations.create_table(
+    _create_table(
+        connection,
         "snapshots",
         sa.Column("id", sa.Text, primary_key=True),
         sa.Column("name_key", sa.Text, nullable=False, unique=True),
@@ -53,22 +49,23 @@ def _snapshots(operations: Operations) -> None:
     )
 
 
-def _operators(operations: Operations) -> None:
+def _operators(connection: sa.Connection) -> None:
     """Version 3: the stateful operators of a query as data."""
-    _upgrade_records(operations, 2)
+    _upgrade_records(connection, 2)
 
 
-def _new_names(operations: Operations) -> None:
+def _new_names(connection: sa.Connection) -> None:
     """Version 4: new names of fields and events."""
-    _upgrade_records(operations, 3)
+    _upgrade_records(connection, 3)
     rename = sa.text("UPDATE history SET title = :new WHERE title = :old")
     for old, new in RENAMED_EVENTS.items():
-        operations.get_bind().execute(rename, {"old": old, "new": new})
+        connection.execute(rename, {"old": old, "new": new})
 
 
-def _functions(operations: Operations) -> None:
+def _functions(connection: sa.Connection) -> None:
     """Version 5: functions in Python."""
-    operations.create_table(
+    _create_table(
+        connection,
         "functions",
         sa.Column("schema_key", sa.Text, primary_key=True),
         sa.Column("name_key", sa.Text, primary_key=True),
@@ -76,9 +73,12 @@ def _functions(operations: Operations) -> None:
     )
 
 
-def _upgrade_records(operations: Operations, version: int) -> None:
+def _create_table(connection: sa.Connection, name: str, *columns: sa.Column[str]) -> None:
+    sa.Table(name, sa.MetaData(), *columns).create(connection)
+
+
+def _upgrade_records(connection: sa.Connection, version: int) -> None:
     """Upgrade the records by one version. A malformed record stays; the store reports it when it is read."""
-    connection = operations.get_bind()
     for table in ("jobs", "snapshots"):
         update = sa.text(f"UPDATE {table} SET record = :record WHERE id = :id")
         for record_id, text in connection.execute(sa.text(f"SELECT id, record FROM {table}")).all():
