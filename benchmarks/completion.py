@@ -21,11 +21,11 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from benchmarks.reporting import Goal, figure, figures, introduce, middle, say, table, text
+from jetsql.completion.known_names import JobName, KnownName, Names, TableKey, TableName
+from jetsql.completion.needed_names import needed_names
 from jetsql.jobs.model.job import Status
-from jetsql.shell.completion.completer import ShellCompleter
-from jetsql.shell.completion.known_names import JobName, KnownName, Names, TableKey, TableName
-from jetsql.shell.completion.needed_names import needed_names
 from jetsql.shell.output.highlighting import SqlLexer
+from jetsql.shell.repl.completer import ShellCompleter
 from jetsql.shell.repl.keys import should_run
 
 GOAL: Final = Goal(most=20)
@@ -133,7 +133,7 @@ def menu(known: Names) -> Work:
 
         def request(self, text: str, cursor: int) -> None: ...
 
-    completer, event = ShellCompleter(LoadedNames(), lambda: []), CompleteEvent(text_inserted=True)
+    completer, event = ShellCompleter(LoadedNames()), CompleteEvent(text_inserted=True)
     return Work("menu", lambda shown, cursor: list(completer.get_completions(Document(shown, cursor), event)))
 
 

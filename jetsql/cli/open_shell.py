@@ -14,8 +14,8 @@ from jetsql.cli.flags import ExitCode, Flags, load_settings
 from jetsql.cli.run_scripts import execute, script_variables
 
 if TYPE_CHECKING:
+    from jetsql.client.background_connection import BackgroundStartupReporter
     from jetsql.client.remote_engine import RemoteEngine
-    from jetsql.shell.session.engine_connection import ShellStartupReporter
     from jetsql.shell.settings.shell_settings import ShellSettings
 
 _NEEDS_TERMINAL = (
@@ -45,7 +45,7 @@ def _run_shell(flags: Flags) -> ExitCode:
     settings, is_local = load_settings(flags), remote_url(flags) is None
     shell_settings, values = _shell_settings(flags), script_variables(flags)
 
-    def connect_engine(progress: ShellStartupReporter) -> RemoteEngine:
+    def connect_engine(progress: BackgroundStartupReporter) -> RemoteEngine:
         from jetsql.errors import EngineError
 
         try:
@@ -58,14 +58,12 @@ def _run_shell(flags: Flags) -> ExitCode:
     from jetsql.errors import EngineError
     from jetsql.output.console import process_console
     from jetsql.output.result_sink import OutputClosed
-    from jetsql.settings.given_settings import config_file
     from jetsql.shell.repl.loop import Shell
 
     console = process_console()
     history = Path(platformdirs.user_state_path("jetsql", appauthor=False)) / "history"
-    favourites = config_file().parent / "favourites"
     try:
-        shell = Shell(connect_engine, console, shell_settings, values, history, favourites, is_local)
+        shell = Shell(connect_engine, console, shell_settings, values, history, is_local)
         return ExitCode.SUCCESS if shell.run() else ExitCode.INTERRUPTED
     except OutputClosed:
         console.discard_output()

@@ -26,9 +26,9 @@ from jetsql.cli.run_scripts import script_variables
 from jetsql.cli.statement_commands import run_and_report
 
 if TYPE_CHECKING:
+    from jetsql.client.background_connection import BackgroundStartupReporter, Connect
     from jetsql.client.remote_engine import RemoteEngine
     from jetsql.output.console import Console
-    from jetsql.shell.session.engine_connection import Connect, ShellStartupReporter
     from jetsql.sqlfiles.lint_files import LintRun
     from jetsql.sqlfiles.lint_problems import LintProblem
     from jetsql.sqlfiles.read_sql_files import SqlFile
@@ -335,7 +335,7 @@ def _engine_of(home: str | None, url: str | None) -> Connect:
     except click.UsageError as error:
         raise ValueError(error.message) from error
 
-    def connect_engine(progress: ShellStartupReporter) -> RemoteEngine:
+    def connect_engine(progress: BackgroundStartupReporter) -> RemoteEngine:
         return connect(settings, flags, progress, only_existing_home=True)
 
     return connect_engine

@@ -6,25 +6,23 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from itertools import islice
 from threading import Lock
 from time import monotonic
 from typing import Any, Final
 
+from jetsql.completion.complete import complete
+from jetsql.completion.known_names import Names
+from jetsql.completion.load_names import FRESH_SECONDS, load_names
+from jetsql.completion.needed_names import NameNeed, needed_names
 from jetsql.errors import StatementError
 from jetsql.jobs.model.redact_sql import redact_sql
 from jetsql.language import Fragment, parse, split
+from jetsql.language.statement_effects import drop_question
+from jetsql.output.terminal_text import printable
 from jetsql.server.client_sessions import Session
-from jetsql.shell.completion.candidates import CandidateKind
-from jetsql.shell.completion.complete import complete
-from jetsql.shell.completion.known_names import Names
-from jetsql.shell.completion.load_names import FRESH_SECONDS, load_names
-from jetsql.shell.completion.needed_names import NameNeed, needed_names
-from jetsql.shell.session.statement_effects import drop_question
 
 _LOG: Final = logging.getLogger(__name__)
 _CANDIDATES_MOST: Final = 200
-_OF_THE_SHELL: Final = (CandidateKind.COMMAND, CandidateKind.FAVOURITE, CandidateKind.SETTING)
 _LOADS_MOST: Final = 8
 """The limit of queries for one completion; the next one continues."""
 
@@ -42,7 +40,7 @@ def _statement(fragment: Fragment) -> dict[str, object]:
     stop = fragment.start + len(fragment.text)
     found: dict[str, object] = {"start": fragment.start, "stop": stop, "shown": redact_sql(fragment.text)}
     if (question := drop_question(fragment.text)) is not None:
-        found["question"] = question
+        found["question"] = printable(question)
     try:
         parse(fragment.text)
     except StatementError as error:
@@ -86,7 +84,7 @@ class Completion:
         with self._lock:
             self._load(text, cursor, session)
             candidates = complete(text, cursor, self._names)
-        found = islice((each for each in candidates if each.kind not in _OF_THE_SHELL), _CANDIDATES_MOST)
+        found = candidates[:_CANDIDATES_MOST]
         return [
             {
                 "text": each.text,

@@ -9,25 +9,21 @@ from jetsql.language.grammar import Slot
 from jetsql.language.intent import STATEMENT_FILTER, can_be_ours, is_about_existing
 from jetsql.language.parser import parse
 from jetsql.language.scripts import Fragment, split
-from jetsql.language.statement_at_cursor import AtCursor, at_cursor, is_open
 from jetsql.language.syntax_errors import missing_semicolon_hint
 from jetsql.language.variables import Substituted, is_variable_name, substitute
 
 __all__ = [
     "STATEMENT_FILTER",
-    "AtCursor",
     "Expected",
     "Fragment",
     "Slot",
     "Substituted",
-    "at_cursor",
     "can_be_ours",
     "completions",
     "expected_at",
     "find_function",
     "find_name",
     "is_about_existing",
-    "is_open",
     "is_variable_name",
     "missing_semicolon_hint",
     "parse",

@@ -7,15 +7,14 @@ from typing import Final
 
 from lsprotocol import types
 
+from jetsql.completion.candidates import Candidate, CandidateKind
+from jetsql.completion.complete import complete
+from jetsql.completion.known_names import Names
 from jetsql.errors import Span
 from jetsql.language_server.open_documents import Document
-from jetsql.shell.completion.candidates import Candidate, CandidateKind
-from jetsql.shell.completion.complete import complete
-from jetsql.shell.completion.known_names import Names
 
 TRIGGERS: Final = (".", "'", "`", " ")
 _ITEMS_MOST: Final = 300
-_OF_THE_SHELL: Final = (CandidateKind.COMMAND, CandidateKind.FAVOURITE, CandidateKind.SETTING)
 _KINDS: Final = {
     CandidateKind.KEYWORD: types.CompletionItemKind.Keyword,
     CandidateKind.COLUMN: types.CompletionItemKind.Field,
@@ -41,7 +40,7 @@ def completion_items(
     is_typed_space: the request came from a space, at which keywords alone would be in the way.
     """
     cursor = document.offset(position)
-    found = [each for each in complete(document.text, cursor, names) if each.kind not in _OF_THE_SHELL]
+    found = complete(document.text, cursor, names)
     if is_typed_space and all(each.kind in (CandidateKind.KEYWORD, CandidateKind.FUNCTION) for each in found):
         return []
     return [_item(document, cursor, each, rank) for rank, each in enumerate(islice(found, _ITEMS_MOST))]

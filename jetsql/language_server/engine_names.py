@@ -10,11 +10,11 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
+from jetsql.client.background_connection import BackgroundConnection, Connect, EngineConnection
+from jetsql.completion.catalog_cache import CatalogCache
+from jetsql.completion.known_names import Names
 from jetsql.errors import EngineError, ReportedError
 from jetsql.language import split
-from jetsql.shell.completion.catalog_cache import CatalogCache
-from jetsql.shell.completion.known_names import Names
-from jetsql.shell.session.engine_connection import BackgroundConnection, Connect, EngineConnection
 
 _CHECK_SECONDS: Final = 5.0
 """The time between two checks whether the engine answers, or whether there is one, while the user types."""

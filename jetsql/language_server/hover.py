@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from jetsql.completion.known_names import JobName, KnownName, Names
 from jetsql.errors import Span
 from jetsql.jobs.model.job import name_key
 from jetsql.jobs.planning.options import OptionSpec, folded, spec_of
@@ -14,7 +15,6 @@ from jetsql.language.tokens import Kind, Token, tokens, unquote
 from jetsql.language_server.open_documents import Document
 from jetsql.language_server.statement_help import statement_help, statement_rule
 from jetsql.language_server.workspace_names import FileNames, PlacedName
-from jetsql.shell.completion.known_names import JobName, KnownName, Names
 
 _COLUMNS_MOST: Final = 40
 _NAMES: Final = (Kind.WORD, Kind.QUOTED)

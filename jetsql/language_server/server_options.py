@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jetsql.shell.session.engine_connection import Connect
+from jetsql.client.background_connection import Connect
 
 Connector = Callable[[str | None, str | None], Connect]
 """Return how to connect to the engine of a home or at a URL. Raises ValueError for a wrong address."""

@@ -14,6 +14,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 
+from jetsql.completion.known_names import Names
 from jetsql.errors import StatementError
 from jetsql.language_server.complete_document import TRIGGERS, completion_items
 from jetsql.language_server.document_checks import CheckSchedule, DocumentChecks
@@ -22,7 +23,6 @@ from jetsql.language_server.open_documents import Document, OpenDocuments, file_
 from jetsql.language_server.server_options import ServerOptions
 from jetsql.language_server.server_protocol import JetSQLProtocol
 from jetsql.language_server.workspace_names import WorkspaceNames, add_file_names
-from jetsql.shell.completion.known_names import Names
 from jetsql.version import VERSION
 
 _LOG: Final = logging.getLogger(__name__)

@@ -13,11 +13,11 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from jetsql.completion.known_names import JobName, KnownName, Names, SnapshotName, TableKey, TableName
 from jetsql.errors import Span
 from jetsql.jobs.model.job import name_key
 from jetsql.language_server.document_checks import checked_statement
 from jetsql.language_server.open_documents import Document, file_path, file_uri
-from jetsql.shell.completion.known_names import JobName, KnownName, Names, SnapshotName, TableKey, TableName
 
 if TYPE_CHECKING:
     from jetsql.script import PreparedStatement

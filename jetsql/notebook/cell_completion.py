@@ -7,14 +7,12 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, Final
 
+from jetsql.completion.complete import complete
+from jetsql.completion.known_names import Names
 from jetsql.language_server.engine_names import EngineNames
 from jetsql.notebook.notebook_engine import NotebookEngine, RemoteSession
-from jetsql.shell.completion.candidates import CandidateKind
-from jetsql.shell.completion.complete import complete
-from jetsql.shell.completion.known_names import Names
 
 _ITEMS_MOST: Final = 200
-_OF_THE_SHELL: Final = (CandidateKind.COMMAND, CandidateKind.FAVOURITE, CandidateKind.SETTING)
 _CELL: Final = re.compile(r"\s*%%jetsql\b[^\n]*\n")
 _LINE: Final = re.compile(r"(?:[^\n]*=)?\s*%jetsql\s+")
 
@@ -63,8 +61,8 @@ class CellCompletion:
         start = begin.end()
         stop = len(cell) if begin.re is _CELL else (cell + "\n").index("\n", cursor)
         text, at = cell[start:stop], cursor - start
-        found = (each for each in complete(text, at, self._known(text, at)) if each.kind not in _OF_THE_SHELL)
-        return [(each.text, each.start + start, each.kind.value) for each in islice(found, _ITEMS_MOST)]
+        found = islice(complete(text, at, self._known(text, at)), _ITEMS_MOST)
+        return [(each.text, each.start + start, each.kind.value) for each in found]
 
     def _match(self, context: Any) -> dict[str, Any]:
         from IPython.core.completer import SimpleCompletion

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jetsql.language import is_open, parse, split
+from jetsql.completion.statement_at_cursor import is_open
+from jetsql.language import parse, split
 from jetsql.language.statement import CreateFunction, ParameterStyle
 
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from jetsql.language import at_cursor, is_open
-from jetsql.shell.completion.complete import complete
-from jetsql.shell.completion.complete_sql import position_at
-from jetsql.shell.completion.known_names import KnownName, Names, TableKey, TableName
-from jetsql.shell.completion.visible_columns import relations_in_scope
+from jetsql.completion.complete import complete
+from jetsql.completion.complete_sql import position_at
+from jetsql.completion.known_names import KnownName, Names, TableKey, TableName
+from jetsql.completion.statement_at_cursor import at_cursor, is_open
+from jetsql.completion.visible_columns import relations_in_scope
 from jetsql.shell.session.entries import command_end
 from tests.support.hypothesis_profiles import examples
 

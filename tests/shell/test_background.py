@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from jetsql.shell.session.background_threads import BackgroundErrors, run_until_stopped
+from jetsql.client.background_threads import BackgroundErrors, run_until_stopped
 
 
 def test_it_is_told_once_and_goes_on() -> None:

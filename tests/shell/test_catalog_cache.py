@@ -12,12 +12,12 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
+from jetsql.client.background_connection import EngineConnection
 from jetsql.client.remote_engine import RemoteEngine
+from jetsql.completion.catalog_cache import CatalogCache
+from jetsql.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableKey, TableName
 from jetsql.jobs.model.job import Status
-from jetsql.shell.completion.catalog_cache import CatalogCache
-from jetsql.shell.completion.completer import ShellCompleter
-from jetsql.shell.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableKey, TableName
-from jetsql.shell.session.engine_connection import EngineConnection
+from jetsql.shell.repl.completer import ShellCompleter
 from tests.support.engines.catalog_engine import CatalogEngine
 from tests.support.servers.http_server import TOKEN, run_server
 
@@ -177,15 +177,14 @@ def offered(completer: ShellCompleter, marked: str, *, asked: bool = False) -> l
 
 def test_the_menu(cache: RunningCache) -> None:
     cache.type("SELECT | FROM orders", lambda names: names.functions)
-    completer = ShellCompleter(cache.cache, lambda: ["best"])
+    completer = ShellCompleter(cache.cache)
     assert offered(completer, "SELECT i| FROM orders") == [("id", -1, "column, bigint"), ("interval", -1, "")]
     assert offered(completer, "SELECT 1;\nSHOW JOBS l|") == [("like", -1, "")]
-    assert offered(completer, ".run |") == [("best", 0, "favourite")]
 
 
 def test_the_menu_does_not_come_where_nobody_needs_it(cache: RunningCache) -> None:
     cache.type("SELECT | FROM orders", lambda names: names.functions)
-    completer = ShellCompleter(cache.cache, lambda: [])
+    completer = ShellCompleter(cache.cache)
     for marked in ("|", "SELECT 1; |", "SELECT 1 |", "SELECT id| FROM orders", "SELECT 1 from|"):
         assert offered(completer, marked) == [], marked
         assert offered(completer, marked, asked=True), marked
@@ -197,6 +196,6 @@ def test_the_menu_does_not_come_where_nobody_needs_it(cache: RunningCache) -> No
 def test_files_are_offered_for_commands_that_read_some(cache: RunningCache, tmp_path: Path) -> None:
     (tmp_path / "one.sql").touch()
     (tmp_path / "two").mkdir()
-    completer = ShellCompleter(cache.cache, lambda: [])
+    completer = ShellCompleter(cache.cache)
     assert [text for text, _, _ in offered(completer, f".read {tmp_path}/o|")] == ["ne.sql"]
     assert {text for text, _, _ in offered(completer, f".read {tmp_path}/|")} == {"one.sql", "two"}

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from jetsql.client.background_connection import EngineConnection
 from jetsql.client.remote_engine import RemoteEngine
+from jetsql.completion.catalog_cache import CatalogCache
+from jetsql.completion.complete import complete
+from jetsql.completion.known_names import Names
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.jobs.model.job import Status
-from jetsql.shell.completion.catalog_cache import CatalogCache
-from jetsql.shell.completion.complete import complete
-from jetsql.shell.completion.known_names import Names
-from jetsql.shell.session.engine_connection import EngineConnection
 from tests.support.servers.http_server import TOKEN, run_server
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from jetsql.completion.candidates import Candidate, CandidateKind
+from jetsql.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableKey, TableName
 from jetsql.jobs.model.job import Status
 from jetsql.jobs.planning.options import OPTIONS
-from jetsql.shell.completion.candidates import Candidate, CandidateKind
-from jetsql.shell.completion.complete import complete
-from jetsql.shell.completion.complete_dot_commands import argument_at
-from jetsql.shell.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableKey, TableName
+from jetsql.shell.repl.complete_entries import argument_at
+from jetsql.shell.repl.complete_entries import complete_entry as complete
 from jetsql.shell.session.command_table import COMMANDS, ArgumentKind
 from tests.support.hypothesis_profiles import examples
 
@@ -52,7 +52,6 @@ NAMES = Names(
         JobName("0001", "totals", Status.COMPLETED),
     ),
     snapshots=(SnapshotName("noon", "totals"), SnapshotName("before noon", "totals")),
-    favourites=(KnownName("top", "SELECT 1"),),
 )
 
 
@@ -327,20 +326,15 @@ WHOLE = [
     (".mode |", "table, vertical, csv, json, markdown"),
     (".mode v|", "vertical"),
     (".mode table |", ""),
-    (".help sav|", "save"),
-    (".help .sav|", ".save"),
+    (".help rea|", "read"),
+    (".help .rea|", ".read"),
     (".timing |", "on, off"),
-    (".run |", "top"),
-    (".run top |", ""),
     (".set pag|", "pager"),
     (".set keys |", "emacs, vi"),
     (".set suggest |", "on, off"),
     (".set keys v|", "vi"),
     (".set null_text |", ""),
     (".set keys vi |", ""),
-    (".save |", "top"),
-    (".save top SELECT am| FROM orders", "amount"),
-    (".save top SUSPEND JOB |", "totals"),
     (".watch SUSPEND JOB |", "totals"),
     (".watch  SELECT am| FROM orders", "amount"),
     (".watch 2 SELECT am| FROM orders", "amount"),

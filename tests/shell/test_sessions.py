@@ -106,8 +106,7 @@ def test_words_of_other_shells_are_told_what_they_are_here(shell: ShellSession) 
 
 
 def test_commands_may_be_shortened_when_it_is_clear_which_is_meant(shell: ShellSession) -> None:
-    shown = shell(".fav\r", ".ti\r")
-    assert shown == "There are no favourites yet. Enter .save NAME to save the last statement.\nTiming is on.\n"
+    assert shell(".ti\r") == "Timing is on.\n"
 
 
 def test_the_prompt_shows_the_schema(shell: ShellSession, server: RunningServer) -> None:
@@ -182,7 +181,7 @@ def test_an_error_of_the_job_is_reported_by_the_statement_itself(shell: ShellSes
     assert engine.statements.texts == [f"EXPLAIN {BATCH_JOB}"]
 
 
-# Files and favourites
+# Files
 
 
 def test_a_file_is_run_and_its_mistakes_name_it(shell: ShellSession, engine: ShellEngine, tmp_path: Path) -> None:
@@ -199,14 +198,6 @@ def test_a_file_is_run_and_its_mistakes_name_it(shell: ShellSession, engine: She
         (".read", ".read: it needs a file: .read FILE.\n"),
         (".read nowhere.sql", ".read: nowhere.sql: No such file or directory.\n"),
         (".read ~nosuchuser/x.sql", ".read: ~nosuchuser/x.sql: No such file or directory.\n"),
-        (".save", ".save: it needs a name: .save NAME [STATEMENT].\n"),
-        (".save x", ".save: there is no last statement yet.\n"),
-        (
-            ".save ../x SELECT a;",
-            ".save: '../x' is not a valid name. Use letters, digits and _; after the first character also - and '.'.\n",
-        ),
-        (".run", ".run: it needs a name: .run NAME. Enter .favourites to list the names.\n"),
-        (".run x", ".run: There is no favourite 'x'. .favourites lists them.\n"),
         (".mode xml", ".set mode is 'xml'. It must be one of table, vertical, csv, json, markdown.\n"),
         (".set mod csv", ".set mod: the shell has no setting 'mod'. Did you mean mode?\n"),
         (".set mod", ".set: the shell has no setting 'mod'. Did you mean mode?\n"),
@@ -216,35 +207,6 @@ def test_a_file_is_run_and_its_mistakes_name_it(shell: ShellSession, engine: She
 )
 def test_commands_say_what_is_wrong_with_them(shell: ShellSession, command: str, told: str) -> None:
     assert shell(command + ENTER) == told
-
-
-def test_statements_are_kept_under_names(shell: ShellSession, tmp_path: Path) -> None:
-    shown = shell(
-        *("SELECT a;\r", ".save first\r", ".save second SELECT b; SELECT c;\r"),
-        *(".favourites\r", ".run second\r", ".run frist\r"),
-    )
-    assert "first   SELECT a;\nsecond  SELECT b; SELECT c;\n" in shown
-    assert f"SELECT b; SELECT c;\n{TABLE.format('b')}{TABLE.format('c')}" in shown
-    assert shown.endswith("There is no favourite 'frist'. Did you mean first?\n")
-    file = tmp_path / "config" / "favourites" / "first.sql"
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-
-
-def test_odd_files_among_the_favourites_are_in_nobodys_way(shell: ShellSession, tmp_path: Path) -> None:
-    folder = tmp_path / "config" / "favourites"
-    (folder / "folder.sql").mkdir(parents=True)
-    (folder / "my query.sql").write_text("SELECT a;")
-    (folder / "fine.sql").write_text("SELECT b;")
-    (folder / "odd.sql").write_bytes(b"SELECT '\xff';")
-    assert shell(".favourites\r", ".run odd\r") == (
-        f"fine  SELECT b;\nodd   -- {folder / 'odd.sql'} is not UTF-8.\n.run: {folder / 'odd.sql'} is not UTF-8.\n"
-    )
-
-
-def test_what_is_kept_is_the_sql_of_what_was_entered(shell: ShellSession, tmp_path: Path) -> None:
-    shell(bracketed_paste(".timing off\nSELECT a;\n.mode csv\n-- b\nSELECT b;") + ENTER, "-- nothing\r", ".save both\r")
-    kept = (tmp_path / "config" / "favourites" / "both.sql").read_text()
-    assert kept == "SELECT a;\n-- b\nSELECT b;\n"
 
 
 def test_the_editor_is_given_the_last_statement(

@@ -20,9 +20,11 @@ from prompt_toolkit.key_binding import KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import DummyOutput
 
+from jetsql.client.background_connection import ConnectionPhase, ConnectionState
 from jetsql.errors import EngineError
 from jetsql.language.grammar import grammar_text
 from jetsql.language.keywords import KEYWORDS
+from jetsql.language.statement_effects import changes_session, drop_question, is_read_only, may_change_schema
 from jetsql.language.tokens import Kind, scan
 from jetsql.settings.engine_settings import load
 from jetsql.shell.output import colours
@@ -33,10 +35,8 @@ from jetsql.shell.repl.keys import create_key_bindings
 from jetsql.shell.repl.prompt import suggestion
 from jetsql.shell.session import input_history
 from jetsql.shell.session.command_table import COMMANDS, find_command, suggest_command
-from jetsql.shell.session.engine_connection import ConnectionPhase, ConnectionState
 from jetsql.shell.session.input_history import FileHistory
 from jetsql.shell.session.redact_statements import redact_statements
-from jetsql.shell.session.statement_effects import changes_session, drop_question, is_read_only, may_change_schema
 from jetsql.shell.settings import settings_file
 from jetsql.shell.settings.shell_settings import SHELL_SPECS, ShellSettings, load_shell_settings
 

@@ -6,13 +6,13 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from jetsql.client.background_connection import EngineConnection
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.client.response_rows import RemoteRows
 from jetsql.output.console import Console
 from jetsql.resultset import Column
 from jetsql.shell.output.watch import WatchRequest
 from jetsql.shell.repl.views import Views
-from jetsql.shell.session.engine_connection import EngineConnection
 from jetsql.shell.session.typed_ahead import Keyboard
 from jetsql.shell.settings.shell_settings import ShellSettings
 

@@ -10,15 +10,15 @@ from typing import Any, Final
 
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
-from jetsql.errors import EngineError, ReportedError
-from jetsql.jobs.model.job import CANCELLED, Status
-from jetsql.shell.session.background_threads import FailureHandler, run_until_stopped
-from jetsql.shell.session.engine_connection import (
+from jetsql.client.background_connection import (
     BackgroundConnection,
     ConnectionPhase,
     ConnectionState,
     EngineConnection,
 )
+from jetsql.client.background_threads import FailureHandler, run_until_stopped
+from jetsql.errors import EngineError, ReportedError
+from jetsql.jobs.model.job import CANCELLED, Status
 
 POLL_SECONDS: Final = 2.0
 IDLE_SECONDS: Final = 120.0

@@ -15,12 +15,12 @@ from time import monotonic
 from typing import Final, Protocol
 
 from jetsql.errors import EngineError, JetSQLError, ReportedError
+from jetsql.language.statement_effects import writing_word
 from jetsql.output.layout import NULL, Paint, cells
 from jetsql.output.render import Format, Rows, render_lines
 from jetsql.output.terminal_text import pad, printable, truncate, width
 from jetsql.shell.output.in_place_table import MAX_ROWS, InPlaceTable, TableRow, mark_changes
 from jetsql.shell.output.screen import Screen, ScreenFrame, ScreenSize
-from jetsql.shell.session.statement_effects import writing_word
 
 DEFAULT_SECONDS: Final = 2.0
 _MIN_SECONDS: Final = 0.1

@@ -119,41 +119,6 @@ def _ignoring_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _save(shell: Shell, argument: str) -> None:
-    if not argument:
-        raise ValueError("it needs a name: .save NAME [STATEMENT].")
-    name, *text = argument.split(None, 1)
-    statement = text[0] if text else shell.last_statement
-    if not statement:
-        raise ValueError("there is no last statement yet.")
-    shell.favourites.save(name, statement)
-    shell.console.print_message(f"Saved; .run {name} runs it.")
-
-
-def _run(shell: Shell, argument: str) -> bool:
-    if not argument:
-        raise ValueError("it needs a name: .run NAME. Enter .favourites to list the names.")
-    text = shell.favourites.load(argument)
-    shell.print_lines([text.rstrip()])
-    return shell.run_script(text)
-
-
-def _favourites(shell: Shell, argument: str) -> None:
-    names = shell.favourites.names()
-    if not names:
-        shell.console.print_message("There are no favourites yet. Enter .save NAME to save the last statement.")
-    size = max(map(len, names), default=0)
-    shell.print_lines([f"{name:<{size}}  {_favourite_line(shell, name)}" for name in names])
-
-
-def _favourite_line(shell: Shell, name: str) -> str:
-    """Return a saved statement on one line, or the error of reading it."""
-    try:
-        return " ".join(shell.favourites.load(name).split())
-    except (ValueError, OSError) as error:
-        return f"-- {_error_text(error)}"
-
-
 def _set(shell: Shell, argument: str) -> None:
     name, _, value = argument.replace("=", " ", 1).partition(" ")
     value = value.strip()
@@ -224,9 +189,6 @@ ACTIONS: Final[Mapping[str, Callable[[Shell, str], bool | None]]] = {
     ".read": _read,
     ".edit": _edit,
     ".format": _format,
-    ".save": _save,
-    ".run": _run,
-    ".favourites": _favourites,
     ".mode": _mode,
     ".timing": _timing,
     ".output": _output,

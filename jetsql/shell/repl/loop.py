@@ -15,26 +15,26 @@ from types import FrameType
 from typing import Final
 
 from jetsql import script
+from jetsql.client.background_connection import Connect, ConnectionPhase, EngineConnection
+from jetsql.client.background_threads import BackgroundErrors
+from jetsql.completion.catalog_cache import CatalogCache
 from jetsql.errors import EngineError
+from jetsql.language.statement_effects import drop_question
 from jetsql.output.console import Console
 from jetsql.output.diagnostics import Diagnostic, Script
 from jetsql.output.result_sink import OutputClosed
 from jetsql.output.terminal_text import printable
 from jetsql.script import PreparedStatement
-from jetsql.shell.completion.catalog_cache import CatalogCache
-from jetsql.shell.completion.completer import ShellCompleter
 from jetsql.shell.output import colours
 from jetsql.shell.output.status_bar import JobPoller
 from jetsql.shell.output.terminal_modes import without_echo
+from jetsql.shell.repl.complete_entries import needed_by_entry
+from jetsql.shell.repl.completer import ShellCompleter
 from jetsql.shell.repl.dot_commands import run_command
 from jetsql.shell.repl.prompt import Prompt
 from jetsql.shell.repl.run_statements import StatementOutcome, StatementRunner
 from jetsql.shell.repl.views import Views
-from jetsql.shell.session.background_threads import BackgroundErrors
-from jetsql.shell.session.engine_connection import Connect, ConnectionPhase, EngineConnection
 from jetsql.shell.session.entries import DotCommand, SqlInput, command_within, parse_entries
-from jetsql.shell.session.favourites import Favourites
-from jetsql.shell.session.statement_effects import drop_question
 from jetsql.shell.session.typed_ahead import Keyboard
 from jetsql.shell.settings.shell_settings import ShellSettings, parse_shell_value
 from jetsql.version import VERSION
@@ -54,19 +54,17 @@ class Shell:
         settings: ShellSettings,
         variables: Mapping[str, str],
         history: Path,
-        favourites: Path,
         is_local: bool = True,
     ) -> None:
         """Create the shell.
 
-        variables: values of `${name}` (`--set`). history: the history file. favourites: the folder of saved statements.
+        variables: values of `${name}` (`--set`). history: the history file.
         is_local: the engine runs on this machine, where `jetsql stop` stops it.
         Raises EngineError INVALID_SETTING for an unknown style.
         """
         self.console = console
         self.settings = _check_colours(settings)
         self.variables = variables
-        self.favourites = Favourites(favourites)
         self.last_statement = ""
         self._is_local = is_local
         self._exiting = self._terminated = False
@@ -79,7 +77,10 @@ class Shell:
         keyboard = Keyboard()
         self.views = Views(console, self._connection, lambda: self.settings, keyboard, self._notify)
         self._names = CatalogCache(
-            self._connection, self._on_new_names, partial(self.background_errors.record, "Loading names for completion")
+            self._connection,
+            self._on_new_names,
+            partial(self.background_errors.record, "Loading names for completion"),
+            needed_by_entry,
         )
         self.statements = StatementRunner(self._connection, console, self.views.show, self._names.expire_names)
         self._prompt = Prompt(
@@ -87,7 +88,7 @@ class Shell:
             lambda: self._connection.state,
             lambda: self._poller.jobs,
             history,
-            ShellCompleter(self._names, self.favourites.names),
+            ShellCompleter(self._names),
             self._poller.note_key,
             keyboard.take_typed,
         )

@@ -21,12 +21,12 @@ from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import ColorDepth
 
+from jetsql.client.background_connection import ConnectionState
 from jetsql.output.terminal_text import printable, width
 from jetsql.shell.output.colours import load_style, use_colours
 from jetsql.shell.output.highlighting import SqlLexer
 from jetsql.shell.output.status_bar import JobCounts, render_bar
 from jetsql.shell.repl.keys import create_key_bindings
-from jetsql.shell.session.engine_connection import ConnectionState
 from jetsql.shell.session.input_history import FileHistory
 from jetsql.shell.settings.shell_settings import ShellSettings
 
@@ -148,7 +148,7 @@ class Prompt:
         """Ask a question. Return True for y or yes, False for other answers, Ctrl-C and Ctrl-D."""
         prompt: PromptSession[str] = PromptSession()
         try:
-            return prompt.prompt(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+            return prompt.prompt(f"{printable(question)} [y/N] ").strip().lower() in ("y", "yes")
         except (EOFError, KeyboardInterrupt):
             return False
 

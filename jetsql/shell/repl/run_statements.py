@@ -9,17 +9,17 @@ from datetime import datetime
 from enum import Enum
 from typing import Final, Protocol
 
+from jetsql.client.background_connection import EngineConnection
 from jetsql.client.http_client import RequestNotSent
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 from jetsql.jobs.planning.single_read import SingleRead, read_single_read
+from jetsql.language import statement_effects
 from jetsql.output.console import Console
 from jetsql.output.diagnostics import Diagnostic
 from jetsql.output.result_sink import OutputClosed
 from jetsql.output.terminal_text import printable
 from jetsql.script import PreparedStatement, diagnose
-from jetsql.shell.session import statement_effects
-from jetsql.shell.session.engine_connection import EngineConnection
 
 _MAX_LINE: Final = 70
 

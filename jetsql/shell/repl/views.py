@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from time import monotonic
 
+from jetsql.client.background_connection import EngineConnection
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.client.response_rows import RemoteRows
 from jetsql.errors import EngineError, JetSQLError, ReportedError
@@ -18,7 +19,6 @@ from jetsql.shell.output.screen import Screen, create_screen
 from jetsql.shell.output.show_results import ResultOutput
 from jetsql.shell.output.terminal_modes import without_echo
 from jetsql.shell.output.watch import WatchRequest, is_session_lost, watch
-from jetsql.shell.session.engine_connection import EngineConnection
 from jetsql.shell.session.typed_ahead import Keyboard
 from jetsql.shell.settings.shell_settings import ShellSettings
 

@@ -14,20 +14,11 @@ class ArgumentKind(Enum):
     NONE = "nothing"
     COMMAND = "a command"
     FILE = "a file"
-    FAVOURITE = "a favourite"
     MODE = "a mode"
     SETTING = "a setting and its value"
     SWITCH = "on or off"
     STATEMENT = "a statement"
     PATTERN = "a pattern"
-
-
-class StatementPosition(Enum):
-    """The positions at which a command takes a statement, which may have several lines."""
-
-    NONE = "nowhere"
-    FIRST = "after the command"
-    SECOND = "after its first argument"
 
 
 @dataclass(frozen=True)
@@ -40,7 +31,7 @@ class CommandSpec:
     summary: str  # one line
     details: str = ""
     aliases: tuple[str, ...] = ()
-    statement: StatementPosition = StatementPosition.NONE
+    takes_statement: bool = False  # after the command, on several lines
 
 
 COMMANDS: Final[tuple[CommandSpec, ...]] = (
@@ -82,21 +73,8 @@ COMMANDS: Final[tuple[CommandSpec, ...]] = (
         "format a statement (default: the last one)",
         "Puts the formatted text at the prompt, where Enter runs it. Only white space and the case of keywords change. "
         "Indent further lines of the statement.",
-        statement=StatementPosition.FIRST,
+        takes_statement=True,
     ),
-    CommandSpec(
-        ".save",
-        ArgumentKind.FAVOURITE,
-        "NAME [STATEMENT]",
-        "save a statement (default: the last one) under a name",
-        "Writes NAME.sql in the folder `favourites` next to config.toml; delete the file to remove the favourite. "
-        "Indent further lines of the statement.",
-        statement=StatementPosition.SECOND,
-    ),
-    CommandSpec(
-        ".run", ArgumentKind.FAVOURITE, "NAME", "run a saved statement", "Prints the statement before running it."
-    ),
-    CommandSpec(".favourites", ArgumentKind.NONE, "", "list the saved statements", "", (".fav", ".favorites")),
     CommandSpec(
         ".mode",
         ArgumentKind.MODE,
@@ -119,7 +97,7 @@ COMMANDS: Final[tuple[CommandSpec, ...]] = (
         "repeat a statement and redraw its rows in place",
         "Repeats every 2 seconds by default; q or Ctrl-C ends it. The statement must only read. Indent its further "
         "lines.",
-        statement=StatementPosition.FIRST,
+        takes_statement=True,
     ),
     CommandSpec(
         ".top",

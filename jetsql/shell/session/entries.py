@@ -11,10 +11,11 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.language import Fragment, is_open
+from jetsql.completion.statement_at_cursor import is_open
+from jetsql.language import Fragment
 from jetsql.language.scripts import fragments
 from jetsql.language.tokens import Kind, tokens
-from jetsql.shell.session.command_table import ArgumentKind, StatementPosition, find_command
+from jetsql.shell.session.command_table import ArgumentKind, find_command
 
 # These words alone are never SQL; with more words they may be statements (CLEAR CACHE).
 _BARE: Final = re.compile(r"\s*(?:(help)\b([^;\n]*)|(quit|exit|clear|cls))\s*;?\s*", re.IGNORECASE)
@@ -113,14 +114,11 @@ class _StatementArgument:
 
 def _find_argument(text: str, start: int) -> _StatementArgument | None:
     """Return the statement argument of the command at `start`, or None if it takes none."""
-    words = re.compile(r"\S+").finditer(text, start, _line_end(text, start))
-    before = next(words)
+    before = next(re.compile(r"\S+").finditer(text, start, _line_end(text, start)))
     command = find_command(before.group())
-    if command is None or command.statement is StatementPosition.NONE:
+    if command is None or not command.takes_statement:
         return None
-    return _read_argument(
-        text, start, (next(words, before) if command.statement is StatementPosition.SECOND else before).end()
-    )
+    return _read_argument(text, start, before.end())
 
 
 def _read_argument(text: str, start: int, at: int) -> _StatementArgument:

@@ -21,11 +21,11 @@ from prompt_toolkit.layout import FormattedTextControl, Layout, Window
 from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style
 
+from jetsql.client.background_connection import BackgroundConnection
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.shell.output.screen import ScreenSize
 from jetsql.shell.output.watch import error_line, is_session_lost
-from jetsql.shell.session.engine_connection import BackgroundConnection
 from jetsql.shell.top.top_jobs import TopJob, parse_job
 from jetsql.shell.top.top_state import (
     Action,

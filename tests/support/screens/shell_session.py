@@ -13,12 +13,12 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from jetsql.client.background_connection import BackgroundStartupReporter
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.output.console import Console
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
 from jetsql.shell.repl.loop import Shell
-from jetsql.shell.session.engine_connection import ShellStartupReporter
 from jetsql.shell.settings.shell_settings import ShellSettings
 from tests.support.engines.server_engine import ServedEngine
 from tests.support.servers.http_server import TOKEN
@@ -88,15 +88,15 @@ def open_shell_session(
     """Open a session. url: returns the current URL of the engine's endpoint, and may raise EngineError."""
     out, reached = io.StringIO(), list[str]()
 
-    def connect(progress: ShellStartupReporter) -> RemoteEngine:
+    def connect(progress: BackgroundStartupReporter) -> RemoteEngine:
         reached.append(url())
         return RemoteEngine(reached[-1], TOKEN)
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         console = Console(out, out, is_terminal=False)
-        files = folder / "state" / "history", folder / "config" / "favourites"
-        shell = Shell(connect, console, settings or ShellSettings(timing=False), variables or {}, *files)
+        history = folder / "state" / "history"
+        shell = Shell(connect, console, settings or ShellSettings(timing=False), variables or {}, history)
         try:
             yield ShellSession(keys, shell, out, reached)
         finally:

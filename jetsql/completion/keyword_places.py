@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from jetsql.shell.completion.query_scope import Clause, Position
+from jetsql.completion.query_scope import Clause, Position
 
 QUERY: Final = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
 TYPES: Final = tuple(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from jetsql.completion.known_names import KnownName, Names
+from jetsql.completion.query_scope import Query, QueryRelation, unquoted_name
 from jetsql.language.tokens import Kind, Token
-from jetsql.shell.completion.known_names import KnownName, Names
-from jetsql.shell.completion.query_scope import Query, QueryRelation, unquoted_name
 
 # The limit for nested subqueries, and for CTEs that refer to themselves.
 _MAX_DEPTH: Final = 8

@@ -7,14 +7,13 @@ from enum import Enum
 from itertools import islice
 from typing import Final
 
-from jetsql.language import AtCursor, Slot, expected_at
+from jetsql.completion.complete import read_cursor
+from jetsql.completion.complete_sql import position_at, qualifier_before
+from jetsql.completion.known_names import Names, TableKey
+from jetsql.completion.statement_at_cursor import AtCursor
+from jetsql.completion.visible_columns import referenced_tables
+from jetsql.language import Slot, expected_at
 from jetsql.language.intent import LEAD, is_ours
-from jetsql.shell.completion.complete import entry_at
-from jetsql.shell.completion.complete_dot_commands import argument_at
-from jetsql.shell.completion.complete_sql import position_at, qualifier_before
-from jetsql.shell.completion.known_names import Names, TableKey
-from jetsql.shell.completion.visible_columns import referenced_tables
-from jetsql.shell.session.command_table import ArgumentKind
 
 # Statements written by hand have fewer tables.
 _MAX_TABLES: Final = 30
@@ -49,12 +48,11 @@ class NameNeed:
 
 def needed_names(text: str, cursor: int, names: Names) -> tuple[NameNeed, ...]:
     """Return the names that completion at the cursor needs, the most urgent first."""
-    line, at = entry_at(text, cursor)
-    if line is not None:
-        command, within = text[line], cursor - line.start
-        argument = argument_at(command, within)
-        statement = argument is not None and argument[0] is ArgumentKind.STATEMENT
-        return needed_names(command[argument[1] :], within - argument[1], names) if argument and statement else ()
+    return names_needed_at(read_cursor(text, cursor), cursor, names)
+
+
+def names_needed_at(at: AtCursor, cursor: int, names: Names) -> tuple[NameNeed, ...]:
+    """Return the names that completion needs at a cursor whose statement was read, see `needed_names`."""
     if at.silent or not (at.before or at.half):
         return ()
     expected = expected_at(at.before, at.half, cursor)

@@ -12,22 +12,20 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from jetsql.language import AtCursor, Expected, at_cursor, expected_at
+from jetsql.completion.candidates import Candidate, CandidateCollector, CandidateKind
+from jetsql.completion.complete_jobs import add_slots, applicable_keywords
+from jetsql.completion.complete_sql import add_sql
+from jetsql.completion.known_names import Names
+from jetsql.completion.statement_at_cursor import AtCursor, CommandEnd, at_cursor, no_command
+from jetsql.language import Expected, expected_at
 from jetsql.language.intent import LEAD, is_ours
 from jetsql.language.tokens import Kind, Token
-from jetsql.shell.completion.candidates import Candidate, CandidateCollector, CandidateKind
-from jetsql.shell.completion.complete_dot_commands import command_candidates
-from jetsql.shell.completion.complete_jobs import add_slots, applicable_keywords
-from jetsql.shell.completion.complete_sql import add_sql
-from jetsql.shell.completion.known_names import Names
-from jetsql.shell.session.entries import command_end
 
 # The most relevant kinds first; functions last, because there are many.
 _ORDER: Final = {
     CandidateKind[name]: rank
     for rank, name in enumerate(
-        "JOB SNAPSHOT OPTION VALUE COMMAND FAVOURITE SETTING COLUMN CTE TABLE VIEW SCHEMA ALIAS KEYWORD CONF"
-        " FUNCTION".split()
+        "JOB SNAPSHOT OPTION VALUE COLUMN CTE TABLE VIEW SCHEMA ALIAS KEYWORD CONF FUNCTION".split()
     )
 }
 
@@ -41,20 +39,19 @@ def complete(text: str, cursor: int, names: Names) -> tuple[Candidate, ...]:
 
     There are none in comments and strings (except options and job ids), and none within a word.
     """
-    line, at = entry_at(text, cursor)
-    if line is not None:
-        candidates = command_candidates(text[line.start : line.stop], cursor - line.start, names, complete)
-        return tuple(replace(each, start=each.start + line.start) for each in candidates)
-    return () if at.silent else _candidates(at, cursor, names)
+    return complete_at(read_cursor(text, cursor), cursor, names)
 
 
 @lru_cache(maxsize=4)  # the menu and the cache pass the same text
-def entry_at(text: str, cursor: int) -> tuple[slice | None, AtCursor]:
-    """Return the span of the command at the cursor, or None, and the context of the cursor."""
+def read_cursor(text: str, cursor: int, command_end: CommandEnd = no_command) -> AtCursor:
+    """Return the tokens around the cursor, see `at_cursor`; silent in a statement that is too deep."""
     at = at_cursor(text, cursor, command_end)
-    if _levels(at.before) > _LEVELS_MOST:
-        at = replace(at, silent=True)
-    return None if at.command is None else slice(at.command, command_end(text, at.command)), at
+    return replace(at, silent=True) if _levels(at.before) > _LEVELS_MOST else at
+
+
+def complete_at(at: AtCursor, cursor: int, names: Names) -> tuple[Candidate, ...]:
+    """Return the candidates at a cursor whose statement was read, see `complete`."""
+    return () if at.silent else _candidates(at, cursor, names)
 
 
 def _levels(before: Sequence[Token]) -> int:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from jetsql.completion.query_scope import Clause, ExpectedName, Position, Query, QueryRelation, unquoted_name
+from jetsql.completion.reading_frames import ReadingFrame, copy_frames
 from jetsql.language.tokens import Kind, Token
-from jetsql.shell.completion.query_scope import Clause, ExpectedName, Position, Query, QueryRelation, unquoted_name
-from jetsql.shell.completion.reading_frames import ReadingFrame, copy_frames
 
 _MARK_DISTANCE: Final = 200
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from jetsql.completion.statement_at_cursor import AtCursor
 from jetsql.jobs.model.job import quoted_text
-from jetsql.language import AtCursor
 from jetsql.language.tokens import Kind, quoted_name
 
 
@@ -33,7 +33,6 @@ class CandidateKind(Enum):
     VALUE = "value"
     CONF = "Spark setting"
     COMMAND = "command"
-    FAVOURITE = "favourite"
     SETTING = "setting"
 
 

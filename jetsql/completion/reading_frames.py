@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from jetsql.completion.query_scope import Clause, ExpectedName, Query, QueryRelation
 from jetsql.language.tokens import Token
-from jetsql.shell.completion.query_scope import Clause, ExpectedName, Query, QueryRelation
 
 
 @dataclass

@@ -1,18 +1,19 @@
-"""Complete the shell's own commands, which begin with a dot, and their arguments."""
+"""Complete what is entered at the prompt: the shell's commands, which begin with a dot, and statements."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Final
 
-from jetsql.shell.completion.candidates import Candidate, CandidateKind
-from jetsql.shell.completion.known_names import KnownName, Names
-from jetsql.shell.session.command_table import COMMANDS, ArgumentKind, CommandSpec, StatementPosition, find_command
+from jetsql.completion.candidates import Candidate, CandidateKind
+from jetsql.completion.complete import complete_at, read_cursor
+from jetsql.completion.known_names import KnownName, Names
+from jetsql.completion.needed_names import NameNeed, names_needed_at
+from jetsql.shell.session.command_table import COMMANDS, ArgumentKind, CommandSpec, find_command
+from jetsql.shell.session.entries import command_end
 from jetsql.shell.settings.shell_settings import SHELL_CHOICES, SHELL_SPECS, ShellSettings
-
-CompleteFunction = Callable[[str, int, Names], tuple[Candidate, ...]]
 
 _SWITCH_VALUES: Final = (KnownName("on"), KnownName("off"))
 # Arguments that extend to the end of the line, and the text before them: seconds, and > or >> before a file.
@@ -22,11 +23,35 @@ _TO_LINE_END: Final = {
 }
 
 
-def command_candidates(line: str, cursor: int, names: Names, complete: CompleteFunction) -> tuple[Candidate, ...]:
-    """Return the candidates in a command line, which begins with the dot.
+def complete_entry(text: str, cursor: int, names: Names) -> tuple[Candidate, ...]:
+    """Return the candidates at `cursor`, an offset of `text`, the most relevant first."""
+    span = command_at(text, cursor)
+    if span is None:
+        return complete_at(read_cursor(text, cursor, command_end), cursor, names)
+    candidates = _command_candidates(text[span], cursor - span.start, names)
+    return tuple(replace(each, start=each.start + span.start) for each in candidates)
 
-    complete: completes a statement that is the command's argument.
-    """
+
+def needed_by_entry(text: str, cursor: int, names: Names) -> tuple[NameNeed, ...]:
+    """Return the names that completion at the cursor needs, see `needed_names`."""
+    span = command_at(text, cursor)
+    if span is None:
+        return names_needed_at(read_cursor(text, cursor, command_end), cursor, names)
+    argument = argument_at(text[span], cursor - span.start)
+    if argument is None or argument[0] is not ArgumentKind.STATEMENT:
+        return ()
+    start = span.start + argument[1]
+    return needed_by_entry(text[start : span.stop], cursor - start, names)
+
+
+def command_at(text: str, cursor: int) -> slice | None:
+    """Return the span of the command that contains the cursor; None in a statement."""
+    start = read_cursor(text, cursor, command_end).command
+    return None if start is None else slice(start, command_end(text, start))
+
+
+def _command_candidates(line: str, cursor: int, names: Names) -> tuple[Candidate, ...]:
+    """Return the candidates in a command line, which begins with the dot."""
     word = line[:cursor].split()[0] if line[:cursor].strip() else ""
     if not word or cursor <= len(word):
         return _match(_command_names(), word, 0, CandidateKind.COMMAND) if word else ()
@@ -35,7 +60,7 @@ def command_candidates(line: str, cursor: int, names: Names, complete: CompleteF
         return ()
     argument, start = _argument_of(command, line, len(word), cursor)
     if argument is ArgumentKind.STATEMENT:
-        inner = complete(line[start:], cursor - start, names)
+        inner = complete_entry(line[start:], cursor - start, names)
         return tuple(replace(each, start=each.start + start) for each in inner)
     return _argument_candidates(argument, line[len(word) : start].strip(), line[start:cursor], start, names)
 
@@ -58,8 +83,6 @@ def _argument_of(command: CommandSpec, line: str, at: int, cursor: int) -> tuple
         return argument, start
     if argument is ArgumentKind.SETTING and (len(words) == 1 or start == words[1]):
         return argument, start
-    if command.statement is StatementPosition.SECOND:
-        return ArgumentKind.STATEMENT, words[1] if len(words) > 1 else cursor
     return ArgumentKind.NONE, cursor
 
 
@@ -73,8 +96,6 @@ def _argument_candidates(
                 for each in _command_names()
             ]
             return _match(words, written, start, CandidateKind.COMMAND)
-        case ArgumentKind.FAVOURITE:
-            return _match(names.favourites, written, start, CandidateKind.FAVOURITE)
         case ArgumentKind.MODE:
             return _match(_setting_values("mode"), written, start, CandidateKind.VALUE)
         case ArgumentKind.SWITCH:

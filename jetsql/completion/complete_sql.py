@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from jetsql.language import AtCursor
-from jetsql.language.tokens import Kind, Token
-from jetsql.shell.completion.candidates import CandidateCollector, CandidateKind
-from jetsql.shell.completion.keyword_places import (
+from jetsql.completion.candidates import CandidateCollector, CandidateKind
+from jetsql.completion.keyword_places import (
     AFTER_STAR,
     BEFORE_OPERAND,
     FOLLOWERS,
@@ -22,17 +20,19 @@ from jetsql.shell.completion.keyword_places import (
     TYPES,
     after_operand,
 )
-from jetsql.shell.completion.known_names import TEMPORARY, KnownName, Names
-from jetsql.shell.completion.query_reader import find_position
-from jetsql.shell.completion.query_scope import Clause, ExpectedName, Position, Query, QueryRelation, unquoted_name
-from jetsql.shell.completion.statement_heads import ExpectedHead, NameSlot, expected_after
-from jetsql.shell.completion.visible_columns import (
+from jetsql.completion.known_names import TEMPORARY, KnownName, Names
+from jetsql.completion.query_reader import find_position
+from jetsql.completion.query_scope import Clause, ExpectedName, Position, Query, QueryRelation, unquoted_name
+from jetsql.completion.statement_at_cursor import AtCursor
+from jetsql.completion.statement_heads import ExpectedHead, NameSlot, expected_after
+from jetsql.completion.visible_columns import (
     columns_of,
     find_relation,
     outputs_of,
     relations_in_scope,
     visible_ctes,
 )
+from jetsql.language.tokens import Kind, Token
 
 _FORMATS: Final = ("parquet", "orc", "json", "csv", "text", "avro", "jdbc", "kafka")
 _NAMES: Final = (Kind.WORD, Kind.QUOTED)

@@ -10,7 +10,6 @@ from jetsql.language import parse
 from jetsql.language.bodies import reads_stream
 from jetsql.language.statement import CreateJob, DropJob, DropSnapshot, DropStreamingTable, Statement
 from jetsql.language.tokens import Token, tokens
-from jetsql.output.terminal_text import printable
 
 _SESSION_VERBS: Final = frozenset({"SET", "ADD", "DECLARE", "CACHE"})
 _READING_VERBS: Final = frozenset("SELECT WITH VALUES TABLE FROM SHOW DESCRIBE DESC EXPLAIN LIST".split())
@@ -61,7 +60,7 @@ def drop_question(text: str) -> str | None:
         return None
     kind = leading[1].word if len(leading) > 1 else ""
     if kind in _KINDS:
-        name = printable(_object_name(leading[2:]))
+        name = _object_name(leading[2:])
         everything = " with everything in it" if _KINDS[kind] == "schema" and _has_word(leading, "CASCADE") else ""
         return f"Drop {_KINDS[kind]} {name}{everything}?" if name else None
     try:
@@ -75,19 +74,15 @@ def _state_question(statement: Statement | None) -> str | None:
     """Return the question before a statement of JetSQL that drops a state."""
     match statement:
         case DropJob(name=name, with_snapshot=None):
-            return f"Stop and drop job {_shown(name)} for good? Its state is lost."
+            return f"Stop and drop job {name} for good? Its state is lost."
         case DropJob(name=name, with_snapshot=snapshot):
-            return f"Stop and drop job {_shown(name)} for good? Snapshot {_shown(snapshot)} keeps its state."
+            return f"Stop and drop job {name} for good? Snapshot {snapshot} keeps its state."
         case DropStreamingTable(table=table, kind=kind):
-            return f"Drop {kind.value.lower()} {_shown(table)}? Its rows, its job and the job's state are lost."
+            return f"Drop {kind.value.lower()} {table}? Its rows, its job and the job's state are lost."
         case DropSnapshot(snapshot=name):
-            return f"Drop snapshot {_shown(name)}? Its copy of the state is lost."
+            return f"Drop snapshot {name}? Its copy of the state is lost."
         case _:
             return None
-
-
-def _shown(name: object) -> str:
-    return printable(str(name))
 
 
 def may_lack_stream(text: str) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
+from jetsql.completion.candidates import CandidateCollector, CandidateKind
+from jetsql.completion.known_names import JobName, Names
 from jetsql.jobs.model.job import Status
 from jetsql.jobs.planning.options import OPTIONS, OptionSpec, folded, spec_of
 from jetsql.language import Slot
 from jetsql.language.tokens import Kind, Token, unquote
-from jetsql.shell.completion.candidates import CandidateCollector, CandidateKind
-from jetsql.shell.completion.known_names import JobName, Names
 
 _SUSPENDED: Final = frozenset({Status.SUSPENDED})
 _ACTIVE: Final = frozenset({Status.RUNNING, Status.STARTING, Status.NOT_RUNNING})

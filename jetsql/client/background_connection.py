@@ -41,7 +41,7 @@ class ConnectionState:
     schema: str = "default"  # the session's current one, as far as known
 
 
-class ShellStartupReporter:
+class BackgroundStartupReporter:
     """Receive the progress of `jetsql.cli.connect` for the shell.
 
     start_engine: start an engine if none runs.
@@ -60,7 +60,7 @@ class ShellStartupReporter:
         yield
 
 
-Connect = Callable[[ShellStartupReporter], RemoteEngine]
+Connect = Callable[[BackgroundStartupReporter], RemoteEngine]
 """Find or start the engine and open a session on it. Raises EngineError."""
 
 
@@ -176,7 +176,7 @@ class EngineConnection:
 
     def _search(self, start_engine: bool) -> None:
         try:
-            engine = self._connect_engine(ShellStartupReporter(self, start_engine))
+            engine = self._connect_engine(BackgroundStartupReporter(self, start_engine))
             schema = self._restore_schema(engine)
             self._engine = engine
             self._set_state(ConnectionState(ConnectionPhase.UP, "", schema))

@@ -74,7 +74,6 @@ class Names:
     confs: tuple[KnownName, ...] = ()
     jobs: tuple[JobName, ...] = ()  # newest first, including ended jobs
     snapshots: tuple[SnapshotName, ...] = ()
-    favourites: tuple[KnownName, ...] = ()
 
     def tables_in(self, schema: str) -> tuple[TableName, ...]:
         return self.tables.get(schema.lower(), ())

@@ -14,15 +14,17 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any, Final
 
+from jetsql.client.background_connection import BackgroundConnection, EngineConnection
+from jetsql.client.background_threads import FailureHandler, run_until_stopped
 from jetsql.client.remote_engine import RemoteEngine
+from jetsql.completion.complete import complete
+from jetsql.completion.known_names import Names
+from jetsql.completion.load_names import FRESH_SECONDS, load_names
+from jetsql.completion.needed_names import NameNeed, NameTopic, needed_names
 from jetsql.errors import EngineError, ReportedError
-from jetsql.shell.completion.complete import complete
-from jetsql.shell.completion.known_names import Names
-from jetsql.shell.completion.load_names import FRESH_SECONDS, load_names
-from jetsql.shell.completion.needed_names import NameNeed, NameTopic, needed_names
-from jetsql.shell.session.background_threads import FailureHandler, run_until_stopped
-from jetsql.shell.session.engine_connection import BackgroundConnection, EngineConnection
-from jetsql.shell.session.statement_effects import first_words
+from jetsql.language.statement_effects import first_words
+
+FindNeeds = Callable[[str, int, Names], tuple[NameNeed, ...]]
 
 # Loading the grammar earlier would delay the first prompt.
 _WARM_UP_SECONDS: Final = 0.3
@@ -64,12 +66,20 @@ class CatalogCache:
     """The cache and its thread.
 
     on_change: called on the cache's thread with new names. on_failure: called there with unexpected errors.
+    find_needs: returns the names that completion of a text needs; the shell has one that reads its commands too.
     """
 
-    def __init__(self, connection: EngineConnection, on_change: Callable[[], None], on_failure: FailureHandler) -> None:
+    def __init__(
+        self,
+        connection: EngineConnection,
+        on_change: Callable[[], None],
+        on_failure: FailureHandler,
+        find_needs: FindNeeds = needed_names,
+    ) -> None:
         self._connection = connection
         self._on_change = on_change
         self._on_failure = on_failure
+        self._find_needs = find_needs
         self._names = Names()
         self._loaded_at: dict[NameNeed, float] = {}
         self._loading: NameNeed | None = None
@@ -102,7 +112,7 @@ class CatalogCache:
 
     def lacks_names(self, text: str, cursor: int) -> bool:
         """Return whether names that completion of this text needs are not loaded, or not fresh."""
-        needs = needed_names(text, cursor, self.names)
+        needs = self._find_needs(text, cursor, self.names)
         return any(need == self._loading or not self._is_fresh(need) for need in needs)
 
     def wake_up(self) -> None:
@@ -134,7 +144,7 @@ class CatalogCache:
     def _load_needed(self) -> None:
         """Load all needed names that are not fresh, including needs that arise from loaded names."""
         while self._typed is not None and not self._stopped.is_set():
-            need = next((each for each in needed_names(*self._typed, self.names) if not self._is_fresh(each)), None)
+            need = next((each for each in self._find_needs(*self._typed, self.names) if not self._is_fresh(each)), None)
             if need is None or not self._load(need):
                 return
             self._on_change()

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final, Protocol
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 
-from jetsql.shell.completion.candidates import Candidate, CandidateKind
-from jetsql.shell.completion.complete import complete, entry_at
-from jetsql.shell.completion.complete_dot_commands import argument_at
-from jetsql.shell.completion.known_names import KnownName, Names
+from jetsql.completion.candidates import Candidate, CandidateKind
+from jetsql.completion.known_names import Names
+from jetsql.shell.repl.complete_entries import argument_at, command_at, complete_entry
 from jetsql.shell.session.command_table import ArgumentKind
 
 # prompt_toolkit measures the whole menu at every key, and users rarely scroll further.
@@ -35,11 +33,10 @@ class NameSource(Protocol):
 
 
 class ShellCompleter(Completer):
-    """The completer. favourites: returns the names of the saved statements."""
+    """The completer of the prompt."""
 
-    def __init__(self, names: NameSource, favourites: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, names: NameSource) -> None:
         self._names = names
-        self._favourites = favourites
         self._files = PathCompleter(expanduser=True)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
@@ -50,15 +47,13 @@ class ShellCompleter(Completer):
             self._names.request(text, cursor)
 
     def _menu(self, text: str, cursor: int, complete_event: CompleteEvent) -> Iterable[Completion]:
-        names = self._names.names
-        line, _ = entry_at(text, cursor)
-        if line is not None:
-            command, within = text[line], cursor - line.start
+        span = command_at(text, cursor)
+        if span is not None:
+            command, within = text[span], cursor - span.start
             argument = argument_at(command, within)
             if argument is not None and argument[0] is ArgumentKind.FILE:
                 return self._files.get_completions(Document(command[argument[1] : within]), complete_event)
-            names = replace(names, favourites=tuple(map(KnownName, self._favourites())))
-        candidates = complete(text, cursor, names)
+        candidates = complete_entry(text, cursor, self._names.names)
         if complete_event.text_inserted:
             candidates = automatic_candidates(candidates, text, cursor)
         return [to_completion(each, cursor) for each in islice(candidates, _MAX_ITEMS)]

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
+from jetsql.completion.keyword_places import BEFORE_OPERAND
+from jetsql.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableName
+from jetsql.completion.needed_names import NameNeed, NameTopic
 from jetsql.jobs.model.job import Status
 from jetsql.language.tokens import quoted_name
-from jetsql.shell.completion.keyword_places import BEFORE_OPERAND
-from jetsql.shell.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableName
-from jetsql.shell.completion.needed_names import NameNeed, NameTopic
 
 # The seconds for which names stay fresh while the user types: other clients change them, too.
 FRESH_SECONDS: Final = {
