@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -26,6 +27,12 @@ _FORMATS: Final[Mapping[str, tuple[str, str]]] = {
     "s3": ("S3", "org.apache.hadoop.fs.s3a.S3AFileSystem"),
 }
 """The name of each table format or file system, and a class of its connector."""
+# Ivy's report of packages that are in no repository, with the addresses that it asked.
+_MISSING_PACKAGE: Final = re.compile(
+    r"(?:unresolved dependency|download failed): ([\w.-]+)#([\w.-]+);([\w.+-]+)(?=: not found|!)"
+)
+_REPOSITORY: Final = re.compile(r"^\s+(https?://[^/\s]+)", re.M)
+_UNKNOWN_HOST: Final = re.compile(r"Host \S+ not found")
 
 
 @cache
@@ -78,6 +85,24 @@ def load_formats(gateway: Any, formats: Iterable[str]) -> list[str]:
         except (PySparkException, Py4JError) as error:
             raise EngineError("EXTERNAL_SYSTEM_UNAVAILABLE", _message(error)) from error
     return jars
+
+
+def explain_missing_packages(log: str) -> tuple[str, str] | None:
+    """Return a sentence and a hint about packages that a start of Spark could not download; None if none was missing.
+
+    log: the output of the start.
+    """
+    names = dict.fromkeys(":".join(found) for found in _MISSING_PACKAGE.findall(log))
+    if not names:
+        return None
+    unknown = _UNKNOWN_HOST.search(log)
+    reason = unknown[0] if unknown else "No repository has it"
+    repositories = ", ".join(dict.fromkeys(_REPOSITORY.findall(log))) or "the local ones only"
+    hint = (
+        "Check the setting spark.jars.packages, let the engine reach the repositories, name a mirror with --conf"
+        " spark.jars.repositories=URL, or start it with the jars in --conf spark.jars=..."
+    )
+    return f"Cannot download {', '.join(names)}. {reason}; asked: {repositories}.", hint
 
 
 def _message(error: Exception) -> str:

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,7 +22,7 @@ from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jdbc.jdbc_databases import describe_server, to_sentence
 from jetsql.engine.jvm.authentication import driver_confs, is_on_loopback
 from jetsql.engine.jvm.class_archive import find_archive
-from jetsql.engine.jvm.connectors import check_formats, load_formats
+from jetsql.engine.jvm.connectors import check_formats, explain_missing_packages, load_formats
 from jetsql.engine.jvm.hadoop_settings import make_batches_cheaper
 from jetsql.engine.jvm.java_classes import class_confs, jar, java, load_classes, with_jars
 from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder, split_secrets
@@ -311,11 +310,15 @@ def check_java() -> None:
 
 
 def _not_started(start: SparkStart, error: Exception, log_size: int) -> EngineError:
+    hint = f"See {start.log} for details."
     if "JAVA_GATEWAY_EXITED" in str(error):
-        reason = f"Java exited immediately: {_last_lines(start.log, log_size)}"
+        log = start.log.read_bytes()[log_size:].decode(errors="replace")
+        missing = explain_missing_packages(log)
+        if missing is not None:
+            return EngineError("ENGINE_NOT_STARTED", missing[0], hint=f"{missing[1]} {hint}")
+        reason = f"Java exited immediately: {_last_lines(log)}"
     else:
         reason = _JAVA_CLASS.sub("", cause_of(error).message)
-    hint = f"See {start.log} for details."
     unreachable = find_unreachable_masters(start.master)
     if unreachable:
         reason = f"no master answers at {unreachable}."
@@ -354,9 +357,9 @@ def _master_addresses(master: str) -> list[str]:
     return [parts.netloc if port.isdigit() else f"{parts.netloc}:{80 if parts.scheme == 'http' else 443}"]
 
 
-def _last_lines(log: Path, since: int) -> str:
-    """Return the last lines that Java has logged, without stack traces and warnings. since: an offset in bytes."""
-    lines = log.read_bytes()[since:].decode(errors="replace").splitlines()
+def _last_lines(log: str) -> str:
+    """Return the last lines of Java's output, without stack traces and warnings."""
+    lines = log.splitlines()
     messages = [_JAVA_CLASS.sub("", line.strip()) for line in lines if line.strip() and not _NOISE.match(line)]
     return " ".join(messages[-_LOG_TAIL:])
 

@@ -9,7 +9,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from jetsql.engine.jvm import connectors, spark_version
-from jetsql.engine.jvm.connectors import check_formats, connector_versions, install_hint, sparks_of
+from jetsql.engine.jvm.connectors import (
+    check_formats,
+    connector_versions,
+    explain_missing_packages,
+    install_hint,
+    sparks_of,
+)
 from jetsql.errors import EngineError
 from tests.external_clients.engine import run_jetsql
 
@@ -87,3 +93,24 @@ def test_a_local_repository_with_descriptions_but_no_jars_is_harmless(tmp_path: 
         assert started.returncode == 0, started.stderr
     finally:
         run_jetsql(home, "stop")
+
+
+def test_missing_packages_are_named_with_the_repositories() -> None:
+    log = """:: problems summary ::
+\tHost repo1.maven.org not found. url=https://repo1.maven.org/maven2/org/example/none/1.0/none-1.0.pom
+\t\tmodule not found: org.example#none;1.0
+\t  file:/home/ann/.m2/repository/org/example/none/1.0/none-1.0.pom
+\t  https://repo1.maven.org/maven2/org/example/none/1.0/none-1.0.pom
+\t  https://repos.spark-packages.org/org/example/none/1.0/none-1.0.pom
+Exception in thread "main" java.lang.RuntimeException: [unresolved dependency: org.example#none;1.0: not found]
+"""
+    message, hint = explain_missing_packages(log) or ("", "")
+    asked = "https://repo1.maven.org, https://repos.spark-packages.org"
+    assert message == f"Cannot download org.example:none:1.0. Host repo1.maven.org not found; asked: {asked}."
+    assert "spark.jars.repositories" in hint
+    half_filled = (
+        "java.lang.RuntimeException: [download failed: com.example#jar;3.0.2!jar.jar, download failed: a#b;1!b.jar]"
+    )
+    message, _ = explain_missing_packages(half_filled) or ("", "")
+    assert message == "Cannot download com.example:jar:3.0.2, a:b:1. No repository has it; asked: the local ones only."
+    assert explain_missing_packages("Invalid maximum heap size: -Xmxlots") is None
