@@ -116,15 +116,25 @@ def test_postgresql_is_away(sqlstate: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("sqlstate", "name", "message"),
     [
-        "java.sql.SQLTransientConnectionException",
-        "java.sql.SQLRecoverableException",
-        "org.h2.jdbc.JdbcSQLNonTransientConnectionException",
+        ("", "java.sql.SQLTransientConnectionException", "HikariPool-1 - Connection is not available."),
+        ("66000", "java.sql.SQLRecoverableException", "ORA-12541: Cannot connect. No listener at host db port 1521."),
+        ("08006", "java.sql.SQLRecoverableException", "ORA-17800: Got minus one from a read call."),
+        ("90067", "org.h2.jdbc.JdbcSQLNonTransientConnectionException", "Connection is broken"),
+        ("08S01", "com.mysql.cj.jdbc.exceptions.CommunicationsException", "Communications link failure"),
+        ("08000", "java.sql.SQLNonTransientConnectionException", "Socket fail to connect to db. Connection refused"),
+        (
+            "08S01",
+            "com.microsoft.sqlserver.jdbc.SQLServerException",
+            "The TCP/IP connection to the host db has failed.",
+        ),
+        ("08001", "java.sql.SQLNonTransientConnectionException", "Error connecting to server db on port 1527"),
+        ("08001", "com.ibm.db2.jcc.am.DisconnectNonTransientConnectionException", "ERRORCODE=-4499, SQLSTATE=08001"),
     ],
 )
-def test_another_database_is_away(name: str) -> None:
-    assert cause_of(explain_read_error(JdbcError("", "It is broken.", error_class=name))).external_outage
+def test_another_database_is_away(sqlstate: str, name: str, message: str) -> None:
+    assert cause_of(explain_read_error(JdbcError(sqlstate, message, error_class=name))).external_outage
 
 
 @pytest.mark.parametrize("sqlstate", ["42P01", "22012", "23505", "40001", "57014", "28P01", ""])
