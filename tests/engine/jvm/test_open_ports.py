@@ -184,10 +184,19 @@ def test_no_secret_is_on_a_command_line_or_left_in_a_file(engine: ClientTestEngi
     assert SECRET in command(engine.home, "-e", read, "--format", "csv").stdout
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+AS_STRANGER = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+
+
+@AS_STRANGER
 def test_a_stranger_reads_nothing_of_the_processes_but_their_command_lines(engine: ClientTestEngine) -> None:
-    """The environment of Spark's processes has secrets: Py4J's, those of references, that of executors."""
-    process = psutil.Process(engine.pid)
+    check_closed(psutil.Process(engine.pid))
+
+
+def check_closed(process: psutil.Process) -> None:
+    """Check that another user reads nothing of a process and its descendants.
+
+    The environment of Spark's processes has secrets: Py4J's, those of references, that of executors.
+    """
     program = (
         "cd /proc/$0; for each in environ maps mem io cwd/. root/.; do cat $each; done; ls fd map_files; readlink cwd"
     )
@@ -269,6 +278,26 @@ def test_every_socket_of_a_cluster_is_known_and_refuses_strangers(members: Clust
             secret = (members.folder / "cluster.secret").read_text(encoding="utf-8").strip()
             lines = command_lines(process)
             assert lines and not any(secret in line for line in lines)
+
+
+@AS_STRANGER
+@pytest.mark.slow
+def test_the_secrets_of_an_engine_are_in_no_command_line_or_file_of_its_cluster(
+    members: Cluster, tmp_path: Path
+) -> None:
+    assert members.master is not None
+    confs = ("executor.memory=512m", f"my.password={SECRET}", f"executorEnv.MY_TOKEN={SECRET}")
+    flags = [word for each in confs for word in ("--conf", f"spark.{each}")]
+    with running(tmp_path / "home", "--master", members.url, *flags) as engine:
+        assert command(engine.home, "-e", "SELECT count(*) FROM range(10)", "--format", "csv").returncode == 0
+        executors = [each for each in members.members[0].children(recursive=True) if "java" in each.name()]
+        assert [each.environ()["MY_TOKEN"] for each in executors] == [SECRET]
+        for process in (members.master, members.members[0], psutil.Process(engine.pid)):
+            check_closed(process)
+            assert not any(SECRET in line for line in command_lines(process))
+        files = [path for path in (members.folder / "member-0").rglob("*") if path.is_file()]
+        assert any(path.name == "stderr" for path in files)
+        assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import pytest
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.engine.session.startup import load_kafka_connector
 from jetsql.settings.engine_settings import EndpointSettings
+from tests.conftest import until
 from tests.support.servers.strangers import connect, half_open, is_closed
 
 pytestmark = pytest.mark.spark
@@ -27,6 +28,7 @@ PLAIN = START + struct.pack(">I", 5) + b"PLAIN"
 HALF_A_MESSAGE = PLAIN + OK + struct.pack(">I", 40) + b"\0me\0"
 BEGINNINGS = [b"", START, PLAIN, HALF_A_MESSAGE]
 ENDLESS = "CACHE TABLE endless AS SELECT sum(id % 7) FROM range(0, 1000000000000, 1, 1)"
+UNREAD = "SELECT id, repeat('x', 1000) FROM range(20000)"
 LARGEST = 100 * 1024 * 1024
 
 
@@ -204,6 +206,18 @@ def test_a_handle_with_a_wrong_secret_is_no_handle(engine: EmbeddedEngine) -> No
         owner.execute("UNCACHE TABLE IF EXISTS endless")
         owner.close()
         other.close()
+
+
+def test_clients_that_fetch_no_rows_delay_nobody(engine: EmbeddedEngine) -> None:
+    with thrift(engine, NEVER) as endpoint:
+        readers = [endpoint.client() for _ in range(8)]
+        for reader in readers:
+            reader.execute(UNREAD, background=True)
+        assert is_answered(endpoint)
+        until(lambda: engine.spark.sparkContext.statusTracker().getActiveJobsIds() == [])
+        assert is_answered(endpoint)
+        for reader in readers:
+            reader.close()
 
 
 def test_jars_can_be_added_after_a_session_has_ended(engine: EmbeddedEngine, tmp_path: Path) -> None:
