@@ -27,10 +27,11 @@ _FORMATS: Final[Mapping[str, tuple[str, str]]] = {
     "s3": ("S3", "org.apache.hadoop.fs.s3a.S3AFileSystem"),
 }
 """The name of each table format or file system, and a class of its connector."""
-# Ivy's report of packages that are in no repository, with the addresses that it asked.
-_MISSING_PACKAGE: Final = re.compile(
-    r"(?:unresolved dependency|download failed): ([\w.-]+)#([\w.-]+);([\w.+-]+)(?=: not found|!)"
-)
+# Ivy's reports of packages that are in no repository, and of those whose description a local repository has without
+# the jar, as other uses of Maven leave it. It asks no other repository then.
+_PACKAGE: Final = r"([\w.-]+)#([\w.-]+);([\w.+-]+)"
+_UNKNOWN_PACKAGE: Final = re.compile(rf"unresolved dependency: {_PACKAGE}: not found")
+_LOST_JAR: Final = re.compile(rf"download failed: {_PACKAGE}!")
 _REPOSITORY: Final = re.compile(r"^\s+(https?://[^/\s]+)", re.M)
 _UNKNOWN_HOST: Final = re.compile(r"Host \S+ not found")
 
@@ -92,17 +93,21 @@ def explain_missing_packages(log: str) -> tuple[str, str] | None:
 
     log: the output of the start.
     """
-    names = dict.fromkeys(":".join(found) for found in _MISSING_PACKAGE.findall(log))
-    if not names:
-        return None
-    unknown = _UNKNOWN_HOST.search(log)
-    reason = unknown[0] if unknown else "No repository has it"
-    repositories = ", ".join(dict.fromkeys(_REPOSITORY.findall(log))) or "the local ones only"
-    hint = (
-        "Check the setting spark.jars.packages, let the engine reach the repositories, name a mirror with --conf"
-        " spark.jars.repositories=URL, or start it with the jars in --conf spark.jars=..."
-    )
-    return f"Cannot download {', '.join(names)}. {reason}; asked: {repositories}.", hint
+    unknown = ", ".join(dict.fromkeys(":".join(found) for found in _UNKNOWN_PACKAGE.findall(log)))
+    if unknown:
+        host = _UNKNOWN_HOST.search(log)
+        reason = host[0] if host else "No repository has it"
+        repositories = ", ".join(dict.fromkeys(_REPOSITORY.findall(log))) or "the local ones only"
+        hint = (
+            "Check the setting spark.jars.packages, let the engine reach the repositories, name a mirror with --conf"
+            " spark.jars.repositories=URL, or start it with the jars in --conf spark.jars=..."
+        )
+        return f"Cannot download {unknown}. {reason}; asked: {repositories}.", hint
+    lost = ", ".join(dict.fromkeys(":".join(found) for found in _LOST_JAR.findall(log)))
+    if lost:
+        message = f"Cannot download {lost}: the repository of Maven on this machine has only its description."
+        return message, "Delete its folder below ~/.m2/repository, or start with the jars in --conf spark.jars=..."
+    return None
 
 
 def _message(error: Exception) -> str:
