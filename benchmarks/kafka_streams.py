@@ -19,6 +19,7 @@ import psutil
 
 from benchmarks.contents import Contents, contents
 from benchmarks.engines import Bench, confs_by_hand
+from benchmarks.processes import processor_seconds
 
 if TYPE_CHECKING:
     from tests.support.servers.kafka import Kafka
@@ -240,8 +241,7 @@ class Streams:
         return self._bench.folder / "checkpoints" / name
 
     def _cpu(self) -> float:
-        times = self._process.cpu_times()
-        return float(times.user + times.system)
+        return processor_seconds(self._process)
 
     def _written(self, name: str, way: Way, query: Query, into_files: bool) -> Contents:
         if into_files and way.job is not None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +15,17 @@ import click
 import psutil
 
 _ROOT: Final = Path(__file__).parent.parent
+_SAMPLE_SECONDS: Final = 0.05
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """The end of a command, and what it took."""
+
+    seconds: float
+    processor_seconds: float
+    """The processor time of the command and of all processes that it started, such as Java."""
+    output: str
 
 
 @contextmanager
@@ -56,3 +69,47 @@ def kill(process: subprocess.Popen[str]) -> None:
     for each in family:
         each.kill()
     process.wait()
+
+
+def measure(command: Sequence[str]) -> MeasuredRun:
+    """Run a command until its processes have ended.
+
+    The system adds up only the times of processes that their parents wait for, which Python does not do for Java. So
+    the times of all processes are sampled.
+    """
+    began = time.monotonic()
+    used: dict[psutil.Process, float] = {}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        root = psutil.Process(process.pid)
+        while True:
+            try:
+                output, _ = process.communicate(timeout=_SAMPLE_SECONDS)
+                break
+            except subprocess.TimeoutExpired:
+                _sample(root, used)
+    seconds = time.monotonic() - began
+    while any(_runs(each) for each in used):
+        _sample(root, used)
+        time.sleep(_SAMPLE_SECONDS)
+    return MeasuredRun(seconds, sum(used.values()), output)
+
+
+def _sample(root: psutil.Process, used: dict[psutil.Process, float]) -> None:
+    """Note the processor times of a process, of its descendants, and of those that have outlived it."""
+    with suppress(psutil.NoSuchProcess):
+        used.update(dict.fromkeys({root, *root.children(recursive=True)} - used.keys(), 0.0))
+    for each in used:
+        with suppress(psutil.NoSuchProcess):
+            used[each] = processor_seconds(each)
+
+
+def processor_seconds(process: psutil.Process) -> float:
+    """Return the processor time of a process without its children. Raises NoSuchProcess."""
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _runs(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    return False

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import psutil
 
 from benchmarks.engines import Bench
+from benchmarks.processes import processor_seconds
 from benchmarks.reporting import figure, figures, table, text
 
 _MANY = (1, 10, 50)
@@ -102,15 +103,10 @@ def _processor(seconds: float) -> Mapping[str, float]:
     processes = {"python": python, "java": java}
     time.sleep(seconds)  # until the previous statements and the compilation of their code have ended
     began = time.perf_counter()
-    before = {name: _seconds(process) for name, process in processes.items()}
+    before = {name: processor_seconds(process) for name, process in processes.items()}
     time.sleep(seconds)
     elapsed = time.perf_counter() - began
-    return {name: (_seconds(process) - before[name]) / elapsed * 100 for name, process in processes.items()}
-
-
-def _seconds(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
+    return {name: (processor_seconds(process) - before[name]) / elapsed * 100 for name, process in processes.items()}
 
 
 def report_batches(measured: Iterable[Batches]) -> None:

@@ -7,17 +7,15 @@ ended. The processor time is that of Python and Java together: on a machine that
 from __future__ import annotations
 
 import json
-import resource
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from benchmarks.processes import measure
 from benchmarks.reporting import Goal, figure, figures, introduce, say, table, text
 
 GOAL: Final = Goal(most=60)
@@ -31,7 +29,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for number in range(_COPIES):
             shutil.copytree(_EXAMPLES, Path(folder) / str(number))
-        seconds, processor, results = _run(folder)
+        run = measure([sys.executable, "-m", "jetsql", "test", "--format", "json", folder])
+    results: list[dict[str, Any]] = json.loads(run.output)["tests"]
     passed = sum(each["verdict"] == "passed" for each in results)
     slowest = sorted(results, key=lambda each: -each["seconds"])[:5]
     table(
@@ -39,29 +38,16 @@ def main() -> None:
         [
             (
                 f"{len(results)}, {passed} passed",
-                figure(seconds, 1),
-                figure(100 * seconds / len(results), 1),
-                figure(processor, 1),
-                GOAL.describe(100 * seconds / len(results)),
+                figure(run.seconds, 1),
+                figure(100 * run.seconds / len(results), 1),
+                figure(run.processor_seconds, 1),
+                GOAL.describe(100 * run.seconds / len(results)),
             )
         ],
     )
     say("the slowest: " + ", ".join(f"{Path(each['file']).name} {each['seconds']:.1f} s" for each in slowest))
     if passed < len(results):
         raise click.ClickException("Not all tests have passed.")
-
-
-def _run(folder: str) -> tuple[float, float, list[dict[str, Any]]]:
-    """Return the seconds, the processor seconds, and the results."""
-    command = [sys.executable, "-m", "jetsql", "test", "--format", "json", folder]
-    before, began = _processor_seconds(), time.monotonic()
-    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    return time.monotonic() - began, _processor_seconds() - before, json.loads(ended.stdout)["tests"]
-
-
-def _processor_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":
