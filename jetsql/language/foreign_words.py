@@ -9,23 +9,24 @@ from collections.abc import Sequence
 from typing import Final
 
 from jetsql.errors import StatementError
+from jetsql.language.body.relation_clauses import BEFORE_NAMES, refuse_wrong_relations
 from jetsql.language.tokens import Kind, Token, top_level
 
-# After these, the next word is a name: FROM emit changes reads a table with an alias.
-_BEFORE_NAMES: Final = frozenset({"FROM", "JOIN", "STREAM", "TABLE", "AS", ".", ","})
-
-_BEFORE_RELATIONS: Final = (_BEFORE_NAMES - {"AS"}) | {"INTO"}
-_NO_ALIASES: Final = _BEFORE_NAMES | {"INTO"}
-_AFTER_RELATIONS: Final = frozenset({"WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "ON", "USING"})
-_ENDS_OF_TIMES: Final = _AFTER_RELATIONS | {"FROM", "JOIN", "SELECT"}
 _EXPLAINED_JOBS: Final = [[mode, "JOB"] for mode in ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")]
-_AS_OF: Final = ["SYSTEM_TIME", "AS", "OF"]
-_EXAMPLES: Final = {
-    "FOR SYSTEM_TIME": "FOR SYSTEM_TIME AS OF s.ts",
-    "WITH": "WITH ('key' = 'value')",
-    "WATERMARK": "WATERMARK ts DELAY OF INTERVAL 1 MINUTE",
+_CREATED: Final = {
+    "LIVE": "Write CREATE OR REFRESH STREAMING TABLE name, or MATERIALIZED VIEW, without LIVE.",
+    "STREAM": "Write CREATE TABLE for a topic, and CREATE STREAMING TABLE name AS SELECT ... for a query.",
+    "STREAMING": "Write CREATE STREAMING TABLE name AS SELECT ...",
+    "MATERIALIZED": "Write CREATE MATERIALIZED VIEW name AS SELECT ..., or STREAMING TABLE for a query over streams.",
 }
-_LONGEST_TIME: Final = 1_000  # tokens of the expression after WATERMARK
+"""Hints for misspelled CREATE STREAMING TABLE and CREATE MATERIALIZED VIEW, by the word after CREATE."""
+_LEAD: Final = 7  # tokens of CREATE OR REPLACE IF NOT EXISTS JOB
+_WINDOWS: Final = {
+    "TUMBLING": "window(ts, '1 hour')",
+    "HOPPING": "window(ts, '1 hour', '10 minutes')",
+    "SESSION": "session_window(ts, '1 hour')",
+}
+_EMITTED: Final = (["CHANGES"], ["FINAL"], ["ON", "WINDOW", "CLOSE"], ["WITHOUT", "DELAY"])
 
 SPARK_FUNCTIONS: Final = {
     "COLLECT": "collect_list(value)",
@@ -51,17 +52,36 @@ SPARK_FUNCTIONS: Final = {
 
 
 def foreign_statement_hint(found: Sequence[Token]) -> str:
-    """Return the hint for a statement of Flink that Spark refuses, or ''. found: its tokens, without comments."""
+    """Return the hint for a statement of another system that Spark refuses, or ''. found: its tokens, no comments."""
     words = [token.word for token in found[:4]]
     if words[:1] == ["SET"] and len(found) > 1 and found[1].kind is Kind.STRING:
         return "Write SET without quotes: SET key = value."
+    if words[:1] == ["ASSERT"]:
+        return "In tests, write EXPECT TABLE name AS VALUES ..., or EXPECT NO ROWS AS query."
     if "STATEMENT" in words[:3] and words[0] in ("BEGIN", "EXECUTE"):
         return "Write CREATE JOB name AS FROM STREAM s INSERT INTO a SELECT ... INSERT INTO b SELECT ..."
     if words[:2] == ["EXPLAIN", "JOB"] or (words[:1] == ["EXPLAIN"] and words[1:3] in _EXPLAINED_JOBS):
         return "DESCRIBE JOB name shows a job, and EXPLAIN CREATE JOB ... the plan of a statement."
+    if words[:1] == ["CREATE"] and (hint := _created_hint([token.word for token in found[1:_LEAD]])):
+        return hint
+    for at, token in enumerate(found[:-1], start=1):
+        if token.word == "WINDOW" and found[at].word in _WINDOWS:
+            return f"Write GROUP BY {_WINDOWS[found[at].word]}."
+        if token.word == "WITHIN" and found[at].kind is Kind.NUMBER:
+            return "Write the bound in ON: a.ts BETWEEN b.ts - INTERVAL 1 HOUR AND b.ts + INTERVAL 1 HOUR."
     if any(token.word == "WATERMARK" and found[at].word == "FOR" for at, token in enumerate(found[:-1], start=1)):
         return "Spark's watermark is not in the table. Write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 5 SECONDS."
     return ""
+
+
+def _created_hint(words: list[str]) -> str:
+    """Return the hint for a misspelled CREATE, or ''. words: those after CREATE"""
+    kinds = words[2:] if words[:1] == ["OR"] else words
+    if kinds[:1] == ["JOB"] or kinds[:2] in (["STREAMING", "TABLE"], ["MATERIALIZED", "VIEW"]):
+        return ""  # the error is in its query
+    if "JOB" in words and kinds[:1] not in (["TABLE"], ["VIEW"], ["FUNCTION"]):
+        return "Write CREATE OR REPLACE JOB name, or CREATE JOB IF NOT EXISTS name."
+    return _CREATED.get("LIVE" if "LIVE" in kinds[:2] else kinds[0], "") if kinds else ""
 
 
 def refuse_foreign_words(found: Sequence[Token]) -> None:
@@ -78,105 +98,54 @@ def refuse_misplaced_clauses(found: Sequence[Token]) -> None:
 
     Spark never accepts these, and names a word after them. Raises as `refuse_foreign_words`.
     """
-    _refuse_wrong_orders(found)
-    if [token.word for token in found[-2:]] not in (["EMIT", "CHANGES"], ["EMIT", "FINAL"]):
-        return
-    if _symbol_or_word(found, len(found) - 3) in _BEFORE_NAMES:
-        return
-    clause = f"EMIT {found[-1].word}"
-    verb = "SINK INTO for each change of a result" if found[-1].word == "CHANGES" else "INSERT INTO for final rows"
-    raise _refused(found[-2], f"{clause} is not a clause of Spark.", f"Leave out {clause}. In a job, write {verb}.")
+    refuse_wrong_relations(found)
+    for index in range(1, len(found)):
+        clause = _emit_clause(found, index)
+        if clause:
+            verb = "SINK INTO for each change of a result" if clause == "EMIT CHANGES" else "INSERT INTO for final rows"
+            hint = f"Leave out {clause}. In a job, write {verb}."
+            message = f"{clause} is not a clause of Spark."
+            raise StatementError("UNSUPPORTED_QUERY", message, place=found[index].place, hint=hint)
+
+
+def _emit_clause(found: Sequence[Token], index: int) -> str:
+    """Return the clause EMIT of other systems that begins at the index, at the end of a query; '' for a name."""
+    before = found[index - 1]
+    if found[index].word != "EMIT" or (before.text if before.kind is Kind.SYMBOL else before.word) in BEFORE_NAMES:
+        return ""
+    for words in _EMITTED:
+        end = index + 1 + len(words)
+        at_end = end >= len(found) or found[end].text in (")", ";") or found[end].word == "LIMIT"
+        if at_end and [token.word for token in found[index + 1 : end]] == words:
+            return " ".join(["EMIT", *words])
+    return ""
 
 
 def _refuse_late_options(found: Sequence[Token]) -> None:
-    """Refuse OPTIONS in or after the query of a body. A list of columns has no string in it."""
-    in_query = False
+    """Refuse OPTIONS and COMMENT after AS, except in the clauses of a new table.
+
+    A list of columns has no string in it, and neither has an alias.
+    """
+    in_insert = False
     for index in top_level(found):
         word = found[index].word
-        in_query = in_query or word in ("SELECT", "VALUES", "FROM")
-        has_string = index + 2 < len(found) and found[index + 2].kind is Kind.STRING
+        in_insert = in_insert or word in ("SELECT", "VALUES", "FROM", "INTO", "OVERWRITE")
         is_of_job = word == "OPTIONS" and index > 0 and found[index - 1].word == "JOB"
-        if word != "OPTIONS" or not has_string or not (in_query or is_of_job):
+        if not (in_insert or is_of_job):
+            continue
+        if word == "COMMENT" and _is_string(found, index + 1):
+            message, hint = "The comment is at the wrong place.", "Write COMMENT 'text' before AS."
+            raise StatementError("PARSE_SYNTAX_ERROR", message, place=found[index].place, hint=hint)
+        if word != "OPTIONS" or not _is_string(found, index + 2):
             continue
         where = "JOB OPTIONS (...) right after the name of the table" if is_of_job else "OPTIONS (...) before AS"
         raise StatementError(
             "PARSE_SYNTAX_ERROR",
             "The options of the job are at the wrong place.",
             place=found[index - is_of_job].place,
-            hint=f"Write {where}. Those of a source are WITH ('key' = 'value') after its name.",
+            hint=f"Write {where}. Those of a table are WITH ('key' = 'value') after its name.",
         )
 
 
-def _refuse_wrong_orders(found: Sequence[Token]) -> None:
-    """Refuse the clauses of a relation after its alias, after WHERE and the like, and WITH after WATERMARK."""
-    for index in range(3, len(found)):
-        clause = _relation_clause(found, index)
-        if not clause:
-            continue
-        example, before = _EXAMPLES[clause], _clause_before(found, index)
-        if before == "WATERMARK" and clause == "WITH":
-            raise _misplaced(found[index], "WITH is written after WATERMARK.", f"{example} WATERMARK ts DELAY OF")
-        if before in _AFTER_RELATIONS:
-            raise _misplaced(found[index], f"{clause} is written after {before}.", f"FROM STREAM t {example}")
-        alias, previous = found[index - 1], _symbol_or_word(found, index - 2)
-        if alias.kind not in (Kind.WORD, Kind.QUOTED) or alias.word in _NO_ALIASES or previous in _BEFORE_RELATIONS:
-            continue
-        message = f"The alias {alias.text} is written before {clause}."
-        raise _misplaced(alias, message, f"{example} AS {alias.text}")
-
-
-def _relation_clause(found: Sequence[Token], index: int) -> str:
-    """Return the clause of a relation that begins at the index: WATERMARK, WITH or FOR SYSTEM_TIME; otherwise ''."""
-    if found[index].word == "FOR" and [token.word for token in found[index + 1 : index + 4]] == _AS_OF:
-        return "FOR SYSTEM_TIME"
-    if _begins_options(found, index):
-        return "WITH"
-    return "WATERMARK" if _is_watermark(found, index) else ""
-
-
-def _begins_options(found: Sequence[Token], index: int) -> bool:
-    """Return whether WITH ('key' = 'value' begins at the index."""
-    words = [token.word or token.text for token in found[index : index + 4]]
-    if words[:2] != ["WITH", "("] or words[3:] != ["="]:
-        return False
-    return found[index + 2].kind is Kind.STRING
-
-
-def _clause_before(found: Sequence[Token], index: int) -> str:
-    """Return the word that begins the clause before the index, at the same depth; '' for the name of a relation."""
-    depth = 0
-    for at in range(index - 1, max(index - _LONGEST_TIME, 0), -1):
-        depth += (found[at].text == ")") - (found[at].text == "(")
-        if depth < 0 or (not depth and found[at].word in ("FROM", "JOIN", "INTO")):
-            return ""
-        if not depth and (found[at].word in _AFTER_RELATIONS or _is_watermark(found, at)):
-            return found[at].word
-    return ""
-
-
-def _misplaced(token: Token, message: str, order: str) -> StatementError:
-    hint = f"The order is: table, FOR SYSTEM_TIME, WITH (...), WATERMARK, AS alias. Write {order}."
-    return StatementError("PARSE_SYNTAX_ERROR", message, place=token.place, hint=hint)
-
-
-def _is_watermark(found: Sequence[Token], index: int) -> bool:
-    """Return whether WATERMARK is at the index, and DELAY OF INTERVAL follows in the same parentheses."""
-    if found[index].word != "WATERMARK":
-        return False
-    for at in top_level(found[index:]):
-        token = found[index + at]
-        if token.text == ")" or token.word in _ENDS_OF_TIMES or at > _LONGEST_TIME:
-            return False
-        if [token.word for token in found[index + at : index + at + 2]] == ["DELAY", "OF"]:
-            return at > 1
-    return False
-
-
-def _symbol_or_word(found: Sequence[Token], index: int) -> str:
-    if not 0 <= index < len(found):
-        return ""
-    return found[index].text if found[index].kind is Kind.SYMBOL else found[index].word
-
-
-def _refused(token: Token, message: str, hint: str) -> StatementError:
-    return StatementError("UNSUPPORTED_QUERY", message, place=token.place, hint=hint)
+def _is_string(found: Sequence[Token], index: int) -> bool:
+    return index < len(found) and found[index].kind is Kind.STRING

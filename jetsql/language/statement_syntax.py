@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -43,6 +44,10 @@ SLOT_WORDS: Final = {
 }
 """The words for the parts of a statement that the user fills in."""
 
+_SAME: Final = {"MATERIALIZED": "STREAMING", "VIEW": "TABLE", "VIEWS": "TABLES", "DESC": "DESCRIBE"}
+# The words that a statement begins with, where they are not those of its title.
+_LEADS: Final = {"alter_job_options": ("ALTER", "JOB")}
+_LEAD_WORDS: Final = 8
 _RULE: Final = re.compile(r"^(\w+): (.*(?:\n +\|.*)*)", re.MULTILINE)
 _LIST: Final = re.compile(r"(\w+) \(COMMA \1\)\*")
 _DOTTED: Final = re.compile(r"(\w+) \(DOT \1\)\*")
@@ -64,6 +69,34 @@ def statement_rules() -> tuple[str, ...]:
 def syntax_text(rule: str) -> str:
     """Return the syntax of a statement. Brackets enclose what is optional, and bars separate alternatives."""
     return _SPACES.sub("", " ".join(_expand(_rules()[rule]).split()))
+
+
+def statement_rule(words: Sequence[str]) -> str | None:
+    """Return the rule of a statement that begins with these words; None for another one, and for too few words."""
+    same = [_SAME.get(word, word) for word in words[:_LEAD_WORDS]]
+    matching = [
+        (len(lead), same[: len(lead)] == list(lead), rule)
+        for rule in statement_rules()
+        if _begins_with(same, lead := _lead(rule))
+    ]
+    return max(matching)[-1] if matching else None
+
+
+def rules_of_verb(verb: str) -> list[str]:
+    """Return the rules of the statements that begin with a word."""
+    return [rule for rule in statement_rules() if _lead(rule)[0] == verb]
+
+
+def _lead(rule: str) -> tuple[str, ...]:
+    return _LEADS.get(rule, tuple(statement_title(rule).split()))
+
+
+def _begins_with(words: Sequence[str], lead: Sequence[str]) -> bool:
+    """Return whether a statement has these words in this order, and begins with the first of them."""
+    if not words or words[0] != lead[0]:
+        return False
+    rest = iter(words)
+    return all(word in rest for word in lead)
 
 
 @cache

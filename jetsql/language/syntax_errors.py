@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jetsql.errors import Span, StatementError
 from jetsql.language.grammar import BODY, END, MARKS, NAMES, SLOTS, acceptable
 from jetsql.language.intent import STATEMENT_VERBS, SYNONYMS
+from jetsql.language.statement_syntax import rules_of_verb, statement_rule, syntax_text
 from jetsql.language.tokens import Kind, Token, quoted_name, tokens, unquote
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 # These end a run of tokens without spaces, which is probably a name that needs quotes.
 _SEPARATORS: Final = frozenset(";(),=")
 _SHOWN: Final = 40
+_SHOWN_RULES: Final = 4
 _QUOTED_WORD: Final = re.compile(r"`\w+`")
 # Words that also begin a clause. They begin a statement only at the beginning of a line.
 _CLAUSES: Final = frozenset("ADD COMMENT FROM LIST LOCK MAP REDUCE REPLACE SET START TABLE USE VALUES WITH".split())
@@ -33,6 +35,22 @@ _CREATE_HINTS: Final = {
     "MATERIALIZED": "Write CREATE OR REFRESH MATERIALIZED VIEW.",
 }
 
+_WRONG_WORDS: Final = (
+    ("OPTIONS", {"WITH", "SET", "PROPERTIES", "TBLPROPERTIES", "RESET"}, "Write OPTIONS ('option' = 'value')."),
+    ("JOB", {"SET", "RESET"}, "Write JOB OPTIONS ('option' = 'value')."),
+    ("AS", {"OPTIONS"}, "Write one OPTIONS with all options, separated by commas."),
+    (
+        "OPTIONS",
+        {"RENAME"},
+        "A job keeps its name. CREATE JOB new OPTIONS ('initialSnapshotName' = 's') keeps its state.",
+    ),
+    ("TEST", {"JOB"}, "Write RESUME JOB name."),
+    ("UNTIL", {"IDLE", "COMPLETED", "BATCH"}, "Write UNTIL before the goal."),
+    ("SECONDS", {"MINUTE", "MINUTES", "HOUR", "HOURS"}, "Write the timeout in seconds."),
+    ("LIKE", {"ALL"}, "Write SHOW ALL JOBS."),
+)
+"""Hints for a word where another terminal is expected: the terminal, the words, the hint."""
+
 
 def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
     """Return the error of a statement that the parser refuses at the token of `error`."""
@@ -43,7 +61,7 @@ def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
     at = len(found) if at_end else next(i for i, token in enumerate(found) if token.start == error.token.start_pos)
     if at_end or (found[at].text == ";" and "SEMICOLON" not in expected):
         last = found[at - 1].stop
-        end_hint = _SHOW_HINT if expected == {"HISTORY"} else _taken_as_name(error, expected)
+        end_hint = _SHOW_HINT if expected == {"HISTORY"} else _taken_as_name(error, expected) or _syntax(found)
         return _unexpected(expected, "found the end of the statement", Span(last, last), end_hint)
     token = found[at]
     if token.kind is Kind.OPEN:
@@ -59,13 +77,13 @@ def syntax_error(text: str, error: UnexpectedToken) -> StatementError:
     if not hint and (meant := _meant(token, expected)):
         return _unexpected(expected, f"found {shown(token.text)}", token.place, f"Did you mean {meant}?", meant)
     hint = hint or _quote_it(found, at, expected) or _taken_as_name(error, expected)
-    if expected == {"HISTORY"} and not hint:
-        hint = _SHOW_HINT
+    if not hint:
+        hint = _SHOW_HINT if expected == {"HISTORY"} else _syntax(found)
     return _unexpected(expected, f"found {shown(token.text)}", token.place, hint)
 
 
 def _misplaced(found: Sequence[Token], at: int, expected: frozenset[str]) -> str:
-    """Return the hint for a clause at the wrong place, or of another statement; '' for another error."""
+    """Return the hint for a clause at the wrong place, or of another statement or system; '' for another error."""
     word, following = found[at].word, found[at + 1].word if at + 1 < len(found) else ""
     verbs = [token.word for token in found[:3]]
     if word == "COMMENT" and expected == {"AS"}:
@@ -76,11 +94,27 @@ def _misplaced(found: Sequence[Token], at: int, expected: frozenset[str]) -> str
         return "Write JOB OPTIONS ('option' = 'value')."
     if word == "IF" and following in ("EXISTS", "NOT"):
         return f"IF {'NOT EXISTS' if following == 'NOT' else following} comes before the name."
-    if word == "UNTIL" and "JOB" not in expected:
+    if word in ("INSERT", "SINK", "AUTO") and "AS" in expected and found[at - 1].word != "AS":
+        return "AS is missing before the body."
+    if word == "REPLACE" and found[at - 1].word == "OR":
+        return "Write CREATE OR REPLACE."
+    if word == "UNTIL" and "JOB" not in expected and "FOR" not in expected:
         return "UNTIL comes before TIMEOUT."
     if word == "WHERE" and verbs[0] == "SHOW" and "JOBS" in verbs:
         return "Write SELECT * FROM jetsql.jobs WHERE ..."
-    return ""
+    if following == "HISTORY" and "HISTORY" in expected:
+        return "HISTORY comes before the name."
+    if word == "SAVEPOINT" or (verbs[:2] == ["STOP", "JOB"] and "SAVEPOINT" in (token.word for token in found)):
+        return "Write DROP JOB name WITH SNAPSHOT snapshot, or SUSPEND JOB name."
+    hints = (hint for terminal, words, hint in _WRONG_WORDS if terminal in expected and word in words)
+    return next(hints, "")
+
+
+def _syntax(found: Sequence[Token]) -> str:
+    """Return the hint with the syntax of the statement; '' if its words do not say which it is."""
+    words = [token.word for token in found]
+    rules = [rule] if (rule := statement_rule(words)) else rules_of_verb(words[0])
+    return f"The syntax is {' or '.join(map(syntax_text, rules))}." if len(rules) <= _SHOWN_RULES else ""
 
 
 def missing_semicolon_hint(text: str, offset: int, is_complete: Callable[[str], bool]) -> str:

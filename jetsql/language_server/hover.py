@@ -13,7 +13,7 @@ from jetsql.jobs.planning.options import OptionSpec, folded, spec_of
 from jetsql.language import Fragment, split
 from jetsql.language.tokens import Kind, Token, tokens, unquote
 from jetsql.language_server.open_documents import Document
-from jetsql.language_server.statement_help import statement_help, statement_rule
+from jetsql.language_server.statement_help import rule_of_text, statement_help
 from jetsql.language_server.workspace_names import FileNames, PlacedName
 
 _COLUMNS_MOST: Final = 40
@@ -50,7 +50,7 @@ class HoverText:
         token = self._tokens[self._at]
         if token.kind is Kind.STRING:
             return self._option() or self._job_text(unquote(token.text), names, files, is_id=True)
-        rule = statement_rule(self._fragment.text, self._tokens)
+        rule = rule_of_text(self._fragment.text, self._tokens)
         if named is not None:
             return self._named(named, names, files)
         if rule is not None and self._at < _lead_size(self._tokens):

@@ -110,7 +110,7 @@ def test_a_clause_at_the_wrong_place_says_where_to_write_it(statement: str, word
         "CREATE JOB j AS CREATE TABLE t OPTIONS ('path' = 'x') AS SELECT 1",
         "CREATE STREAMING TABLE t JOB OPTIONS ('a' = 'b') OPTIONS ('path' = 'x') AS SELECT 1",
         "CREATE JOB j AS INSERT INTO a.t WITH ('k' = 'v') SELECT * FROM watermark WITH ('k' = 'v') AS x",
-        "CREATE JOB j AS SINK INTO t WITH ('k' = 'v') SELECT * FROM (SELECT 1 WHERE a) WITH ('k' = 'v') AS x",
+        "CREATE JOB j AS SINK INTO t WITH ('k' = 'v') SELECT * FROM (SELECT 1 WHERE a) JOIN s WITH ('k' = 'v') AS x",
     ],
 )
 def test_clauses_at_the_right_place_are_kept(statement: str) -> None:

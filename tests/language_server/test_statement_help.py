@@ -8,7 +8,7 @@ import pytest
 
 from jetsql.language.statement_syntax import statement_rules, statement_title
 from jetsql.language.tokens import tokens
-from jetsql.language_server.statement_help import SENTENCES, statement_rule
+from jetsql.language_server.statement_help import SENTENCES, rule_of_text
 from tests.support.paths import ROOT
 
 REFERENCE = (ROOT / "docs" / "reference" / "statements.md").read_text(encoding="utf-8")
@@ -45,4 +45,4 @@ def test_no_other_statement_is_described() -> None:
     ],
 )
 def test_the_statement_is_known_while_it_is_typed(text: str, rule: str | None) -> None:
-    assert statement_rule(text, list(tokens(text))) == rule
+    assert rule_of_text(text, list(tokens(text))) == rule

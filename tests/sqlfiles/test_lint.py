@@ -221,7 +221,7 @@ def test_folders_and_standard_input(jetsql: JetSql) -> None:
     for name in ("sql/b/z.sql", "sql/a.sql", "sql/.git/c.sql", "sql/read.me"):
         Path(name).write_text("RESUME;\n", encoding="utf-8")
     ended = jetsql("lint", "sql", "-", input="WAIT;")
-    assert [line.split(":")[0] for line in ended.stdout.split("\n") if "[" in line] == [
+    assert [line.split(":")[0] for line in ended.stdout.split("\n") if "[JETSQL." in line] == [
         "sql/a.sql",
         "sql/b/z.sql",
         "<stdin>",

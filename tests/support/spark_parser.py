@@ -7,6 +7,9 @@ from typing import Any
 
 import pyspark
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from py4j.protocol import Py4JJavaError
+
+from jetsql.engine.jvm.java_classes import jar
 
 
 class SparkParser:
@@ -19,12 +22,13 @@ class SparkParser:
         options += [
             f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in ("java.lang", "java.util", "java.nio", "sun.nio.ch")
         ]
-        port = launch_gateway(classpath=jars, javaopts=options, die_on_exit=True)
+        port = launch_gateway(classpath=f"{jars}{os.pathsep}{jar()}", javaopts=options, die_on_exit=True)
         self._gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_field=True))
         jvm: Any = self._gateway.jvm
         self._streams = jvm.org.antlr.v4.runtime.CharStreams
         self._antlr = jvm.org.apache.spark.sql.catalyst.parser
         self._parser = jvm.org.apache.spark.sql.execution.SparkSqlParser()
+        self._flink = jvm.dev.jetsql.flink.FlinkText
         self._hidden = {self._antlr.SqlBaseLexer.SIMPLE_COMMENT, self._antlr.SqlBaseLexer.BRACKETED_COMMENT}
         self._space = self._antlr.SqlBaseLexer.WS
         jvm.org.apache.spark.sql.internal.SQLConf.get().setConfString("spark.sql.debug.maxToStringFields", "100000")
@@ -44,6 +48,15 @@ class SparkParser:
             return str(self._parser.parsePlan(text).toString())
         except Exception:  # of Java
             return None
+
+    def flink_error(self, text: str) -> tuple[str, int] | None:
+        """Return the message and the column, from 0, of an error in Flink's clauses; None for a text without one."""
+        try:
+            self._flink.toSpark(text)
+        except Py4JJavaError as error:
+            thrown = error.java_exception
+            return str(thrown.getMessage()), int(thrown.startPosition().get())
+        return None
 
     def raw_rules(self) -> dict[str, int]:
         """Return the number of places in each rule of the grammar at which any token is taken as text."""

@@ -23,6 +23,7 @@ from typing import Final
 from jetsql.errors import Span, StatementError
 from jetsql.language.body.change_clauses import CDC_EXAMPLE, ReadClauses, read_clauses
 from jetsql.language.body.parameter_markers import find_markers
+from jetsql.language.body.relation_clauses import refuse_wrong_target
 from jetsql.language.foreign_words import refuse_foreign_words
 from jetsql.language.statement import Body, Verb
 from jetsql.language.syntax_errors import add_semicolon, found_at, place_at, second_statement, unclosed
@@ -55,6 +56,7 @@ def read_insert(text: str, start: int, found: Sequence[Token]) -> Body:
     verb, table = read_verb(found, at)
     last = read_table(found, table)
     clauses = read_clauses(found, last + 1) if verb is Verb.AUTO_CDC else None
+    refuse_wrong_target(found, last + 1)
     _refuse_variants(found, [index for index in top_level(found) if index > last], verb)
     refuse_foreign_words(found)
     refuse_parameters(found)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from jetsql.errors import Span
+from jetsql.errors import Span, StatementError
 from jetsql.language.body.insert import (
     refuse_parameters,
     refuse_second_insert,
@@ -34,6 +34,14 @@ _WORDS: Final = {
     Verb.INSERT_OVERWRITE: ("INSERT", "OVERWRITE"),
     Verb.SINK_INTO: ("INSERT", "INTO"),
 }
+_FOREIGN_CLAUSES: Final = {
+    "WITH": (
+        "A new table has no clause WITH.",
+        "Write OPTIONS ('key' = 'value') for the table, and JOB OPTIONS ('option' = 'value') before it for the job.",
+    ),
+    "SCHEDULE": ("JetSQL has no clause SCHEDULE.", "Run REFRESH MATERIALIZED VIEW name when the rows are needed."),
+}
+"""Clauses of other systems, with a message and a hint."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +89,7 @@ def read_new_table(text: str, start: TableStart) -> tuple[Body, NewTable]:
     query = _query_start(found, start)
     refuse_second_insert(found, [index for index in top_level(found) if found[index].start > query])
     refuse_foreign_words(found)
+    _refuse_wrong_order(found, query)
     refuse_parameters(found)
     stop = found[-1].stop
     refuse_substitution(text, start.create, stop)
@@ -111,6 +120,8 @@ def _query_start(found: Sequence[Token], start: TableStart) -> int:
             Span(start.name.place.stop, start.name.place.stop),
             "Add AS SELECT ... FROM STREAM source.",
         )
+    if [token.word for token in found[:3]] == ["IF", "NOT", "EXISTS"]:
+        raise _misplaced(found[0], "IF NOT EXISTS is written after the name.", "It comes before the name.")
     if found[0].text == "(":
         message = "The columns of the table come from the query, so the statement cannot list them."
         raise unsupported_body(message, found[0].place, "Remove the list, and name the columns in SELECT with AS.")
@@ -123,6 +134,49 @@ def _query_start(found: Sequence[Token], start: TableStart) -> int:
     if query.word not in _QUERIES and query.text != "(":
         raise unsupported_body(f"Expected a query after AS, found {shown(query.text)}.", query.place, _EXAMPLE)
     return query.start
+
+
+def _refuse_wrong_order(found: Sequence[Token], query: int) -> None:
+    """Refuse clauses of the table after the query, and USING after other clauses. query: the offset of the query
+
+    Spark has one order for USING, and any for the other clauses. Raises StatementError PARSE_SYNTAX_ERROR.
+    """
+    before = ""
+    for index in top_level(found):
+        clause = _table_clause(found, index)
+        in_query = found[index].start >= query
+        if clause and in_query:
+            raise _misplaced(found[index], f"{clause} is written after the query.", f"Write {clause} before AS.")
+        if clause == "USING" and before and not in_query:
+            hint = "Write USING format first, after the name of the table and JOB OPTIONS."
+            raise _misplaced(found[index], f"USING is written after {before}.", hint)
+        if not in_query and found[index].word in _FOREIGN_CLAUSES:
+            raise _misplaced(found[index], *_FOREIGN_CLAUSES[found[index].word])
+        before = before or clause
+
+
+def _table_clause(found: Sequence[Token], index: int) -> str:
+    """Return the clause of a table that begins at the index, where a query cannot continue so; otherwise ''."""
+    following = found[index + 1] if index + 1 < len(found) else found[index]
+    match found[index].word:
+        case "USING" if following.kind is Kind.WORD or following.kind is Kind.QUOTED:
+            return "USING"
+        case "PARTITIONED" | "CLUSTERED" if following.word == "BY":
+            return f"{found[index].word} BY"
+        case "LOCATION" | "COMMENT" if following.kind is Kind.STRING:
+            return found[index].word
+        case "TBLPROPERTIES" | "OPTIONS" as word if _opens_options(found, index):
+            return word
+    return ""
+
+
+def _opens_options(found: Sequence[Token], index: int) -> bool:
+    signs = [token.text for token in found[index + 1 : index + 4]]
+    return len(signs) == 3 and signs[0] == "(" and signs[2] == "=" and found[index + 2].kind is Kind.STRING
+
+
+def _misplaced(token: Token, message: str, hint: str) -> StatementError:
+    return StatementError("PARSE_SYNTAX_ERROR", message, place=token.place, hint=hint)
 
 
 def _is_partitioned(found: Sequence[Token]) -> bool:

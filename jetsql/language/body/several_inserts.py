@@ -24,6 +24,7 @@ from jetsql.language.body.insert import (
     statement_tokens,
     unsupported_body,
 )
+from jetsql.language.body.relation_clauses import refuse_wrong_target
 from jetsql.language.foreign_words import refuse_foreign_words
 from jetsql.language.statement import Body, Branch, Verb
 from jetsql.language.tokens import Token, blank, top_level
@@ -95,6 +96,7 @@ def _read_branch(found: Sequence[Token], at: int, stop: int) -> Branch:
             "Write INSERT INTO, or create a job with INSERT OVERWRITE for this table alone.",
         )
     last = read_table(found, table)
+    refuse_wrong_target(found[:stop], last + 1)
     for index in top_level(found):
         if last < index < stop:
             _refuse_clause(found, index)

@@ -117,7 +117,7 @@ final class PatternText {
   private boolean isBegin(int at, String clause) {
     return switch (clause) {
       case "PATTERN" -> text.is(at + 1, "LEFT_PAREN");
-      case "WITHIN" -> text.is(at - 1, "RIGHT_PAREN");
+      case "WITHIN" -> text.is(at - 1, "RIGHT_PAREN") || text.is(at + 1, "INTERVAL");
       case "SUBSET" -> text.is(at + 2, "EQ");
       case "DEFINE", "MEASURES" -> !text.is(at + 1, "COMMA") && !text.is(at + 1, "RIGHT_PAREN");
       default -> true;
