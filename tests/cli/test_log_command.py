@@ -22,7 +22,7 @@ from tests.support.engines.managed_engine import Managed
 from tests.support.paths import ROOT
 from tests.support.servers.http_server import TOKEN, run_server
 
-MAKE = "CREATE JOB {} AS INSERT INTO out SELECT * FROM STREAM src"
+CREATE = "CREATE JOB {} AS INSERT INTO out SELECT * FROM STREAM src"
 LATER = "2999-01-01T00:00:00.000"
 
 
@@ -61,7 +61,7 @@ def write(home: Path, *lines: str) -> None:
 
 
 def make(engine: Managed, name: str) -> str:
-    return str(next(iter(engine.run(MAKE.format(name)).rows))[0])
+    return str(next(iter(engine.run(CREATE.format(name)).rows))[0])
 
 
 def test_the_whole_log_of_a_home_without_an_engine(home: Path) -> None:

@@ -47,7 +47,7 @@ def commit(engine: Managed, job: str, time: float, **values: Any) -> None:
     run.batch += 1
     run_id = engine.engine.run_id(job)
     measure = BatchMetrics(run_id.run, run.batch, time, **{"input_rows": 10, **values})
-    engine.engine.tell(job, BatchCommitted(run_id, run.batch, time, 10, 10.0, metrics=measure))
+    engine.engine.report(job, BatchCommitted(run_id, run.batch, time, 10, 10.0, metrics=measure))
 
 
 def test_it_shows_what_the_statements_about_a_job_show(engine: Managed, browser: Browser) -> None:

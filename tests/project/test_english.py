@@ -1,4 +1,4 @@
-"""The rules of plain English that can be checked mechanically, for docstrings, comments and messages.
+"""The rules of plain English that can be checked mechanically, for docstrings, comments, messages and names.
 
 Each failure is a list of lines `file:line: rule: text`. A text in back quotes is code and is not checked.
 """
@@ -64,6 +64,32 @@ CONTRACTION = re.compile(r"\b\w+n't\b|\b(?:it|that|there|what)'s\b", re.IGNORECA
 MAX_WORDS = 35
 """The limit of words in a sentence of a message."""
 
+# Names in tests with a plain counterpart; small letters stand for both cases. A name has to say what the value is, so
+# the counterparts are examples.
+BANNED_NAMES = {
+    "told": "error, caught, report, message",
+    "said|say|saying": "reply, message",
+    "heard": "received",
+    "made": "created, or the thing itself",
+    "refused": "error, error_of, caught",
+    "w": "jobs, or a word",
+    "world": "the name of the harness",
+    "hurt|healing": "RETRYABLE_ERROR",
+    "hopeless": "FATAL_ERROR",
+    "MAKE": "CREATE",
+    "storm": "run_scripts, random statements",
+    "mishaps?": "failure, end of a run",
+    "conductor": "scheduler",
+    "plays?|playing": "run",
+    "armings?": "failpoints",
+}
+NAMES = [
+    (re.compile(rf"_*({pattern})\d*", re.IGNORECASE if pattern.islower() else 0), rule)
+    for pattern, rule in BANNED_NAMES.items()
+]
+MAX_NAME_WORDS = 10
+"""The limit of words in the name of a test, after `test_`."""
+
 CODE = re.compile(r"`[^`\n]*`|\{[^{}]*\}|'[^'\n]*'")
 # Comments for tools.
 PRAGMA = re.compile(r"#\s*(type:|noqa|mypy:|ruff:|fmt:|pragma:|!)")
@@ -71,9 +97,10 @@ PRAGMA = re.compile(r"#\s*(type:|noqa|mypy:|ruff:|fmt:|pragma:|!)")
 MESSAGE = re.compile(r"[A-Z`'{].* .*[.?!]", re.DOTALL)
 PROPERTIES = frozenset(("property", "cached_property", "setter", "getter"))
 
-FOLDERS = sorted(
-    {path.parent for top in ("jetsql", "client", "tools", "benchmarks") for path in (ROOT / top).rglob("*.py")}
-)  # one case for each package
+# Folders of tests in which the rules hold.
+TESTS = ("jobs", "support/models")
+TOPS = ("jetsql", "client", "tools", "benchmarks", *(f"tests/{folder}" for folder in TESTS))
+FOLDERS = sorted({path.parent for top in TOPS for path in (ROOT / top).rglob("*.py")})  # one case for each package
 
 
 @dataclass(frozen=True)
@@ -202,17 +229,47 @@ def long_sentences(text: Text) -> Iterator[tuple[str, str]]:
             yield f"message: a sentence has more than {MAX_WORDS} words", sentence
 
 
+def defined_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the names that a module defines, with their lines."""
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.Name(id=name, ctx=ast.Store())
+                | ast.Attribute(attr=name, ctx=ast.Store())
+                | ast.arg(arg=name)
+                | ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                yield node.lineno, name
+
+
+def banned_names(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the problems of a name in a test."""
+    for pattern, rule in NAMES:
+        if pattern.fullmatch(name):
+            yield f"name: write {rule}", name
+    if name.startswith("test_"):
+        words = name.removeprefix("test_").split("_")
+        if len(words) > MAX_NAME_WORDS:
+            yield f"name: the name of a test has more than {MAX_NAME_WORDS} words", name
+        yield from banned_words(Text("name", 0, " ".join(words)))
+
+
 def problems(path: Path) -> Iterator[Problem]:
     """Yield the problems of a module."""
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
+    if not path.is_relative_to(ROOT) or path.is_relative_to(ROOT / "tests"):
+        for line, name in defined_names(tree):
+            yield from (Problem(path, line, *found) for found in banned_names(name))
     documented = list(docstrings(tree))
-    said = list(messages(tree))
+    texts = list(messages(tree))
     for text in documented:
         yield from (Problem(path, text.line, *found) for found in beginnings(text))
-    for text in (*documented, *comments(source), *said):
+    for text in (*documented, *comments(source), *texts):
         yield from (Problem(path, text.line, *found) for found in banned_words(text))
-    for text in said:
+    for text in texts:
         yield from (Problem(path, text.line, *found) for found in long_sentences(text))
 
 
@@ -242,6 +299,11 @@ def test_plain_english(folder: Path) -> None:
         ('raise E(f"The job {name} can\'t start at once.")', ["at once", "can't"]),
         ('raise E("The job {name} cannot start.")', []),
         (f'raise E("{"Word " * 36}end.")', ["Word " * 36 + "end."]),
+        ("told = 1\nreport.told = 1\nprint(made)", ["told", "told"]),
+        ("MAKE = 1\ndef make(w): pass", ["MAKE", "w"]),
+        ("def test_a_b_c_d_e_f_g_h_i_j(): pass", []),
+        ("def test_a_b_c_d_e_f_g_h_i_j_k(): pass", ["test_a_b_c_d_e_f_g_h_i_j_k"]),
+        ("def test_nobody_is_told(): pass", ["nobody", "told"]),
     ],
 )
 def test_the_rules(tmp_path: Path, source: str, rules: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

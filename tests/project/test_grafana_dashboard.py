@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.server.prometheus import prometheus_response
-from tests.support.engines.jobs_world import world
+from tests.support.engines.jobs_harness import run_manager
 from tests.support.paths import ROOT
 
 DASHBOARD: dict[str, Any] = json.loads((ROOT / "docs/how-to/grafana-dashboard.json").read_text(encoding="utf-8"))
@@ -32,9 +32,9 @@ _MISSING = object()
 def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """The labels of each sample that an engine exports for a job with every measure, by the sample's name."""
     folder: Path = tmp_path_factory.mktemp("world")
-    with world(folder) as w:
-        job_id = w.make()
-        run = w.engine.run_id(job_id)
+    with run_manager(folder) as jobs:
+        job_id = jobs.make()
+        run = jobs.engine.run_id(job_id)
         measures = BatchMetrics(
             run.run,
             1,
@@ -49,9 +49,9 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
             lag={"orders (kafka)": 7},
             lag_seconds={"orders (kafka)": 2.5},
         )
-        w.engine.tell(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, metrics=measures))
-        w.sql("WAIT FOR JOB j UNTIL BATCH 1")
-        text = prometheus_response(w.manager, sessions=1, statements=1).content.decode()
+        jobs.engine.report(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, metrics=measures))
+        jobs.sql("WAIT FOR JOB j UNTIL BATCH 1")
+        text = prometheus_response(jobs.manager, sessions=1, statements=1).content.decode()
     labels: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

@@ -16,21 +16,21 @@ from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.server.prometheus import prometheus_response
 from jetsql.version import VERSION
-from tests.support.engines.jobs_world import World, world
+from tests.support.engines.jobs_harness import JobsHarness, run_manager
 from tests.support.golden_reports import compare
 
 
 @pytest.fixture
-def w(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path) as w:
-        yield w
+def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
+    with run_manager(tmp_path) as jobs:
+        yield jobs
 
 
 class Scrape:
     """The metrics of one GET. values: by name, of the job named j or of no job."""
 
-    def __init__(self, w: World) -> None:
-        shown = prometheus_response(w.manager, sessions=3, statements=2)
+    def __init__(self, jobs: JobsHarness) -> None:
+        shown = prometheus_response(jobs.manager, sessions=3, statements=2)
         self.text = shown.content.decode()
         parse = open_metrics if "openmetrics" in shown.content_type else text_string_to_metric_families
         self.families: list[Metric] = list(parse(self.text))
@@ -46,17 +46,17 @@ class Scrape:
         return found[0] if found else None
 
 
-def commit(w: World, job_id: str, **measured: object) -> None:
+def commit(jobs: JobsHarness, job_id: str, **measured: object) -> None:
     """Commit a batch with these metrics."""
-    run = w.engine.run_id(job_id)
+    run = jobs.engine.run_id(job_id)
     values = {"time": 100.0, "trigger_ms": 500, "input_rows": 20, **measured}
     measure = BatchMetrics(run.run, 1, **values)  # type: ignore[arg-type]
-    w.engine.tell(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, metrics=measure))
-    w.sql("WAIT FOR JOB j UNTIL BATCH 1")
+    jobs.engine.report(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, metrics=measure))
+    jobs.sql("WAIT FOR JOB j UNTIL BATCH 1")
 
 
-def test_an_engine_without_jobs(w: World) -> None:
-    scrape = Scrape(w)
+def test_an_engine_without_jobs(jobs: JobsHarness) -> None:
+    scrape = Scrape(jobs)
     assert scrape.value("jetsql_engine_up") == 1
     assert scrape.value("jetsql_engine_info", version=VERSION) == 1
     assert scrape.value("jetsql_sessions") == 3
@@ -64,17 +64,17 @@ def test_an_engine_without_jobs(w: World) -> None:
     assert [scrape.value("jetsql_jobs", status=status.value) for status in Status] == [0] * len(Status)
 
 
-def test_the_whole_text(w: World) -> None:
-    commit(w, w.make(), state_rows=7, state_bytes=512)
-    text = re.sub(r"(version|jetsql|spark)=\"[^\"]*\"", r'\1="*"', Scrape(w).text)
+def test_the_whole_text(jobs: JobsHarness) -> None:
+    commit(jobs, jobs.make(), state_rows=7, state_bytes=512)
+    text = re.sub(r"(version|jetsql|spark)=\"[^\"]*\"", r'\1="*"', Scrape(jobs).text)
     compare([re.sub(r"(_created|_start_time_seconds)(\{.*\})? .*", r"\1\2 *", line) for line in text.splitlines()])
 
 
-def test_a_job_with_batches(w: World) -> None:
-    job_id = w.make("j")
-    commit(w, job_id, output_rows=15, late_rows=2, watermark=90.0, state_rows=7, state_bytes=512, lag={"src": 44})
+def test_a_job_with_batches(jobs: JobsHarness) -> None:
+    job_id = jobs.make("j")
+    commit(jobs, job_id, output_rows=15, late_rows=2, watermark=90.0, state_rows=7, state_bytes=512, lag={"src": 44})
     labels = {"job": "j", "id": job_id}
-    scrape = Scrape(w)
+    scrape = Scrape(jobs)
     assert scrape.value("jetsql_job_status", status="RUNNING", **labels) == 1
     assert scrape.value("jetsql_job_status", status="SUSPENDED", **labels) == 0
     assert scrape.value("jetsql_job_runs_total", **labels) == 1
@@ -91,33 +91,33 @@ def test_a_job_with_batches(w: World) -> None:
     assert delay is not None and delay > 0
 
 
-def test_what_is_not_known_is_not_told(w: World) -> None:
-    job_id = w.make("j")
-    assert Scrape(w).value("jetsql_job_watermark_delay_seconds", id=job_id) is None
-    commit(w, job_id)
-    assert Scrape(w).value("jetsql_job_state_rows", id=job_id) is None
+def test_what_is_not_known_is_not_told(jobs: JobsHarness) -> None:
+    job_id = jobs.make("j")
+    assert Scrape(jobs).value("jetsql_job_watermark_delay_seconds", id=job_id) is None
+    commit(jobs, job_id)
+    assert Scrape(jobs).value("jetsql_job_state_rows", id=job_id) is None
 
 
-def test_a_job_that_failed_is_told_until_its_name_is_taken(w: World) -> None:
-    job_id = w.make("j", {"suspendOnFailure": "false", "restartAttempts": "0"})
-    commit(w, job_id)
-    w.engine.fail(job_id, Cause("broken", retryable=False))
-    w.wait_status(job_id, Status.FAILED)
-    assert Scrape(w).value("jetsql_job_status", status="FAILED", id=job_id) == 1
-    newer = w.make("J")
-    scrape = Scrape(w)
+def test_a_job_that_failed_is_told_until_its_name_is_taken(jobs: JobsHarness) -> None:
+    job_id = jobs.make("j", {"suspendOnFailure": "false", "restartAttempts": "0"})
+    commit(jobs, job_id)
+    jobs.engine.fail(job_id, Cause("broken", retryable=False))
+    jobs.wait_status(job_id, Status.FAILED)
+    assert Scrape(jobs).value("jetsql_job_status", status="FAILED", id=job_id) == 1
+    newer = jobs.make("J")
+    scrape = Scrape(jobs)
     assert scrape.value("jetsql_job_status", status="FAILED", id=job_id) is None
     assert scrape.value("jetsql_job_status", status="RUNNING", id=newer) == 1
 
 
-def test_names_are_shown_whatever_is_in_them(w: World) -> None:
+def test_names_are_shown_whatever_is_in_them(jobs: JobsHarness) -> None:
     name = 'a "quoted" \\ name'
-    w.make(name)
-    assert Scrape(w).value("jetsql_job_status", status="RUNNING", job=name) == 1
+    jobs.make(name)
+    assert Scrape(jobs).value("jetsql_job_status", status="RUNNING", job=name) == 1
 
 
-def test_names_and_help_keep_to_the_conventions(w: World) -> None:
-    commit(w, w.make("j"))
-    for family in Scrape(w).families:
+def test_names_and_help_keep_to_the_conventions(jobs: JobsHarness) -> None:
+    commit(jobs, jobs.make("j"))
+    for family in Scrape(jobs).families:
         assert re.fullmatch(r"jetsql(_[a-z]+)+", family.name)
         assert family.documentation.endswith(".")

@@ -21,7 +21,7 @@ from tests.faults.migration import MIGRATION, Migration
 from tests.faults.readers import FilesReader
 from tests.faults.rounds import SCENARIOS, SINKS, STATEMENTS, Round
 from tests.faults.source import ROWS_A_FILE, Source, ids_in_minute
-from tests.support.engines.jobs_world import world
+from tests.support.engines.jobs_harness import run_manager
 
 KINDS = {kind.name: kind for scenario in SCENARIOS.values() for kind in scenario.kinds}
 
@@ -183,10 +183,10 @@ def test_a_reader_sees_a_batch_of_one_file_in_part(tables: Tables) -> None:
 
 def test_a_history_that_makes_no_sense_is_seen(tmp_path: Path) -> None:
     kind = replace(FILE_KINDS[0], name="j")
-    with world(tmp_path) as w:
-        w.said("CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s")
-        w.said("SUSPEND JOB j")
-    path = Path(w.store.database.name)
+    with run_manager(tmp_path) as jobs:
+        jobs.reply("CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s")
+        jobs.reply("SUSPEND JOB j")
+    path = Path(jobs.store.database.name)
     assert store_faults(path, ()) == []
     assert store_faults(path, (kind,)) == ["j should be NOT_RUNNING and is ['SUSPENDED']"]
     with closing(Store(path)) as store:
@@ -200,20 +200,20 @@ def test_a_history_that_makes_no_sense_is_seen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("suspends", "title"), [("false", "failed"), ("true", "suspended by an error")])
 def test_an_error_in_a_history_is_reported_with_its_words(tmp_path: Path, suspends: str, title: str) -> None:
-    with world(tmp_path) as w:
-        job_id = w.make(options={"suspendOnFailure": suspends})
-        w.engine.fail(job_id, Cause("The disk is full.", retryable=False))
-        w.wait_status(job_id, Status.FAILED, Status.SUSPENDED)
-        assert title in w.titles(job_id)
-    [fault] = store_faults(Path(w.store.database.name), ())
+    with run_manager(tmp_path) as jobs:
+        job_id = jobs.make(options={"suspendOnFailure": suspends})
+        jobs.engine.fail(job_id, Cause("The disk is full.", retryable=False))
+        jobs.wait_status(job_id, Status.FAILED, Status.SUSPENDED)
+        assert title in jobs.titles(job_id)
+    [fault] = store_faults(Path(jobs.store.database.name), ())
     assert fault.startswith("j met an error: ") and "The disk is full." in fault
 
 
 def test_what_comes_after_a_death_is_compared_with_what_was_asked_for(tmp_path: Path) -> None:
-    with world(tmp_path) as w:
-        w.said("CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s")
-        deaths = Deaths(Path(w.store.database.name))
+    with run_manager(tmp_path) as jobs:
+        jobs.reply("CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s")
+        deaths = Deaths(Path(jobs.store.database.name))
         deaths.note(Round(("staged:j", "stored-suspend-requested:j")))
         assert list(deaths.wrong()) == [("stored-suspend-requested", "j went on with 'nothing' and not with suspended")]
-        w.said("SUSPEND JOB j")
+        jobs.reply("SUSPEND JOB j")
     assert [place for place, _ in deaths.wrong()] == ["stored-suspend-requested"]

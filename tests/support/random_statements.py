@@ -37,7 +37,7 @@ STATEMENTS: Final = (
 
 
 @dataclass(frozen=True)
-class Told:
+class ReportedStatus:
     """A status that a statement about one job reported."""
 
     text: str
@@ -55,18 +55,18 @@ class Told:
         return {row.to_status.value for row in history[max(0, self.before - 2) : self.after]}
 
 
-def storm(run: Run, store: Store, scripts: Sequence[Sequence[str]], seconds: float) -> list[Told]:
+def run_scripts(run: Run, store: Store, scripts: Sequence[Sequence[str]], seconds: float) -> list[ReportedStatus]:
     """Run each script on a thread of its own. A statement may be refused; any other error or a timeout is raised."""
     with ThreadPoolExecutor(len(scripts)) as threads:
-        running = [threads.submit(_play, run, store, script) for script in scripts]
-        return [told for script in running for told in script.result(seconds)]
+        running = [threads.submit(_run_script, run, store, script) for script in scripts]
+        return [status for script in running for status in script.result(seconds)]
 
 
-def _play(run: Run, store: Store, script: Sequence[str]) -> list[Told]:
-    return [told for text in script for told in _say(run, store, text)]
+def _run_script(run: Run, store: Store, script: Sequence[str]) -> list[ReportedStatus]:
+    return [status for text in script for status in _run_statement(run, store, text)]
 
 
-def _say(run: Run, store: Store, text: str) -> list[Told]:
+def _run_statement(run: Run, store: Store, text: str) -> list[ReportedStatus]:
     before = _lengths(store)
     try:
         rows = run(text)
@@ -76,7 +76,7 @@ def _say(run: Run, store: Store, text: str) -> list[Told]:
         return []
     after = _lengths(store)
     about = [(str(row[0]), str(row[2])) for row in rows if row[0] and row[2]]
-    return [Told(text, job, status, before.get(job, 0), after[job]) for job, status in about]
+    return [ReportedStatus(text, job, status, before.get(job, 0), after[job]) for job, status in about]
 
 
 def _lengths(store: Store) -> dict[str, int]:
@@ -84,14 +84,14 @@ def _lengths(store: Store) -> dict[str, int]:
     return {job.id: len(store.history(job.id)) for job in store.all_jobs()}
 
 
-def faults(store: Store, told: Sequence[Told]) -> list[str]:
+def faults(store: Store, reports: Sequence[ReportedStatus]) -> list[str]:
     """Return a message for each violated invariant."""
     jobs = {job.id: job for job in store.all_jobs()}
     histories = {job: store.history(job) for job in jobs}
     names = [job.name.casefold() for job in jobs.values() if job.is_live]
     found = [f"{name} lives twice" for name in set(names) if names.count(name) > 1]
     found += [words for job in jobs.values() for words in _broken(job, histories[job.id])]
-    for one in told:
+    for one in reports:
         had = one.possible(histories[one.job])
         if one.status not in had:
             found.append(f"{one.text!r} reported {one.status}, and the job only was {sorted(had)} while it ran")

@@ -24,7 +24,7 @@ from jetsql.jobs.model.job import Snapshot
 from jetsql.jobs.store.job_store import Store
 from tests.conftest import Sql
 from tests.faults.source import ROWS_A_FILE, Source
-from tests.support.random_statements import STATEMENTS, faults, storm
+from tests.support.random_statements import STATEMENTS, faults, run_scripts
 
 pytestmark = pytest.mark.spark
 
@@ -60,7 +60,7 @@ MORE: Final = (
 
 
 @dataclass
-class Storm:
+class RandomStatements:
     """One run of it. lives: numbers for what the third job writes, no two statements have the same."""
 
     sql: Sql
@@ -86,7 +86,7 @@ class Storm:
     def body(self, job: str, table: str = "", where: str = "") -> str:
         return BODIES[job].format(table=table or job, life=next(self.lives), where=where)
 
-    def play(self, text: str) -> Sequence[Sequence[object]]:
+    def run(self, text: str) -> Sequence[Sequence[object]]:
         """A statement, or something that happens beside them."""
         if text.startswith(GROW):
             self.grow()
@@ -130,11 +130,11 @@ def test_every_row_once_whatever_is_said(sql: Sql, numbers: Source, seed: int) -
     store, before = sql.engine._manager.store, problems(sql.engine.home)
     for job, columns in COLUMNS.items():
         sql(f"CREATE TABLE {job} ({columns}) USING parquet")
-    it = Storm(sql, numbers, Random(seed))
+    it = RandomStatements(sql, numbers, Random(seed))
     for job in BODIES:
         sql(f"CREATE JOB {job} OPTIONS ({FAST}) AS {it.body(job)}")
 
-    told = storm(it.play, store, it.scripts(), SECONDS)
+    reports = run_scripts(it.run, store, it.scripts(), SECONDS)
 
     assert sql.engine._manager.workers.wait_all(SECONDS)
     it.grow()
@@ -147,7 +147,7 @@ def test_every_row_once_whatever_is_said(sql: Sql, numbers: Source, seed: int) -
     assert rows(sql, "copied") == once((i,) for i in numbers.ids())
     assert rows(sql, "windows") == once(closed(numbers))
     assert_lives(rows(sql, "gone"), numbers, last)
-    assert faults(store, told) == []
+    assert faults(store, reports) == []
     assert active_queries(sql) == len(BODIES) == len(spark_engine(sql)._runs._runs)
 
     started = [start_from(it, snapshot) for snapshot in ours(store)]
@@ -199,7 +199,7 @@ def ours(store: Store) -> list[Snapshot]:
     return [snapshot for snapshot in store.snapshots() if snapshot.job_name in BODIES]
 
 
-def start_from(it: Storm, snapshot: Snapshot) -> str:
+def start_from(it: RandomStatements, snapshot: Snapshot) -> str:
     """Start a job from a snapshot, into a table of its own."""
     job, name = snapshot.job_name, f"from_{snapshot.name}"
     it.sql(f"CREATE TABLE {name} ({COLUMNS[job]}) USING parquet")

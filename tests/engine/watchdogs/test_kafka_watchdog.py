@@ -19,7 +19,7 @@ from jetsql.jobs.model.job import Cause, Job, RunId, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from tests.support.engines.in_memory_engine import analysis
-from tests.support.engines.jobs_world import body
+from tests.support.engines.jobs_harness import body
 
 AWAY, NO_TOPIC = "TimeoutException", "UnknownTopicOrPartitionException"
 

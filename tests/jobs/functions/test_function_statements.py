@@ -12,7 +12,7 @@ from jetsql.jobs.functions.function_statements import drop_function
 from jetsql.jobs.model.function import UsedFunction
 from jetsql.jobs.statements.system_tables import rows
 from tests.support.engines.in_memory_engine import analysis
-from tests.support.engines.jobs_world import World, world
+from tests.support.engines.jobs_harness import JobsHarness, run_manager
 from tests.support.golden_reports import raises
 
 CREATE = "CREATE FUNCTION {name}(x INT) RETURNS INT LANGUAGE PYTHON AS $$ return {value} $$"
@@ -20,16 +20,16 @@ REPLACE = CREATE.replace("CREATE", "CREATE OR REPLACE", 1)
 
 
 @pytest.fixture
-def jobs(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path) as made:
-        yield made
+def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
+    with run_manager(tmp_path) as harness:
+        yield harness
 
 
-def named(jobs: World) -> list[str]:
+def named(jobs: JobsHarness) -> list[str]:
     return [f"{row[0]}.{row[1]}" for row in rows(jobs.manager, "functions")]
 
 
-def test_a_function_is_stored_and_registered(jobs: World) -> None:
+def test_a_function_is_stored_and_registered(jobs: JobsHarness) -> None:
     result = jobs.sql(CREATE.format(name="f", value=1))
     assert result.rows == (("default.f", "Created."),)
     assert named(jobs) == ["default.f"]
@@ -37,7 +37,7 @@ def test_a_function_is_stored_and_registered(jobs: World) -> None:
     assert jobs.manager.store.functions() == jobs.manager.functions.all()
 
 
-def test_a_name_is_taken_without_case(jobs: World) -> None:
+def test_function_names_ignore_case(jobs: JobsHarness) -> None:
     jobs.sql(CREATE.format(name="f", value=1))
     with raises(StatementError, match="already exists"):
         jobs.sql(CREATE.format(name="F", value=2))
@@ -47,7 +47,7 @@ def test_a_name_is_taken_without_case(jobs: World) -> None:
     assert named(jobs) == ["default.f", "other.f"]
 
 
-def test_or_replace_names_the_jobs_that_call_the_previous_one(jobs: World) -> None:
+def test_or_replace_names_the_jobs_that_call_the_previous_one(jobs: JobsHarness) -> None:
     jobs.sql(CREATE.format(name="f", value=1))
     [function] = jobs.manager.functions.all()
     jobs.engine.analysis = analysis(functions=(UsedFunction("default.f", function.fingerprint),))
@@ -60,11 +60,11 @@ def test_or_replace_names_the_jobs_that_call_the_previous_one(jobs: World) -> No
     assert [each.source for each in jobs.engine.functions.values()] == [" return 2 "]
 
 
-def test_a_builtin_function_hides_one_with_its_name(jobs: World) -> None:
+def test_a_builtin_function_hides_one_with_its_name(jobs: JobsHarness) -> None:
     assert "call this one as default.abs" in str(jobs.sql(CREATE.format(name="abs", value=1)).rows[0][1])
 
 
-def test_drop(jobs: World) -> None:
+def test_drop(jobs: JobsHarness) -> None:
     jobs.sql(CREATE.format(name="f", value=1))
     drop_function(jobs.manager, "DEFAULT", "F", if_exists=False)
     assert named(jobs) == []
@@ -74,18 +74,18 @@ def test_drop(jobs: World) -> None:
         drop_function(jobs.manager, "default", "f", if_exists=False)
 
 
-def test_functions_are_known_before_the_jobs_start_again(tmp_path: Path) -> None:
-    with world(tmp_path) as first:
+def test_functions_are_registered_before_jobs_restart(tmp_path: Path) -> None:
+    with run_manager(tmp_path) as first:
         first.sql(CREATE.format(name="f", value=1))
         first.make("j")
-    with world(tmp_path) as again:
+    with run_manager(tmp_path) as again:
         again.wait_run(again.manager.registry.live()[0].job.id, 2)
         calls = [call.split(" ")[0] for call in again.engine.calls]
         assert calls.index("register_function") < calls.index("start")
         assert named(again) == ["default.f"]
 
 
-def test_the_fingerprint_is_that_of_what_it_returns(jobs: World) -> None:
+def test_function_fingerprint_depends_on_body_and_types(jobs: JobsHarness) -> None:
     def fingerprint(text: str) -> str:
         jobs.sql(text)
         return jobs.manager.functions.all()[0].fingerprint

@@ -20,13 +20,13 @@ from jetsql.jobs.lifecycle.events import (
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.job import Job, RunId, Status, StopGoal
-from tests.support.models.lifecycle_cases import ENDANGERS, HURT, RUN, after, job, kinds, version
+from tests.support.models.lifecycle_cases import ENDANGERS, RETRYABLE_ERROR, RUN, after, job, kinds, version
 
 
-def test_a_run_that_endangers_the_engine_is_stopped_immediately_and_the_job_is_suspended_with_the_reason() -> None:
+def test_run_that_endangers_the_engine_is_stopped_and_suspended() -> None:
     stopping = after(EngineEndangered(RUN, ENDANGERS), job(chosen={"suspendOnFailure": "false"}))
     assert stopping.actions == (StopRun(stopping.job, immediately=True),)
-    failed = after(RunFailed(RUN, HURT), stopping.job)
+    failed = after(RunFailed(RUN, RETRYABLE_ERROR), stopping.job)
     done = after(Stopped(RUN, False), failed.job)
     assert (done.job.status, done.job.cause, kinds(done)) == (Status.SUSPENDED, ENDANGERS, ["RecoverSink"])
     assert "Stopped immediately" in done.history_message and ENDANGERS.message in done.history_message
@@ -39,7 +39,7 @@ def test_a_restart_in_progress_that_endangers_the_engine_ends_suspended() -> Non
     assert after(Stopped(RUN, True), changed.job).job.status is Status.SUSPENDED
     updating = after(EngineEndangered(RUN, ENDANGERS), job(Status.COMPLETING, StopGoal.UPDATE))
     assert kinds(updating) == ["AbandonUpdate"]
-    done = after(UpdateFailed(RUN, HURT), updating.job)
+    done = after(UpdateFailed(RUN, RETRYABLE_ERROR), updating.job)
     assert (done.job.status, done.job.cause, done.job.pending_version) == (Status.SUSPENDED, ENDANGERS, None)
 
 
@@ -51,7 +51,7 @@ def crashed(before: Job, event: EngineCrashed = CRASH) -> Job:
     return after(EngineStarted(), after(event, before).job).job
 
 
-def test_a_job_that_ends_the_engine_twice_in_a_row_stays_suspended() -> None:
+def test_job_that_crashes_the_engine_twice_stays_suspended() -> None:
     once = crashed(job())
     assert (once.status, once.crashes) == (Status.STARTING, 1)
     twice = crashed(once)
@@ -72,7 +72,7 @@ def test_a_job_in_a_crash_loop_has_its_sink_recovered() -> None:
     assert (taken.job.status, taken.job.stop_goal, kinds(taken)) == (Status.SUSPENDED, None, ["RecoverSink"])
 
 
-def test_a_crash_that_is_not_the_fault_of_the_job_is_not_counted() -> None:
+def test_crash_of_another_cause_is_not_counted() -> None:
     bystander = EngineCrashed("The heap was full.", False)
     taken = after(bystander, job())
     assert (taken.job.crashes, taken.history_event, taken.history_message) == (

@@ -12,7 +12,7 @@ import pytest
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
-from tests.support.engines.jobs_world import QUICK, World, world
+from tests.support.engines.jobs_harness import QUICK, JobsHarness, run_manager
 
 FULL = Cause(
     message="There is no space left: No space left on device",
@@ -30,33 +30,33 @@ DAMAGED = replace(
 
 
 @pytest.fixture
-def w(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path) as made:
-        yield made
+def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
+    with run_manager(tmp_path) as harness:
+        yield harness
 
 
-def failed(w: World, cause: Cause, options: dict[str, str] | None = None) -> str:
-    """A job that ended with an error; its newest words."""
-    job_id = w.make("j", options or {"restartAttempts": "0"})
-    w.engine.fail(job_id, cause)
-    w.wait_status(job_id, Status.SUSPENDED, Status.FAILED)
-    return w.store.history(job_id)[-1].message
+def failed(jobs: JobsHarness, cause: Cause, options: dict[str, str] | None = None) -> str:
+    """Return the newest message of a job that ended with an error."""
+    job_id = jobs.make("j", options or {"restartAttempts": "0"})
+    jobs.engine.fail(job_id, cause)
+    jobs.wait_status(job_id, Status.SUSPENDED, Status.FAILED)
+    return jobs.store.history(job_id)[-1].message
 
 
-def test_the_history_says_what_where_and_what_to_do(w: World) -> None:
-    assert failed(w, FULL) == (
+def test_history_has_error_place_and_hint(jobs: JobsHarness) -> None:
+    assert failed(jobs, FULL) == (
         "Batch 7 failed at file:/tables/out: There is no space left: No space left on device."
         " The option restartAttempts allows no restarts."
         " The job is suspended and keeps its state. Free some space there."
     )
 
 
-def test_the_history_says_that_a_job_failed_and_why_it_was_not_tried_again(w: World) -> None:
+def test_history_says_why_a_failed_job_is_not_retried(jobs: JobsHarness) -> None:
     options = {"restartAttempts": "0", "suspendOnFailure": "false"}
-    job_id = w.make("j", options)
-    w.engine.fail(job_id, FULL)
-    w.wait_status(job_id, Status.FAILED)
-    [message] = [row.message for row in w.store.history(job_id) if row.event == "failed"]
+    job_id = jobs.make("j", options)
+    jobs.engine.fail(job_id, FULL)
+    jobs.wait_status(job_id, Status.FAILED)
+    [message] = [row.message for row in jobs.store.history(job_id) if row.event == "failed"]
     assert message == (
         "Batch 7 failed at file:/tables/out: There is no space left: No space left on device."
         " The option restartAttempts allows no restarts."
@@ -64,20 +64,20 @@ def test_the_history_says_that_a_job_failed_and_why_it_was_not_tried_again(w: Wo
     )
 
 
-def test_the_history_tells_each_restart_until_it_recovers(w: World) -> None:
-    job_id = w.make("j", {"restartAttempts": "2"})
-    w.engine.fail(job_id, FULL)
-    w.wait_run(job_id, 2)
-    story = [(row.event, row.message) for row in w.store.history(job_id)]
+def test_history_lists_each_restart_until_recovery(jobs: JobsHarness) -> None:
+    job_id = jobs.make("j", {"restartAttempts": "2"})
+    jobs.engine.fail(job_id, FULL)
+    jobs.wait_run(job_id, 2)
+    story = [(row.event, row.message) for row in jobs.store.history(job_id)]
     [error] = [words for title, words in story if title == "error"]
     assert error.endswith("No space left on device. Trying again in 0 s (restart 1 of 2).")
     assert ("retry", "Restart 1 of 2 after the error.") in story
     assert story[-1][0] == "recovered"
 
 
-def test_describe_shows_what_programs_ask_for(w: World) -> None:
-    failed(w, FULL)
-    facts = {str(key): value for key, value in w.sql("DESCRIBE JOB j").rows}
+def test_describe_shows_error_facts_for_programs(jobs: JobsHarness) -> None:
+    failed(jobs, FULL)
+    facts = {str(key): value for key, value in jobs.sql("DESCRIBE JOB j").rows}
     assert facts["last error"] == (
         "[JETSQL.DISK_FULL] There is no space left: No space left on device. Free some space there."
     )
@@ -86,9 +86,9 @@ def test_describe_shows_what_programs_ask_for(w: World) -> None:
     assert facts["last error in batch"] == "7"
 
 
-def test_a_job_without_an_error_has_no_facts_of_one(w: World) -> None:
-    w.make()
-    facts = [str(row[0]) for row in w.sql("DESCRIBE JOB j").rows]
+def test_a_job_without_an_error_has_no_facts_of_one(jobs: JobsHarness) -> None:
+    jobs.make()
+    facts = [str(row[0]) for row in jobs.sql("DESCRIBE JOB j").rows]
     assert [fact for fact in facts if fact.startswith("last error")] == ["last error"]
 
 
@@ -96,48 +96,48 @@ def test_a_job_without_an_error_has_no_facts_of_one(w: World) -> None:
     ("cause", "hint"),
     [(FULL, "Free some space there."), (UNKNOWN, "Fix the cause, then start the job with RESUME JOB.")],
 )
-def test_statements_give_the_hint_once_and_in_its_place(w: World, cause: Cause, hint: str) -> None:
-    failed(w, cause)
-    error = w.refused("WAIT FOR JOB j UNTIL BATCH 99")
+def test_statements_give_the_hint_once_and_in_its_place(jobs: JobsHarness, cause: Cause, hint: str) -> None:
+    failed(jobs, cause)
+    error = jobs.error_of("WAIT FOR JOB j UNTIL BATCH 99")
     assert (error.hint, error.message.endswith(cause.message)) == (hint, True)
 
 
-def test_who_suspended_a_job_is_told_how_to_start_it(w: World) -> None:
-    w.make()
-    w.sql("SUSPEND JOB j")
-    assert w.refused("WAIT FOR JOB j UNTIL BATCH 99").hint == "Start it with RESUME JOB."
+def test_suspend_message_says_how_to_resume(jobs: JobsHarness) -> None:
+    jobs.make()
+    jobs.sql("SUSPEND JOB j")
+    assert jobs.error_of("WAIT FOR JOB j UNTIL BATCH 99").hint == "Start it with RESUME JOB."
 
 
-def test_create_and_resume_fail_with_the_hint(w: World) -> None:
-    w.engine.start_errors.append(StatementError("SINK_CHANGED", "The table is gone.", hint="Drop the job."))
-    error = w.refused("CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src")
+def test_create_and_resume_fail_with_the_hint(jobs: JobsHarness) -> None:
+    jobs.engine.start_errors.append(StatementError("SINK_CHANGED", "The table is gone.", hint="Drop the job."))
+    error = jobs.error_of("CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src")
     assert (error.message, error.hint) == (
         "Job j failed before its first commit: [JETSQL.SINK_CHANGED] The table is gone.",
         "Drop the job.",
     )
-    w.make()
-    w.sql("SUSPEND JOB j")
-    w.engine.start_errors.append(StatementError("SINK_CHANGED", "The table is gone.", hint="Drop the job."))
-    error = w.refused("RESUME JOB j")
+    jobs.make()
+    jobs.sql("SUSPEND JOB j")
+    jobs.engine.start_errors.append(StatementError("SINK_CHANGED", "The table is gone.", hint="Drop the job."))
+    error = jobs.error_of("RESUME JOB j")
     assert error.message.endswith("it is SUSPENDED: [JETSQL.SINK_CHANGED] The table is gone.")
     assert error.hint == "Drop the job."
 
 
-def test_a_damaged_checkpoint_suspends_whatever_the_options_say(w: World) -> None:
-    words = failed(w, DAMAGED, {"suspendOnFailure": "false"})
-    assert w.said("SUSPEND JOB j")[0] == "SUSPENDED"
+def test_damaged_checkpoint_always_suspends(jobs: JobsHarness) -> None:
+    words = failed(jobs, DAMAGED, {"suspendOnFailure": "false"})
+    assert jobs.reply("SUSPEND JOB j")[0] == "SUSPENDED"
     assert words == (
         "The run failed at file:/tables/out: offsets/3 is missing. The job is suspended and keeps its state."
         " Free some space there."
     )
 
 
-def test_a_batch_that_fails_during_suspend_is_not_called_finished(w: World) -> None:
-    job_id = w.make()
-    with w.engine.gate("stop") as opened:
-        suspended = w.in_background("SUSPEND JOB j")
-        w.engine.wait_entered("stop")
-        w.engine.fail(job_id, UNKNOWN)
+def test_failed_batch_during_suspend_is_not_reported_as_finished(jobs: JobsHarness) -> None:
+    job_id = jobs.make()
+    with jobs.engine.gate("stop") as opened:
+        suspended = jobs.in_background("SUSPEND JOB j")
+        jobs.engine.wait_entered("stop")
+        jobs.engine.fail(job_id, UNKNOWN)
         opened.set()
         [(_, _, status, message)] = suspended.result(20).rows
     assert (status, message) == (
@@ -146,59 +146,59 @@ def test_a_batch_that_fails_during_suspend_is_not_called_finished(w: World) -> N
     )
 
 
-def test_a_batch_that_succeeds_during_suspend_ends_the_error_before_it(w: World) -> None:
-    w.engine.quiet = False
-    job_id = w.make("j")
-    w.engine.quiet = True
-    w.engine.fail(job_id, UNKNOWN)
-    w.wait_run(job_id, 2)
-    with w.engine.gate("stop") as opened:
-        suspended = w.in_background("SUSPEND JOB j")
-        w.engine.wait_entered("stop")
-        w.engine.commit(job_id)
+def test_successful_batch_during_suspend_clears_the_error(jobs: JobsHarness) -> None:
+    jobs.engine.quiet = False
+    job_id = jobs.make("j")
+    jobs.engine.quiet = True
+    jobs.engine.fail(job_id, UNKNOWN)
+    jobs.wait_run(job_id, 2)
+    with jobs.engine.gate("stop") as opened:
+        suspended = jobs.in_background("SUSPEND JOB j")
+        jobs.engine.wait_entered("stop")
+        jobs.engine.commit(job_id)
         opened.set()
         [(_, _, _, message)] = suspended.result(20).rows
     assert message == "Suspended. The running batch was finished first."
-    assert w.job(job_id).cause is None
+    assert jobs.job(job_id).cause is None
 
 
-def test_a_batch_of_an_earlier_run_does_not_end_a_wait_for_what_is_new(w: World) -> None:
-    """WAIT FOR JOB ... UNTIL IDLE goes by these facts."""
-    job_id = w.make()
-    before = w.manager.view_after_pending_events(w.job(job_id)).stats
-    later = w.manager.clock() + 3600.0
-    w.engine.tell(job_id, BatchCommitted(w.engine.run_id(job_id), 1, later, 1, 1.0, is_replay=True))
-    assert w.manager.view_after_pending_events(w.job(job_id)).stats.batch_trigger == before.batch_trigger
-    w.engine.commit(job_id, trigger_time=later)
-    newer = w.manager.view_after_pending_events(w.job(job_id)).stats.batch_trigger
+def test_batch_of_an_earlier_run_does_not_end_a_wait(jobs: JobsHarness) -> None:
+    """Replay a batch, whose facts must not end WAIT FOR JOB ... UNTIL IDLE."""
+    job_id = jobs.make()
+    before = jobs.manager.view_after_pending_events(jobs.job(job_id)).stats
+    later = jobs.manager.clock() + 3600.0
+    jobs.engine.report(job_id, BatchCommitted(jobs.engine.run_id(job_id), 1, later, 1, 1.0, is_replay=True))
+    assert jobs.manager.view_after_pending_events(jobs.job(job_id)).stats.batch_trigger == before.batch_trigger
+    jobs.engine.commit(job_id, trigger_time=later)
+    newer = jobs.manager.view_after_pending_events(jobs.job(job_id)).stats.batch_trigger
     assert newer is not None and newer.began == later
 
 
-def test_settings_are_tried_before_anything_is_made_or_changed(w: World) -> None:
-    w.engine.refused_confs = {"spark.bad": "INVALID_OPTION_VALUE", "spark.static": "OPTION_NOT_CHANGEABLE"}
+def test_settings_are_checked_before_any_change(jobs: JobsHarness) -> None:
+    jobs.engine.refused_confs = {"spark.bad": "INVALID_OPTION_VALUE", "spark.static": "OPTION_NOT_CHANGEABLE"}
     body = "AS INSERT INTO out SELECT * FROM STREAM src"
     for key, at in (("spark.bad", "'maybe'"), ("spark.static", "'spark.static'")):
         text = f"CREATE JOB j OPTIONS ('{key}' = 'maybe') {body}"
-        error = w.refused(text)
+        error = jobs.error_of(text)
         assert error.place is not None
         assert (error.condition, error.place.start) == (
-            f"JETSQL.{w.engine.refused_confs[key]}",
+            f"JETSQL.{jobs.engine.refused_confs[key]}",
             text.index(at),
         )
-    w.make()
-    w.sql("SUSPEND JOB j")
-    assert w.refused("ALTER JOB j OPTIONS ('spark.bad' = 'maybe')").condition == "JETSQL.INVALID_OPTION_VALUE"
+    jobs.make()
+    jobs.sql("SUSPEND JOB j")
+    assert jobs.error_of("ALTER JOB j OPTIONS ('spark.bad' = 'maybe')").condition == "JETSQL.INVALID_OPTION_VALUE"
 
 
-def test_a_clock_that_is_set_back_does_not_hold_up_a_restart(tmp_path: Path) -> None:
+def test_clock_set_back_does_not_delay_a_restart(tmp_path: Path) -> None:
     set_back = Event()
     soon = replace(QUICK, retry_first_seconds=0.05)
-    with world(tmp_path, settings=soon, clock=lambda: 1_000.0 if set_back.is_set() else 5_000.0) as w:
-        job_id = w.make()
-        w.engine.fail(job_id, UNKNOWN)
-        made = w.manager.view(w.job(job_id))
-        w.manager.registry.wait(made, lambda view: view.job.attempts > 0 or view.job.run > 1, 20.0)
+    with run_manager(tmp_path, settings=soon, clock=lambda: 1_000.0 if set_back.is_set() else 5_000.0) as jobs:
+        job_id = jobs.make()
+        jobs.engine.fail(job_id, UNKNOWN)
+        running = jobs.manager.view(jobs.job(job_id))
+        jobs.manager.registry.wait(running, lambda view: view.job.attempts > 0 or view.job.run > 1, 20.0)
         set_back.set()
-        w.wait_run(job_id, 2)
-        first = w.job(job_id)
-        assert w.make("k") > first.id
+        jobs.wait_run(job_id, 2)
+        first = jobs.job(job_id)
+        assert jobs.make("k") > first.id

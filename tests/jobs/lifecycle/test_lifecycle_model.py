@@ -44,7 +44,7 @@ class Course:
 
 
 def course(seed: int) -> Course:
-    """Moves of a few kinds only: what one kind leads to is seldom reached when all are mixed."""
+    """Generate moves of a few kinds only, because a mixture of all kinds seldom reaches what one kind leads to."""
     chance = Random(seed)
     kinds = [*COMMON, *chance.sample(MOVES, chance.randint(3, 14))]
     moves = tuple(chance.choice(kinds) for _ in range(60))
@@ -59,7 +59,7 @@ def course(seed: int) -> Course:
 
 
 @pytest.mark.parametrize("block", range(4))
-def test_whatever_happens_nothing_is_lost_or_twice_or_stuck(block: int) -> None:
+def test_random_events_lose_duplicate_or_block_nothing(block: int) -> None:
     for seed in range(1000 * block, 1000 * (block + 1)):
         failing = course(seed)
         if failing.failure() is not None:

@@ -46,9 +46,9 @@ from jetsql.jobs.model.job import Cause, Job, Plan, Status, StopGoal, Version
 from jetsql.language.statement import Body
 from tests.jobs.lifecycle.test_lifecycle_table import EVENTS, STATES
 from tests.support.engines.in_memory_engine import analysis
-from tests.support.engines.jobs_world import changed
+from tests.support.engines.jobs_harness import changed
 from tests.support.golden_reports import compare
-from tests.support.models.lifecycle_cases import EXPORT, HOPELESS, HURT, RUN, job, version
+from tests.support.models.lifecycle_cases import EXPORT, FATAL_ERROR, RETRYABLE_ERROR, RUN, job, version
 
 BATCH = analysis(streaming=False, modes={})
 STATEFUL = analysis(stateful=True, has_aggregates=True)
@@ -64,8 +64,8 @@ R, S, N, X, P = Status.RUNNING, Status.STARTING, Status.NOT_RUNNING, Status.COMP
 
 
 def stateful(status: Status = R, goal: StopGoal | None = None, **changes: object) -> Job:
-    made = job(status, goal, of=STATEFUL, session_defaults={PARTITIONS: "2"}, batch=7)
-    return changed(made, **changes)
+    stateful_job = job(status, goal, of=STATEFUL, session_defaults={PARTITIONS: "2"}, batch=7)
+    return changed(stateful_job, **changes)
 
 
 def rescaled(partitions: int) -> Version:
@@ -80,8 +80,8 @@ def _situations() -> Iterator[tuple[str, Job]]:
     for status in (S, R, P):
         yield f"{status.value}, first trigger", job(status, first_trigger_done=False)
     for status in (N, S, R, P):
-        hurt = job(status, attempts=2, batch=7, cause=HURT)
-        yield f"{status.value} after an error", hurt
+        failing = job(status, attempts=2, batch=7, cause=RETRYABLE_ERROR)
+        yield f"{status.value} after an error", failing
     yield "RUNNING after the last restart", job(R, attempts=3, chosen={"processingGuarantee": "atLeastOnce"})
     yield "RUNNING, fails on errors", job(R, attempts=1, chosen={"suspendOnFailure": "false", "restartAttempts": "1"})
     yield "RUNNING, restarts forbidden", job(R, chosen={"restartAttempts": "0"})
@@ -102,7 +102,7 @@ def _situations() -> Iterator[tuple[str, Job]]:
     for _, goal in STATES:
         if goal is not None:
             yield f"COMPLETING to {goal.value}, failed", job(X, goal, cause=IN_BATCH, run_ended=True)
-    yield "COMPLETING to UPDATE after an error", job(X, StopGoal.UPDATE, attempts=2, cause=HURT)
+    yield "COMPLETING to UPDATE after an error", job(X, StopGoal.UPDATE, attempts=2, cause=RETRYABLE_ERROR)
     yield "COMPLETING to suspend instead of an update", job(X, StopGoal.SUSPEND, pending_version=version())
     yield "COMPLETING to restart instead of an update", job(X, StopGoal.RESTART, pending_version=version())
     yield "COMPLETING to fail instead of an update", job(X, StopGoal.FAIL, pending_version=version())
@@ -111,7 +111,7 @@ def _situations() -> Iterator[tuple[str, Job]]:
         job(X, StopGoal.UPDATE, pending_version=replace(version(), was_suspended=True)),
     )
     for status in (N, S, R, P):
-        yield f"{status.value} on trial", job(status, rollback_version=version(), cause=HURT, batch=7)
+        yield f"{status.value} on trial", job(status, rollback_version=version(), cause=RETRYABLE_ERROR, batch=7)
     was_suspended = replace(version(), was_suspended=True)
     yield "NOT_RUNNING on trial when suspended", job(N, rollback_version=was_suspended, cause=OUTAGE)
     yield "COMPLETING to update on trial", job(X, StopGoal.UPDATE, rollback_version=version(2))
@@ -119,7 +119,10 @@ def _situations() -> Iterator[tuple[str, Job]]:
     yield "RUNNING with the state of a LIMIT", changed(stateful(), plan=job(of=LIMITED).plan)
     yield "COMPLETING to rescale", stateful(X, StopGoal.UPDATE, pending_version=rescaled(4), stop_cause=LOST)
     for status in (N, R):
-        yield f"{status.value} on trial with rescaled state", stateful(status, rollback_version=rescaled(4), cause=HURT)
+        yield (
+            f"{status.value} on trial with rescaled state",
+            stateful(status, rollback_version=rescaled(4), cause=RETRYABLE_ERROR),
+        )
     yield "NOT_RUNNING without members", job(N, waiting_for_members=True)
     yield (
         "NOT_RUNNING without a quorum",
@@ -165,7 +168,7 @@ EFFECTS: dict[str, tuple[Event, StepContext]] = {
     "TrialProbed while the engine stops": (TrialProbed(RUN, False), CLOSING),
     "RunFailed in a batch": (RunFailed(RUN, IN_BATCH), PLAIN),
     "RunFailed in an outage": (RunFailed(RUN, OUTAGE), PLAIN),
-    "RunFailed for good": (RunFailed(RUN, HOPELESS), PLAIN),
+    "RunFailed for good": (RunFailed(RUN, FATAL_ERROR), PLAIN),
     "StartFailed for a replaced table": (StartFailed(RUN, REPLACED), PLAIN),
     "RunBlocked no more": (RunBlocked(RUN, None), PLAIN),
     "RunProgressed without rows": (RunProgressed(RUN, 0, 0.0), PLAIN),

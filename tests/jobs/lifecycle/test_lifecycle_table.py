@@ -53,7 +53,7 @@ from jetsql.jobs.lifecycle.events import (
 )
 from jetsql.jobs.lifecycle.transitions import TABLE
 from jetsql.jobs.model.job import Status, StopGoal
-from tests.support.models.lifecycle_cases import ENDANGERS, EXPORT, HURT, RUN, after, job, version
+from tests.support.models.lifecycle_cases import ENDANGERS, EXPORT, RETRYABLE_ERROR, RUN, after, job, version
 
 EVENTS: dict[type, Event] = {
     Submit: Submit(),
@@ -66,26 +66,26 @@ EVENTS: dict[type, Event] = {
     Update: Update(version(), job().plan),
     SnapshotWritten: SnapshotWritten(EXPORT, version(0), 7, 1000),
     SnapshotFinished: SnapshotFinished(RUN, SnapshotWritten(EXPORT, version(0), 7, 1000)),
-    SnapshotFailed: SnapshotFailed(RUN, HURT),
+    SnapshotFailed: SnapshotFailed(RUN, RETRYABLE_ERROR),
     UpdatePrepared: UpdatePrepared(RUN),
-    UpdateFailed: UpdateFailed(RUN, HURT),
+    UpdateFailed: UpdateFailed(RUN, RETRYABLE_ERROR),
     TrialProbed: TrialProbed(RUN, False),
     Started: Started(RUN),
-    StartFailed: StartFailed(RUN, HURT),
+    StartFailed: StartFailed(RUN, RETRYABLE_ERROR),
     Stopped: Stopped(RUN, True),
-    StopFailed: StopFailed(RUN, HURT),
+    StopFailed: StopFailed(RUN, RETRYABLE_ERROR),
     BatchCommitted: BatchCommitted(RUN, 7, 999.0, 10, 5.0),
     RunIdle: RunIdle(RUN, 999.0),
     RunProgressed: RunProgressed(RUN, 10, 5.0),
-    RunBlocked: RunBlocked(RUN, HURT),
+    RunBlocked: RunBlocked(RUN, RETRYABLE_ERROR),
     RunCompleted: RunCompleted(RUN),
-    RunFailed: RunFailed(RUN, HURT),
+    RunFailed: RunFailed(RUN, RETRYABLE_ERROR),
     RestartRequested: RestartRequested(RUN, "the dimension was overwritten"),
     SinkNotice: SinkNotice(RUN, "staged files were gone"),
     ResourceNotice: ResourceNotice(RUN, "1,024 files are open"),
     EngineEndangered: EngineEndangered(RUN, ENDANGERS),
     FilesDiscarded: FilesDiscarded(RUN),
-    CleanupFailed: CleanupFailed(RUN, "Deleting", HURT),
+    CleanupFailed: CleanupFailed(RUN, "Deleting", RETRYABLE_ERROR),
     RetryDue: RetryDue(RUN),
     EngineStarted: EngineStarted(),
     EngineCrashed: EngineCrashed("The heap was full.", True),
@@ -176,7 +176,7 @@ def shown(taken: Step) -> str:
 
 
 @pytest.mark.parametrize("kind", CELLS, ids=lambda kind: kind.__name__)
-def test_every_cell_is_decided(kind: type) -> None:
+def test_every_event_and_status_has_an_effect(kind: type) -> None:
     row = [shown(after(EVENTS[kind], job(status, goal))) for status, goal in STATES]
     assert " ".join(row) == CELLS[kind]
 
@@ -189,13 +189,13 @@ def test_the_table_knows_every_event_and_every_status() -> None:
 
 @pytest.mark.parametrize("status", Status)
 @pytest.mark.parametrize("kind", get_args(RunEvent), ids=lambda kind: kind.__name__)
-def test_events_of_older_runs_are_late_everywhere(kind: type, status: Status) -> None:
+def test_events_of_older_runs_are_ignored_in_every_status(kind: type, status: Status) -> None:
     before = job(status, run=4)
     assert after(EVENTS[kind], before) == Step(before, Outcome.STALE)
 
 
 @pytest.mark.parametrize("kind", CELLS, ids=lambda kind: kind.__name__)
-def test_what_is_refused_says_why_and_what_moves_is_in_the_history(kind: type) -> None:
+def test_refusals_have_reasons_and_changes_are_in_the_history(kind: type) -> None:
     for status, goal in STATES:
         taken = after(EVENTS[kind], job(status, goal))
         if taken.outcome is Outcome.REFUSED:

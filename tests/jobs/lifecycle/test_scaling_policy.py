@@ -43,7 +43,7 @@ from jetsql.jobs.model.body_analysis import Analysis, Operator
 from jetsql.jobs.model.job import CANCELLED, Job, RunId, SnapshotRequest, Status, StopGoal
 from tests.jobs.lifecycle.test_lifecycle_table import STATES, shown
 from tests.support.engines.in_memory_engine import analysis
-from tests.support.models.lifecycle_cases import HURT, RUN, job, version
+from tests.support.models.lifecycle_cases import RETRYABLE_ERROR, RUN, job, version
 
 BATCH = analysis(streaming=False, modes={})
 OFF = {"autoScaling": "false"}
@@ -53,7 +53,7 @@ AVAILABLE_NOW = {"trigger": "availableNow"}
 
 
 def at(*members: str, closing: bool = False) -> StepContext:
-    """A moment with these members, which are given by their names one behind the other."""
+    """Return a moment with these members, which are given by their names without separators."""
     return StepContext(1000.0, closing=closing, members=frozenset(members))
 
 
@@ -82,12 +82,12 @@ def runs_on(*members: str, chosen: dict[str, str] | None = None, **changes: obje
     ],
 )
 def test_each_cell_of_the_table(chosen: dict[str, str], of: Analysis, lost: Reaction, joined: Reaction) -> None:
-    made = job(of=of, chosen=chosen)
-    assert scaling.react_to_loss(made, 1) is lost
-    assert scaling.react_to_growth(made.plan) is joined
+    created = job(of=of, chosen=chosen)
+    assert scaling.react_to_loss(created, 1) is lost
+    assert scaling.react_to_growth(created.plan) is joined
 
 
-def test_a_batch_job_does_not_go_on_without_the_members_that_it_needs() -> None:
+def test_batch_job_needs_its_quorum_of_members() -> None:
     assert scaling.react_to_loss(job(of=BATCH), 0) is Reaction.RESTART
     protected = job(of=BATCH, chosen=PROTECTED, quorum=2)
     assert scaling.react_to_loss(protected, 2) is Reaction.CONTINUE
@@ -100,7 +100,7 @@ def test_a_quorum_is_more_than_half(there: int, quorum: int) -> None:
     assert scaling.initial_quorum(job().plan, there) == 0
 
 
-def test_what_is_missing_is_said() -> None:
+def test_missing_members_are_described() -> None:
     protected = job(chosen=PROTECTED, quorum=3)
     assert scaling.describe_missing_members(protected, 3) == scaling.describe_missing_members(job(), 1) == ""
     assert (
@@ -155,7 +155,7 @@ def test_growth_in_every_status(chosen: dict[str, str], cells: str) -> None:
         assert after(MembersChanged(), before, at("1", "2")) == Step(before, Outcome.UNCHANGED)
 
 
-def test_growth_raises_the_quorum_in_every_status_that_is_not_final() -> None:
+def test_growth_raises_the_quorum_in_all_live_statuses() -> None:
     for status, goal in STATES:
         before = job(status, goal, chosen={**OFF, **PROTECTED}, members=("1",), quorum=1)
         taken = after(MembersSettled(), before, at("1", "2", "3"))
@@ -163,7 +163,7 @@ def test_growth_raises_the_quorum_in_every_status_that_is_not_final() -> None:
         assert bool(taken.history_event) is not status.is_final
 
 
-def test_growth_that_restarts_a_job_tells_its_quorum_too() -> None:
+def test_growth_restart_reports_the_new_quorum() -> None:
     taken = after(MembersSettled(), runs_on("1", chosen=PROTECTED, quorum=1), at("1", "2", "3"))
     assert (taken.job.stop_goal, taken.job.quorum) == (StopGoal.RESTART, 2)
     assert (
@@ -172,7 +172,7 @@ def test_growth_that_restarts_a_job_tells_its_quorum_too() -> None:
     )
 
 
-def test_a_quorum_is_never_lowered_but_by_alter() -> None:
+def test_only_alter_lowers_a_quorum() -> None:
     protected = job(chosen=PROTECTED, members=("1",), quorum=3)
     assert after(MembersSettled(), protected, at("1")).job.quorum == 3
     suspended = job(Status.SUSPENDED, chosen=PROTECTED, quorum=3)
@@ -184,15 +184,15 @@ def test_a_quorum_is_never_lowered_but_by_alter() -> None:
     assert free.job.quorum == 0
 
 
-def test_a_quorum_is_worked_out_when_the_job_is_made_or_first_started_with_it() -> None:
+def test_quorum_is_computed_at_creation_or_first_start() -> None:
     fresh = job(Status.NOT_RUNNING, chosen=PROTECTED, run=0, first_trigger_done=False, has_files=False)
-    made = after(Submit(), fresh, at("1", "2", "3"))
-    assert (made.job.status, made.job.quorum, made.job.members) == (Status.STARTING, 2, ("1", "2", "3"))
+    submitted = after(Submit(), fresh, at("1", "2", "3"))
+    assert (submitted.job.status, submitted.job.quorum, submitted.job.members) == (Status.STARTING, 2, ("1", "2", "3"))
     of_older_release = job(chosen=PROTECTED)
     assert after(EngineStarted(), of_older_release, at("1", "2")).job.quorum == 2
 
 
-def test_several_losses_in_one_moment_are_one_restart() -> None:
+def test_simultaneous_losses_cause_one_restart() -> None:
     first = after(MembersChanged(), runs_on("1", "2", "3"), at("1", "2"))
     second = after(MembersChanged(), first.job, at("1"))
     assert second == Step(first.job, Outcome.UNCHANGED)
@@ -202,22 +202,22 @@ def test_several_losses_in_one_moment_are_one_restart() -> None:
     assert after(MembersChanged(), again.job, at("1")).outcome is Outcome.UNCHANGED
 
 
-def test_a_loss_that_is_told_after_the_failure_it_caused() -> None:
-    failed = after(RunFailed(RUN, HURT), runs_on("1", "2", chosen=OFF), at("1")).job
-    told = after(MembersChanged(), failed, at("1"))
-    assert told.job.status is Status.SUSPENDED and told.job.cause is not None
-    assert told.job.cause.condition == "JETSQL.MEMBER_LOST"
-    assert after(RetryDue(RUN), told.job, at("1")).outcome is Outcome.STALE
-    restarting = after(RunFailed(RUN, HURT), runs_on("1", "2"), at("1")).job
+def test_loss_reported_after_the_failure_it_caused() -> None:
+    failed = after(RunFailed(RUN, RETRYABLE_ERROR), runs_on("1", "2", chosen=OFF), at("1")).job
+    reported = after(MembersChanged(), failed, at("1"))
+    assert reported.job.status is Status.SUSPENDED and reported.job.cause is not None
+    assert reported.job.cause.condition == "JETSQL.MEMBER_LOST"
+    assert after(RetryDue(RUN), reported.job, at("1")).outcome is Outcome.STALE
+    restarting = after(RunFailed(RUN, RETRYABLE_ERROR), runs_on("1", "2"), at("1")).job
     assert after(MembersChanged(), restarting, at("1")) == Step(restarting, Outcome.UNCHANGED)
 
 
-def test_a_member_that_came_after_the_run_began_is_no_loss() -> None:
+def test_loss_of_a_member_newer_than_the_run_is_ignored() -> None:
     assert after(MembersChanged(), runs_on("1"), at("1", "2")).outcome is Outcome.UNCHANGED
     assert after(MembersChanged(), runs_on("1"), at("1")).outcome is Outcome.UNCHANGED
 
 
-def test_a_run_that_began_since_the_growth_is_not_restarted() -> None:
+def test_run_started_after_the_growth_is_not_restarted() -> None:
     assert after(MembersSettled(), runs_on("1", "2"), at("1", "2")).outcome is Outcome.UNCHANGED
 
 
@@ -252,7 +252,7 @@ def test_a_lost_member_fails_a_job_without_guarantee() -> None:
         (Cancel(SnapshotRequest("9", "s")), StopGoal.EXPORT),
     ],
 )
-def test_users_come_between_a_stop_that_nobody_asked_for(event: Event, goal: StopGoal) -> None:
+def test_user_statements_override_an_automatic_stop(event: Event, goal: StopGoal) -> None:
     stopping = after(MembersChanged(), runs_on("1", "2", chosen={**OFF, **NONE}), at("1")).job
     asked = after(event, stopping, at("1"))
     assert asked.outcome is Outcome.CHANGED
@@ -261,7 +261,7 @@ def test_users_come_between_a_stop_that_nobody_asked_for(event: Event, goal: Sto
     assert done.cause is None or done.cause == CANCELLED
 
 
-def test_an_update_takes_over_a_restart_that_nobody_asked_for() -> None:
+def test_update_replaces_an_automatic_restart() -> None:
     restarting = after(MembersChanged(), runs_on("1", "2"), at("1")).job
     asked = after(Update(version(), restarting.plan), restarting, at("1"))
     assert (asked.job.stop_goal, asked.actions) == (StopGoal.UPDATE, ())
@@ -271,21 +271,21 @@ def test_an_update_takes_over_a_restart_that_nobody_asked_for() -> None:
     assert after(Update(version(), by_user.plan), by_user, at("1")).outcome is Outcome.REFUSED
 
 
-def test_restarts_for_members_forgive_no_attempts() -> None:
-    stopping = after(MembersChanged(), runs_on("1", "2", attempts=2, cause=HURT), at("1")).job
+def test_restarts_for_members_keep_the_attempts() -> None:
+    stopping = after(MembersChanged(), runs_on("1", "2", attempts=2, cause=RETRYABLE_ERROR), at("1")).job
     again = after(Stopped(RUN, True), stopping, at("1")).job
-    assert (again.attempts, again.cause) == (2, HURT)
+    assert (again.attempts, again.cause) == (2, RETRYABLE_ERROR)
 
 
-def test_a_job_that_completes_while_it_is_restarted_for_members_is_completed() -> None:
+def test_job_that_completes_during_a_member_restart_is_completed() -> None:
     stopping = after(MembersChanged(), runs_on("1", "2", chosen=AVAILABLE_NOW), at("1")).job
     done = after(RunCompleted(RUN), stopping, at("1")).job
     assert (done.status, done.stop_cause) == (Status.COMPLETED, None)
 
 
-def test_a_run_that_can_not_be_stopped_goes_on() -> None:
+def test_run_that_cannot_be_stopped_continues() -> None:
     stopping = after(MembersChanged(), runs_on("1", "2"), at("1")).job
-    going_on = after(StopFailed(RUN, HURT), stopping, at("1")).job
+    going_on = after(StopFailed(RUN, RETRYABLE_ERROR), stopping, at("1")).job
     assert (going_on.status, going_on.stop_cause) == (Status.RUNNING, None)
 
 
@@ -321,7 +321,10 @@ SHORT = at("1")
         (EngineStarted(), job(Status.RUNNING, chosen=PROTECTED, quorum=2)),
         (EngineStarted(), WAITING),
         (UpdatePrepared(RUN), job(Status.COMPLETING, StopGoal.RESTART, chosen=PROTECTED, quorum=2)),
-        (TrialProbed(RUN, False), replace(WAITING, rollback_version=version(), cause=HURT, waiting_for_members=False)),
+        (
+            TrialProbed(RUN, False),
+            replace(WAITING, rollback_version=version(), cause=RETRYABLE_ERROR, waiting_for_members=False),
+        ),
     ],
     ids=lambda each: type(each).__name__ if not isinstance(each, Job) else each.status.value,
 )
@@ -349,17 +352,17 @@ def test_a_new_version_waits_too() -> None:
     assert (again.job.stop_goal, again.job.waiting_for_members) == (StopGoal.UPDATE, False)
 
 
-def test_what_else_comes_to_a_job_that_waits() -> None:
+def test_other_events_of_a_waiting_job() -> None:
     assert after(MembersChanged(), WAITING, SHORT) == Step(WAITING, Outcome.UNCHANGED)
     assert after(RetryDue(RUN), WAITING, at("1", "2")) == Step(WAITING, Outcome.UNCHANGED)
     for event in (Resume(), Restart()):
-        told = after(event, WAITING, SHORT)
-        assert told.outcome is Outcome.UNCHANGED and "1 is missing" in told.message
+        result = after(event, WAITING, SHORT)
+        assert result.outcome is Outcome.UNCHANGED and "1 is missing" in result.message
     suspended = after(Suspend(), WAITING, SHORT).job
     assert (suspended.status, suspended.waiting_for_members) == (Status.SUSPENDED, False)
     dropped = after(Cancel(), WAITING, SHORT).job
     assert (dropped.status, dropped.waiting_for_members) == (Status.FAILED, False)
-    assert after(RunFailed(RUN, HURT), WAITING, SHORT).job == WAITING
+    assert after(RunFailed(RUN, RETRYABLE_ERROR), WAITING, SHORT).job == WAITING
 
 
 def test_without_any_member_every_job_waits() -> None:
@@ -390,25 +393,25 @@ CHOSEN = {"spark.sql.shuffle.partitions": "3"}
         (analysis(), {}, 4, None),
     ],
 )
-def test_state_is_spread_over_more_cores_where_that_helps(
+def test_state_is_repartitioned_where_more_cores_help(
     of: Analysis, chosen: dict[str, str], cores: int, over: int | None
 ) -> None:
     assert scaling.rescaled_partitions(job(of=of, chosen=chosen, session_defaults=CUT), cores) == over
     assert scaling.rescaled_partitions(job(of=of, chosen=chosen), cores) is None
-    told = scaling.describe_fixed_partitions(job(of=of, chosen=chosen, session_defaults=CUT), cores)
-    assert ("keeps 2 partitions" in told) is (of is LIMITED)
+    message = scaling.describe_fixed_partitions(job(of=of, chosen=chosen, session_defaults=CUT), cores)
+    assert ("keeps 2 partitions" in message) is (of is LIMITED)
 
 
-def test_state_is_not_spread_by_an_engine_that_cannot() -> None:
+def test_engine_without_repartitioning_keeps_partitions() -> None:
     growing = job(of=COUNTS, chosen={}, session_defaults=CUT)
     assert scaling.rescaled_partitions(growing, 4, "this Spark cannot") is None
-    told = scaling.describe_fixed_partitions(growing, 4, "This Spark cannot")
-    assert told == "This Spark cannot. The state keeps 2 partitions, and no more cores than that process it."
+    message = scaling.describe_fixed_partitions(growing, 4, "This Spark cannot")
+    assert message == "This Spark cannot. The state keeps 2 partitions, and no more cores than that process it."
     assert scaling.describe_fixed_partitions(growing, 2, "this Spark cannot") == ""
 
 
 @pytest.mark.parametrize("event", [MembersSettled(), Restart()], ids=["joined", "restart"])
-def test_a_restart_with_more_cores_spreads_the_state_on_a_copy(event: Event) -> None:
+def test_restart_with_more_cores_repartitions_a_copy_of_the_state(event: Event) -> None:
     before = job(of=COUNTS, session_defaults=CUT, members=("1",), attempts=2)
     context = replace(at("1", "2"), cores=4)
     taken = after(event, before, context)
@@ -434,18 +437,18 @@ def test_a_restart_with_more_cores_spreads_the_state_on_a_copy(event: Event) -> 
     assert (committed.history_event, committed.job.rollback_version) == ("state rescaled", None)
 
 
-def test_a_limit_stays_cut_and_that_is_said() -> None:
+def test_partition_limit_is_kept_and_reported() -> None:
     taken = after(
         MembersSettled(), job(of=LIMITED, session_defaults=CUT, members=("1",)), replace(at("1", "2"), cores=4)
     )
     assert taken.job.stop_goal is StopGoal.RESTART and "cannot be repartitioned" in taken.history_message
 
 
-def test_state_that_spark_can_not_spread_stays_as_it_is_and_the_job_goes_on_all_the_same() -> None:
+def test_job_continues_with_state_that_cannot_be_repartitioned() -> None:
     context = replace(at("1", "2"), cores=4)
     before = job(of=COUNTS, session_defaults=CUT, members=("1",))
     stopped = after(Stopped(RUN, True), after(Restart(), before, context).job, context)
-    failed = after(UpdateFailed(RUN, HURT), stopped.job, context)
+    failed = after(UpdateFailed(RUN, RETRYABLE_ERROR), stopped.job, context)
     assert (failed.job.status, failed.job.version.session_defaults, failed.job.version.checkpoint) == (
         Status.STARTING,
         CUT,
@@ -460,12 +463,12 @@ def test_state_that_spark_can_not_spread_stays_as_it_is_and_the_job_goes_on_all_
     )
 
 
-def test_a_job_that_fails_with_its_spread_state_goes_on_with_the_old_one() -> None:
+def test_job_falls_back_to_the_old_state_after_repartitioning_fails() -> None:
     context = replace(at("1", "2"), cores=4)
     asked = after(Restart(), job(of=COUNTS, session_defaults=CUT, members=("1",)), context)
     spread = after(UpdatePrepared(RUN), after(Stopped(RUN, True), asked.job, context).job, context).job
     run = RunId(spread.id, spread.run)
-    failed = after(RunFailed(run, HURT), spread, context)
+    failed = after(RunFailed(run, RETRYABLE_ERROR), spread, context)
     assert "The run with the repartitioned state failed" in failed.history_message
     back = after(TrialProbed(run, False), failed.job, context)
     assert (back.history_event, back.job.status, back.job.version.session_defaults, back.job.version.checkpoint) == (
@@ -473,20 +476,20 @@ def test_a_job_that_fails_with_its_spread_state_goes_on_with_the_old_one() -> No
     )  # fmt: skip
 
 
-def test_a_job_is_suspended_and_replaced_while_its_state_is_spread() -> None:
+def test_suspend_and_replace_during_repartitioning() -> None:
     context = replace(at("1", "2"), cores=4)
     widening = after(Restart(), job(of=COUNTS, session_defaults=CUT, members=("1",)), context).job
     assert after(Suspend(), widening, context).job.stop_goal is StopGoal.SUSPEND
-    refused = after(Update(version(), widening.plan), widening, context)
-    assert refused.outcome is Outcome.REFUSED and "restarted with repartitioned state" in refused.message
+    update = after(Update(version(), widening.plan), widening, context)
+    assert update.outcome is Outcome.REFUSED and "restarted with repartitioned state" in update.message
 
 
-def test_state_is_not_spread_when_nobody_is_left_to_do_it() -> None:
+def test_state_is_not_repartitioned_without_members() -> None:
     before = job(of=COUNTS, session_defaults=CUT, members=("1",), attempts=2)
     context = replace(at("1", "2"), cores=4)
     stopping = after(Restart(), before, context).job
     copying = after(Stopped(RUN, True), stopping, context).job
-    for widening, done in ((stopping, Stopped(RUN, True)), (copying, UpdateFailed(RUN, HURT))):
+    for widening, done in ((stopping, Stopped(RUN, True)), (copying, UpdateFailed(RUN, RETRYABLE_ERROR))):
         assert after(MembersChanged(), widening, at("2")).outcome is Outcome.UNCHANGED
         alone = after(MembersChanged(), widening, at())
         assert alone.history_event == "member lost" and "No executor is left" in alone.history_message

@@ -13,7 +13,7 @@ from jetsql.errors import ReportedError
 from tests.support.engines.managed_engine import Managed
 from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
-MAKE = "CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src"
+CREATE = "CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src"
 NEW = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT * FROM STREAM src WHERE id > 0"
 
 
@@ -25,12 +25,12 @@ class Bench:
 
     def cancelled(self, text: str, at: str) -> None:
         """Run a statement, and cancel it while the engine is busy with this call."""
-        told: list[str] = []
+        conditions: list[str] = []
 
         def run() -> None:
             with pytest.raises(ReportedError) as error:
                 list(self.remote.run(text).rows)
-            told.append(error.value.report.condition)
+            conditions.append(error.value.report.condition)
 
         with self.engine.engine.gate(at) as opened:
             thread = threading.Thread(target=run)
@@ -39,7 +39,7 @@ class Bench:
             self.remote.cancel()
             opened.set()
             thread.join(30)
-        assert told == ["JETSQL.STATEMENT_CANCELLED"]
+        assert conditions == ["JETSQL.STATEMENT_CANCELLED"]
 
     def value(self, text: str, column: str) -> object:
         """Return a column of the first row, or None without rows."""
@@ -60,13 +60,13 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.mark.parametrize("at", ["analyse", "check_reachable"])
-def test_a_job_that_was_not_made_yet_is_not_made(bench: Bench, at: str) -> None:
-    bench.cancelled(MAKE, at)
+def test_cancel_before_the_job_exists_creates_none(bench: Bench, at: str) -> None:
+    bench.cancelled(CREATE, at)
     assert bench.value("SHOW ALL JOBS", "name") is None
 
 
-def test_a_job_that_was_made_runs(bench: Bench) -> None:
-    bench.cancelled(MAKE, "start")
+def test_cancel_after_creation_leaves_the_job_running(bench: Bench) -> None:
+    bench.cancelled(CREATE, "start")
     assert bench.value("WAIT FOR JOB j", "status") == "RUNNING"
 
 
@@ -79,14 +79,14 @@ def test_a_job_that_was_made_runs(bench: Bench) -> None:
         (NEW, "prepare_update", "WAIT FOR JOB j UNTIL BATCH 1", "RUNNING"),
     ],
 )
-def test_what_was_asked_of_a_job_is_carried_out(bench: Bench, text: str, at: str, again: str, status: str) -> None:
-    list(bench.remote.run(MAKE).rows)
+def test_cancel_does_not_undo_a_requested_change(bench: Bench, text: str, at: str, again: str, status: str) -> None:
+    list(bench.remote.run(CREATE).rows)
     bench.cancelled(text, at)
     assert bench.value(again, "status") == status
 
 
-def test_a_version_that_was_not_asked_for_yet_does_not_come(bench: Bench) -> None:
-    list(bench.remote.run(MAKE).rows)
+def test_cancel_before_the_update_keeps_the_version(bench: Bench) -> None:
+    list(bench.remote.run(CREATE).rows)
     bench.cancelled(NEW, "analyse")
     assert "WHERE" not in str(bench.value("SHOW CREATE JOB j", "create_statement"))
     list(bench.remote.run(NEW).rows)
@@ -94,8 +94,8 @@ def test_a_version_that_was_not_asked_for_yet_does_not_come(bench: Bench) -> Non
 
 
 @pytest.mark.parametrize("suspended", [False, True])
-def test_a_snapshot_that_was_begun_is_whole(bench: Bench, suspended: bool) -> None:
-    list(bench.remote.run(MAKE).rows)
+def test_cancel_during_a_snapshot_completes_it(bench: Bench, suspended: bool) -> None:
+    list(bench.remote.run(CREATE).rows)
     if suspended:
         list(bench.remote.run("SUSPEND JOB j").rows)
     bench.cancelled("CREATE SNAPSHOT s FOR JOB j", "copy_state")
@@ -106,8 +106,8 @@ def test_a_snapshot_that_was_begun_is_whole(bench: Bench, suspended: bool) -> No
     assert bench.value("SHOW SNAPSHOTS", "name") == "s"
 
 
-def test_a_job_is_dropped_when_its_snapshot_is_whole(bench: Bench) -> None:
-    list(bench.remote.run(MAKE).rows)
+def test_cancel_during_drop_with_snapshot_drops_the_job(bench: Bench) -> None:
+    list(bench.remote.run(CREATE).rows)
     bench.cancelled("DROP JOB j WITH SNAPSHOT s", "copy_state")
     while bench.value("SHOW JOBS", "status") is not None:
         pass

@@ -18,37 +18,37 @@ from jetsql.failpoints import POINTS, VARIABLE
 from jetsql.jobs.model.job import Status
 from tests.faults.history import Deaths, store_faults
 from tests.faults.rounds import Round
-from tests.support.engines.jobs_world import world
+from tests.support.engines.jobs_harness import run_manager
 from tests.support.paths import PROGRAMS
 
 PROGRAM = PROGRAMS / "dying_jobs.py"
-MAKE = "CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src"
+CREATE = "CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src"
 UPDATE = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM STREAM src"
 SNAPSHOT = "CREATE SNAPSHOT s FOR JOB j"
 ALTER = "ALTER JOB j OPTIONS ('snapshotIntervalMillis' = '150')"
 
 # By the title of the step: what is done before, and what comes to the place.
 BEFORE: Final[dict[str, tuple[str, ...]]] = {
-    "submitted": (MAKE,),
-    "first-trigger": (MAKE,),
-    "completed": ("batch", "quiet", f"&{MAKE}", "complete"),
-    "suspend-requested": (MAKE, "SUSPEND JOB j"),
-    "suspended": (MAKE, "SUSPEND JOB j"),
-    "resumed": (MAKE, "SUSPEND JOB j", "RESUME JOB j"),
-    "restart-requested": (MAKE, "RESTART JOB j"),
-    "restarted": (MAKE, "RESTART JOB j"),
-    "options-changed": (MAKE, "SUSPEND JOB j", ALTER),
-    "drop-with-snapshot-requested": (MAKE, "DROP JOB j WITH SNAPSHOT s"),
-    "writing-snapshot": (MAKE, "SUSPEND JOB j", SNAPSHOT),
-    "snapshot": (MAKE, SNAPSHOT),
-    "update-requested": (MAKE, UPDATE),
-    "old-version-stopped": (MAKE, UPDATE),
-    "updated": (MAKE, UPDATE),
-    "update-committed": (MAKE, UPDATE),
-    "update-rolled-back": (MAKE, "quiet", f"&{UPDATE}", "fail"),
-    "drop-requested": (MAKE, "DROP JOB j"),
-    "dropped": (MAKE, "DROP JOB j"),
-    "cleaned-up": (MAKE, "DROP JOB j"),
+    "submitted": (CREATE,),
+    "first-trigger": (CREATE,),
+    "completed": ("batch", "quiet", f"&{CREATE}", "complete"),
+    "suspend-requested": (CREATE, "SUSPEND JOB j"),
+    "suspended": (CREATE, "SUSPEND JOB j"),
+    "resumed": (CREATE, "SUSPEND JOB j", "RESUME JOB j"),
+    "restart-requested": (CREATE, "RESTART JOB j"),
+    "restarted": (CREATE, "RESTART JOB j"),
+    "options-changed": (CREATE, "SUSPEND JOB j", ALTER),
+    "drop-with-snapshot-requested": (CREATE, "DROP JOB j WITH SNAPSHOT s"),
+    "writing-snapshot": (CREATE, "SUSPEND JOB j", SNAPSHOT),
+    "snapshot": (CREATE, SNAPSHOT),
+    "update-requested": (CREATE, UPDATE),
+    "old-version-stopped": (CREATE, UPDATE),
+    "updated": (CREATE, UPDATE),
+    "update-committed": (CREATE, UPDATE),
+    "update-rolled-back": (CREATE, "quiet", f"&{UPDATE}", "fail"),
+    "drop-requested": (CREATE, "DROP JOB j"),
+    "dropped": (CREATE, "DROP JOB j"),
+    "cleaned-up": (CREATE, "DROP JOB j"),
     "continued": (),
 }
 AT_REST: Final = (Status.RUNNING, Status.SUSPENDED, Status.FAILED, Status.COMPLETED)
@@ -68,28 +68,28 @@ def die(home: Path, point: str, *texts: str, job: str = "j") -> None:
     # Little can be wrong before the store is written, so these are slow tests.
     [pytest.param(point, marks=pytest.mark.slow if point.startswith("storing-") else ()) for point in WRITER],
 )
-def test_what_was_stored_is_finished_and_what_was_not_has_not_happened(tmp_path: Path, point: str) -> None:
+def test_stored_steps_are_finished_and_others_never_happened(tmp_path: Path, point: str) -> None:
     title = point.partition("-")[2]
     if title == "continued":
-        with world(tmp_path) as w:
-            w.sql(MAKE)
+        with run_manager(tmp_path) as jobs:
+            jobs.sql(CREATE)
     die(tmp_path, point, *BEFORE[title])
     deaths = Deaths(tmp_path / "jetsql.db")
     deaths.note(Round((f"{point}:j",)))
-    with world(tmp_path) as w:
+    with run_manager(tmp_path) as jobs:
         if point == "storing-submitted":
-            w.sql(MAKE)
-        for job in w.store.live_jobs():
-            if w.wait_status(job.id, *AT_REST).status is Status.SUSPENDED:
-                w.sql("RESUME JOB j")
-        assert w.manager.workers.wait_all(20.0)
-        w.make("last")  # after it, no event is pending
+            jobs.sql(CREATE)
+        for job in jobs.store.live_jobs():
+            if jobs.wait_status(job.id, *AT_REST).status is Status.SUSPENDED:
+                jobs.sql("RESUME JOB j")
+        assert jobs.manager.workers.wait_all(20.0)
+        jobs.make("last")  # after it, no event is pending
     assert list(deaths.wrong()) == []
     assert store_faults(tmp_path / "jetsql.db", ()) == []
 
 
-def test_a_store_that_was_not_made_to_its_end_is_made_by_the_next_engine(tmp_path: Path) -> None:
+def test_incomplete_store_is_created_by_the_next_engine(tmp_path: Path) -> None:
     die(tmp_path, "store-made", job="")
-    with world(tmp_path) as w:
-        w.sql(MAKE)
+    with run_manager(tmp_path) as jobs:
+        jobs.sql(CREATE)
     assert store_faults(tmp_path / "jetsql.db", ()) == []

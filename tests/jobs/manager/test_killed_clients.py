@@ -70,7 +70,7 @@ def kill_clients(server: RunningServer, seed: int) -> None:
             clients.clear()
 
 
-def test_clients_that_are_killed_leave_jobs_as_statements_do(engine: Managed, seed: int) -> None:
+def test_killed_clients_leave_jobs_in_consistent_states(engine: Managed, seed: int) -> None:
     with run_server(engine) as server:
         kill_clients(server, seed)
         until(lambda: not len(server.http_server.running))

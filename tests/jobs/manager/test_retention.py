@@ -20,10 +20,10 @@ from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.job_store import Store
 from tests.conftest import until
 from tests.support.engines.in_memory_engine import InMemoryEngine, analysis
-from tests.support.engines.jobs_world import QUICK, World, body, world
+from tests.support.engines.jobs_harness import QUICK, JobsHarness, body, run_manager
 
 PLAN = make_plan(analysis(), parse_options(()), body().verb, None)
-MAKE = "CREATE JOB {} AS INSERT INTO out SELECT * FROM STREAM src"
+CREATE = "CREATE JOB {} AS INSERT INTO out SELECT * FROM STREAM src"
 NONE = replace(QUICK, ended_jobs_most=0)
 
 
@@ -52,7 +52,7 @@ def keep(store: Store, *jobs: Job) -> None:
 
 
 @given(st.lists(st.floats(0, 100)), st.integers(0, 10), st.floats(0, 100), st.floats(0, 100))
-def test_what_is_beyond_the_settings(ends: list[float], most: int, since: float, settled: float) -> None:
+def test_jobs_beyond_the_retention_settings(ends: list[float], most: int, since: float, settled: float) -> None:
     jobs = [ended(number, at) for number, at in enumerate(ends)]
     going = expired_jobs(jobs, most, since, settled)
     staying = [job for job in jobs if job not in going]
@@ -63,23 +63,23 @@ def test_what_is_beyond_the_settings(ends: list[float], most: int, since: float,
         assert len([job for job in jobs if (job.end_time or 0.0) >= (gone.end_time or 0.0)]) > most
 
 
-def test_a_job_that_does_not_say_when_it_ended_ended_when_it_was_made() -> None:
+def test_job_without_end_time_counts_from_its_creation() -> None:
     assert expired_jobs([ended(1, None)], 9, since=1.0, settled=2.0) == [ended(1, None)]
 
 
-def test_old_ones_and_too_many_are_forgotten_with_their_history_when_the_engine_starts(tmp_path: Path) -> None:
+def test_expired_and_surplus_jobs_are_deleted_at_start(tmp_path: Path) -> None:
     now = time.time()
     old = [ended(number, now - 8 * DAY) for number in (1, 2)]
     young = [ended(number, now - 1000 + number) for number in (6, 5, 4, 3)]
     with closing(Store(tmp_path / "jetsql.db")) as store:
         keep(store, *old, *young)
-    with world(tmp_path, settings=replace(QUICK, ended_jobs_most=3)) as w:
-        assert names(w.store) == ["job 4", "job 5", "job 6"]
-        assert w.store.history(old[0].id) == () and len(w.store.history(young[0].id)) == 1
-        assert w.refused("DESCRIBE JOB `job 3`").condition == "JETSQL.JOB_NOT_FOUND"
+    with run_manager(tmp_path, settings=replace(QUICK, ended_jobs_most=3)) as jobs:
+        assert names(jobs.store) == ["job 4", "job 5", "job 6"]
+        assert jobs.store.history(old[0].id) == () and len(jobs.store.history(young[0].id)) == 1
+        assert jobs.error_of("DESCRIBE JOB `job 3`").condition == "JETSQL.JOB_NOT_FOUND"
 
 
-def test_thousands_go_at_once(tmp_path: Path) -> None:
+def test_thousands_of_jobs_are_deleted_together(tmp_path: Path) -> None:
     with closing(Store(tmp_path / "jetsql.db")) as store:
         store.forget([f"{number:04}-0000-0000-0001" for number in range(3000)])
         keep(store, ended(1, 1.0))
@@ -87,7 +87,7 @@ def test_thousands_go_at_once(tmp_path: Path) -> None:
         assert names(store) == []
 
 
-def test_a_job_that_a_statement_waits_for_stays_until_the_next_time(tmp_path: Path) -> None:
+def test_job_with_waiting_statement_stays_until_the_next_pass(tmp_path: Path) -> None:
     """Though it has no files left, for which alone it would stay, too."""
     used, later, forgotten = {ended(1, 1.0).id}, list[float](), list[str]()
     with closing(Store(tmp_path / "jetsql.db")) as store:
@@ -108,160 +108,160 @@ def test_a_job_that_a_statement_waits_for_stays_until_the_next_time(tmp_path: Pa
         assert names(store) == []
 
 
-def test_live_jobs_stay_however_old_they_are(tmp_path: Path) -> None:
+def test_live_jobs_never_expire(tmp_path: Path) -> None:
     clock = Clock()
-    with world(tmp_path, clock=clock, settings=NONE) as w:
-        w.sql(MAKE.format("running"))
-        w.sql(MAKE.format("suspended"))
-        w.sql("SUSPEND JOB suspended")
+    with run_manager(tmp_path, clock=clock, settings=NONE) as jobs:
+        jobs.sql(CREATE.format("running"))
+        jobs.sql(CREATE.format("suspended"))
+        jobs.sql("SUSPEND JOB suspended")
     clock.ahead += 99 * DAY
-    with world(tmp_path, clock=clock, settings=NONE) as w:
-        assert names(w.store) == ["running", "suspended"]
+    with run_manager(tmp_path, clock=clock, settings=NONE) as jobs:
+        assert names(jobs.store) == ["running", "suspended"]
 
 
-def pass_time(w: World, clock: Clock, seconds: float) -> None:
+def pass_time(jobs: JobsHarness, clock: Clock, seconds: float) -> None:
     """Advance the clock and wait until everything due is done."""
     clock.ahead += seconds
-    live = next(view.job for view in w.manager.registry.live() if view.job.name == "stays")
+    live = next(view.job for view in jobs.manager.registry.live() if view.job.name == "stays")
     for _ in range(2):  # timers come after the statement that finds them due
         with pytest.raises(StatementError):  # how often is a matter of time, so golden files do not have it
-            w.manager.submit(replace(live, id="0"))
+            jobs.manager.submit(replace(live, id="0"))
 
 
-def forgotten(w: World, clock: Clock, name: str) -> None:
+def forgotten(jobs: JobsHarness, clock: Clock, name: str) -> None:
     """Time passes until the job is forgotten."""
     until = time.monotonic() + 20
-    while w.store.newest_named(name) is not None:
+    while jobs.store.newest_named(name) is not None:
         assert time.monotonic() < until
-        pass_time(w, clock, 61)
+        pass_time(jobs, clock, 61)
 
 
-def test_a_job_that_has_just_ended_is_there_for_a_while(tmp_path: Path) -> None:
+def test_recently_ended_job_is_kept_for_a_while(tmp_path: Path) -> None:
     clock = Clock()
-    with world(tmp_path, clock=clock, settings=NONE) as w:
-        w.sql(MAKE.format("stays"))
-        w.sql(MAKE.format("goes"))
-        w.sql("DROP JOB goes")
-        pass_time(w, clock, 30)
-        assert dict(w.sql("DESCRIBE JOB goes").rows)["status"] == "FAILED"
-        forgotten(w, clock, "goes")
-        assert names(w.store) == ["stays"]
+    with run_manager(tmp_path, clock=clock, settings=NONE) as jobs:
+        jobs.sql(CREATE.format("stays"))
+        jobs.sql(CREATE.format("goes"))
+        jobs.sql("DROP JOB goes")
+        pass_time(jobs, clock, 30)
+        assert dict(jobs.sql("DESCRIBE JOB goes").rows)["status"] == "FAILED"
+        forgotten(jobs, clock, "goes")
+        assert names(jobs.store) == ["stays"]
 
 
-def test_one_that_a_statement_waits_for_is_left_until_nobody_does(tmp_path: Path) -> None:
+def test_ended_job_is_kept_while_statements_wait_for_it(tmp_path: Path) -> None:
     clock = Clock()
-    with world(tmp_path, clock=clock, settings=NONE) as w:
-        w.sql(MAKE.format("stays"))
-        goes = w.make("goes")
-        with w.engine.gate("discard"):
-            dropped = w.in_background("DROP JOB goes")
-            w.engine.wait_entered("discard")
-            pass_time(w, clock, 61)
-            pass_time(w, clock, 61)
-            assert w.store.job(goes) is not None
+    with run_manager(tmp_path, clock=clock, settings=NONE) as jobs:
+        jobs.sql(CREATE.format("stays"))
+        goes = jobs.make("goes")
+        with jobs.engine.gate("discard"):
+            dropped = jobs.in_background("DROP JOB goes")
+            jobs.engine.wait_entered("discard")
+            pass_time(jobs, clock, 61)
+            pass_time(jobs, clock, 61)
+            assert jobs.store.job(goes) is not None
         assert dropped.result(20).rows[0][2] == "FAILED"
-        forgotten(w, clock, "goes")
+        forgotten(jobs, clock, "goes")
 
 
-def test_files_go_before_the_job_does(tmp_path: Path) -> None:
+def test_files_are_deleted_before_the_job(tmp_path: Path) -> None:
     clock = Clock()
-    with world(tmp_path, clock=clock, settings=NONE) as w:
-        w.sql(MAKE.format("stays"))
-        loaded = w.make("loaded", {"trigger": "availableNow"})
-        w.engine.complete(loaded)
-        w.wait_status(loaded, Status.COMPLETED)
-        with w.engine.gate("discard"):
-            pass_time(w, clock, 61)
-            w.engine.wait_entered("discard")
-            job = w.store.job(loaded)
+    with run_manager(tmp_path, clock=clock, settings=NONE) as jobs:
+        jobs.sql(CREATE.format("stays"))
+        loaded = jobs.make("loaded", {"trigger": "availableNow"})
+        jobs.engine.complete(loaded)
+        jobs.wait_status(loaded, Status.COMPLETED)
+        with jobs.engine.gate("discard"):
+            pass_time(jobs, clock, 61)
+            jobs.engine.wait_entered("discard")
+            job = jobs.store.job(loaded)
             assert job is not None and job.has_files and job.expired
-            assert "has ended" in w.refused("RESUME JOB loaded").message
-            assert [row[1] for row in w.sql("SHOW JOB HISTORY loaded").rows].count("expired") == 1
-        forgotten(w, clock, "loaded")
+            assert "has ended" in jobs.error_of("RESUME JOB loaded").message
+            assert [row[1] for row in jobs.sql("SHOW JOB HISTORY loaded").rows].count("expired") == 1
+        forgotten(jobs, clock, "loaded")
 
 
-def test_a_job_that_can_run_again_is_kept_as_long_as_others(tmp_path: Path) -> None:
+def test_restartable_jobs_expire_like_others(tmp_path: Path) -> None:
     clock = Clock()
-    with world(tmp_path, clock=clock) as w:
-        w.sql(MAKE.format("stays"))
-        loaded = w.make("loaded", {"trigger": "availableNow"})
-        w.engine.complete(loaded)
-        w.wait_status(loaded, Status.COMPLETED)
-        pass_time(w, clock, 6.9 * DAY)
-        assert w.said("RESUME JOB loaded")[0] == "RUNNING"
-        w.engine.complete(loaded)
-        w.wait_status(loaded, Status.COMPLETED)
-        pass_time(w, clock, 6.9 * DAY)
-        assert w.said("RESUME JOB loaded")[0] == "RUNNING"
+    with run_manager(tmp_path, clock=clock) as jobs:
+        jobs.sql(CREATE.format("stays"))
+        loaded = jobs.make("loaded", {"trigger": "availableNow"})
+        jobs.engine.complete(loaded)
+        jobs.wait_status(loaded, Status.COMPLETED)
+        pass_time(jobs, clock, 6.9 * DAY)
+        assert jobs.reply("RESUME JOB loaded")[0] == "RUNNING"
+        jobs.engine.complete(loaded)
+        jobs.wait_status(loaded, Status.COMPLETED)
+        pass_time(jobs, clock, 6.9 * DAY)
+        assert jobs.reply("RESUME JOB loaded")[0] == "RUNNING"
 
 
-def test_files_that_cannot_be_deleted_keep_the_job_until_they_can(tmp_path: Path) -> None:
+def test_job_is_kept_until_its_files_are_deleted(tmp_path: Path) -> None:
     clock = Clock()
     engine = InMemoryEngine(discard_errors=[OSError("the disk is gone")])
-    with world(tmp_path, engine, clock=clock, settings=NONE) as w:
-        w.sql(MAKE.format("stays"))
-        w.sql("DROP JOB IF EXISTS goes")
-        goes = w.make("goes")
-        w.sql("DROP JOB goes")
+    with run_manager(tmp_path, engine, clock=clock, settings=NONE) as jobs:
+        jobs.sql(CREATE.format("stays"))
+        jobs.sql("DROP JOB IF EXISTS goes")
+        goes = jobs.make("goes")
+        jobs.sql("DROP JOB goes")
         for _ in range(3):
-            pass_time(w, clock, DAY)
-        assert w.store.job(goes) is not None
-    with world(tmp_path, clock=clock, settings=NONE) as w:
-        forgotten(w, clock, "goes")
+            pass_time(jobs, clock, DAY)
+        assert jobs.store.job(goes) is not None
+    with run_manager(tmp_path, clock=clock, settings=NONE) as jobs:
+        forgotten(jobs, clock, "goes")
 
 
-def test_an_engine_deletes_at_its_start_what_ended_jobs_have_staged_late(tmp_path: Path) -> None:
-    with world(tmp_path) as w:
-        w.make("live")
-        again = w.make("again", {"trigger": "availableNow"})
-        w.engine.complete(again)
-        w.wait_status(again, Status.COMPLETED)
-        dropped = w.make("dropped")
-        w.sql("DROP JOB dropped")
-    with world(tmp_path) as w:
-        until(lambda: w.engine.swept is not None)
-        assert w.engine.swept == [dropped]
+def test_late_staged_rows_are_deleted_at_start(tmp_path: Path) -> None:
+    with run_manager(tmp_path) as jobs:
+        jobs.make("live")
+        again = jobs.make("again", {"trigger": "availableNow"})
+        jobs.engine.complete(again)
+        jobs.wait_status(again, Status.COMPLETED)
+        dropped = jobs.make("dropped")
+        jobs.sql("DROP JOB dropped")
+    with run_manager(tmp_path) as jobs:
+        until(lambda: jobs.engine.swept is not None)
+        assert jobs.engine.swept == [dropped]
 
 
-def test_a_death_between_files_and_job_is_made_good_at_the_next_start(tmp_path: Path) -> None:
+def test_crash_between_deleting_files_and_job_is_repaired_at_start(tmp_path: Path) -> None:
     engine = InMemoryEngine(discard_errors=[OSError("killed in the middle")])
-    with world(tmp_path, engine) as w:
-        loaded = w.make("loaded", {"trigger": "availableNow"})
+    with run_manager(tmp_path, engine) as jobs:
+        loaded = jobs.make("loaded", {"trigger": "availableNow"})
         engine.complete(loaded)
-        w.wait_status(loaded, Status.COMPLETED)
-        w.sql("DROP JOB loaded")
-        assert "has ended" in w.refused("RESUME JOB loaded").message
-    with world(tmp_path) as w:
-        assert "has ended" in w.refused("RESUME JOB loaded").message
-        assert w.manager.workers.wait_all(20)
-        assert w.engine.calls == ["discard 1"]
+        jobs.wait_status(loaded, Status.COMPLETED)
+        jobs.sql("DROP JOB loaded")
+        assert "has ended" in jobs.error_of("RESUME JOB loaded").message
+    with run_manager(tmp_path) as jobs:
+        assert "has ended" in jobs.error_of("RESUME JOB loaded").message
+        assert jobs.manager.workers.wait_all(20)
+        assert jobs.engine.calls == ["discard 1"]
 
 
-def test_once_a_day_in_an_engine_that_goes_on(tmp_path: Path) -> None:
+def test_retention_runs_daily(tmp_path: Path) -> None:
     clock = Clock()
-    with world(tmp_path, clock=clock) as w:
-        w.sql(MAKE.format("stays"))
-        w.sql(MAKE.format("goes"))
-        w.sql("DROP JOB goes")
+    with run_manager(tmp_path, clock=clock) as jobs:
+        jobs.sql(CREATE.format("stays"))
+        jobs.sql(CREATE.format("goes"))
+        jobs.sql("DROP JOB goes")
         for _ in range(7):
-            pass_time(w, clock, DAY - 60)
-            assert w.store.newest_named("goes") is not None
-        pass_time(w, clock, DAY)
-        assert w.store.newest_named("goes") is None
+            pass_time(jobs, clock, DAY - 60)
+            assert jobs.store.newest_named("goes") is not None
+        pass_time(jobs, clock, DAY)
+        assert jobs.store.newest_named("goes") is None
 
 
-def test_an_id_is_never_given_twice_though_the_clock_goes_back(tmp_path: Path) -> None:
+def test_ids_are_unique_when_the_clock_goes_back(tmp_path: Path) -> None:
     clock = Clock(ahead=30 * DAY)
-    with world(tmp_path, clock=clock, settings=NONE) as w:
-        goes = w.make("goes")
-        w.sql("DROP JOB goes")
+    with run_manager(tmp_path, clock=clock, settings=NONE) as jobs:
+        goes = jobs.make("goes")
+        jobs.sql("DROP JOB goes")
     with closing(Store(tmp_path / "jetsql.db")) as store:
         store.forget([goes])
         assert store.newest_id() == goes
         store.forget(["0000-0000-0000-0001"])
         assert store.newest_id() == goes
-    with world(tmp_path) as w:
-        assert w.make("next") > goes
+    with run_manager(tmp_path) as jobs:
+        assert jobs.make("next") > goes
 
 
 def test_snapshots_outlive_their_jobs(tmp_path: Path) -> None:
@@ -270,18 +270,18 @@ def test_snapshots_outlive_their_jobs(tmp_path: Path) -> None:
     with closing(Store(tmp_path / "jetsql.db")) as store:
         keep(store, job)
         store.add_snapshot(snapshot)
-    with world(tmp_path) as w:
-        assert names(w.store) == [] and w.store.snapshots() == (snapshot,)
+    with run_manager(tmp_path) as jobs:
+        assert names(jobs.store) == [] and jobs.store.snapshots() == (snapshot,)
 
 
 @pytest.mark.parametrize("trouble", ["forget", "ended_jobs"])
-def test_a_store_in_trouble_does_not_stop_the_engine(
+def test_store_errors_do_not_stop_the_engine(
     tmp_path: Path, trouble: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> object:
         raise EngineError("STORE_DAMAGED", "The store is damaged.")
 
     monkeypatch.setattr(Store, trouble, fail)
-    with world(tmp_path, settings=NONE) as w:
-        assert w.said(MAKE.format("j"))[0] == "RUNNING"
+    with run_manager(tmp_path, settings=NONE) as jobs:
+        assert jobs.reply(CREATE.format("j"))[0] == "RUNNING"
     assert "could not be deleted" in caplog.text

@@ -17,7 +17,7 @@ from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.store.job_store import Store
 from tests.support.engines.in_memory_engine import InMemoryEngine, analysis
-from tests.support.engines.jobs_world import World, changed, create, in_thread, name, world
+from tests.support.engines.jobs_harness import JobsHarness, changed, create, in_thread, name, run_manager
 from tests.support.engines.store_places import StorePlace
 from tests.support.golden_reports import raises
 from tests.support.models.lifecycle_cases import job
@@ -26,120 +26,124 @@ BODY = "INSERT INTO out SELECT * FROM STREAM src"
 
 
 @pytest.fixture
-def w(place: StorePlace) -> Iterator[World]:
-    with world(place.database()) as made:
-        yield made
+def jobs(place: StorePlace) -> Iterator[JobsHarness]:
+    with run_manager(place.database()) as harness:
+        yield harness
 
 
-def names(w: World) -> list[object]:
-    return [row[0] for row in w.sql("SHOW SNAPSHOTS").rows]
+def names(jobs: JobsHarness) -> list[object]:
+    return [row[0] for row in jobs.sql("SHOW SNAPSHOTS").rows]
 
 
-def test_a_running_job_stays_running(w: World) -> None:
-    job_id = w.make()
-    w.engine.commit(job_id)
-    assert w.said("CREATE SNAPSHOT s FOR JOB j") == (
+def test_a_running_job_stays_running(jobs: JobsHarness) -> None:
+    job_id = jobs.make()
+    jobs.engine.commit(job_id)
+    assert jobs.reply("CREATE SNAPSHOT s FOR JOB j") == (
         "RUNNING",
         "Snapshot s has the state as of batch 1 (1000 bytes).",
     )
-    [snapshot] = w.store.snapshots()
-    assert snapshot.software_versions == w.store.all_jobs()[0].version.software_versions != {}
-    assert "stop 1" not in w.engine.calls
-    assert w.titles(job_id)[-1] == "snapshot"
+    [snapshot] = jobs.store.snapshots()
+    assert snapshot.software_versions == jobs.store.all_jobs()[0].version.software_versions != {}
+    assert "stop 1" not in jobs.engine.calls
+    assert jobs.titles(job_id)[-1] == "snapshot"
 
 
-def test_a_suspended_job_is_exporting_meanwhile_and_takes_no_other_statement(w: World) -> None:
-    job_id = w.make()
-    w.sql("SUSPEND JOB j")
-    with w.engine.gate("copy_state"):
-        writing = w.in_background("CREATE SNAPSHOT s FOR JOB j")
-        w.engine.wait_entered("copy_state")
-        w.wait_status(job_id, Status.SUSPENDED_EXPORTING_SNAPSHOT)
+def test_suspended_job_is_exporting_and_refuses_other_statements(jobs: JobsHarness) -> None:
+    job_id = jobs.make()
+    jobs.sql("SUSPEND JOB j")
+    with jobs.engine.gate("copy_state"):
+        writing = jobs.in_background("CREATE SNAPSHOT s FOR JOB j")
+        jobs.engine.wait_entered("copy_state")
+        jobs.wait_status(job_id, Status.SUSPENDED_EXPORTING_SNAPSHOT)
         for text in (
             "RESUME JOB j",
             "DROP JOB j",
             "CREATE SNAPSHOT t FOR JOB j",
             "ALTER JOB j OPTIONS ('autoScaling'='false')",
         ):
-            assert w.refused(text).condition == "JETSQL.WRONG_STATUS"
+            assert jobs.error_of(text).condition == "JETSQL.WRONG_STATUS"
     assert writing.result(20).rows[0][2] == "SUSPENDED"
-    assert w.said("RESUME JOB j")[0] == "RUNNING"
+    assert jobs.reply("RESUME JOB j")[0] == "RUNNING"
 
 
-def test_a_name_is_taken_over_only_when_asked_to(w: World) -> None:
-    w.make()
-    w.sql("CREATE SNAPSHOT s FOR JOB j")
-    error = w.refused("CREATE SNAPSHOT S FOR JOB j")
+def test_snapshot_name_is_replaced_only_with_or_replace(jobs: JobsHarness) -> None:
+    jobs.make()
+    jobs.sql("CREATE SNAPSHOT s FOR JOB j")
+    error = jobs.error_of("CREATE SNAPSHOT S FOR JOB j")
     assert error.condition == "JETSQL.SNAPSHOT_ALREADY_EXISTS" and "OR REPLACE" in error.hint
-    before = set(w.engine.snapshots)
-    w.sql("CREATE OR REPLACE SNAPSHOT S FOR JOB j")
-    assert names(w) == ["S"] and len(w.engine.snapshots) == 1 and not before & set(w.engine.snapshots)
+    before = set(jobs.engine.snapshots)
+    jobs.sql("CREATE OR REPLACE SNAPSHOT S FOR JOB j")
+    assert names(jobs) == ["S"] and len(jobs.engine.snapshots) == 1 and not before & set(jobs.engine.snapshots)
 
 
-def test_two_statements_never_write_one_name(w: World) -> None:
-    w.make()
-    with w.engine.gate("copy_state"):
-        writing = w.in_background("CREATE SNAPSHOT s FOR JOB j")
-        w.engine.wait_entered("copy_state")
-        assert w.refused("CREATE OR REPLACE SNAPSHOT s FOR JOB j").condition == "JETSQL.SNAPSHOT_ALREADY_EXISTS"
+def test_two_statements_never_write_one_snapshot(jobs: JobsHarness) -> None:
+    jobs.make()
+    with jobs.engine.gate("copy_state"):
+        writing = jobs.in_background("CREATE SNAPSHOT s FOR JOB j")
+        jobs.engine.wait_entered("copy_state")
+        assert jobs.error_of("CREATE OR REPLACE SNAPSHOT s FOR JOB j").condition == "JETSQL.SNAPSHOT_ALREADY_EXISTS"
     writing.result(20)
-    assert names(w) == ["s"]
+    assert names(jobs) == ["s"]
 
 
-def test_what_has_no_state_has_no_snapshot(w: World) -> None:
-    with w.engine.gate("start"):
-        making = w.in_background(f"CREATE JOB j AS {BODY}")
-        w.engine.wait_entered("start")
-        assert w.refused("CREATE SNAPSHOT s FOR JOB j").condition == "JETSQL.SNAPSHOT_FAILED"
-        assert w.refused("DROP JOB j WITH SNAPSHOT s").condition == "JETSQL.SNAPSHOT_FAILED"
+def test_job_without_state_has_no_snapshot(jobs: JobsHarness) -> None:
+    with jobs.engine.gate("start"):
+        making = jobs.in_background(f"CREATE JOB j AS {BODY}")
+        jobs.engine.wait_entered("start")
+        assert jobs.error_of("CREATE SNAPSHOT s FOR JOB j").condition == "JETSQL.SNAPSHOT_FAILED"
+        assert jobs.error_of("DROP JOB j WITH SNAPSHOT s").condition == "JETSQL.SNAPSHOT_FAILED"
     making.result(20)
-    w.engine.analysis = analysis(streaming=False, modes={})
-    with w.engine.gate("start"):
-        w.in_background("CREATE JOB b AS INSERT INTO out SELECT * FROM src")
-        w.engine.wait_entered("start")
-        assert w.refused("CREATE SNAPSHOT s FOR JOB b").condition == "JETSQL.NOT_SUPPORTED"
+    jobs.engine.analysis = analysis(streaming=False, modes={})
+    with jobs.engine.gate("start"):
+        jobs.in_background("CREATE JOB b AS INSERT INTO out SELECT * FROM src")
+        jobs.engine.wait_entered("start")
+        assert jobs.error_of("CREATE SNAPSHOT s FOR JOB b").condition == "JETSQL.NOT_SUPPORTED"
 
 
-def test_a_snapshot_that_fails_is_not_there(w: World) -> None:
-    job_id = w.make()
-    w.engine.copy_errors = [
+def test_failed_snapshot_is_not_listed(jobs: JobsHarness) -> None:
+    job_id = jobs.make()
+    jobs.engine.copy_errors = [
         StatementError("SNAPSHOT_FAILED", "The copy of the state does not open."),
         OSError("disk full"),
     ]
-    error = w.refused("CREATE SNAPSHOT s FOR JOB j")
+    error = jobs.error_of("CREATE SNAPSHOT s FOR JOB j")
     assert error.condition == "JETSQL.SNAPSHOT_FAILED" and error.place is not None
-    w.sql("SUSPEND JOB j")
-    assert "disk full" in w.refused("CREATE SNAPSHOT s FOR JOB j").message
-    assert w.job(job_id).status is Status.SUSPENDED and names(w) == []
-    assert w.said("RESUME JOB j")[0] == "RUNNING"
+    jobs.sql("SUSPEND JOB j")
+    assert "disk full" in jobs.error_of("CREATE SNAPSHOT s FOR JOB j").message
+    assert jobs.job(job_id).status is Status.SUSPENDED and names(jobs) == []
+    assert jobs.reply("RESUME JOB j")[0] == "RUNNING"
 
 
-def test_dropped_with_a_snapshot(w: World) -> None:
-    w.make()
-    status, message = w.said("DROP JOB j WITH SNAPSHOT s")
+def test_dropped_with_a_snapshot(jobs: JobsHarness) -> None:
+    jobs.make()
+    status, message = jobs.reply("DROP JOB j WITH SNAPSHOT s")
     assert status == "FAILED" and "Snapshot s has the state as of batch 0" in str(message)
-    assert w.engine.calls.index("stop 1") < w.engine.calls.index("copy_state 1") < w.engine.calls.index("discard 1")
-    assert names(w) == ["s"]
+    assert (
+        jobs.engine.calls.index("stop 1")
+        < jobs.engine.calls.index("copy_state 1")
+        < jobs.engine.calls.index("discard 1")
+    )
+    assert names(jobs) == ["s"]
 
 
-def test_a_job_whose_snapshot_fails_is_suspended_and_not_dropped(w: World) -> None:
-    job_id = w.make()
-    w.engine.copy_errors = [OSError("disk full")]
-    error = w.refused("DROP JOB j WITH SNAPSHOT s")
+def test_failed_snapshot_suspends_the_job_instead_of_dropping(jobs: JobsHarness) -> None:
+    job_id = jobs.make()
+    jobs.engine.copy_errors = [OSError("disk full")]
+    error = jobs.error_of("DROP JOB j WITH SNAPSHOT s")
     assert error.condition == "JETSQL.SNAPSHOT_FAILED" and "disk full" in error.message
-    assert w.job(job_id).status is Status.SUSPENDED and "discard 1" not in w.engine.calls
-    assert w.said("RESUME JOB j")[0] == "RUNNING"
+    assert jobs.job(job_id).status is Status.SUSPENDED and "discard 1" not in jobs.engine.calls
+    assert jobs.reply("RESUME JOB j")[0] == "RUNNING"
 
 
-def test_an_error_of_the_run_while_it_is_dropped_with_a_snapshot(w: World) -> None:
-    """The two must not collide: the job ends dropped, or SUSPENDED when the snapshot failed, never in between."""
-    job_id = w.make()
-    with w.engine.gate("stop"):
-        dropping = w.in_background("DROP JOB j WITH SNAPSHOT s")
-        w.engine.wait_entered("stop")
-        w.engine.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
+def test_run_error_during_drop_with_snapshot(jobs: JobsHarness) -> None:
+    """Suspend or drop the job, depending on the snapshot, but never leave it in between."""
+    job_id = jobs.make()
+    with jobs.engine.gate("stop"):
+        dropping = jobs.in_background("DROP JOB j WITH SNAPSHOT s")
+        jobs.engine.wait_entered("stop")
+        jobs.engine.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
     assert dropping.result(20).rows[0][2] == "FAILED"
-    assert names(w) == ["s"]
+    assert names(jobs) == ["s"]
 
 
 @pytest.mark.parametrize(
@@ -151,109 +155,111 @@ def test_an_error_of_the_run_while_it_is_dropped_with_a_snapshot(w: World) -> No
         "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM STREAM src",
     ],
 )
-def test_while_it_is_dropped_with_a_snapshot_nothing_else_happens(w: World, text: str) -> None:
-    w.make()
-    with w.engine.gate("stop"):
-        dropping = w.in_background("DROP JOB j WITH SNAPSHOT s")
-        w.engine.wait_entered("stop")
-        assert w.refused(text).condition == "JETSQL.WRONG_STATUS"
+def test_other_statements_during_drop_with_snapshot_are_refused(jobs: JobsHarness, text: str) -> None:
+    jobs.make()
+    with jobs.engine.gate("stop"):
+        dropping = jobs.in_background("DROP JOB j WITH SNAPSHOT s")
+        jobs.engine.wait_entered("stop")
+        assert jobs.error_of(text).condition == "JETSQL.WRONG_STATUS"
     assert dropping.result(20).rows[0][2] == "FAILED"
 
 
-def test_a_job_starts_from_a_snapshot_beside_the_original(w: World) -> None:
-    w.engine.commit(w.make())
-    w.sql("CREATE SNAPSHOT s FOR JOB j")
-    row = w.row(create("k", {"initialSnapshotName": "S"}))
+def test_job_starts_from_a_snapshot_next_to_the_original(jobs: JobsHarness) -> None:
+    jobs.engine.commit(jobs.make())
+    jobs.sql("CREATE SNAPSHOT s FOR JOB j")
+    row = jobs.row(create("k", {"initialSnapshotName": "S"}))
     assert "It starts from the snapshot S, batch 1." in str(row["message"])
-    job = w.job(str(row["id"]))
-    assert job.source_snapshot_id in w.engine.snapshots and job.batch == 2
-    assert w.said("DROP SNAPSHOT s") == (None, "Dropped.")
-    assert w.said("RESTART JOB k")[0] == "RUNNING" and w.engine.snapshots == {}
+    job = jobs.job(str(row["id"]))
+    assert job.source_snapshot_id in jobs.engine.snapshots and job.batch == 2
+    assert jobs.reply("DROP SNAPSHOT s") == (None, "Dropped.")
+    assert jobs.reply("RESTART JOB k")[0] == "RUNNING" and jobs.engine.snapshots == {}
 
 
-def test_the_batch_of_its_snapshot_is_no_first_batch_of_a_job(w: World) -> None:
-    w.make()
-    w.sql("CREATE SNAPSHOT s FOR JOB j")
-    w.engine.quiet = True
-    made, job = w.begin("CREATE JOB k OPTIONS ('initialSnapshotName'='s') AS INSERT INTO out SELECT * FROM STREAM src")
-    w.engine.idle(job.id)
-    message = str(made.result(20).rows[0][3])
+def test_batch_of_the_snapshot_is_no_first_batch(jobs: JobsHarness) -> None:
+    jobs.make()
+    jobs.sql("CREATE SNAPSHOT s FOR JOB j")
+    jobs.engine.quiet = True
+    creating, job = jobs.begin(
+        "CREATE JOB k OPTIONS ('initialSnapshotName'='s') AS INSERT INTO out SELECT * FROM STREAM src"
+    )
+    jobs.engine.idle(job.id)
+    message = str(creating.result(20).rows[0][3])
     assert "It starts from the snapshot s, batch 0. No rows are available yet." in message
 
 
-def test_a_snapshot_of_another_query_is_refused_with_the_reason(w: World) -> None:
-    w.make()
-    w.sql("CREATE SNAPSHOT s FOR JOB j")
-    w.engine.analysis = analysis(operators=(Operator("Aggregate", "a: int"),), stateful=True)
+def test_a_snapshot_of_another_query_is_refused_with_the_reason(jobs: JobsHarness) -> None:
+    jobs.make()
+    jobs.sql("CREATE SNAPSHOT s FOR JOB j")
+    jobs.engine.analysis = analysis(operators=(Operator("Aggregate", "a: int"),), stateful=True)
     with raises(StatementError) as caught:
-        w.run(create("k", {"initialSnapshotName": "s"}))
+        jobs.run(create("k", {"initialSnapshotName": "s"}))
     assert caught.value.condition == "JETSQL.STATE_NOT_COMPATIBLE" and caught.value.place is not None
     assert "would lack the rows" in caught.value.message
 
 
-def test_a_snapshot_that_is_not_there(w: World) -> None:
-    w.make()
-    w.sql("CREATE SNAPSHOT friday FOR JOB j")
+def test_missing_snapshot(jobs: JobsHarness) -> None:
+    jobs.make()
+    jobs.sql("CREATE SNAPSHOT friday FOR JOB j")
     with raises(StatementError, match="There is no snapshot 'fridya'") as caught:
-        w.run(create("k", {"initialSnapshotName": "fridya"}))
+        jobs.run(create("k", {"initialSnapshotName": "fridya"}))
     assert caught.value.hint == "Did you mean friday?" and caught.value.place is not None
-    assert w.refused("DROP SNAPSHOT fridya").condition == "JETSQL.SNAPSHOT_NOT_FOUND"
+    assert jobs.error_of("DROP SNAPSHOT fridya").condition == "JETSQL.SNAPSHOT_NOT_FOUND"
     nothing = (None, "fridya", None, "There is no snapshot named fridya; nothing to drop.")
-    assert w.sql("DROP SNAPSHOT IF EXISTS fridya").rows == (nothing,)
+    assert jobs.sql("DROP SNAPSHOT IF EXISTS fridya").rows == (nothing,)
 
 
-def test_a_snapshot_stays_while_a_new_job_has_not_got_its_copy(w: World) -> None:
-    w.make()
-    w.sql("CREATE SNAPSHOT s FOR JOB j")
-    with w.engine.gate("start"):
-        making = w.in_background(
+def test_snapshot_stays_until_a_new_job_has_copied_it(jobs: JobsHarness) -> None:
+    jobs.make()
+    jobs.sql("CREATE SNAPSHOT s FOR JOB j")
+    with jobs.engine.gate("start"):
+        making = jobs.in_background(
             "CREATE JOB k OPTIONS ('initialSnapshotName'='s') AS INSERT INTO out SELECT * FROM STREAM src"
         )
-        w.engine.wait_entered("start")
-        assert "is starting from" in w.refused("DROP SNAPSHOT s").message
-        assert "is starting from" in w.refused("CREATE OR REPLACE SNAPSHOT s FOR JOB j").message
+        jobs.engine.wait_entered("start")
+        assert "is starting from" in jobs.error_of("DROP SNAPSHOT s").message
+        assert "is starting from" in jobs.error_of("CREATE OR REPLACE SNAPSHOT s FOR JOB j").message
     making.result(20)
-    assert w.said("DROP SNAPSHOT s")[1] == "Dropped."
+    assert jobs.reply("DROP SNAPSHOT s")[1] == "Dropped."
 
 
-def test_a_snapshot_that_is_replaced_stays_for_a_new_job_that_copies_it(tmp_path: Path) -> None:
+def test_replaced_snapshot_stays_for_a_job_copying_it(tmp_path: Path) -> None:
     engine = InMemoryEngine()
-    with world(tmp_path, engine) as w:
-        w.make()
-        w.sql("CREATE SNAPSHOT s FOR JOB j")
+    with run_manager(tmp_path, engine) as jobs:
+        jobs.make()
+        jobs.sql("CREATE SNAPSHOT s FOR JOB j")
         [replaced] = engine.snapshots
         with engine.gate("copy_state"):
-            replacing = w.in_background("CREATE OR REPLACE SNAPSHOT s FOR JOB j")
+            replacing = jobs.in_background("CREATE OR REPLACE SNAPSHOT s FOR JOB j")
             engine.wait_entered("copy_state")
             with engine.gate("start"):
-                making = in_thread(lambda: w.run(create("k", {"initialSnapshotName": "s"})))
+                making = in_thread(lambda: jobs.run(create("k", {"initialSnapshotName": "s"})))
                 engine.wait_entered("start")
                 engine.gates["copy_state"].set()
                 replacing.result(20)
                 assert replaced in engine.snapshots
             making.result(20)
-    with world(tmp_path, engine) as w:
+    with run_manager(tmp_path, engine) as jobs:
         assert replaced not in engine.snapshots and len(engine.snapshots) == 1
 
 
-def test_a_copy_that_gets_no_name_is_deleted(w: World) -> None:
-    w.make()
-    w.make("k")
-    w.sql("CREATE SNAPSHOT t FOR JOB k")
-    [other] = w.store.snapshots()
-    with w.engine.gate("copy_state"):
-        writing = w.in_background("CREATE SNAPSHOT s FOR JOB j")
-        w.engine.wait_entered("copy_state")
-        w.store.add_snapshot(replace(other, id="another", name="s"))
+def test_unnamed_copy_is_deleted(jobs: JobsHarness) -> None:
+    jobs.make()
+    jobs.make("k")
+    jobs.sql("CREATE SNAPSHOT t FOR JOB k")
+    [other] = jobs.store.snapshots()
+    with jobs.engine.gate("copy_state"):
+        writing = jobs.in_background("CREATE SNAPSHOT s FOR JOB j")
+        jobs.engine.wait_entered("copy_state")
+        jobs.store.add_snapshot(replace(other, id="another", name="s"))
     with raises(StatementError) as caught:
         writing.result(20)
     assert caught.value.condition == "JETSQL.SNAPSHOT_ALREADY_EXISTS"
-    assert set(w.engine.snapshots) == {other.id}
+    assert set(jobs.engine.snapshots) == {other.id}
 
 
-def test_of_two_statements_at_the_same_moment_one_writes_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_two_simultaneous_statements_writes_the_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     class Meeting(dict[str, PendingSnapshot]):
-        """Looking for a name waits for the other statement, where that one can look too."""
+        """Wait for the other statement after the check of a name, so that both find the name free."""
 
         def __contains__(self, key: object) -> bool:
             found = super().__contains__(key)
@@ -287,29 +293,29 @@ def test_of_two_statements_at_the_same_moment_one_writes_a_name(monkeypatch: pyt
         ({"source_snapshot_id": "another"}, False),
     ],
 )
-def test_a_snapshot_is_needed_until_a_new_job_has_its_copy(changes: dict[str, object], is_needed: bool) -> None:
-    made = changed(job(Status.NOT_RUNNING, first_trigger_done=False), **{"source_snapshot_id": "s", **changes})
-    assert find_starting_job("s", [JobView(made)]) == (made if is_needed else None)
+def test_snapshot_is_needed_until_a_new_job_has_copied_it(changes: dict[str, object], is_needed: bool) -> None:
+    starting = changed(job(Status.NOT_RUNNING, first_trigger_done=False), **{"source_snapshot_id": "s", **changes})
+    assert find_starting_job("s", [JobView(starting)]) == (starting if is_needed else None)
 
 
-def test_halves_of_snapshots_go_with_the_next_start(tmp_path: Path) -> None:
+def test_incomplete_snapshots_are_deleted_at_start(tmp_path: Path) -> None:
     engine = InMemoryEngine()
-    with world(tmp_path, engine) as w:
-        w.make()
-        w.sql("CREATE SNAPSHOT s FOR JOB j")
+    with run_manager(tmp_path, engine) as jobs:
+        jobs.make()
+        jobs.sql("CREATE SNAPSHOT s FOR JOB j")
     engine.snapshots["half"] = 3
-    with world(tmp_path, engine) as w:
-        assert len(engine.snapshots) == 1 and names(w) == ["s"]
+    with run_manager(tmp_path, engine) as jobs:
+        assert len(engine.snapshots) == 1 and names(jobs) == ["s"]
 
 
-def test_a_snapshot_that_is_complete_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snapshot_completed_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the snapshot of the next leader when an engine that no longer leads is slow to start."""
     engine = InMemoryEngine()
-    with world(tmp_path, engine) as w:
-        w.make()
-        w.sql("CREATE SNAPSHOT s FOR JOB j")
-        [snapshot] = w.store.snapshots()
-        w.sql("DROP SNAPSHOT s")
+    with run_manager(tmp_path, engine) as jobs:
+        jobs.make()
+        jobs.sql("CREATE SNAPSHOT s FOR JOB j")
+        [snapshot] = jobs.store.snapshots()
+        jobs.sql("DROP SNAPSHOT s")
     engine.snapshots.clear()
     with closing(Store(tmp_path / "jetsql.db")) as store:
         later = replace(snapshot, id="9999-0000-0000-0001")
@@ -320,55 +326,55 @@ def test_a_snapshot_that_is_complete_meanwhile_stays(tmp_path: Path, monkeypatch
             return tuple(engine.snapshots)
 
         monkeypatch.setattr(engine, "snapshot_folders", list_folders)
-        with world(tmp_path, engine, store=store) as w:
-            assert list(engine.snapshots) == [later.id] and names(w) == ["s"]
+        with run_manager(tmp_path, engine, store=store) as jobs:
+            assert list(engine.snapshots) == [later.id] and names(jobs) == ["s"]
 
 
-def test_snapshots_outlive_their_job(w: World) -> None:
-    w.make()
-    w.sql("CREATE SNAPSHOT s FOR JOB j")
-    w.sql("DROP JOB j")
-    assert names(w) == ["s"] and w.sql("SHOW SNAPSHOTS FOR JOB j").rows
-    assert "batch 0" in str(w.row(create("j", {"initialSnapshotName": "s"}))["message"])
+def test_snapshots_outlive_their_job(jobs: JobsHarness) -> None:
+    jobs.make()
+    jobs.sql("CREATE SNAPSHOT s FOR JOB j")
+    jobs.sql("DROP JOB j")
+    assert names(jobs) == ["s"] and jobs.sql("SHOW SNAPSHOTS FOR JOB j").rows
+    assert "batch 0" in str(jobs.row(create("j", {"initialSnapshotName": "s"}))["message"])
 
 
-def test_an_error_of_the_engine_is_told_in_its_words_with_what_to_do(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engine_error_keeps_its_message_and_hint(jobs: JobsHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a snapshot of a job that runs, and of one that does not."""
-    w.make()
+    jobs.make()
     cause = Cause("The disk is full.", "DISK", hint="Make room.")
-    monkeypatch.setattr(w.engine, "cause_of", lambda error: cause)
+    monkeypatch.setattr(jobs.engine, "cause_of", lambda error: cause)
     for status in ("RUNNING", "SUSPENDED"):
-        w.engine.copy_errors = [OSError("28")]
-        error = w.refused("CREATE SNAPSHOT s FOR JOB j")
+        jobs.engine.copy_errors = [OSError("28")]
+        error = jobs.error_of("CREATE SNAPSHOT s FOR JOB j")
         assert (error.condition, error.message) == (
             "JETSQL.SNAPSHOT_FAILED",
             f"The snapshot s was not created; job j is {status}. The disk is full. Make room.",
         )
         assert error.place is not None
-        w.sql("SUSPEND JOB j")
+        jobs.sql("SUSPEND JOB j")
 
 
 @pytest.mark.parametrize("text", ["DROP JOB j", "DROP JOB j WITH SNAPSHOT s"])
-def test_files_that_could_not_be_deleted_are_told(w: World, text: str) -> None:
-    job_id = w.make()
-    w.engine.discard_errors = [OSError("no rights")]
-    status, message = w.said(text)
+def test_undeleted_files_are_reported(jobs: JobsHarness, text: str) -> None:
+    job_id = jobs.make()
+    jobs.engine.discard_errors = [OSError("no rights")]
+    status, message = jobs.reply(text)
     assert status == "FAILED" and "Its files could not be deleted; SHOW JOB HISTORY shows why." in str(message)
-    assert w.job(job_id).has_files and "no rights" in str(w.sql(f"SHOW JOB HISTORY '{job_id}'").rows)
+    assert jobs.job(job_id).has_files and "no rights" in str(jobs.sql(f"SHOW JOB HISTORY '{job_id}'").rows)
 
 
 @pytest.mark.parametrize("text", ["DROP JOB j", "DROP JOB j WITH SNAPSHOT s"])
-def test_files_that_are_still_being_deleted_are_told(w: World, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    w.make()
-    monkeypatch.setattr(w.manager.workers, "wait_for_job", lambda *_: False)
-    assert "Its files are still being deleted." in str(w.said(text)[1])
+def test_files_still_being_deleted_are_reported(jobs: JobsHarness, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    jobs.make()
+    monkeypatch.setattr(jobs.manager.workers, "wait_for_job", lambda *_: False)
+    assert "Its files are still being deleted." in str(jobs.reply(text)[1])
 
 
-def test_a_job_from_a_snapshot_has_the_defaults_of_the_snapshot(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    w.make()
-    w.sql("CREATE SNAPSHOT s FOR JOB j")
-    monkeypatch.setattr(w.engine, "session_defaults", lambda: {"spark.sql.shuffle.partitions": "9"})
-    assert w.job(w.make("k", {"initialSnapshotName": "s"})).version.session_defaults == {
+def test_job_from_a_snapshot_inherits_its_session_defaults(jobs: JobsHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs.make()
+    jobs.sql("CREATE SNAPSHOT s FOR JOB j")
+    monkeypatch.setattr(jobs.engine, "session_defaults", lambda: {"spark.sql.shuffle.partitions": "9"})
+    assert jobs.job(jobs.make("k", {"initialSnapshotName": "s"})).version.session_defaults == {
         "spark.sql.shuffle.partitions": "2"
     }
-    assert w.job(w.make("l")).version.session_defaults == {"spark.sql.shuffle.partitions": "9"}
+    assert jobs.job(jobs.make("l")).version.session_defaults == {"spark.sql.shuffle.partitions": "9"}

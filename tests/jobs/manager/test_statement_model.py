@@ -1,6 +1,6 @@
 """Random statements on several threads, with runs that fail and engines that end: all results must fit a serial order.
 
-JETSQL_PLAYS: the number of plays (default 25), each with its own random choices; a high number is for a night.
+JETSQL_MODEL_RUNS: the number of runs (default 25), each with its own random choices; a high number is for a night.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-import tests.support.random_statements as storm
 from jetsql.jobs.lifecycle.step_context import can_run_again
 from tests.support.engines.disk_engine import wanted
 from tests.support.models.statement_model import Item, Seen
 from tests.support.models.statement_oracle import explained
-from tests.support.models.statement_schedule import COMPLETE, FAULTS, Conductor
+from tests.support.models.statement_schedule import COMPLETE, FAULTS, Scheduler
+from tests.support.random_statements import faults as store_faults
 
-PLAYS = int(os.environ.get("JETSQL_PLAYS", "0"))
+RUNS = int(os.environ.get("JETSQL_MODEL_RUNS", "0"))
 BODIES = tuple(f"INSERT INTO out SELECT {column} FROM STREAM {table}" for table in ("src", "other") for column in "xy")
 STATEMENTS = (
     "CREATE JOB {job} AS {body}",
@@ -60,48 +60,48 @@ def texts_about(jobs: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.builds(str.format, st.sampled_from(STATEMENTS), **names)
 
 
-def mishaps_of(jobs: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def run_ends_of(jobs: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.builds("{} {}".format, st.sampled_from([COMPLETE, *sorted(FAULTS)]), jobs)
 
 
 def several_about(jobs: st.SearchStrategy[str]) -> st.SearchStrategy[list[str]]:
     texts = texts_about(jobs)
-    return st.lists(texts | texts | texts | mishaps_of(jobs), min_size=2, max_size=4)
+    return st.lists(texts | texts | texts | run_ends_of(jobs), min_size=2, max_size=4)
 
 
 jobs = st.sampled_from("aabc")
-texts, mishaps = texts_about(jobs), mishaps_of(jobs)
+texts, run_ends = texts_about(jobs), run_ends_of(jobs)
 several = several_about(jobs) | several_about(st.just("a")) | several_about(st.just("c"))
-armings = st.none() | st.tuples(jobs, st.sampled_from(sorted(FAULTS)))
+failpoints = st.none() | st.tuples(jobs, st.sampled_from(sorted(FAULTS)))
 
 
 class Statements(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.conductor = Conductor(Path(self.folder.name))
-        self.before = self.conductor.seen()
+        self.scheduler = Scheduler(Path(self.folder.name))
+        self.before = self.scheduler.seen()
 
     @initialize()
     def begin(self) -> None:
-        self.play([f"CREATE JOB a AS {BODIES[0]}"])
-        self.play(["CREATE SNAPSHOT s FOR JOB a"])
+        self.run([f"CREATE JOB a AS {BODIES[0]}"])
+        self.run(["CREATE SNAPSHOT s FOR JOB a"])
 
-    @rule(text=texts, armed=armings)
+    @rule(text=texts, armed=failpoints)
     def one_statement(self, text: str, armed: tuple[str, str] | None) -> None:
-        self.play([text], armed=armed)
+        self.run([text], armed=armed)
 
-    @rule(mishap=mishaps, armed=armings)
-    def a_run_fails(self, mishap: str, armed: tuple[str, str] | None) -> None:
-        self.play([mishap], armed=armed)
+    @rule(run_end=run_ends, armed=failpoints)
+    def a_run_ends(self, run_end: str, armed: tuple[str, str] | None) -> None:
+        self.run([run_end], armed=armed)
 
-    @rule(several=several, first=st.integers(1, 4), held=st.sampled_from(HELD), armed=armings)
+    @rule(several=several, first=st.integers(1, 4), held=st.sampled_from(HELD), armed=failpoints)
     def at_once(self, several: list[str], first: int, held: str, armed: tuple[str, str] | None) -> None:
-        self.play(several[:first], several[first:], held, armed=armed)
+        self.run(several[:first], several[first:], held, armed=armed)
 
     @rule(several=several, first=st.integers(0, 4), held=st.sampled_from(HELD), end=st.sampled_from(["close", "kill"]))
     def the_engine_ends(self, several: list[str], first: int, held: str, end: str) -> None:
-        self.play(several[:first], several[first:], held if first else "", end)
+        self.run(several[:first], several[first:], held if first else "", end)
 
     @rule(member=st.sampled_from("1234"), several=several, held=st.sampled_from(HELD))
     def members_come_and_go(self, member: str, several: list[str], held: str) -> None:
@@ -109,25 +109,25 @@ class Statements(RuleBasedStateMachine):
 
         The jobs restart for it, so the model does not predict the responses; the invariants are checked as always.
         """
-        engine = self.conductor.engine
+        engine = self.scheduler.engine
         change = engine.leave if member in engine.there else engine.join
         change(member)
-        self.conductor.play(several[:1], several[1:], held)
-        self.conductor.settle()
-        self.before = self.conductor.seen()
+        self.scheduler.run(several[:1], several[1:], held)
+        self.scheduler.settle()
+        self.before = self.scheduler.seen()
 
     @rule()
-    def runs_that_are_over_speak(self) -> None:
-        self.conductor.engine.haunt()
-        self.play([])
+    def ended_runs_report(self) -> None:
+        self.scheduler.engine.report_from_ended_runs()
+        self.run([])
 
     @rule(job=jobs)
     def a_batch_is_committed(self, job: str) -> None:
-        run = self.conductor.engine.run_named(job)
+        run = self.scheduler.engine.run_named(job)
         if run is not None:
-            self.conductor.engine.commit(run.job.id)
+            self.scheduler.engine.commit(run.job.id)
 
-    def play(
+    def run(
         self,
         texts: Sequence[str],
         late: Sequence[str] = (),
@@ -138,32 +138,32 @@ class Statements(RuleBasedStateMachine):
         before = self.before
         if armed is not None:
             name, fault = armed
-            self.conductor.engine.armed[name] = FAULTS[fault]
+            self.scheduler.engine.armed[name] = FAULTS[fault]
             before = Seen(before.live, before.ended, before.snapshots, {name: fault})
-        items = self.conductor.play(texts, late, held, end)
-        self.conductor.settle()
-        self.conductor.engine.armed.clear()
-        self.before = self.conductor.seen()
+        items = self.scheduler.run(texts, late, held, end)
+        self.scheduler.settle()
+        self.scheduler.engine.armed.clear()
+        self.before = self.scheduler.seen()
         assert explained(before, items, self.before), story(before, items, held, end, self.before)
 
     @invariant()
     def nothing_is_broken(self) -> None:
-        self.conductor.settle()
-        assert faults(self.conductor) == []
+        self.scheduler.settle()
+        assert faults(self.scheduler) == []
 
     def teardown(self) -> None:
         try:
-            self.conductor.close()
+            self.scheduler.close()
         finally:
             self.folder.cleanup()
 
 
-def faults(conductor: Conductor) -> list[str]:
+def faults(scheduler: Scheduler) -> list[str]:
     """Return the violated invariants of a stable state."""
-    store, engine = conductor.world.store, conductor.engine
+    store, engine = scheduler.jobs.store, scheduler.engine
     live = store.live_jobs()
     disk, alive = engine.disk, engine.alive()
-    found = [*disk.wrong, *storm.faults(store, ())]
+    found = [*disk.wrong, *store_faults(store, ())]
     running = {job.id: job.run for job in live if job.status.value == "RUNNING"}
     runs = {job_id: run.job.run for job_id, run in alive.items()}
     if running != runs:
@@ -176,7 +176,7 @@ def faults(conductor: Conductor) -> list[str]:
     if known != disk.snapshots:
         found.append(f"there are the snapshots {disk.snapshots}, and known are {known}")
     for job in store.all_jobs():
-        shown = conductor.world.manager.view(job).job
+        shown = scheduler.jobs.manager.view(job).job
         if replace(shown, batch=job.batch) != job:  # batches are stored with the next step that matters
             found.append(f"{job.name} is stored as {job} and shown as {shown}")
         if job.is_live and shown.batch != disk.checkpoints.get((job.id, job.version.checkpoint)):
@@ -193,7 +193,7 @@ def story(before: Seen, items: Sequence[Item], held: str, end: str, after: Seen)
 
 @pytest.fixture(autouse=True)
 def nothing_is_lost(caplog: pytest.LogCaptureFixture) -> Any:
-    """An event that could not be applied is told in the log, and must never be."""
+    """Fail if the log has an event that could not be applied."""
     caplog.set_level("ERROR", "jetsql")
     yield
     assert not [record for record in caplog.records if "lost" in record.getMessage()]
@@ -201,10 +201,10 @@ def nothing_is_lost(caplog: pytest.LogCaptureFixture) -> Any:
 
 TestStatements = Statements.TestCase
 TestStatements.settings = settings(
-    max_examples=PLAYS or 25,
+    max_examples=RUNS or 25,
     stateful_step_count=16,
     deadline=None,
-    derandomize=not PLAYS,
+    derandomize=not RUNS,
     database=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.generate],  # threads never do quite the same twice, so nothing can be made shorter

@@ -1,4 +1,4 @@
-"""Which tables must not be dropped, because running jobs use them."""
+"""Tables that cannot be dropped, because running jobs use them."""
 
 from __future__ import annotations
 
@@ -9,61 +9,63 @@ import pytest
 
 from jetsql.jobs.manager.table_users import refuse_change
 from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
-from tests.support.engines.jobs_world import World, world
+from tests.support.engines.jobs_harness import JobsHarness, run_manager
 from tests.support.golden_reports import compare
 
 CATALOG = "spark_catalog"
 DEFAULT = (CATALOG, "default")
-MAKE = "CREATE JOB {} AS INSERT INTO out SELECT * FROM STREAM src"
+CREATE = "CREATE JOB {} AS INSERT INTO out SELECT * FROM STREAM src"
 
 
 @pytest.fixture
-def w(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path) as made:
-        yield made
+def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
+    with run_manager(tmp_path) as harness:
+        yield harness
 
 
-def test_a_table_that_running_jobs_use(w: World) -> None:
-    w.sql(MAKE.format("first"))
-    w.engine.analysis = analysis(sources=(source("spark_catalog.default.out"),), sink=sink("spark_catalog.shop.more"))
-    w.sql(MAKE.format("`the second`"))
+def test_a_table_that_running_jobs_use(jobs: JobsHarness) -> None:
+    jobs.sql(CREATE.format("first"))
+    jobs.engine.analysis = analysis(
+        sources=(source("spark_catalog.default.out"),), sink=sink("spark_catalog.shop.more")
+    )
+    jobs.sql(CREATE.format("`the second`"))
     for schema, table in (("default", "SRC"), ("Default", "out"), ("shop", "more"), ("shop", None), ("default", None)):
-        compare([refuse_change(w.manager.registry, "drop", [CATALOG, schema], table)])
-    assert refuse_change(w.manager.registry, "rename", DEFAULT, "src").startswith("Cannot rename default.src: ")
+        compare([refuse_change(jobs.manager.registry, "drop", [CATALOG, schema], table)])
+    assert refuse_change(jobs.manager.registry, "rename", DEFAULT, "src").startswith("Cannot rename default.src: ")
     for schema, table in (("default", "other"), ("shop", "out"), ("sho", None), ("default.src", None), ("s", "src")):
-        assert refuse_change(w.manager.registry, "drop", [CATALOG, schema], table) == ""
+        assert refuse_change(jobs.manager.registry, "drop", [CATALOG, schema], table) == ""
 
 
-def test_a_table_of_another_catalogue(w: World) -> None:
-    w.engine.analysis = analysis(sources=(source("lake.a.b.t"),), sink=sink("lake.a.`x.y`"))
-    w.sql(MAKE.format("j"))
+def test_a_table_of_another_catalogue(jobs: JobsHarness) -> None:
+    jobs.engine.analysis = analysis(sources=(source("lake.a.b.t"),), sink=sink("lake.a.`x.y`"))
+    jobs.sql(CREATE.format("j"))
     for schema, table in (
         (["lake", "a", "b"], "T"),
         (["lake", "a"], "x.y"),
         (["lake", "a"], None),
         (["lake", "a", "b"], None),
     ):
-        compare([refuse_change(w.manager.registry, "drop", schema, table)])
+        compare([refuse_change(jobs.manager.registry, "drop", schema, table)])
     for schema, table in ((["lake", "a"], "b"), ([CATALOG, "a", "b"], "t"), (["lake"], "t"), (["lake", "a", "x"], "y")):
-        assert refuse_change(w.manager.registry, "drop", schema, table) == ""
+        assert refuse_change(jobs.manager.registry, "drop", schema, table) == ""
 
 
-def test_a_table_of_jobs_that_do_not_run(w: World) -> None:
-    w.sql(MAKE.format("j"))
-    assert refuse_change(w.manager.registry, "drop", DEFAULT, "src")
-    w.sql("SUSPEND JOB j")
-    assert refuse_change(w.manager.registry, "drop", DEFAULT, "src") == ""
-    w.sql("RESUME JOB j")
-    assert refuse_change(w.manager.registry, "drop", DEFAULT, "out")
-    w.sql("DROP JOB j")
-    assert refuse_change(w.manager.registry, "drop", DEFAULT, "out") == ""
+def test_a_table_of_jobs_that_do_not_run(jobs: JobsHarness) -> None:
+    jobs.sql(CREATE.format("j"))
+    assert refuse_change(jobs.manager.registry, "drop", DEFAULT, "src")
+    jobs.sql("SUSPEND JOB j")
+    assert refuse_change(jobs.manager.registry, "drop", DEFAULT, "src") == ""
+    jobs.sql("RESUME JOB j")
+    assert refuse_change(jobs.manager.registry, "drop", DEFAULT, "out")
+    jobs.sql("DROP JOB j")
+    assert refuse_change(jobs.manager.registry, "drop", DEFAULT, "out") == ""
 
 
 def test_a_table_that_a_batch_job_reads(tmp_path: Path) -> None:
     batch = analysis(streaming=False, sources=(), modes={}, tables_read_once=("spark_catalog.default.src",))
-    with world(tmp_path, InMemoryEngine(analysis=batch, quiet=True)) as w:
-        creating, job = w.begin("CREATE JOB j AS INSERT INTO out SELECT * FROM src")
-        assert refuse_change(w.manager.registry, "drop", DEFAULT, "src")
-        w.engine.complete(job.id)
+    with run_manager(tmp_path, InMemoryEngine(analysis=batch, quiet=True)) as jobs:
+        creating, job = jobs.begin("CREATE JOB j AS INSERT INTO out SELECT * FROM src")
+        assert refuse_change(jobs.manager.registry, "drop", DEFAULT, "src")
+        jobs.engine.complete(job.id)
         creating.result(20)
-        assert refuse_change(w.manager.registry, "drop", DEFAULT, "src") == ""
+        assert refuse_change(jobs.manager.registry, "drop", DEFAULT, "src") == ""

@@ -21,7 +21,7 @@ from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, read_
 from jetsql.resultset import Table
 from tests.conftest import until
 from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
-from tests.support.engines.jobs_world import World, body, option, world
+from tests.support.engines.jobs_harness import JobsHarness, body, option, run_manager
 from tests.support.golden_reports import raises
 
 UPDATE = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM STREAM src"
@@ -30,31 +30,31 @@ SUM = Operator("Aggregate", "source0.a: int; sum(source0.b): bigint")
 
 
 @pytest.fixture
-def w(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path) as made:
-        yield made
+def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
+    with run_manager(tmp_path) as harness:
+        yield harness
 
 
-def test_the_new_version_goes_on_where_the_old_one_stopped(w: World) -> None:
-    job_id = w.make()
-    status, message = w.said(UPDATE)
+def test_new_version_continues_where_the_old_one_stopped(jobs: JobsHarness) -> None:
+    job_id = jobs.make()
+    status, message = jobs.reply(UPDATE)
     assert status == "RUNNING"
     assert message == (
         "Updated. The job continues after the rows already read. The new version has committed its first batch."
     )
-    job = w.job(job_id)
+    job = jobs.job(job_id)
     assert (job.run, job.version.checkpoint, job.batch, job.rollback_version) == (2, 1, 1, None)
-    assert "SELECT a" in str(w.sql("SHOW CREATE JOB j").rows[0][0])
-    until(lambda: w.engine.discarded == [0])  # the statement does not wait for it
-    calls = w.engine.calls
+    assert "SELECT a" in str(jobs.sql("SHOW CREATE JOB j").rows[0][0])
+    until(lambda: jobs.engine.discarded == [0])  # the statement does not wait for it
+    calls = jobs.engine.calls
     assert calls.index("stop 1") < calls.index("prepare_update 1") < calls.index("start 2")
 
 
-def test_the_same_statement_again_changes_nothing(w: World) -> None:
-    job_id = w.make()
-    w.sql(UPDATE)
-    assert w.said(UPDATE) == ("RUNNING", "The job already has this statement; it continues.")
-    assert w.job(job_id).run == 2
+def test_the_same_statement_again_changes_nothing(jobs: JobsHarness) -> None:
+    job_id = jobs.make()
+    jobs.sql(UPDATE)
+    assert jobs.reply(UPDATE) == ("RUNNING", "The job already has this statement; it continues.")
+    assert jobs.job(job_id).run == 2
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,11 @@ def test_the_same_statement_again_changes_nothing(w: World) -> None:
         ("src", "TUMBLE(TABLE src, DESCRIPTOR(t), INTERVAL 1 DAY)", True),
     ],
 )
-def test_only_a_job_of_an_earlier_release_with_windows_keeps_those_of_utc(
-    w: World, before: str, now: str, local: bool
-) -> None:
-    job_id = str(w.row(f"CREATE JOB j AS INSERT INTO out SELECT a FROM STREAM {before}")["id"])
-    w.engine.makes_local_windows = True
-    w.sql(f"CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM STREAM {now}")
-    assert w.job(job_id).plan.analysis.local_windows is local
+def test_only_jobs_of_earlier_releases_keep_utc_windows(jobs: JobsHarness, before: str, now: str, local: bool) -> None:
+    job_id = str(jobs.row(f"CREATE JOB j AS INSERT INTO out SELECT a FROM STREAM {before}")["id"])
+    jobs.engine.makes_local_windows = True
+    jobs.sql(f"CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM STREAM {now}")
+    assert jobs.job(job_id).plan.analysis.local_windows is local
 
 
 @pytest.mark.parametrize(
@@ -84,12 +82,12 @@ def test_only_a_job_of_an_earlier_release_with_windows_keeps_those_of_utc(
         "create or replace job j as insert into out select a from stream src",
     ],
 )
-def test_white_space_comments_and_the_case_of_keywords_change_nothing(w: World, text: str) -> None:
-    job_id = w.make()
-    w.sql(UPDATE)
-    assert verdict(w, text).kind is UpdateKind.UNCHANGED
-    assert w.said(text) == ("RUNNING", "The job already has this statement; it continues.")
-    assert w.job(job_id).run == 2
+def test_white_space_comments_and_keyword_case_are_ignored(jobs: JobsHarness, text: str) -> None:
+    job_id = jobs.make()
+    jobs.sql(UPDATE)
+    assert verdict(jobs, text).kind is UpdateKind.UNCHANGED
+    assert jobs.reply(text) == ("RUNNING", "The job already has this statement; it continues.")
+    assert jobs.job(job_id).run == 2
 
 
 @pytest.mark.parametrize(
@@ -101,25 +99,25 @@ def test_white_space_comments_and_the_case_of_keywords_change_nothing(w: World, 
         "CREATE OR REPLACE JOB j OPTIONS ('restartAttempts' = '4') AS INSERT INTO out SELECT a FROM STREAM src",
     ],
 )
-def test_other_names_hints_comments_of_the_job_and_options_are_changes(w: World, text: str) -> None:
-    w.make()
-    w.sql(UPDATE)
-    assert verdict(w, text).kind is UpdateKind.POSSIBLE
+def test_names_hints_job_comments_and_options_are_changes(jobs: JobsHarness, text: str) -> None:
+    jobs.make()
+    jobs.sql(UPDATE)
+    assert verdict(jobs, text).kind is UpdateKind.POSSIBLE
 
 
-def test_the_order_of_options_is_no_change(w: World) -> None:
+def test_the_order_of_options_is_no_change(jobs: JobsHarness) -> None:
     options = ["'restartAttempts' = '4'", "'metricsEnabled' = 'false'"]
     texts = [UPDATE.replace(" AS ", f" OPTIONS ({', '.join(each)}) AS ") for each in (options, options[::-1])]
-    w.sql(texts[0])
-    assert verdict(w, texts[1]) == UpdateVerdict(UpdateKind.UNCHANGED, "the job has this statement, and is RUNNING")
+    jobs.sql(texts[0])
+    assert verdict(jobs, texts[1]) == UpdateVerdict(UpdateKind.UNCHANGED, "the job has this statement, and is RUNNING")
 
 
-def test_an_update_lists_the_options_that_it_changes(w: World) -> None:
+def test_an_update_lists_the_options_that_it_changes(jobs: JobsHarness) -> None:
     given = (
         "'snapshotIntervalMillis' = '300', 'processingGuarantee' = 'atLeastOnce', 'restartAttempts' = '3',"
         " 'spark.sql.x' = '5', 'spark.sql.key.password' = 'before'"
     )
-    w.sql(UPDATE.replace(" AS ", f" OPTIONS ({given}) AS "))
+    jobs.sql(UPDATE.replace(" AS ", f" OPTIONS ({given}) AS "))
     text = UPDATE.replace("SELECT a", "SELECT b").replace(
         " AS ", " OPTIONS ('autoScaling' = 'false', 'spark.sql.key.password' = 'after') AS "
     )
@@ -130,229 +128,229 @@ def test_an_update_lists_the_options_that_it_changes(w: World) -> None:
         "he option 'spark.sql.key.password' changes",
         "he option 'spark.sql.x' changes from '5' to not set",
     ]
-    assert verdict(w, text).details.endswith("; t" + "; t".join(changes))
-    assert ". T" + ". T".join(changes) + "." in w.said(text)[1]
-    assert "option" not in w.said(text.replace("SELECT b", "SELECT c"))[1]
+    assert verdict(jobs, text).details.endswith("; t" + "; t".join(changes))
+    assert ". T" + ". T".join(changes) + "." in jobs.reply(text)[1]
+    assert "option" not in jobs.reply(text.replace("SELECT b", "SELECT c"))[1]
 
 
-def test_an_update_lists_the_settings_of_the_session_that_it_changes(w: World) -> None:
+def test_update_lists_the_session_settings_that_it_changes(jobs: JobsHarness) -> None:
     zone = "spark.sql.session.timeZone"
-    w.engine.analysis = analysis(session=CapturedSession("spark_catalog", "default", {zone: "Europe/Berlin"}))
-    w.sql(UPDATE)
-    w.engine.analysis = analysis(session=CapturedSession("spark_catalog", "default", {zone: "UTC"}))
+    jobs.engine.analysis = analysis(session=CapturedSession("spark_catalog", "default", {zone: "Europe/Berlin"}))
+    jobs.sql(UPDATE)
+    jobs.engine.analysis = analysis(session=CapturedSession("spark_catalog", "default", {zone: "UTC"}))
     change = f"session's setting '{zone}' changes from 'Europe/Berlin' to 'UTC'"
-    assert change in verdict(w, UPDATE).details
-    assert change in w.said(UPDATE)[1]
+    assert change in verdict(jobs, UPDATE).details
+    assert change in jobs.reply(UPDATE)[1]
 
 
-def test_a_completed_job_with_the_same_statement_has_nothing_to_do(w: World) -> None:
-    w.engine.analysis = analysis(streaming=False)
+def test_same_statement_for_a_completed_job_does_nothing(jobs: JobsHarness) -> None:
+    jobs.engine.analysis = analysis(streaming=False)
     text = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM src"
-    created, job = w.begin(text)
-    w.engine.complete(job.id)
+    created, job = jobs.begin(text)
+    jobs.engine.complete(job.id)
     assert created.result(10).rows[0][2] == Status.COMPLETED.value
-    assert verdict(w, text).details == "the job had this statement, and has completed"
-    assert "Update:" not in str(w.sql(f"EXPLAIN {text} WHERE a > 1").rows[0][0])
+    assert verdict(jobs, text).details == "the job had this statement, and has completed"
+    assert "Update:" not in str(jobs.sql(f"EXPLAIN {text} WHERE a > 1").rows[0][0])
 
 
-def test_a_job_that_exists_is_explained_with_its_initial_snapshot(w: World) -> None:
-    w.make()
-    w.sql("CREATE SNAPSHOT s FOR JOB j")
+def test_a_job_that_exists_is_explained_with_its_initial_snapshot(jobs: JobsHarness) -> None:
+    jobs.make()
+    jobs.sql("CREATE SNAPSHOT s FOR JOB j")
     text = UPDATE.replace(" AS ", " OPTIONS ('initialSnapshotName' = 's') AS ")
-    assert verdict(w, text) == UpdateVerdict(
+    assert verdict(jobs, text) == UpdateVerdict(
         UpdateKind.REFUSED, "the job continues with its own state, so it cannot start from a snapshot"
     )
     new = text.replace("JOB j", "JOB k").replace("INTO out", "INTO out2")
-    w.sql(new)
-    assert w.said(new) == ("RUNNING", "The job already has this statement; it continues.")
+    jobs.sql(new)
+    assert jobs.reply(new) == ("RUNNING", "The job already has this statement; it continues.")
 
 
-def verdict(w: World, text: str) -> UpdateVerdict:
-    found = read_verdict(str(w.sql(f"EXPLAIN {text}").rows[0][0]))
+def verdict(jobs: JobsHarness, text: str) -> UpdateVerdict:
+    found = read_verdict(str(jobs.sql(f"EXPLAIN {text}").rows[0][0]))
     assert found is not None
     return found
 
 
-def test_the_same_statement_of_a_release_with_another_wording_changes_nothing(w: World) -> None:
-    job_id = w.make()
-    w.sql(UPDATE)
-    older = replace(w.job(job_id).plan, guarantee_reason="as an older release said it")
-    w.manager.registry.put(JobView(w.job(job_id).with_plan(older)))
-    assert w.said(UPDATE) == ("RUNNING", "The job already has this statement; it continues.")
-    assert w.job(job_id).run == 2
+def test_same_statement_stored_by_another_release_changes_nothing(jobs: JobsHarness) -> None:
+    job_id = jobs.make()
+    jobs.sql(UPDATE)
+    older = replace(jobs.job(job_id).plan, guarantee_reason="as an older release said it")
+    jobs.manager.registry.put(JobView(jobs.job(job_id).with_plan(older)))
+    assert jobs.reply(UPDATE) == ("RUNNING", "The job already has this statement; it continues.")
+    assert jobs.job(job_id).run == 2
 
 
-def test_what_can_not_be_carried_over_is_refused_with_the_job_untouched(w: World) -> None:
-    job_id = w.make()
-    w.engine.analysis = analysis(sources=(source(), source("other")))
-    error = w.refused(UPDATE)
+def test_incompatible_update_is_refused_and_the_job_unchanged(jobs: JobsHarness) -> None:
+    job_id = jobs.make()
+    jobs.engine.analysis = analysis(sources=(source(), source("other")))
+    error = jobs.error_of(UPDATE)
     assert error.condition == "JETSQL.STATE_NOT_COMPATIBLE" and "the source other (parquet) is new" in error.message
-    assert error.place is not None and "stop 1" not in w.engine.calls
-    assert w.job(job_id).status is Status.RUNNING and w.job(job_id).version.checkpoint == 0
+    assert error.place is not None and "stop 1" not in jobs.engine.calls
+    assert jobs.job(job_id).status is Status.RUNNING and jobs.job(job_id).version.checkpoint == 0
 
 
-def test_a_table_that_each_batch_replaces_may_have_moved(w: World) -> None:
+def test_overwritten_table_may_have_moved(jobs: JobsHarness) -> None:
     modes = {OutputMode.COMPLETE: None}
     counts = analysis(operators=(COUNT,), stateful=True, has_aggregates=True, modes=modes)
-    w.engine.analysis = counts
-    job_id = str(w.sql("CREATE JOB j AS INSERT OVERWRITE out SELECT count(*) FROM STREAM src").rows[0][0])
-    w.engine.analysis = replace(counts, sink=sink(location="file:/tables/out-7"))
+    jobs.engine.analysis = counts
+    job_id = str(jobs.sql("CREATE JOB j AS INSERT OVERWRITE out SELECT count(*) FROM STREAM src").rows[0][0])
+    jobs.engine.analysis = replace(counts, sink=sink(location="file:/tables/out-7"))
     assert "Updated" in str(
-        w.said("CREATE OR REPLACE JOB j AS INSERT OVERWRITE out SELECT count(1) FROM STREAM src")[1]
+        jobs.reply("CREATE OR REPLACE JOB j AS INSERT OVERWRITE out SELECT count(1) FROM STREAM src")[1]
     )
-    assert w.job(job_id).plan.analysis.sink.location == sink().location
-    w.engine.analysis = replace(counts, sink=sink(location="file:/tables/out-8", created=2))
-    w.sql("CREATE OR REPLACE JOB j AS INSERT OVERWRITE out SELECT count(2) FROM STREAM src")
-    assert w.job(job_id).plan.analysis.sink.location == "file:/tables/out-8"
-    w.engine.analysis = replace(counts, sink=sink("other", location="file:/tables/other-2", created=2))
-    w.sql("CREATE OR REPLACE JOB j AS INSERT OVERWRITE other SELECT count(2) FROM STREAM src")
-    assert w.job(job_id).plan.analysis.sink.location == "file:/tables/other-2"
+    assert jobs.job(job_id).plan.analysis.sink.location == sink().location
+    jobs.engine.analysis = replace(counts, sink=sink(location="file:/tables/out-8", created=2))
+    jobs.sql("CREATE OR REPLACE JOB j AS INSERT OVERWRITE out SELECT count(2) FROM STREAM src")
+    assert jobs.job(job_id).plan.analysis.sink.location == "file:/tables/out-8"
+    jobs.engine.analysis = replace(counts, sink=sink("other", location="file:/tables/other-2", created=2))
+    jobs.sql("CREATE OR REPLACE JOB j AS INSERT OVERWRITE other SELECT count(2) FROM STREAM src")
+    assert jobs.job(job_id).plan.analysis.sink.location == "file:/tables/other-2"
 
 
-def test_explain_names_no_batch_of_a_job_that_has_committed_none(w: World) -> None:
-    w.engine.quiet = True
-    w.begin(UPDATE.replace("SELECT a ", "SELECT a, b "))
-    assert "(committed so far: no batch)" in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])
+def test_explain_of_a_job_without_batches_names_none(jobs: JobsHarness) -> None:
+    jobs.engine.quiet = True
+    jobs.begin(UPDATE.replace("SELECT a ", "SELECT a, b "))
+    assert "(committed so far: no batch)" in str(jobs.sql(f"EXPLAIN {UPDATE}").rows[0][0])
 
 
-def test_explain_gives_the_verdict_and_does_nothing(w: World) -> None:
-    w.make()
-    assert "Update:      possible: the job continues after" in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])
-    w.engine.analysis = analysis(sources=(source("other"),))
-    assert "Update:      refused: the source" in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])
-    assert "stop 1" not in w.engine.calls
+def test_explain_gives_the_verdict_and_does_nothing(jobs: JobsHarness) -> None:
+    jobs.make()
+    assert "Update:      possible: the job continues after" in str(jobs.sql(f"EXPLAIN {UPDATE}").rows[0][0])
+    jobs.engine.analysis = analysis(sources=(source("other"),))
+    assert "Update:      refused: the source" in str(jobs.sql(f"EXPLAIN {UPDATE}").rows[0][0])
+    assert "stop 1" not in jobs.engine.calls
 
 
-def test_explain_says_that_a_job_has_the_statement_already(w: World) -> None:
-    job_id = w.make()
-    w.sql(UPDATE)
+def test_explain_says_that_a_job_has_the_statement_already(jobs: JobsHarness) -> None:
+    job_id = jobs.make()
+    jobs.sql(UPDATE)
     unchanged = "Update:      unchanged: the job has this statement, and is {}\n"
-    assert unchanged.format("RUNNING") in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])
-    w.sql("SUSPEND JOB j")
-    assert unchanged.format("SUSPENDED") in str(w.sql(f"EXPLAIN {UPDATE}").rows[0][0])
-    assert w.job(job_id).run == 2
+    assert unchanged.format("RUNNING") in str(jobs.sql(f"EXPLAIN {UPDATE}").rows[0][0])
+    jobs.sql("SUSPEND JOB j")
+    assert unchanged.format("SUSPENDED") in str(jobs.sql(f"EXPLAIN {UPDATE}").rows[0][0])
+    assert jobs.job(job_id).run == 2
 
 
-def test_when_the_copy_fails_the_old_version_goes_on(w: World) -> None:
-    job_id = w.make()
-    w.engine.prepare_errors = [OSError("disk full")]
-    error = w.refused(UPDATE)
+def test_old_version_continues_after_a_failed_copy(jobs: JobsHarness) -> None:
+    job_id = jobs.make()
+    jobs.engine.prepare_errors = [OSError("disk full")]
+    error = jobs.error_of(UPDATE)
     assert error.condition == "JETSQL.UPDATE_FAILED" and "disk full" in error.message
-    job = w.wait_run(job_id, 2)
+    job = jobs.wait_run(job_id, 2)
     assert (job.version.checkpoint, job.body.text) == (0, body().text)
 
 
 @pytest.mark.parametrize("heals", [True, False])
-def test_when_the_new_version_does_not_start_the_old_one_comes_back(w: World, heals: bool) -> None:
-    job_id = w.make()
-    w.engine.start_errors = [OSError("no such column") if heals else ValueError("no such column")]
-    error = w.refused(UPDATE)
+def test_failed_start_of_the_new_version_is_rolled_back(jobs: JobsHarness, heals: bool) -> None:
+    job_id = jobs.make()
+    jobs.engine.start_errors = [OSError("no such column") if heals else ValueError("no such column")]
+    error = jobs.error_of(UPDATE)
     assert error.condition == "JETSQL.UPDATE_FAILED" and "no such column" in error.message
-    job = w.wait_run(job_id, 3)
+    job = jobs.wait_run(job_id, 3)
     assert (job.version.checkpoint, job.body.text, job.rollback_version) == (0, body().text, None)
-    assert 1 in w.engine.discarded
+    assert 1 in jobs.engine.discarded
 
 
-def failed_on_trial(w: World, held: bool | None) -> tuple[str, Future[Table]]:
-    """A new version has failed in its first batch. held: what the sink says of it. The job and the statement."""
-    job_id = w.make()
-    w.engine.held, w.engine.quiet = held, True
-    updating = w.in_background(UPDATE)
-    w.wait_run(job_id, 2)
-    w.engine.fail(job_id, Cause("the server is gone", "08001"))
+def failed_on_trial(jobs: JobsHarness, held: bool | None) -> tuple[str, Future[Table]]:
+    """Let a new version fail in its first batch, and return the job and the statement. held: the reply of the sink."""
+    job_id = jobs.make()
+    jobs.engine.held, jobs.engine.quiet = held, True
+    updating = jobs.in_background(UPDATE)
+    jobs.wait_run(job_id, 2)
+    jobs.engine.fail(job_id, Cause("the server is gone", "08001"))
     return job_id, updating
 
 
-def test_when_its_batch_is_in_the_sink_the_new_version_stays(w: World) -> None:
-    job_id, updating = failed_on_trial(w, held=True)
-    job = w.wait_run(job_id, 3)
+def test_new_version_with_a_written_batch_stays(jobs: JobsHarness) -> None:
+    job_id, updating = failed_on_trial(jobs, held=True)
+    job = jobs.wait_run(job_id, 3)
     assert (job.version.checkpoint, job.rollback_version) == (1, None)
-    w.engine.commit(job_id)
+    jobs.engine.commit(job_id)
     assert updating.result(20).rows[0][2] == "RUNNING"
 
 
-def test_when_the_sink_can_not_be_asked_a_person_decides(w: World) -> None:
-    job_id, updating = failed_on_trial(w, held=None)
-    job = w.wait_status(job_id, Status.SUSPENDED)
+def test_unreachable_sink_suspends_a_version_on_trial(jobs: JobsHarness) -> None:
+    job_id, updating = failed_on_trial(jobs, held=None)
+    job = jobs.wait_status(job_id, Status.SUSPENDED)
     assert job.rollback_version is not None
     with raises(StatementError, match="SUSPENDED"):
         updating.result(20)
-    w.engine.quiet = False
-    assert w.said("RESUME JOB j")[0] == "RUNNING"
-    assert w.job(job_id).version.checkpoint == 1
+    jobs.engine.quiet = False
+    assert jobs.reply("RESUME JOB j")[0] == "RUNNING"
+    assert jobs.job(job_id).version.checkpoint == 1
 
 
 @pytest.mark.parametrize(("statement", "status"), [("SUSPEND JOB j", "SUSPENDED"), ("DROP JOB j", "FAILED")])
-def test_a_statement_that_comes_between_ends_what_an_update_waits_for(w: World, statement: str, status: str) -> None:
-    w.make()
-    w.engine.hangs = True
-    with w.engine.gate("prepare_update") as opened:
-        updating = w.in_background(UPDATE)
-        w.engine.wait_entered("prepare_update")
+def test_another_statement_ends_the_wait_of_an_update(jobs: JobsHarness, statement: str, status: str) -> None:
+    jobs.make()
+    jobs.engine.hangs = True
+    with jobs.engine.gate("prepare_update") as opened:
+        updating = jobs.in_background(UPDATE)
+        jobs.engine.wait_entered("prepare_update")
         opened.set()
-        assert w.said(statement)[0] == status
+        assert jobs.reply(statement)[0] == status
     with raises(StatementError, match=status):
         updating.result(20)
 
 
-def test_a_suspended_job_is_updated_and_starts(w: World) -> None:
-    job_id = w.make()
-    w.sql("SUSPEND JOB j")
-    assert w.said(UPDATE)[0] == "RUNNING"
-    assert w.job(job_id).version.checkpoint == 1
-    w.sql("SUSPEND JOB j")
-    w.engine.prepare_errors = [OSError("disk full")]
-    w.refused(UPDATE.replace("SELECT a", "SELECT b"))
-    assert w.job(job_id).status is Status.SUSPENDED
+def test_a_suspended_job_is_updated_and_starts(jobs: JobsHarness) -> None:
+    job_id = jobs.make()
+    jobs.sql("SUSPEND JOB j")
+    assert jobs.reply(UPDATE)[0] == "RUNNING"
+    assert jobs.job(job_id).version.checkpoint == 1
+    jobs.sql("SUSPEND JOB j")
+    jobs.engine.prepare_errors = [OSError("disk full")]
+    jobs.error_of(UPDATE.replace("SELECT a", "SELECT b"))
+    assert jobs.job(job_id).status is Status.SUSPENDED
 
 
-def test_nothing_to_read_leaves_the_way_back_open(w: World) -> None:
-    job_id = w.make()
-    w.engine.quiet = True
-    updating = w.in_background(UPDATE)
-    w.wait_run(job_id, 2)
-    w.engine.idle(job_id)
+def test_rollback_stays_possible_without_new_rows(jobs: JobsHarness) -> None:
+    job_id = jobs.make()
+    jobs.engine.quiet = True
+    updating = jobs.in_background(UPDATE)
+    jobs.wait_run(job_id, 2)
+    jobs.engine.idle(job_id)
     assert "the old version is kept" in str(updating.result(20).rows[0][3])
-    w.engine.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
-    assert w.wait_run(job_id, 3).version.checkpoint == 0
+    jobs.engine.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
+    assert jobs.wait_run(job_id, 3).version.checkpoint == 0
 
 
-def test_an_engine_that_ends_in_an_update_leaves_no_copy_of_the_state(tmp_path: Path) -> None:
-    with world(tmp_path) as w:
-        job_id = w.make()
-        w.sql("SUSPEND JOB j")
-        with w.engine.gate("prepare_update"):
-            w.in_background(UPDATE)
-            w.engine.wait_entered("prepare_update")
-            closing = Thread(target=w.manager.close)
+def test_engine_stopped_during_update_leaves_no_state_copy(tmp_path: Path) -> None:
+    with run_manager(tmp_path) as jobs:
+        job_id = jobs.make()
+        jobs.sql("SUSPEND JOB j")
+        with jobs.engine.gate("prepare_update"):
+            jobs.in_background(UPDATE)
+            jobs.engine.wait_entered("prepare_update")
+            closing = Thread(target=jobs.manager.close)
             closing.start()
-            assert w.wait_status(job_id, Status.SUSPENDED).pending_version is None
+            assert jobs.wait_status(job_id, Status.SUSPENDED).pending_version is None
         closing.join(20.0)
-        assert w.engine.discarded == [1]
+        assert jobs.engine.discarded == [1]
 
 
-def test_an_engine_that_dies_in_an_update_leaves_one_version_or_the_other(tmp_path: Path) -> None:
+def test_engine_killed_during_update_leaves_exactly_one_version(tmp_path: Path) -> None:
     engine = InMemoryEngine()
-    with world(tmp_path, engine) as w:
-        job_id = w.make()
+    with run_manager(tmp_path, engine) as jobs:
+        job_id = jobs.make()
         engine.quiet = True
-        updating = w.in_background(UPDATE)
-        w.wait_run(job_id, 2)
-        on_trial = w.job(job_id)
+        updating = jobs.in_background(UPDATE)
+        jobs.wait_run(job_id, 2)
+        on_trial = jobs.job(job_id)
     assert on_trial.rollback_version is not None
     with pytest.raises(Exception, match="closed"):
         updating.result(20)
-    with world(tmp_path, engine) as w:
-        assert w.wait_run(job_id, 3).rollback_version is not None
-        w.engine.commit(job_id)
-        assert w.wait_run(job_id, 3).version.checkpoint == 1
+    with run_manager(tmp_path, engine) as jobs:
+        assert jobs.wait_run(job_id, 3).rollback_version is not None
+        jobs.engine.commit(job_id)
+        assert jobs.wait_run(job_id, 3).version.checkpoint == 1
 
 
-def test_a_live_job_does_not_take_a_snapshot_for_its_state(w: World) -> None:
-    w.make()
-    w.sql("CREATE SNAPSHOT s FOR JOB j")
+def test_initial_snapshot_for_a_live_job_is_refused(jobs: JobsHarness) -> None:
+    jobs.make()
+    jobs.sql("CREATE SNAPSHOT s FOR JOB j")
     text = "CREATE OR REPLACE JOB j OPTIONS ('initialSnapshotName'='s') AS INSERT INTO out SELECT a FROM STREAM src"
-    error = w.refused(text)
+    error = jobs.error_of(text)
     assert error.condition == "JETSQL.OPTION_NOT_CHANGEABLE"
     assert error.place is not None and error.place.start == text.index("'s'")
     assert error.explanation == (
@@ -362,9 +360,9 @@ def test_a_live_job_does_not_take_a_snapshot_for_its_state(w: World) -> None:
 
 
 def plan(of: Analysis | None = None, **options: str) -> Plan:
-    made = body()
+    statement_body = body()
     texts = tuple(option(key, value) for key, value in options.items())
-    return make_plan(of or analysis(), parse_options(texts), made.verb, None)
+    return make_plan(of or analysis(), parse_options(texts), statement_body.verb, None)
 
 
 def counting(*operators: Operator, **changes: object) -> Analysis:
@@ -404,12 +402,12 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("old", "new", "reason"), REFUSALS)
-def test_why_state_can_not_go_on(old: Plan, new: Plan, reason: str) -> None:
+def test_reasons_for_incompatible_state(old: Plan, new: Plan, reason: str) -> None:
     reasons = compare_plans(old, new).reasons
     assert reason in "; ".join(reasons)
 
 
-def test_what_changes_though_the_state_goes_on() -> None:
+def test_changes_with_compatible_state() -> None:
     anew = compare_plans(plan(analysis(sources=(source(created=1),))), plan(analysis(sources=(source(created=2),))))
     assert "was recreated" in anew.changes[0]
     table = compare_plans(plan(), plan(analysis(sink=sink("other"))))
@@ -428,7 +426,7 @@ def test_an_engine_that_cannot_repartition_state_keeps_its_partitions() -> None:
     assert compare_plans(plan(), plan(**FOUR), "this Spark cannot").reasons == ()
 
 
-def test_a_setting_of_the_job_counts_before_that_of_its_session() -> None:
+def test_job_setting_overrides_the_session_setting() -> None:
     moved = plan(counting(COUNT, session=in_zone("Europe/Berlin")), **TOKYO)
     assert compare_plans(plan(counting(COUNT), **TOKYO), moved) == StateCompatibility()
 
@@ -439,34 +437,34 @@ def test_a_column_named_after_a_limit_is_no_limit() -> None:
     assert verdict == StateCompatibility(changes=("the state is repartitioned into 4 partitions",))
 
 
-def test_a_limit_of_a_result_that_is_given_out_whole_can_be_spread() -> None:
+def test_limit_of_a_complete_result_can_be_repartitioned() -> None:
     old, new = (replace(plan(counting(LIMIT), **given), output_mode=OutputMode.COMPLETE) for given in ({}, FOUR))
     assert compare_plans(old, new) == StateCompatibility(changes=("the state is repartitioned into 4 partitions",))
 
 
-def test_a_version_is_stored_whole(w: World) -> None:
+def test_a_version_is_stored_whole(jobs: JobsHarness) -> None:
     """Read from the store, and not from memory, everything that a way back needs."""
-    job_id = w.make()
-    w.engine.quiet = True
-    w.in_background(UPDATE)
-    w.wait_run(job_id, 2)
-    stored = w.store.job(job_id)
+    job_id = jobs.make()
+    jobs.engine.quiet = True
+    jobs.in_background(UPDATE)
+    jobs.wait_run(job_id, 2)
+    stored = jobs.store.job(job_id)
     assert isinstance(stored, Job) and stored.rollback_version is not None
-    assert stored.rollback_version.body == body() and stored.rollback_version.plan.analysis == w.engine.analysis
+    assert stored.rollback_version.body == body() and stored.rollback_version.plan.analysis == jobs.engine.analysis
 
 
-def test_what_to_do_is_said_wherever_a_new_version_fails(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    job_id = w.make()
-    monkeypatch.setattr(w.engine, "cause_of", lambda error: Cause("The disk is full.", "DISK", hint="Make room."))
-    w.engine.prepare_errors = [OSError("28")]
-    assert w.refused(UPDATE).message.endswith("The disk is full. Make room.")
-    w.wait_status(job_id, Status.RUNNING)  # the old version starts again, which the next error is not for
-    w.engine.start_errors = [OSError("28")]
-    assert w.refused(UPDATE).message.endswith("The disk is full. Make room.")
-    w.wait_status(job_id, Status.RUNNING)
-    told = {str(row[1]): str(row[-1]) for row in w.sql("SHOW JOB HISTORY j").rows}
+def test_every_failure_of_a_new_version_has_a_hint(jobs: JobsHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = jobs.make()
+    monkeypatch.setattr(jobs.engine, "cause_of", lambda error: Cause("The disk is full.", "DISK", hint="Make room."))
+    jobs.engine.prepare_errors = [OSError("28")]
+    assert jobs.error_of(UPDATE).message.endswith("The disk is full. Make room.")
+    jobs.wait_status(job_id, Status.RUNNING)  # the old version starts again, which the next error is not for
+    jobs.engine.start_errors = [OSError("28")]
+    assert jobs.error_of(UPDATE).message.endswith("The disk is full. Make room.")
+    jobs.wait_status(job_id, Status.RUNNING)
+    messages = {str(row[1]): str(row[-1]) for row in jobs.sql("SHOW JOB HISTORY j").rows}
     for title in ("update abandoned", "new version failed", "update rolled back"):
-        assert told[title].endswith("The disk is full. Make room."), told
-    w.engine.held, w.engine.start_errors = None, [OSError("28")]
-    w.refused(UPDATE)
-    assert "out: The disk is full. Make room. RESUME JOB" in w.store.history(job_id)[-1].message
+        assert messages[title].endswith("The disk is full. Make room."), messages
+    jobs.engine.held, jobs.engine.start_errors = None, [OSError("28")]
+    jobs.error_of(UPDATE)
+    assert "out: The disk is full. Make room. RESUME JOB" in jobs.store.history(job_id)[-1].message

@@ -14,7 +14,7 @@ from jetsql.jobs.model.redaction import is_secret, redact, redact_urls, show
 from jetsql.jobs.planning.options import OPTIONS, Options, parse_options, spec_of
 from jetsql.jobs.planning.protected_confs import protection_reason
 from tests.support import secret_names
-from tests.support.engines.jobs_world import option
+from tests.support.engines.jobs_harness import option
 from tests.support.golden_reports import raises
 
 
@@ -22,7 +22,7 @@ def parsed(**options: str) -> Options:
     return parse_options(option(key, value) for key, value in options.items())
 
 
-def refused(*options: tuple[str, str]) -> StatementError:
+def error_of(*options: tuple[str, str]) -> StatementError:
     with raises(StatementError) as caught:
         parse_options(option(key, value, 10 * at) for at, (key, value) in enumerate(options, 1))
     return caught.value
@@ -82,7 +82,7 @@ def test_typed_values() -> None:
     ],
 )
 def test_bad_values_are_refused_at_the_value(key: str, value: str, hint: str) -> None:
-    error = refused((key, value))
+    error = error_of((key, value))
     assert error.condition == "JETSQL.INVALID_OPTION_VALUE"
     assert error.place == option(key, value, 10).value_place
     assert hint in error.hint
@@ -98,11 +98,11 @@ def test_numbers_have_limits(key: str, smallest: int) -> None:
 
 
 def test_unknown_keys_are_refused_at_the_key() -> None:
-    error = refused(("trigger", "interval"), ("restartAtempts", "3"))
+    error = error_of(("trigger", "interval"), ("restartAtempts", "3"))
     assert error.condition == "JETSQL.UNKNOWN_OPTION"
     assert error.hint == "Did you mean 'restartAttempts'?"
     assert error.place == option("restartAtempts", "3", 20).key_place
-    assert "snapshotIntervalMillis" in refused(("colour", "red")).hint
+    assert "snapshotIntervalMillis" in error_of(("colour", "red")).hint
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_unknown_keys_are_refused_at_the_key() -> None:
     ],
 )
 def test_doubled_keys_are_refused_at_the_second(first: str, second: str) -> None:
-    error = refused((first, "true"), (second, "true"))
+    error = error_of((first, "true"), (second, "true"))
     assert error.condition == "JETSQL.DUPLICATE_OPTION"
     assert error.place == option(second, "true", 20).key_place
 
@@ -135,8 +135,8 @@ def test_settings_of_spark_are_kept_as_written() -> None:
         "spark.sql.sources.partitionOverwriteMode",
     ],
 )
-def test_settings_that_delivery_rests_on_are_refused_by_name(key: str) -> None:
-    error = refused((key, "x"))
+def test_settings_that_delivery_depends_on_are_refused_by_name(key: str) -> None:
+    error = error_of((key, "x"))
     assert key in error.message and ": " in error.message
     assert error.place == option(key, "x", 10).key_place
 

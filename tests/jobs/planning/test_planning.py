@@ -15,7 +15,7 @@ from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.language.statement import Verb
 from tests.support.engines.in_memory_engine import analysis, sink, source
-from tests.support.engines.jobs_world import option
+from tests.support.engines.jobs_harness import option
 from tests.support.golden_reports import raises
 
 TARGET = Span(62, 65)
@@ -35,7 +35,7 @@ def plan(of: Analysis | None = None, verb: Verb = Verb.INSERT_INTO, **options: s
     return make_plan(of or analysis(), typed, verb, TARGET)
 
 
-def refused(of: Analysis | None = None, verb: Verb = Verb.INSERT_INTO, **options: str) -> StatementError:
+def error_of(of: Analysis | None = None, verb: Verb = Verb.INSERT_INTO, **options: str) -> StatementError:
     with raises(StatementError) as caught:
         plan(of, verb, **options)
     return caught.value
@@ -46,12 +46,12 @@ def at_value(key: str, value: str) -> Span:
 
 
 def test_a_plain_streaming_job() -> None:
-    made = plan()
-    assert (made.guarantee, made.trigger, made.output_mode) == (
+    planned = plan()
+    assert (planned.guarantee, planned.trigger, planned.output_mode) == (
         Guarantee.EXACTLY_ONCE, Trigger.INTERVAL, OutputMode.APPEND,
     )  # fmt: skip
-    assert (made.interval_millis, made.suspend_on_failure, made.restart_attempts) == (10_000, True, 3)
-    assert not made.upsert and not made.overwrite
+    assert (planned.interval_millis, planned.suspend_on_failure, planned.restart_attempts) == (10_000, True, 3)
+    assert not planned.upsert and not planned.overwrite
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,12 @@ def test_time_between_batches(of: Analysis, options: dict[str, str], millis: int
 
 
 def test_a_batch_job() -> None:
-    made = plan(BATCH)
-    assert (made.output_mode, made.suspend_on_failure, made.guarantee) == (None, False, Guarantee.EXACTLY_ONCE)
+    planned = plan(BATCH)
+    assert (planned.output_mode, planned.suspend_on_failure, planned.guarantee) == (None, False, Guarantee.EXACTLY_ONCE)
     assert plan(BATCH, Verb.INSERT_OVERWRITE).overwrite
-    trigger = refused(BATCH, trigger="interval")
+    trigger = error_of(BATCH, trigger="interval")
     assert (trigger.condition, trigger.place) == ("JETSQL.TRIGGER_NOT_POSSIBLE", at_value("trigger", "interval"))
-    mode = refused(BATCH, outputMode="append")
+    mode = error_of(BATCH, outputMode="append")
     assert (mode.condition, mode.place) == ("JETSQL.NO_OUTPUT_MODE", at_value("outputMode", "append"))
 
 
@@ -82,15 +82,15 @@ LIVE_COUNTS = replace(COUNTS, sources=LIVE.sources, sink=KAFKA)
 
 
 def test_real_time_reads_and_writes_kafka() -> None:
-    made = plan(LIVE, trigger="realTime")
-    assert (made.trigger, made.output_mode, made.guarantee, made.interval_millis) == (
+    planned = plan(LIVE, trigger="realTime")
+    assert (planned.trigger, planned.output_mode, planned.guarantee, planned.interval_millis) == (
         Trigger.REAL_TIME, OutputMode.UPDATE, Guarantee.AT_LEAST_ONCE, 60_000,
     )  # fmt: skip
-    assert "written again" in made.guarantee_reason
-    error = refused(replace(LIVE, sources=(source(format="kafka"), source("dim"))), trigger="realTime")
+    assert "written again" in planned.guarantee_reason
+    error = error_of(replace(LIVE, sources=(source(format="kafka"), source("dim"))), trigger="realTime")
     assert (error.condition, error.place) == ("JETSQL.TRIGGER_NOT_POSSIBLE", at_value("trigger", "realTime"))
     assert "requires Kafka sources" in error.message and "dim" in error.message and "'interval'" in error.hint
-    error = refused(replace(LIVE, sink=JDBC), trigger="realTime")
+    error = error_of(replace(LIVE, sink=JDBC), trigger="realTime")
     assert error.condition == "JETSQL.TRIGGER_NOT_POSSIBLE" and "db.public.t" in error.message
 
 
@@ -104,8 +104,8 @@ def test_real_time_reads_and_writes_kafka() -> None:
         (LIVE_COUNTS, Verb.INSERT_INTO, {}, "NO_OUTPUT_MODE", "SINK INTO"),
     ],
 )
-def test_what_real_time_cannot_do(of: Analysis, verb: Verb, options: dict[str, str], condition: str, says: str) -> None:
-    error = refused(of, verb, trigger="realTime", **options)
+def test_real_time_limitations(of: Analysis, verb: Verb, options: dict[str, str], condition: str, says: str) -> None:
+    error = error_of(of, verb, trigger="realTime", **options)
     assert error.condition == f"JETSQL.{condition}"
     assert says in f"{error.message} {error.hint}"
     for key, value in options.items():
@@ -114,8 +114,8 @@ def test_what_real_time_cannot_do(of: Analysis, verb: Verb, options: dict[str, s
 
 def test_aggregates_in_real_time_update_rows() -> None:
     keyed = replace(LIVE_COUNTS, sink=replace(KAFKA, key_columns=("id",)))
-    made = plan(keyed, Verb.SINK_INTO, trigger="realTime", snapshotIntervalMillis="5000")
-    assert (made.output_mode, made.interval_millis, made.upsert) == (OutputMode.UPDATE, 5_000, True)
+    planned = plan(keyed, Verb.SINK_INTO, trigger="realTime", snapshotIntervalMillis="5000")
+    assert (planned.output_mode, planned.interval_millis, planned.upsert) == (OutputMode.UPDATE, 5_000, True)
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_aggregates_in_real_time_update_rows() -> None:
         replace(LIVE, sources=(replace(source(format="kafka"), has_dead_letters=True),)),
     ],
 )
-def test_what_needs_a_batch_that_is_noted_before_it_is_written(of: Analysis) -> None:
-    error = refused(of, trigger="realTime")
+def test_features_that_need_a_planned_batch(of: Analysis) -> None:
+    error = error_of(of, trigger="realTime")
     assert (error.condition, error.place) == ("JETSQL.TRIGGER_NOT_POSSIBLE", at_value("trigger", "realTime"))
     assert not tracks_asynchronously(plan(of, processingGuarantee="atLeastOnce"))
 
@@ -144,9 +144,7 @@ def test_what_needs_a_batch_that_is_noted_before_it_is_written(of: Analysis) -> 
         (replace(LIVE, sources=(*LIVE.sources, source())), {"processingGuarantee": "atLeastOnce"}, False),
     ],
 )
-def test_jobs_that_note_how_far_they_are_beside_their_batches(
-    of: Analysis, options: dict[str, str], beside: bool
-) -> None:
+def test_jobs_with_asynchronous_progress_tracking(of: Analysis, options: dict[str, str], beside: bool) -> None:
     assert tracks_asynchronously(plan(of, **options)) is beside
 
 
@@ -177,14 +175,14 @@ SPREAD_TWICE = "Repartition spreads rows at will, so a part of its rows can be w
         (SPREAD, "atLeastOnce", Guarantee.AT_LEAST_ONCE, SPREAD_TWICE),
     ],
 )
-def test_delivery_and_why(of: Analysis, asked: str | None, guarantee: Guarantee, reason: str) -> None:
-    made = plan(of, **({"processingGuarantee": asked} if asked else {}))
-    assert made.guarantee is guarantee
-    assert reason in made.guarantee_reason
+def test_guarantee_and_its_reason(of: Analysis, asked: str | None, guarantee: Guarantee, reason: str) -> None:
+    planned = plan(of, **({"processingGuarantee": asked} if asked else {}))
+    assert planned.guarantee is guarantee
+    assert reason in planned.guarantee_reason
 
 
 def test_more_than_the_source_gives_is_refused_at_the_option() -> None:
-    error = refused(BY_CLOCK, processingGuarantee="exactlyOnce")
+    error = error_of(BY_CLOCK, processingGuarantee="exactlyOnce")
     assert error.condition == "JETSQL.GUARANTEE_NOT_POSSIBLE"
     assert error.place == at_value("processingGuarantee", "exactlyOnce")
     assert "source rate" in error.message
@@ -212,22 +210,22 @@ def test_more_than_the_source_gives_is_refused_at_the_option() -> None:
     ],
 )
 def test_more_than_the_sink_gives_is_refused_at_the_option(of: Analysis, message: str, hint: str) -> None:
-    error = refused(of, processingGuarantee="exactlyOnce")
+    error = error_of(of, processingGuarantee="exactlyOnce")
     assert error.condition == "JETSQL.GUARANTEE_NOT_POSSIBLE"
     assert error.place == at_value("processingGuarantee", "exactlyOnce")
     assert (error.message, error.hint) == (message, hint)
 
 
 def test_a_source_that_cannot_be_replayed() -> None:
-    error = refused(SOCKET)
+    error = error_of(SOCKET)
     assert (error.condition, error.place) == ("JETSQL.SOURCE_NOT_REPLAYABLE", TARGET)
     assert "socket" in error.message and "'none'" in error.hint
-    asked = refused(SOCKET, processingGuarantee="atLeastOnce")
+    asked = error_of(SOCKET, processingGuarantee="atLeastOnce")
     assert asked.place == at_value("processingGuarantee", "atLeastOnce")
 
 
-def test_insert_into_appends_or_tells_the_rewrites() -> None:
-    error = refused(COUNTS)
+def test_insert_into_appends_or_lists_the_rewrites() -> None:
+    error = error_of(COUNTS)
     assert (error.condition, error.place) == ("JETSQL.NO_OUTPUT_MODE", TARGET)
     assert NOT_APPEND in error.message
     for rewrite in ("WATERMARK", "INSERT OVERWRITE", "SINK INTO", "key.columns"):
@@ -235,29 +233,29 @@ def test_insert_into_appends_or_tells_the_rewrites() -> None:
 
 
 @pytest.mark.parametrize("reason", ["Sorting is not supported", "Window function is not supported", ""])
-def test_hints_name_no_clause_that_the_spark_of_the_engine_lacks(reason: str) -> None:
+def test_hints_name_no_clause_that_spark_lacks(reason: str) -> None:
     operators = () if reason else (Operator("AsOfJoin"),)
     modes = dict.fromkeys(OutputMode, reason or "Stream-stream join is not supported")
     newest = analysis(modes=modes, operators=operators)
     older = replace(newest, lacking_clauses=("QUALIFY", "ASOF", "MATCH_CONDITION"))
     word, instead = ("QUALIFY row_number() OVER", "WHERE rank <= 10") if reason else ("ASOF JOIN", "FOR SYSTEM_TIME")
-    assert word in refused(newest).hint
-    hint = refused(older).hint
+    assert word in error_of(newest).hint
+    hint = error_of(older).hint
     assert instead in hint and "QUALIFY" not in hint and "ASOF" not in hint
 
 
 @pytest.mark.parametrize(("mode", "hint"), [("update", "SINK INTO"), ("complete", "INSERT OVERWRITE")])
 def test_insert_into_in_another_mode_is_refused_at_the_option(mode: str, hint: str) -> None:
-    error = refused(outputMode=mode)
+    error = error_of(outputMode=mode)
     assert (error.condition, error.place) == ("JETSQL.NO_OUTPUT_MODE", at_value("outputMode", mode))
     assert hint in error.hint
 
 
 def test_overwrite_is_complete_mode() -> None:
-    made = plan(COUNTS, Verb.INSERT_OVERWRITE)
-    assert (made.output_mode, made.overwrite) == (OutputMode.COMPLETE, True)
+    planned = plan(COUNTS, Verb.INSERT_OVERWRITE)
+    assert (planned.output_mode, planned.overwrite) == (OutputMode.COMPLETE, True)
     assert plan(COUNTS, Verb.INSERT_OVERWRITE, outputMode="complete").overwrite
-    assert "INSERT INTO" in refused(COUNTS, Verb.INSERT_OVERWRITE, outputMode="append").hint
+    assert "INSERT INTO" in error_of(COUNTS, Verb.INSERT_OVERWRITE, outputMode="append").hint
 
 
 @pytest.mark.parametrize(
@@ -268,8 +266,8 @@ def test_overwrite_is_complete_mode() -> None:
         (replace(COUNTS, sink=sink(replaces_whole_table=False)), "as a whole"),
     ],
 )
-def test_overwrite_where_it_cannot_be(of: Analysis, reason: str) -> None:
-    error = refused(of, Verb.INSERT_OVERWRITE)
+def test_overwrite_refusals(of: Analysis, reason: str) -> None:
+    error = error_of(of, Verb.INSERT_OVERWRITE)
     assert (error.condition, error.place) == ("JETSQL.NO_OUTPUT_MODE", TARGET)
     assert reason in error.message and error.hint
 
@@ -277,49 +275,54 @@ def test_overwrite_where_it_cannot_be(of: Analysis, reason: str) -> None:
 def test_sink_into_takes_changes_where_rows_cannot_be_final() -> None:
     assert plan(verb=Verb.SINK_INTO).output_mode is OutputMode.APPEND
     assert plan(verb=Verb.SINK_INTO, outputMode="update").output_mode is OutputMode.UPDATE
-    made = plan(replace(COUNTS, sink=KEYED), Verb.SINK_INTO)
-    assert (made.output_mode, made.upsert) == (OutputMode.UPDATE, True)
+    planned = plan(replace(COUNTS, sink=KEYED), Verb.SINK_INTO)
+    assert (planned.output_mode, planned.upsert) == (OutputMode.UPDATE, True)
     assert not plan(replace(COUNTS, sink=JDBC), Verb.SINK_INTO).upsert
     assert not plan(analysis(sink=KEYED)).upsert
-    assert refused(COUNTS, Verb.SINK_INTO, outputMode="append").place == at_value("outputMode", "append")
-    assert "INSERT OVERWRITE" in refused(COUNTS, Verb.SINK_INTO, outputMode="complete").hint
+    assert error_of(COUNTS, Verb.SINK_INTO, outputMode="append").place == at_value("outputMode", "append")
+    assert "INSERT OVERWRITE" in error_of(COUNTS, Verb.SINK_INTO, outputMode="complete").hint
 
 
-def test_sink_into_deletes_rows_of_a_keyed_table_that_leave_the_result() -> None:
+def test_sink_into_deletes_keyed_rows_that_leave_the_result() -> None:
     counts = replace(COUNTS, sink=KEYED)
-    made = plan(counts, Verb.SINK_INTO, outputMode="complete")
-    assert (made.output_mode, made.upsert, made.retracts, made.overwrite) == (OutputMode.COMPLETE, True, True, False)
-    assert made.guarantee is Guarantee.EXACTLY_ONCE
+    planned = plan(counts, Verb.SINK_INTO, outputMode="complete")
+    assert (planned.output_mode, planned.upsert, planned.retracts, planned.overwrite) == (
+        OutputMode.COMPLETE,
+        True,
+        True,
+        False,
+    )
+    assert planned.guarantee is Guarantee.EXACTLY_ONCE
     assert not plan(counts, Verb.SINK_INTO).retracts
     assert not plan(COUNTS, Verb.INSERT_OVERWRITE).retracts
-    stateless = refused(analysis(sink=KEYED), Verb.SINK_INTO, outputMode="complete")
+    stateless = error_of(analysis(sink=KEYED), Verb.SINK_INTO, outputMode="complete")
     assert stateless.condition == "JETSQL.NO_OUTPUT_MODE"
     for target, words in ((JDBC, "Create the table again with 'key.columns'"), (KAFKA, "or remove the option")):
-        error = refused(replace(COUNTS, sink=target), Verb.SINK_INTO, outputMode="complete")
+        error = error_of(replace(COUNTS, sink=target), Verb.SINK_INTO, outputMode="complete")
         assert error.place == at_value("outputMode", "complete")
         assert words in error.hint
 
 
 def test_auto_cdc_updates_and_deletes_rows() -> None:
-    made = plan(replace(COUNTS, sink=KEYED), Verb.AUTO_CDC)
-    assert (made.output_mode, made.upsert, made.deletes) == (OutputMode.UPDATE, True, True)
-    assert made.guarantee is Guarantee.EXACTLY_ONCE
+    planned = plan(replace(COUNTS, sink=KEYED), Verb.AUTO_CDC)
+    assert (planned.output_mode, planned.upsert, planned.deletes) == (OutputMode.UPDATE, True, True)
+    assert planned.guarantee is Guarantee.EXACTLY_ONCE
     assert not plan(replace(COUNTS, sink=KEYED), Verb.SINK_INTO).deletes
     for mode in ("append", "complete"):
-        error = refused(replace(COUNTS, sink=KEYED), Verb.AUTO_CDC, outputMode=mode)
+        error = error_of(replace(COUNTS, sink=KEYED), Verb.AUTO_CDC, outputMode=mode)
         assert (error.place, error.hint) == (at_value("outputMode", mode), "Remove the option.")
 
 
 def test_changes_of_results_delete_rows() -> None:
     changes = replace(COUNTS, sink=KEYED, marks_deleted=True)
-    made = plan(changes, Verb.SINK_INTO, outputMode="update")
-    assert (made.upsert, made.deletes, made.retracts) == (True, True, False)
+    planned = plan(changes, Verb.SINK_INTO, outputMode="update")
+    assert (planned.upsert, planned.deletes, planned.retracts) == (True, True, False)
     of = replace(LIVE, marks_deleted=True)
-    assert "a result that is updated by changes" in refused(of, Verb.SINK_INTO, trigger="realTime").message
+    assert "a result that is updated by changes" in error_of(of, Verb.SINK_INTO, trigger="realTime").message
 
 
 def test_rows_of_file_tables_cannot_be_updated() -> None:
-    error = refused(analysis(sink=sink(key_columns=("id",))), Verb.SINK_INTO)
+    error = error_of(analysis(sink=sink(key_columns=("id",))), Verb.SINK_INTO)
     assert (error.condition, error.place) == ("JETSQL.UNSUPPORTED_SINK", TARGET)
 
 
@@ -334,13 +337,13 @@ def branched(of: Analysis = MIXED, **options: str) -> Plan:
 
 
 def test_a_job_with_several_tables_has_a_plan_for_each() -> None:
-    made = branched()
-    assert (made.guarantee, made.interval_millis, made.output_mode) == (
+    planned = branched()
+    assert (planned.guarantee, planned.interval_millis, planned.output_mode) == (
         Guarantee.EXACTLY_ONCE, 10_000, OutputMode.APPEND,
     )  # fmt: skip
-    assert [each.analysis.sinks for each in made.branches] == [(FILES,), (KEYED,), (KAFKA,)]
-    assert [(each.upsert, each.more_upserts) for each in made.branches] == [(False, ()), (True, ()), (False, ())]
-    assert all(table in made.guarantee_reason for table in (FILES.table, KEYED.table, KAFKA.table))
+    assert [each.analysis.sinks for each in planned.branches] == [(FILES,), (KEYED,), (KAFKA,)]
+    assert [(each.upsert, each.more_upserts) for each in planned.branches] == [(False, ()), (True, ()), (False, ())]
+    assert all(table in planned.guarantee_reason for table in (FILES.table, KEYED.table, KAFKA.table))
     same = branched(analysis(more_sinks=(FILES, FILES)))
     assert same.guarantee_reason == plan().guarantee_reason
     assert plan().branches == (plan(),)
@@ -348,9 +351,9 @@ def test_a_job_with_several_tables_has_a_plan_for_each() -> None:
 
 def test_the_weakest_table_decides_the_guarantee_of_all() -> None:
     weak = replace(JDBC, system="Derby", transactional=False)
-    made = branched(analysis(more_sinks=(weak, KAFKA)))
-    assert made.guarantee is Guarantee.AT_LEAST_ONCE
-    assert made.guarantee_reason.startswith("Derby cannot store")
+    planned = branched(analysis(more_sinks=(weak, KAFKA)))
+    assert planned.guarantee is Guarantee.AT_LEAST_ONCE
+    assert planned.guarantee_reason.startswith("Derby cannot store")
     with raises(StatementError) as caught:
         branched(analysis(more_sinks=(weak, KAFKA)), processingGuarantee="exactlyOnce")
     assert weak.table in caught.value.message
@@ -359,7 +362,7 @@ def test_the_weakest_table_decides_the_guarantee_of_all() -> None:
     )
 
 
-def test_a_branch_into_a_file_table_with_keys_is_refused_at_its_table() -> None:
+def test_branch_into_a_keyed_file_table_is_refused() -> None:
     keyed_files = replace(FILES, key_columns=("id",))
     with raises(StatementError) as caught:
         branched(analysis(more_sinks=(keyed_files, KAFKA)))
@@ -386,7 +389,7 @@ def test_a_new_version_may_write_other_tables() -> None:
     )
 
 
-def test_windows_at_local_times_do_not_continue_those_of_an_earlier_release() -> None:
+def test_local_time_windows_do_not_continue_earlier_ones() -> None:
     words = ("named_struct('start', precisetimestampconversion(`source0.ts`) - 0L)", "w.__jetsql_window")
     old, new = (analysis(stateful=True, operators=(Operator("Aggregate", f"{each}: struct"),)) for each in words)
     [reason] = compare_plans(plan(old), plan(replace(new, local_windows=True))).reasons
@@ -398,25 +401,25 @@ ICEBERG = sink("lake.db.t", kind=SinkKind.ICEBERG, provider="iceberg", partition
 
 
 def test_lake_tables_get_each_batch_with_a_commit() -> None:
-    made = plan(analysis(sink=DELTA))
-    assert (made.guarantee, made.interval_millis) == (Guarantee.EXACTLY_ONCE, 10_000)
-    assert "one commit of the table" in made.guarantee_reason
+    planned = plan(analysis(sink=DELTA))
+    assert (planned.guarantee, planned.interval_millis) == (Guarantee.EXACTLY_ONCE, 10_000)
+    assert "one commit of the table" in planned.guarantee_reason
     assert "property of the table" in plan(analysis(sink=ICEBERG)).guarantee_reason
 
 
 def test_lake_tables_with_partitions_are_replaced_as_a_whole() -> None:
     assert plan(replace(COUNTS, sink=ICEBERG), Verb.INSERT_OVERWRITE).output_mode is OutputMode.COMPLETE
     part = replace(ICEBERG, replaces_whole_table=False)
-    error = refused(replace(COUNTS, sink=part), Verb.INSERT_OVERWRITE)
+    error = error_of(replace(COUNTS, sink=part), Verb.INSERT_OVERWRITE)
     assert "only a part of lake.db.t would be replaced" in error.message
     assert plan(replace(BATCH, sink=part), Verb.INSERT_OVERWRITE).overwrite
 
 
-def test_only_a_batch_job_replaces_the_rows_that_meet_a_condition() -> None:
+def test_only_batch_jobs_replace_rows_by_condition() -> None:
     part = replace(DELTA, replaces_whole_table=False)
-    made = plan(replace(BATCH, sink=part))
-    assert (made.guarantee, made.overwrite) == (Guarantee.EXACTLY_ONCE, False)
-    error = refused(analysis(sink=part))
+    planned = plan(replace(BATCH, sink=part))
+    assert (planned.guarantee, planned.overwrite) == (Guarantee.EXACTLY_ONCE, False)
+    error = error_of(analysis(sink=part))
     assert (error.condition, error.place) == ("JETSQL.NO_OUTPUT_MODE", TARGET)
     assert "REPLACE WHERE is not possible" in error.message and "Read without STREAM" in error.hint
 
@@ -425,14 +428,14 @@ def test_lake_tables_are_updated_by_their_keys() -> None:
     keyed = replace(DELTA, key_columns=("id",))
     assert plan(replace(COUNTS, sink=keyed), Verb.SINK_INTO).upsert
     assert plan(replace(COUNTS, sink=keyed), Verb.SINK_INTO, outputMode="complete").retracts
-    error = refused(analysis(sink=keyed), Verb.SINK_INTO)
+    error = error_of(analysis(sink=keyed), Verb.SINK_INTO)
     assert (error.condition, error.place) == ("JETSQL.UNSUPPORTED_QUERY", TARGET)
     assert "several rows with the same id" in error.message
     assert plan(analysis(sink=keyed, marks_deleted=True, modes={OutputMode.UPDATE: None}), Verb.SINK_INTO).upsert
     assert plan(replace(BATCH, sink=keyed), Verb.SINK_INTO).upsert
 
 
-def test_a_table_of_the_same_name_is_told_by_its_identity() -> None:
+def test_replaced_table_is_recognized_by_its_identity() -> None:
     table = source("lake.a.t", format="iceberg", identity="1", created=1)
     old = analysis(sources=(table,))
     for now, replaced in ((replace(table, identity="2"), True), (replace(table, created=2), False)):
@@ -443,15 +446,15 @@ def test_a_table_of_the_same_name_is_told_by_its_identity() -> None:
         assert describe_replacements(old, new) == (dropped if replaced else ())
 
 
-def test_state_that_an_earlier_version_of_a_rule_made_is_outdated() -> None:
-    made = [analysis(rewrites=(Rewrite("rows by time", version), Rewrite("top rows", 2))) for version in (1, 2)]
-    assert outdated_rules(*made) == ("rows by time, version 1",)
-    assert outdated_rules(made[1], made[1]) == outdated_rules(made[1], made[0]) == ()
+def test_state_of_an_earlier_rule_version_is_outdated() -> None:
+    analyses = [analysis(rewrites=(Rewrite("rows by time", version), Rewrite("top rows", 2))) for version in (1, 2)]
+    assert outdated_rules(*analyses) == ("rows by time, version 1",)
+    assert outdated_rules(analyses[1], analyses[1]) == outdated_rules(analyses[1], analyses[0]) == ()
     reasons = ("the stateful operators differ: rule rows by time, version 1 before, rule rows by time, version 2 now",)
-    assert compare_plans(plan(made[0]), plan(made[1])).reasons == reasons
+    assert compare_plans(plan(analyses[0]), plan(analyses[1])).reasons == reasons
 
 
-def test_late_rows_of_a_job_in_another_catalogue_are_in_the_default_schema() -> None:
+def test_late_rows_of_another_catalogue_use_the_default_schema() -> None:
     session = replace(analysis().session, catalog="lake", schema="a.b")
     named = plan(analysis(session=session, late_rows_refusal=""), lateRows="table:late")
     assert named.late_rows == "spark_catalog.default.late"
@@ -467,7 +470,7 @@ def test_accepted_topics() -> None:
     into_topic = analysis(sink=sink("db.s.t", kind=SinkKind.KAFKA))
     assert plan(into_topic, acceptedTopics=TOPIC_ID).accepted_topics == (TOPIC_ID,)
     for other in (analysis(), replace(of_topic, streaming=False)):
-        error = refused(other, acceptedTopics=TOPIC_ID)
+        error = error_of(other, acceptedTopics=TOPIC_ID)
         assert error.condition == "JETSQL.INVALID_OPTION_VALUE" and error.place == at_value("acceptedTopics", TOPIC_ID)
     for value in ("", "orders", f"{TOPIC_ID};{TOPIC_ID}", f"{TOPIC_ID},"):
-        assert "ids of Kafka topics" in refused(of_topic, acceptedTopics=value).hint
+        assert "ids of Kafka topics" in error_of(of_topic, acceptedTopics=value).hint

@@ -9,7 +9,7 @@ from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.serialization import decode, encode
 from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink
-from tests.support.engines.jobs_world import World, world
+from tests.support.engines.jobs_harness import JobsHarness, run_manager
 
 KEPT = sink("spark_catalog.default.kept", kind=SinkKind.JDBC, provider="jdbc", key_columns=("id",))
 BODY = "FROM STREAM src INSERT INTO out SELECT a SINK INTO kept SELECT b INSERT INTO out SELECT c"
@@ -17,44 +17,46 @@ OUT = analysis().sink
 BOTH = analysis(more_sinks=(KEPT, OUT))
 
 
-def named(w: World) -> Job:
-    job = w.store.newest_named("j")
+def named(jobs: JobsHarness) -> Job:
+    job = jobs.store.newest_named("j")
     assert job is not None
     return job
 
 
 def test_statements_name_all_tables(tmp_path: Path) -> None:
-    with world(tmp_path, InMemoryEngine(analysis=BOTH)) as w:
-        w.sql(f"CREATE JOB j AS {BODY}")
-        facts = [value for key, value in w.sql("DESCRIBE JOB j").rows if key == "sink"]
+    with run_manager(tmp_path, InMemoryEngine(analysis=BOTH)) as jobs:
+        jobs.sql(f"CREATE JOB j AS {BODY}")
+        facts = [value for key, value in jobs.sql("DESCRIBE JOB j").rows if key == "sink"]
         assert [str(fact).rpartition("; ")[2] for fact in facts] == [
             "rows are added", "rows are updated by id", "rows are added",
         ]  # fmt: skip
-        [(explained,)] = w.sql(f"EXPLAIN CREATE JOB k AS {BODY}").rows
+        [(explained,)] = jobs.sql(f"EXPLAIN CREATE JOB k AS {BODY}").rows
         assert str(explained).count("Sink:  ") == 3
-        assert w.sql("SHOW CREATE JOB j").rows[0][0] == f"CREATE JOB `j`\nAS {BODY}"
-        job = named(w)
+        assert jobs.sql("SHOW CREATE JOB j").rows[0][0] == f"CREATE JOB `j`\nAS {BODY}"
+        job = named(jobs)
         assert job.plan.analysis.sink_names == f"{OUT.table}, {KEPT.table}"
-        assert "the job j writes it" in refuse_change(w.manager.registry, "drop", ("spark_catalog", "default"), "kept")
+        assert "the job j writes it" in refuse_change(
+            jobs.manager.registry, "drop", ("spark_catalog", "default"), "kept"
+        )
 
 
 def test_the_store_keeps_all_tables_and_alter_keeps_their_verbs(tmp_path: Path) -> None:
-    with world(tmp_path, InMemoryEngine(analysis=BOTH)) as w:
-        w.sql(f"CREATE JOB j AS {BODY}")
-        w.sql("SUSPEND JOB j")
-        before = named(w)
-        w.sql("ALTER JOB j OPTIONS ('restartAttempts' = '5')")
-        job = named(w)
+    with run_manager(tmp_path, InMemoryEngine(analysis=BOTH)) as jobs:
+        jobs.sql(f"CREATE JOB j AS {BODY}")
+        jobs.sql("SUSPEND JOB j")
+        before = named(jobs)
+        jobs.sql("ALTER JOB j OPTIONS ('restartAttempts' = '5')")
+        job = named(jobs)
         assert job.plan.restart_attempts == 5
         assert [each.upsert for each in job.plan.branches] == [each.upsert for each in before.plan.branches]
         assert [each.upsert for each in job.plan.branches] == [False, True, False]
         assert decode(Job, encode(job)) == job
 
 
-def test_a_record_of_a_job_with_one_table_needs_no_upgrade(tmp_path: Path) -> None:
-    with world(tmp_path) as w:
-        w.sql("CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src")
-        text = encode(named(w))
+def test_record_with_one_table_needs_no_upgrade(tmp_path: Path) -> None:
+    with run_manager(tmp_path) as jobs:
+        jobs.sql("CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src")
+        text = encode(named(jobs))
         older = text.replace(',"more_sinks":[]', "").replace(',"more_upserts":[]', "").replace(',"branches":[]', "")
         assert older != text
-        assert decode(Job, older) == named(w)
+        assert decode(Job, older) == named(jobs)

@@ -16,7 +16,7 @@ from jetsql.jobs.statements.job_metrics import JobMetrics
 from jetsql.jobs.statements.metrics_sample import RATE_SECONDS, RATES, JobSample, rates, sample_jobs
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.server.metrics_response import as_object
-from tests.support.engines.jobs_world import World, world
+from tests.support.engines.jobs_harness import JobsHarness, run_manager
 
 NOW = 1000.0
 
@@ -35,17 +35,17 @@ def test_rows_of_a_batch_came_since_the_one_before() -> None:
     assert shown[-5:] == (0.0, 100.0, 100.0, 200.0, 200.0)
 
 
-def test_behind_a_pause_rows_came_lately() -> None:
+def test_rows_after_a_pause_count_as_recent() -> None:
     shown = rates([batch(900.0, 0), batch(1000.0, 100)], NOW)
     assert shown[-6:] == (0.0, 10.0, 10.0, 10.0, 10.0, 10.0)
 
 
-def test_what_is_older_than_a_minute_counts_no_more() -> None:
+def test_rows_older_than_a_minute_are_not_counted() -> None:
     assert rows_of(rates([batch(800.0, 100), batch(930.0, 100)], NOW)) == 0.0
     assert rates([], NOW) == (0.0,) * RATES
 
 
-def test_rows_that_came_within_a_moment_count_in_that_moment() -> None:
+def test_rows_without_duration_count_in_their_moment() -> None:
     shown = rates([batch(990.0, 0), batch(990.001, 100)], NOW)
     assert [index for index, rate in enumerate(shown) if rate] == [RATES - 5]
     assert rows_of(shown) == pytest.approx(100)
@@ -53,7 +53,7 @@ def test_rows_that_came_within_a_moment_count_in_that_moment() -> None:
     assert rates([batch(NOW - 60, 0), batch(NOW - 59.999, 100)], NOW)[:2] == (100 / RATE_SECONDS, 0.0)
 
 
-def test_a_measure_of_several_batches_stands_for_its_span() -> None:
+def test_measure_of_several_batches_counts_for_its_span() -> None:
     expected = (0.0, 10.0, 10.0, 10.0, 10.0, 10.0, 0.0)
     assert rates([batch(980.0, 100, span=10)], NOW)[-11:-4] == expected
     assert rates([batch(970.0, 0), batch(980.0, 100, span=10)], NOW)[-11:-4] == expected
@@ -69,33 +69,33 @@ def test_every_row_of_the_last_minute_counts_once(steps: list[tuple[float, int |
 
 
 @pytest.fixture
-def jobs(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path) as w:
-        yield w
+def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
+    with run_manager(tmp_path) as jobs:
+        yield jobs
 
 
-def test_a_job_is_told_with_its_newest_batch(jobs: World) -> None:
-    made = jobs.make("orders")
+def test_sample_has_the_newest_batch(jobs: JobsHarness) -> None:
+    job_id = jobs.make("orders")
     time = jobs.manager.clock() - 1.0
     measure = BatchMetrics(1, 7, time, input_rows=10, trigger_ms=250, state_rows=3, state_bytes=99, lag={"src": 5})
-    jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 7, time, 10, 10.0, metrics=measure))
+    jobs.engine.report(job_id, BatchCommitted(jobs.engine.run_id(job_id), 7, time, 10, 10.0, metrics=measure))
     [running] = sample_jobs(jobs.manager)
     assert as_object([running])["jobs"][0]["rows_per_second"] == 10.0
     jobs.sql("SUSPEND JOB orders")
     [pulse] = sample_jobs(jobs.manager)
-    told = json.loads(json.dumps(as_object([pulse])))["jobs"][0]
-    assert (told["id"], told["name"], told["status"]) == (made, "orders", "SUSPENDED")
-    assert (told["batch"], told["batch_seconds"], told["lag"]) == (7, 0.25, {"src": 5})
-    assert (told["state_rows"], told["state_bytes"], told["input_rows"]) == (3, 99, 20)  # with its first batch
-    assert len(told["rates"]) == RATES
-    assert told["last_error"] is None
+    sample = json.loads(json.dumps(as_object([pulse])))["jobs"][0]
+    assert (sample["id"], sample["name"], sample["status"]) == (job_id, "orders", "SUSPENDED")
+    assert (sample["batch"], sample["batch_seconds"], sample["lag"]) == (7, 0.25, {"src": 5})
+    assert (sample["state_rows"], sample["state_bytes"], sample["input_rows"]) == (3, 99, 20)  # with its first batch
+    assert len(sample["rates"]) == RATES
+    assert sample["last_error"] is None
 
 
-def test_a_job_without_metrics_has_nothing_to_tell(jobs: World) -> None:
+def test_job_without_metrics_has_an_empty_sample(jobs: JobsHarness) -> None:
     jobs.make("orders", {"metricsEnabled": "false"})
-    told = as_object(sample_jobs(jobs.manager))["jobs"][0]
-    assert (told["batch"], told["batch_seconds"], told["lag"], told["state_rows"]) == (None, None, {}, None)
-    assert told["rates"] == [0.0] * RATES
+    sample = as_object(sample_jobs(jobs.manager))["jobs"][0]
+    assert (sample["batch"], sample["batch_seconds"], sample["lag"], sample["state_rows"]) == (None, None, {}, None)
+    assert sample["rates"] == [0.0] * RATES
 
 
 def test_every_value_of_a_sample_is_in_the_response() -> None:
@@ -112,8 +112,8 @@ def test_every_value_of_a_sample_is_in_the_response() -> None:
     )
     metrics = JobMetrics("id", "j", Status.RUNNING, 4, 2, Totals(10, 20, 30, 40), latest, 0.5, "error")
     totals = metrics.totals
-    told = as_object([JobSample(metrics, 10.0, (0.12345, 2.0))])
-    assert told == {
+    response = as_object([JobSample(metrics, 10.0, (0.12345, 2.0))])
+    assert response == {
         "rate_seconds": RATE_SECONDS,
         "jobs": [
             {

@@ -12,7 +12,7 @@ from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.resultset import Cell
-from tests.support.engines.jobs_world import World, body, world
+from tests.support.engines.jobs_harness import JobsHarness, body, run_manager
 
 IS_OF: dict[str, Callable[[Cell], bool]] = {
     "string": lambda cell: isinstance(cell, str),
@@ -28,20 +28,20 @@ IS_OF: dict[str, Callable[[Cell], bool]] = {
 
 
 @pytest.fixture
-def jobs(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path) as made:
-        yield made
+def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
+    with run_manager(tmp_path) as harness:
+        yield harness
 
 
-def table(jobs: World, name: str) -> list[dict[str, Cell]]:
-    """The rows of a relation by column."""
+def table(jobs: JobsHarness, name: str) -> list[dict[str, Cell]]:
+    """Return the rows of a relation by column."""
     [relation] = [relation for relation in SYSTEM_TABLES if relation.name == name]
     names = [column.name for column in relation.columns]
     return [dict(zip(names, row, strict=True)) for row in rows(jobs.manager, name)]
 
 
 @pytest.mark.parametrize("relation", SYSTEM_TABLES, ids=lambda relation: relation.name)
-def test_each_relation_tells_what_it_is(relation: object, jobs: World) -> None:
+def test_each_relation_describes_itself(relation: object, jobs: JobsHarness) -> None:
     assert relation.comment.endswith(".")  # type: ignore[attr-defined]
     names = [column.name for column in relation.columns]  # type: ignore[attr-defined]
     assert len(set(names)) == len(names)
@@ -49,7 +49,7 @@ def test_each_relation_tells_what_it_is(relation: object, jobs: World) -> None:
 
 
 @pytest.mark.parametrize("relation", SYSTEM_TABLES, ids=lambda relation: relation.name)
-def test_values_are_of_their_columns_types(relation: object, jobs: World) -> None:
+def test_values_are_of_their_columns_types(relation: object, jobs: JobsHarness) -> None:
     ended = jobs.make("ended")
     jobs.engine.fail(ended, Cause("no such table", "TABLE_OR_VIEW_NOT_FOUND", "42P01", retryable=False))
     jobs.wait_status(ended, Status.SUSPENDED)
@@ -64,11 +64,11 @@ def test_values_are_of_their_columns_types(relation: object, jobs: World) -> Non
             assert cell is None or IS_OF[column.type](cell), (column, cell)
 
 
-def test_a_running_job_has_its_lag_and_totals_and_an_ended_one_has_none(jobs: World) -> None:
-    made = jobs.make("orders")
+def test_lag_and_totals_only_for_running_jobs(jobs: JobsHarness) -> None:
+    job_id = jobs.make("orders")
     time = jobs.manager.clock()
     measure = BatchMetrics(1, 7, time, input_rows=10, trigger_ms=250, late_rows=4, lag={"src": 5})
-    jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 7, time, 10, 10.0, metrics=measure))
+    jobs.engine.report(job_id, BatchCommitted(jobs.engine.run_id(job_id), 7, time, 10, 10.0, metrics=measure))
     jobs.sql("WAIT FOR JOB orders UNTIL BATCH 7")
     [running] = table(jobs, "jobs")
     assert "5" in str(running["lag"]) and running["late_rows"] == 4
@@ -77,7 +77,7 @@ def test_a_running_job_has_its_lag_and_totals_and_an_ended_one_has_none(jobs: Wo
     assert suspended["lag"] is None
 
 
-def test_all_jobs_are_there_newest_first_with_what_show_jobs_shows(jobs: World) -> None:
+def test_all_jobs_are_listed_newest_first_as_in_show_jobs(jobs: JobsHarness) -> None:
     ended = jobs.make("orders")
     jobs.sql("DROP JOB orders")
     live = jobs.make("orders", comment="the shop's")
@@ -91,30 +91,30 @@ def test_all_jobs_are_there_newest_first_with_what_show_jobs_shows(jobs: World) 
     assert found[0]["input_rows"] is not None and found[1]["input_rows"] is None
 
 
-def test_a_job_tells_its_progress_and_when_its_run_began(jobs: World) -> None:
-    made = jobs.make("orders")
-    jobs.engine.commit(made, rows=7)
+def test_job_row_has_progress_and_start_of_the_run(jobs: JobsHarness) -> None:
+    job_id = jobs.make("orders")
+    jobs.engine.commit(job_id, rows=7)
     jobs.sql("RESTART JOB orders")
-    jobs.wait_run(made, 2)
+    jobs.wait_run(job_id, 2)
     other = jobs.make("returns")
     other_row, row = table(jobs, "jobs")
     assert other_row["started_time"] == min(entry.time for entry in jobs.store.history(other) if entry.run == 1)
-    began = [entry.time for entry in jobs.store.history(made) if entry.run == 2]
+    began = [entry.time for entry in jobs.store.history(job_id) if entry.run == 2]
     assert (row["run"], row["started_time"]) == (2, min(began))
     assert row["submission_time"] < row["started_time"]  # type: ignore[operator]
     assert (row["kind"], row["sources"], row["trigger"]) == ("streaming", ("spark_catalog.default.src",), "interval")
 
 
-def test_an_error_is_told_with_its_condition(jobs: World) -> None:
-    made = jobs.make("orders")
-    jobs.engine.fail(made, Cause("the table is gone", "TABLE_OR_VIEW_NOT_FOUND", "42P01", retryable=False))
-    jobs.wait_status(made, Status.SUSPENDED)
+def test_error_is_shown_with_its_condition(jobs: JobsHarness) -> None:
+    job_id = jobs.make("orders")
+    jobs.engine.fail(job_id, Cause("the table is gone", "TABLE_OR_VIEW_NOT_FOUND", "42P01", retryable=False))
+    jobs.wait_status(job_id, Status.SUSPENDED)
     [row] = table(jobs, "jobs")
     assert row["last_error_condition"] == "TABLE_OR_VIEW_NOT_FOUND"
     assert "the table is gone" in str(row["last_error"])
 
 
-def test_statements_are_shown_without_secrets(jobs: World) -> None:
+def test_statements_are_shown_without_secrets(jobs: JobsHarness) -> None:
     query = "SELECT * FROM STREAM src -- jdbc:postgresql://ann:sesame@localhost/shop?password=sesame"
     jobs.make("orders", {"spark.my.password": "sesame"}, body=body(query=query))
     jobs.sql("CREATE SNAPSHOT s FOR JOB orders")
@@ -123,22 +123,22 @@ def test_statements_are_shown_without_secrets(jobs: World) -> None:
     assert "***" in str(table(jobs, "jobs")[0]["statement"])
 
 
-def test_snapshots_have_their_ids(jobs: World) -> None:
-    made = jobs.make("orders")
+def test_snapshots_have_their_ids(jobs: JobsHarness) -> None:
+    job_id = jobs.make("orders")
     jobs.sql("CREATE SNAPSHOT s FOR JOB orders")
     [row] = table(jobs, "snapshots")
     [snapshot] = jobs.store.snapshots()
-    assert (row["id"], row["name"], row["job"], row["job_id"]) == (snapshot.id, "s", "orders", made)
+    assert (row["id"], row["name"], row["job"], row["job_id"]) == (snapshot.id, "s", "orders", job_id)
 
 
-def test_show_members_gives_the_rows_of_the_relation(jobs: World) -> None:
+def test_show_members_gives_the_rows_of_the_relation(jobs: JobsHarness) -> None:
     shown = jobs.sql("SHOW MEMBERS")
     assert [dict(zip((column.name for column in shown.columns), row, strict=True)) for row in shown.rows] == table(
         jobs, "members"
     )
 
 
-def test_the_history_of_all_jobs_is_that_of_each(jobs: World) -> None:
+def test_the_history_of_all_jobs_is_that_of_each(jobs: JobsHarness) -> None:
     jobs.make("one")
     jobs.make("two")
     jobs.sql("SUSPEND JOB one")

@@ -14,13 +14,13 @@ from jetsql.jobs.model.body_analysis import Analysis, Operator, OutputMode, Repl
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.language import parse
 from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
-from tests.support.engines.jobs_world import QUICK, World, world
+from tests.support.engines.jobs_harness import QUICK, JobsHarness, run_manager
 from tests.support.golden_reports import compare, report
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
-MAKE = f"CREATE JOB j AS {BODY}"
-HEALING = Cause("the broker is away", "KAFKA_AWAY", "08001", hint="Start the broker.", external_outage=True)
-HOPELESS = Cause("division by zero", "DIVIDE_BY_ZERO", "22012", retryable=False, hint="Divide by another number.")
+CREATE = f"CREATE JOB j AS {BODY}"
+RETRYABLE_ERROR = Cause("the broker is away", "KAFKA_AWAY", "08001", hint="Start the broker.", external_outage=True)
+FATAL_ERROR = Cause("division by zero", "DIVIDE_BY_ZERO", "22012", retryable=False, hint="Divide by another number.")
 WRONG = StatementError("SINK_CHANGED", "The table out is gone.", hint="Create it again.")
 _VOLATILE = re.compile(r"(submission_time|created|age_seconds|lag|updated|time|timestamp|since|started|until)$")
 
@@ -28,16 +28,16 @@ _LATER = "event=cleaned up"  # the manager notes it after it has answered
 
 
 @pytest.fixture
-def w(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path) as made:
-        yield made
+def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
+    with run_manager(tmp_path) as harness:
+        yield harness
 
 
-def shown(w: World, text: str) -> list[str]:
+def shown(jobs: JobsHarness, text: str) -> list[str]:
     """Return the rows of a statement as lines, without what depends on the time."""
     statement = parse(text)
     assert statement is not None
-    table = w.run(statement)
+    table = jobs.run(statement)
     names = [column.name for column in table.columns]
     lines = [
         " | ".join(
@@ -49,81 +49,81 @@ def shown(w: World, text: str) -> list[str]:
     return [text, *(line for line in lines if _LATER not in line)]
 
 
-def suspended(w: World) -> None:
-    w.sql("SUSPEND JOB j")
+def suspended(jobs: JobsHarness) -> None:
+    jobs.sql("SUSPEND JOB j")
 
 
-def resumed(w: World) -> None:
-    w.sql("SUSPEND JOB j")
-    w.sql("RESUME JOB j")
+def resumed(jobs: JobsHarness) -> None:
+    jobs.sql("SUSPEND JOB j")
+    jobs.sql("RESUME JOB j")
 
 
-def restarted(w: World) -> None:
-    w.sql("RESTART JOB j")
+def restarted(jobs: JobsHarness) -> None:
+    jobs.sql("RESTART JOB j")
 
 
-def altered(w: World) -> None:
-    w.sql("SUSPEND JOB j")
-    w.sql("ALTER JOB j OPTIONS ('snapshotIntervalMillis' = '500', 'restartAttempts' = '7') RESUME")
+def altered(jobs: JobsHarness) -> None:
+    jobs.sql("SUSPEND JOB j")
+    jobs.sql("ALTER JOB j OPTIONS ('snapshotIntervalMillis' = '500', 'restartAttempts' = '7') RESUME")
 
 
-def replaced(w: World) -> None:
-    w.sql("CREATE OR REPLACE JOB j COMMENT 'the second' AS INSERT INTO out SELECT a FROM STREAM src")
+def replaced(jobs: JobsHarness) -> None:
+    jobs.sql("CREATE OR REPLACE JOB j COMMENT 'the second' AS INSERT INTO out SELECT a FROM STREAM src")
 
 
-def exported(w: World) -> None:
-    w.sql("CREATE SNAPSHOT s FOR JOB j")
-    w.sql("CREATE OR REPLACE SNAPSHOT s FOR JOB j")
-    w.sql("CREATE JOB k OPTIONS ('initialSnapshotName' = 's') AS " + BODY)
+def exported(jobs: JobsHarness) -> None:
+    jobs.sql("CREATE SNAPSHOT s FOR JOB j")
+    jobs.sql("CREATE OR REPLACE SNAPSHOT s FOR JOB j")
+    jobs.sql("CREATE JOB k OPTIONS ('initialSnapshotName' = 's') AS " + BODY)
 
 
-def dropped(w: World) -> None:
-    w.sql("DROP JOB j")
+def dropped(jobs: JobsHarness) -> None:
+    jobs.sql("DROP JOB j")
 
 
-def dropped_with_snapshot(w: World) -> None:
-    w.sql("DROP JOB j WITH SNAPSHOT last")
+def dropped_with_snapshot(jobs: JobsHarness) -> None:
+    jobs.sql("DROP JOB j WITH SNAPSHOT last")
 
 
-def failed_for_good(w: World) -> None:
-    job = job_id(w)
-    w.engine.fail(job, HOPELESS)
-    w.wait_status(job, Status.SUSPENDED, Status.FAILED)
+def failed_for_good(jobs: JobsHarness) -> None:
+    job = job_id(jobs)
+    jobs.engine.fail(job, FATAL_ERROR)
+    jobs.wait_status(job, Status.SUSPENDED, Status.FAILED)
 
 
-def healed(w: World) -> None:
-    job = job_id(w)
-    w.engine.fail(job, HEALING)
-    w.wait_run(job, 2)
+def healed(jobs: JobsHarness) -> None:
+    job = job_id(jobs)
+    jobs.engine.fail(job, RETRYABLE_ERROR)
+    jobs.wait_run(job, 2)
 
 
-def not_started_again(w: World) -> None:
-    w.sql("SUSPEND JOB j")
-    w.engine.start_errors = [WRONG]
+def not_started_again(jobs: JobsHarness) -> None:
+    jobs.sql("SUSPEND JOB j")
+    jobs.engine.start_errors = [WRONG]
     with pytest.raises(StatementError):
-        w.sql("RESUME JOB j")
+        jobs.sql("RESUME JOB j")
 
 
-def restart_wanted(w: World) -> None:
-    job = job_id(w)
-    w.engine.want_restart(job, "The table src has a new column.")
-    w.wait_run(job, 2)
+def restart_wanted(jobs: JobsHarness) -> None:
+    job = job_id(jobs)
+    jobs.engine.want_restart(job, "The table src has a new column.")
+    jobs.wait_run(job, 2)
 
 
-def noticed(w: World) -> None:
-    job = job_id(w)
-    w.engine.notice(job, "The table out has a new column.")
-    w.sql("SUSPEND JOB j")
+def noticed(jobs: JobsHarness) -> None:
+    job = job_id(jobs)
+    jobs.engine.notice(job, "The table out has a new column.")
+    jobs.sql("SUSPEND JOB j")
 
 
-def completed(w: World) -> None:
-    job = job_id(w)
-    w.engine.complete(job, "All was read.")
-    w.wait_status(job, Status.COMPLETED)
+def completed(jobs: JobsHarness) -> None:
+    job = job_id(jobs)
+    jobs.engine.complete(job, "All was read.")
+    jobs.wait_status(job, Status.COMPLETED)
 
 
-def job_id(w: World) -> str:
-    return str(w.row("SHOW JOBS")["id"])
+def job_id(jobs: JobsHarness) -> str:
+    return str(jobs.row("SHOW JOBS")["id"])
 
 
 LIVES = [
@@ -142,19 +142,19 @@ VIEWS = (
 
 
 @pytest.mark.parametrize("live", LIVES, ids=lambda live: live.__name__)
-def test_what_is_shown_of_a_life(w: World, live: Callable[[World], None]) -> None:
-    [made] = w.sql(MAKE).rows
-    job = f"'{made[0]}'"
-    w.wait_run(str(made[0]), 1)
-    live(w)
+def test_reports_of_a_job_life_cycle(jobs: JobsHarness, live: Callable[[JobsHarness], None]) -> None:
+    [reply] = jobs.sql(CREATE).rows
+    job = f"'{reply[0]}'"
+    jobs.wait_run(str(reply[0]), 1)
+    live(jobs)
     for view in VIEWS:
-        compare(shown(w, view.format(job=job)))
+        compare(shown(jobs, view.format(job=job)))
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        MAKE,
+        CREATE,
         f"CREATE JOB IF NOT EXISTS j AS {BODY}",
         f"EXPLAIN CREATE JOB j AS {BODY}",
         f"EXPLAIN FORMATTED CREATE JOB j OPTIONS ('trigger' = 'availableNow') AS {BODY}",
@@ -163,8 +163,8 @@ def test_what_is_shown_of_a_life(w: World, live: Callable[[World], None]) -> Non
         "DROP SNAPSHOT IF EXISTS s",
     ],
 )
-def test_the_answer_to_a_statement_without_a_job(w: World, text: str) -> None:
-    compare(shown(w, text))
+def test_reply_to_a_statement_without_a_job(jobs: JobsHarness, text: str) -> None:
+    compare(shown(jobs, text))
 
 
 @pytest.mark.parametrize(
@@ -186,9 +186,9 @@ def test_the_answer_to_a_statement_without_a_job(w: World, text: str) -> None:
         "WAIT FOR JOB j UNTIL BATCH 0 TIMEOUT 5",
     ],
 )
-def test_the_answer_to_a_statement_about_a_job(w: World, text: str) -> None:
-    w.sql(MAKE)
-    compare(shown(w, text))
+def test_reply_to_a_statement_about_a_job(jobs: JobsHarness, text: str) -> None:
+    jobs.sql(CREATE)
+    compare(shown(jobs, text))
 
 
 @pytest.mark.parametrize(
@@ -201,31 +201,29 @@ def test_the_answer_to_a_statement_about_a_job(w: World, text: str) -> None:
     ],
     ids=["one table", "a view", "two tables", "no streams"],
 )
-def test_a_batch_job_says_that_it_reads_its_tables_only_once(
-    tmp_path: Path, tables: tuple[str, ...], query: str
-) -> None:
+def test_batch_job_reports_that_it_reads_tables_once(tmp_path: Path, tables: tuple[str, ...], query: str) -> None:
     batch = analysis(streaming=False, sources=(), modes={}, tables_read_once=tables)
-    with world(tmp_path, InMemoryEngine(analysis=batch, quiet=True)) as w:
+    with run_manager(tmp_path, InMemoryEngine(analysis=batch, quiet=True)) as jobs:
         text = f"CREATE JOB j AS INSERT INTO out {query}"
-        compare(shown(w, f"EXPLAIN {text}"))
-        creating, job = w.begin(text)
-        w.engine.complete(job.id)
+        compare(shown(jobs, f"EXPLAIN {text}"))
+        creating, job = jobs.begin(text)
+        jobs.engine.complete(job.id)
         [row] = creating.result(20).rows
         compare([str(row[3])])
         assert all(table in str(row[3]) for table in tables if table in query)
 
 
-def test_what_is_explained_of_an_aggregate(tmp_path: Path) -> None:
+def test_explain_of_an_aggregate(tmp_path: Path) -> None:
     counts = analysis(
         has_aggregates=True,
         stateful=True,
         modes={OutputMode.APPEND: "no watermark", OutputMode.UPDATE: None, OutputMode.COMPLETE: None},
     )
-    with world(tmp_path, InMemoryEngine(analysis=counts)) as w:
+    with run_manager(tmp_path, InMemoryEngine(analysis=counts)) as jobs:
         for verb in ("INSERT OVERWRITE", "SINK INTO"):
             for statement in ("EXPLAIN CREATE JOB j", "CREATE JOB j"):
                 try:
-                    compare(shown(w, f"{statement} AS {verb} out SELECT count(*) FROM STREAM src"))
+                    compare(shown(jobs, f"{statement} AS {verb} out SELECT count(*) FROM STREAM src"))
                 except StatementError as error:
                     compare([str(error)])
 
@@ -277,50 +275,50 @@ KINDS: dict[str, tuple[Analysis, str, str]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_shown_of_each_kind_of_job(tmp_path: Path, kind: str) -> None:
+def test_reports_of_each_kind_of_job(tmp_path: Path, kind: str) -> None:
     of, options, body = KINDS[kind]
     text = f"JOB j {f'OPTIONS ({options}) ' if options else ''}AS {body}"
     settings = replace(QUICK, create_wait_seconds=QUICK.create_wait_seconds if of.streaming else 2.0)
-    with world(tmp_path, InMemoryEngine(analysis=of, scan="the plan of Spark"), settings) as w:
+    with run_manager(tmp_path, InMemoryEngine(analysis=of, scan="the plan of Spark"), settings) as jobs:
         for explained in ("EXPLAIN CREATE", "EXPLAIN FORMATTED CREATE"):
-            compare(outcome(w, f"{explained} {text}"))
-        compare(outcome(w, f"CREATE {text}"))
-        if w.sql("SHOW JOBS").rows:
-            job = job_id(w)
-            w.wait_run(job, 1)
+            compare(outcome(jobs, f"{explained} {text}"))
+        compare(outcome(jobs, f"CREATE {text}"))
+        if jobs.sql("SHOW JOBS").rows:
+            job = job_id(jobs)
+            jobs.wait_run(job, 1)
             views = ("SHOW JOBS", "SHOW JOB HISTORY {job}", "DESCRIBE JOB EXTENDED {job}", "SHOW CREATE JOB {job}")
             for view in (*views, "EXPLAIN CREATE OR REPLACE " + text.replace("SELECT", "SELECT 1,")):
-                compare(outcome(w, view.format(job=f"'{job}'")))
+                compare(outcome(jobs, view.format(job=f"'{job}'")))
             for other in (COUNTS, analysis(sources=(source("other"),)), analysis(sink=sink("another"))):
-                w.engine.analysis = other
-                compare(outcome(w, f"EXPLAIN CREATE OR REPLACE {text}"))
-            w.engine.analysis = of
-            compare(outcome(w, "CREATE OR REPLACE " + text.replace("SELECT", "SELECT 1,")))
+                jobs.engine.analysis = other
+                compare(outcome(jobs, f"EXPLAIN CREATE OR REPLACE {text}"))
+            jobs.engine.analysis = of
+            compare(outcome(jobs, "CREATE OR REPLACE " + text.replace("SELECT", "SELECT 1,")))
 
 
-def outcome(w: World, text: str) -> list[str]:
+def outcome(jobs: JobsHarness, text: str) -> list[str]:
     """Return the rows of a statement as lines, or its error."""
     try:
-        return shown(w, text)
+        return shown(jobs, text)
     except StatementError as error:
         return [text, *report(error)]
 
 
-def test_what_is_told_of_a_job_that_has_committed_nothing(tmp_path: Path) -> None:
+def test_reports_of_a_job_without_commits(tmp_path: Path) -> None:
     engine = InMemoryEngine(quiet=True)
-    with world(tmp_path, engine, settings=replace(QUICK, create_wait_seconds=0.0)) as w:
-        w.sql(MAKE)
-        w.wait_run(job_id(w), 1)
+    with run_manager(tmp_path, engine, settings=replace(QUICK, create_wait_seconds=0.0)) as jobs:
+        jobs.sql(CREATE)
+        jobs.wait_run(job_id(jobs), 1)
         for view in (*VIEWS, "WAIT FOR JOB j UNTIL BATCH 5 TIMEOUT 0 SECONDS", "CREATE SNAPSHOT s FOR JOB j"):
-            compare(outcome(w, view.format(job=f"'{job_id(w)}'")))
+            compare(outcome(jobs, view.format(job=f"'{job_id(jobs)}'")))
 
 
-def test_how_old_a_snapshot_is(tmp_path: Path) -> None:
+def test_age_of_a_snapshot(tmp_path: Path) -> None:
     now = [1000.0]
-    with world(tmp_path, clock=lambda: now[0]) as w:
-        w.sql(MAKE)
-        w.sql("CREATE SNAPSHOT s FOR JOB j")
+    with run_manager(tmp_path, clock=lambda: now[0]) as jobs:
+        jobs.sql(CREATE)
+        jobs.sql("CREATE SNAPSHOT s FOR JOB j")
         now[0] = 1090.5
-        assert w.row("SHOW SNAPSHOTS")["age_seconds"] == 90
+        assert jobs.row("SHOW SNAPSHOTS")["age_seconds"] == 90
         now[0] = 900.0
-        assert w.row("SHOW SNAPSHOTS")["age_seconds"] == 0
+        assert jobs.row("SHOW SNAPSHOTS")["age_seconds"] == 0

@@ -19,7 +19,7 @@ from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows
 from jetsql.language.statement import ExplainCreateJob
 from jetsql.server.prometheus import prometheus_response
 from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
-from tests.support.engines.jobs_world import World, body, create, in_thread, world
+from tests.support.engines.jobs_harness import JobsHarness, body, create, in_thread, run_manager
 from tests.support.golden_reports import raises
 
 # Every secret begins so. Each one is another, so that a failure names the one that got out.
@@ -27,7 +27,7 @@ SECRET = "sesame-of-"
 
 
 def url(secret: str) -> str:
-    """A URL with one secret."""
+    """Return a URL with one secret."""
     return f"jdbc:shop://ann:{SECRET}{secret}@host/shop"
 
 
@@ -61,47 +61,47 @@ FACTS = {
 
 
 @pytest.fixture
-def w(tmp_path: Path) -> Iterator[World]:
+def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
     """Make a job whose second version is on trial and waits for its database, after an update that failed, and a
     snapshot of its first version."""
     engine = InMemoryEngine(analysis=analysis(**FACTS), scan=f"Scan {url('scan')} with {SECRET}new-option")
-    with world(tmp_path, engine) as w:
-        job_id = w.make("j", OPTIONS, body=OLD_BODY)
-        w.sql("CREATE SNAPSHOT s FOR JOB j")
-        w.sql(f"CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS $$ return len('{url('function')}') $$")
+    with run_manager(tmp_path, engine) as jobs:
+        job_id = jobs.make("j", OPTIONS, body=OLD_BODY)
+        jobs.sql("CREATE SNAPSHOT s FOR JOB j")
+        jobs.sql(f"CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS $$ return len('{url('function')}') $$")
         engine.prepare_errors = [OSError(f"{SECRET}new-option is no password for {url('prepared')}")]
         with raises(StatementError, match="is no password for"):
-            w.run(UPDATE)
-        w.wait_run(job_id, 2)
+            jobs.run(UPDATE)
+        jobs.wait_run(job_id, 2)
         engine.quiet = True
-        updating = in_thread(lambda: w.run(UPDATE))
-        w.wait_run(job_id, 3)
+        updating = in_thread(lambda: jobs.run(UPDATE))
+        jobs.wait_run(job_id, 3)
         engine.idle(job_id)
         updating.result(20)
-        engine.tell(job_id, RunBlocked(engine.run_id(job_id), CAUSE))
-        w.manager.view_after_pending_events(w.job(job_id))
-        yield w
+        engine.report(job_id, RunBlocked(engine.run_id(job_id), CAUSE))
+        jobs.manager.view_after_pending_events(jobs.job(job_id))
+        yield jobs
 
 
-def shown(statement: str) -> Callable[[World], str]:
-    return lambda w: repr(w.sql(statement).rows)
+def shown(statement: str) -> Callable[[JobsHarness], str]:
+    return lambda jobs: repr(jobs.sql(statement).rows)
 
 
-def in_relation(name: str) -> Callable[[World], str]:
-    return lambda w: repr(list(rows(w.manager, name)))
+def in_relation(name: str) -> Callable[[JobsHarness], str]:
+    return lambda jobs: repr(list(rows(jobs.manager, name)))
 
 
-def explained(w: World) -> str:
-    [(text,)] = w.run(ExplainCreateJob(UPDATE)).rows
+def explained(jobs: JobsHarness) -> str:
+    [(text,)] = jobs.run(ExplainCreateJob(UPDATE)).rows
     return str(text)
 
 
-def scraped(w: World) -> str:
-    return prometheus_response(w.manager, sessions=0, statements=0).content.decode()
+def scraped(jobs: JobsHarness) -> str:
+    return prometheus_response(jobs.manager, sessions=0, statements=0).content.decode()
 
 
 # By report: the statement, the number of masked secrets in it, and a value next to them.
-PLACES: dict[str, tuple[Callable[[World], str], int, str]] = {
+PLACES: dict[str, tuple[Callable[[JobsHarness], str], int, str]] = {
     # The cause: its message and its hint hold two each.
     "SHOW JOBS": (shown("SHOW JOBS"), 4, "The user ann with"),
     # Besides: where the cause met its table, the source, the sink, three options and the body.
@@ -128,9 +128,9 @@ PLACES: dict[str, tuple[Callable[[World], str], int, str]] = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_place_hides_every_secret_and_nothing_else(w: World, place: str) -> None:
+def test_a_place_hides_every_secret_and_nothing_else(jobs: JobsHarness, place: str) -> None:
     show, hidden, fact = PLACES[place]
-    text = show(w)
+    text = show(jobs)
     assert re.findall(f"{SECRET}[a-z-]+", text) == []
     assert text.count(REDACTED) == hidden
     assert fact in text
@@ -149,42 +149,42 @@ def test_every_relation_is_among_the_places() -> None:
 )
 @pytest.mark.parametrize("explain", [False, True])
 def test_a_refused_update_and_its_explanation_hide_secrets(
-    w: World, changed: dict[str, object], hidden: int, words: str, explain: bool
+    jobs: JobsHarness, changed: dict[str, object], hidden: int, words: str, explain: bool
 ) -> None:
-    w.engine.analysis = analysis(**{**FACTS, **changed})
+    jobs.engine.analysis = analysis(**{**FACTS, **changed})
     if explain:
-        [text] = [line for line in explained(w).splitlines() if line.startswith("Update:")]
+        [text] = [line for line in explained(jobs).splitlines() if line.startswith("Update:")]
     else:
         with raises(StatementError) as caught:
-            w.run(UPDATE)
+            jobs.run(UPDATE)
         text = caught.value.message
     assert words in text and text.count(REDACTED) == hidden and SECRET not in text
 
 
-def test_a_snapshot_of_another_query_hides_the_secrets_of_both(w: World) -> None:
-    w.engine.analysis = analysis(**{**FACTS, "sources": (source(location=url("moved")),)})
+def test_a_snapshot_of_another_query_hides_the_secrets_of_both(jobs: JobsHarness) -> None:
+    jobs.engine.analysis = analysis(**{**FACTS, "sources": (source(location=url("moved")),)})
     with raises(StatementError) as caught:
-        w.run(create("k", {"initialSnapshotName": "s"}))
+        jobs.run(create("k", {"initialSnapshotName": "s"}))
     text = f"{caught.value.message} {caught.value.hint}"
     assert "Its statement: INSERT INTO out SELECT id" in text and text.count(REDACTED) == 3 and SECRET not in text
 
 
 @pytest.mark.parametrize("status", ["RUNNING", "SUSPENDED"])
-def test_a_snapshot_that_fails_reports_no_secret(w: World, status: str) -> None:
+def test_a_snapshot_that_fails_reports_no_secret(jobs: JobsHarness, status: str) -> None:
     if status == "SUSPENDED":
-        w.sql("SUSPEND JOB j")
-    w.engine.copy_errors = [OSError(f"{url('copied')} refuses {SECRET}new-option")]
-    error = w.refused("CREATE SNAPSHOT t FOR JOB j")
+        jobs.sql("SUSPEND JOB j")
+    jobs.engine.copy_errors = [OSError(f"{url('copied')} refuses {SECRET}new-option")]
+    error = jobs.error_of("CREATE SNAPSHOT t FOR JOB j")
     assert f"job j is {status}." in error.message
     assert f"jdbc:shop://{REDACTED}@host/shop refuses {REDACTED}" in error.message
 
 
-def test_a_snapshot_that_kept_the_whole_statement_is_shown_without_the_options_secrets(w: World) -> None:
-    """As older releases kept it."""
-    [snapshot] = w.store.snapshots()
+def test_old_snapshots_are_shown_without_secrets_of_options(jobs: JobsHarness) -> None:
+    """Show a snapshot as older releases stored it."""
+    [snapshot] = jobs.store.snapshots()
     text = create("j", OPTIONS, body=OLD_BODY).text
-    w.store.add_snapshot(replace(snapshot, id="older", name="older", statement=text))
-    found = shown("SHOW SNAPSHOTS")(w)
+    jobs.store.add_snapshot(replace(snapshot, id="older", name="older", statement=text))
+    found = shown("SHOW SNAPSHOTS")(jobs)
     assert "'spark.example.password' = '***'" in found and SECRET not in found
 
 
@@ -192,7 +192,7 @@ def test_a_snapshot_that_kept_the_whole_statement_is_shown_without_the_options_s
     "piece", ["a-", "a.", "?password", "?token-", "http://", "SET ", "DECLARE ", "password 'x' ", "SET a = b; "]
 )
 def test_long_texts_are_redacted_in_linear_time(piece: str) -> None:
-    """A search by a regular expression stops all threads: these took minutes."""
+    """Limit the time, because a search by a regular expression stops all threads: these texts took minutes."""
     text = piece * (200_000 // len(piece))
     assert redact_urls(f"{text}?password=x") == f"{text}?password={REDACTED}"
     assert redact_sql(f"{text}; SET my.password = x").endswith(REDACTED)

@@ -13,7 +13,7 @@ from jetsql.jobs.model.body_analysis import Analysis, OutputMode, Sink, SinkKind
 from jetsql.jobs.model.job import Cause, Job, Status
 from jetsql.jobs.statements.lookup import find_live_job
 from tests.support.engines.in_memory_engine import analysis, sink
-from tests.support.engines.jobs_world import World, world
+from tests.support.engines.jobs_harness import JobsHarness, run_manager
 from tests.support.golden_reports import raises
 
 ADD = "CREATE JOB {} AS INSERT INTO out SELECT * FROM STREAM src"
@@ -27,14 +27,14 @@ def counts(**changes: object) -> Analysis:
 
 
 @pytest.fixture
-def w(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path) as made:
-        made.engine.analysis = counts()
-        yield made
+def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
+    with run_manager(tmp_path) as harness:
+        harness.engine.analysis = counts()
+        yield harness
 
 
-def job_of(w: World, name: str) -> Job:
-    live = find_live_job(w.manager, name)
+def job_of(jobs: JobsHarness, name: str) -> Job:
+    live = find_live_job(jobs.manager, name)
     assert live is not None
     return live.job
 
@@ -43,24 +43,24 @@ def job_of(w: World, name: str) -> Job:
     ("first", "second"),
     [(OVERWRITE, OVERWRITE), (OVERWRITE, ADD), (ADD, OVERWRITE), (OVERWRITE, UPSERT), (UPSERT, OVERWRITE)],
 )
-def test_a_job_that_replaces_a_table_shares_it_with_no_other_job(w: World, first: str, second: str) -> None:
-    w.sql(first.format("one"))
+def test_job_that_replaces_a_table_does_not_share_it(jobs: JobsHarness, first: str, second: str) -> None:
+    jobs.sql(first.format("one"))
     for before in ("", "EXPLAIN "):
         with raises(StatementError, match="TABLE_IN_USE"):
-            w.sql(before + second.format("two"))
-    w.sql("SUSPEND JOB one")  # it has its state, and would write the table after RESUME
+            jobs.sql(before + second.format("two"))
+    jobs.sql("SUSPEND JOB one")  # it has its state, and would write the table after RESUME
     with raises(StatementError, match="TABLE_IN_USE"):
-        w.sql(second.format("two"))
-    w.sql("DROP JOB one")
-    w.sql(second.format("two"))
+        jobs.sql(second.format("two"))
+    jobs.sql("DROP JOB one")
+    jobs.sql(second.format("two"))
 
 
-def test_jobs_that_add_rows_or_replace_partitions_share_a_table(w: World) -> None:
-    w.sql(ADD.format("one"))
-    w.sql(UPSERT.format("two"))
+def test_jobs_that_add_rows_or_replace_partitions_share_a_table(jobs: JobsHarness) -> None:
+    jobs.sql(ADD.format("one"))
+    jobs.sql(UPSERT.format("two"))
     part = sink(replaces_whole_table=False)
-    w.engine.analysis = analysis(streaming=False, sources=(), modes={}, sink=part)
-    w.sql(f"EXPLAIN {OVERWRITE.format('three')}".replace("STREAM ", ""))
+    jobs.engine.analysis = analysis(streaming=False, sources=(), modes={}, sink=part)
+    jobs.sql(f"EXPLAIN {OVERWRITE.format('three')}".replace("STREAM ", ""))
 
 
 @pytest.mark.parametrize(
@@ -77,60 +77,60 @@ def test_jobs_that_add_rows_or_replace_partitions_share_a_table(w: World) -> Non
         (sink("spark_catalog.default.a"), sink("spark_catalog.default.A")),
     ],
 )
-def test_two_names_of_the_same_rows_count_as_one_table(w: World, first: Sink, second: Sink) -> None:
-    w.engine.analysis = replace(counts(), sink=first)
-    w.sql(ADD.format("one"))
-    w.engine.analysis = replace(counts(), sink=second)
+def test_two_names_of_the_same_rows_count_as_one_table(jobs: JobsHarness, first: Sink, second: Sink) -> None:
+    jobs.engine.analysis = replace(counts(), sink=first)
+    jobs.sql(ADD.format("one"))
+    jobs.engine.analysis = replace(counts(), sink=second)
     with raises(StatementError, match="TABLE_IN_USE"):
-        w.sql(OVERWRITE.format("two"))
+        jobs.sql(OVERWRITE.format("two"))
 
 
-def test_another_version_or_another_run_of_a_job_is_checked(w: World) -> None:
-    w.sql(OVERWRITE.format("one"))
-    w.engine.analysis = counts(table="spark_catalog.default.other")
-    w.sql(ADD.format("two").replace("out", "other"))
-    w.engine.analysis = counts()
+def test_another_version_or_another_run_of_a_job_is_checked(jobs: JobsHarness) -> None:
+    jobs.sql(OVERWRITE.format("one"))
+    jobs.engine.analysis = counts(table="spark_catalog.default.other")
+    jobs.sql(ADD.format("two").replace("out", "other"))
+    jobs.engine.analysis = counts()
     with raises(StatementError, match="TABLE_IN_USE"):
-        w.sql(ADD.format("two").replace("CREATE", "CREATE OR REPLACE"))
-    assert w.sql(OVERWRITE.format("one").replace("CREATE", "CREATE OR REPLACE")).rows  # its own table
+        jobs.sql(ADD.format("two").replace("CREATE", "CREATE OR REPLACE"))
+    assert jobs.sql(OVERWRITE.format("one").replace("CREATE", "CREATE OR REPLACE")).rows  # its own table
 
 
-def test_a_completed_job_does_not_run_again_into_a_table_that_another_job_replaces(w: World) -> None:
-    w.engine.quiet = True
-    creating, job = w.begin(ADD.format("one").replace(" AS", " OPTIONS ('trigger' = 'availableNow') AS"))
-    w.engine.complete(job.id)
+def test_completed_job_does_not_rerun_into_a_replaced_table(jobs: JobsHarness) -> None:
+    jobs.engine.quiet = True
+    creating, job = jobs.begin(ADD.format("one").replace(" AS", " OPTIONS ('trigger' = 'availableNow') AS"))
+    jobs.engine.complete(job.id)
     creating.result(20)
-    w.engine.quiet = False
-    w.sql(OVERWRITE.format("two"))
+    jobs.engine.quiet = False
+    jobs.sql(OVERWRITE.format("two"))
     with raises(StatementError, match="TABLE_IN_USE"):
-        w.sql("RESUME JOB one")
+        jobs.sql("RESUME JOB one")
 
 
 @pytest.mark.parametrize("text", [OVERWRITE, ADD])
-def test_resume_accepts_a_table_that_was_created_again(w: World, text: str) -> None:
-    w.sql(text.format("one"))
-    w.engine.fail(job_of(w, "one").id, REPLACED)
-    w.wait_status(job_of(w, "one").id, Status.SUSPENDED)
+def test_resume_accepts_a_table_that_was_created_again(jobs: JobsHarness, text: str) -> None:
+    jobs.sql(text.format("one"))
+    jobs.engine.fail(job_of(jobs, "one").id, REPLACED)
+    jobs.wait_status(job_of(jobs, "one").id, Status.SUSPENDED)
     for changed in (sink(columns=("a", "b"), created=2), sink(provider="orc", created=2)):
-        w.engine.analysis = replace(counts(), sink=changed)
+        jobs.engine.analysis = replace(counts(), sink=changed)
         with raises(StatementError, match="SINK_CHANGED"):
-            w.sql("RESUME JOB one")
-    w.engine.analysis = replace(counts(), sink=sink(created=2))
-    w.sql("RESUME JOB one")
-    assert job_of(w, "one").plan.analysis.sink.created == 2
-    assert "which was replaced" in str(w.sql("SHOW JOB HISTORY one").rows)
+            jobs.sql("RESUME JOB one")
+    jobs.engine.analysis = replace(counts(), sink=sink(created=2))
+    jobs.sql("RESUME JOB one")
+    assert job_of(jobs, "one").plan.analysis.sink.created == 2
+    assert "which was replaced" in str(jobs.sql("SHOW JOB HISTORY one").rows)
 
 
-def test_a_moved_table_is_accepted_only_where_each_result_replaces_it(w: World) -> None:
+def test_moved_table_is_accepted_only_with_overwrite(jobs: JobsHarness) -> None:
     for text, is_accepted in ((OVERWRITE, True), (ADD, False)):
-        w.engine.analysis = counts()
-        w.sql(text.format("one"))
-        w.engine.fail(job_of(w, "one").id, REPLACED)
-        w.wait_status(job_of(w, "one").id, Status.SUSPENDED)
-        w.engine.analysis = replace(counts(), sink=sink(location="file:/moved"))
+        jobs.engine.analysis = counts()
+        jobs.sql(text.format("one"))
+        jobs.engine.fail(job_of(jobs, "one").id, REPLACED)
+        jobs.wait_status(job_of(jobs, "one").id, Status.SUSPENDED)
+        jobs.engine.analysis = replace(counts(), sink=sink(location="file:/moved"))
         if is_accepted:
-            w.sql("RESUME JOB one")
+            jobs.sql("RESUME JOB one")
         else:
             with raises(StatementError, match="its folder is file:/moved"):
-                w.sql("RESUME JOB one")
-        w.sql("DROP JOB one")
+                jobs.sql("RESUME JOB one")
+        jobs.sql("DROP JOB one")

@@ -24,8 +24,8 @@ LIMITED_ENDLESS = analysis(sources=(source(endless=True), source("b", rate_limit
 
 
 def reached(of: Analysis, facts: RunStats, *, trigger: Trigger = Trigger.INTERVAL) -> bool:
-    made = job(of=of)
-    before = JobView(made.with_plan(replace(made.plan, trigger=trigger)))
+    waiting_job = job(of=of)
+    before = JobView(waiting_job.with_plan(replace(waiting_job.plan, trigger=trigger)))
     return IdleGoal.of(before, NUMBER).reached(facts)
 
 
@@ -42,7 +42,7 @@ def test_no_trigger_has_been_reported() -> None:
 
 
 @pytest.mark.parametrize("of", [PLAIN, LIMITED, DATED, ENDLESS, DATED_ENDLESS, LIMITED_ENDLESS])
-def test_a_trigger_that_finds_nothing_has_to_begin_after_the_statement(of: Analysis) -> None:
+def test_idle_trigger_counts_only_if_it_began_after_the_statement(of: Analysis) -> None:
     assert not reached(of, idle(NUMBER - 1))
     assert reached(of, idle(NUMBER))
     assert reached(of, idle(NUMBER + 1))
@@ -52,7 +52,7 @@ def test_a_trigger_that_finds_nothing_has_to_begin_after_the_statement(of: Analy
     ("of", "enough"),
     [(PLAIN, True), (LIMITED, False), (DATED, False), (ENDLESS, True), (DATED_ENDLESS, True), (LIMITED_ENDLESS, False)],
 )
-def test_a_batch_is_enough_where_it_takes_all_that_is_there(of: Analysis, enough: bool) -> None:
+def test_batch_suffices_where_it_reads_all_rows(of: Analysis, enough: bool) -> None:
     assert reached(of, batch(NUMBER)) is enough
     assert not reached(of, batch(NUMBER - 1))
 
@@ -62,8 +62,8 @@ def test_a_batch_that_ends_by_the_clock_is_not_enough() -> None:
     assert reached(PLAIN, idle(NUMBER), trigger=Trigger.REAL_TIME)
 
 
-@pytest.mark.parametrize("made", [batch, idle])
+@pytest.mark.parametrize("make_stats", [batch, idle])
 @pytest.mark.parametrize("began", [0.0, 1e12])
-def test_the_clock_decides_nothing(made: Callable[[int, float], RunStats], began: float) -> None:
-    assert not reached(PLAIN, made(NUMBER - 1, began))
-    assert reached(PLAIN, made(NUMBER, began))
+def test_the_clock_decides_nothing(make_stats: Callable[[int, float], RunStats], began: float) -> None:
+    assert not reached(PLAIN, make_stats(NUMBER - 1, began))
+    assert reached(PLAIN, make_stats(NUMBER, began))

@@ -21,7 +21,7 @@ def start(home: Path, new_store: bool = False) -> Store:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A home with the checkpoint of a job."""
+    """Return a home with the checkpoint of a job."""
     with closing(start(tmp_path)):
         pass
     (tmp_path / "checkpoints" / "0001-0000-0000-0001" / "spark-0").mkdir(parents=True)
@@ -49,7 +49,7 @@ def test_a_lost_store_is_not_replaced_by_an_empty_one(home: Path, way: str, kind
     assert is_home(home)
 
 
-def test_whoever_knows_starts_with_an_empty_store(home: Path) -> None:
+def test_empty_store_can_be_requested(home: Path) -> None:
     (home / "jetsql.db").unlink()
     with closing(start(home, new_store=True)) as store:
         assert store.all_jobs() == ()
@@ -57,7 +57,7 @@ def test_whoever_knows_starts_with_an_empty_store(home: Path) -> None:
         pass
 
 
-def test_a_store_that_is_there_is_kept(home: Path) -> None:
+def test_existing_store_is_kept(home: Path) -> None:
     before = content(home)
     with raises(EngineError, match="INVALID_SETTING"):
         start(home, new_store=True)
@@ -72,7 +72,7 @@ def test_a_storage_that_only_spark_reaches_counts_as_used(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("folders", [(), ("checkpoints",), ("metastore", "snapshots")])
 def test_a_home_without_files_of_jobs_gets_a_store(tmp_path: Path, folders: tuple[str, ...]) -> None:
-    """An engine that was killed at the first start leaves these."""
+    """Accept the folders of an engine that was killed at its first start."""
     for folder in folders:
         (tmp_path / folder).mkdir()
     (tmp_path / "jetsql.db").touch()

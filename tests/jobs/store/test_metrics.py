@@ -19,7 +19,7 @@ from jetsql.jobs.statements.job_metrics import job_metrics
 from jetsql.jobs.store.metrics import LEVELS, BatchMetrics, Changes, Level, Metrics, Series, Totals
 from jetsql.jobs.store.metrics_file import MetricsFile
 from jetsql.jobs.store.metrics_store import VERSION
-from tests.support.engines.jobs_world import World, world
+from tests.support.engines.jobs_harness import JobsHarness, run_manager
 from tests.support.golden_reports import compare
 
 JOB = "0001-0000-0000-0001"
@@ -34,11 +34,11 @@ def measure(batch: int, time: float, rows: int | None = 10, **more: object) -> B
 @st.composite
 def measures(draw: st.DrawFn) -> list[BatchMetrics]:
     steps = draw(st.lists(st.tuples(st.floats(0, 100), st.none() | st.integers(0, 1000)), max_size=60))
-    time, made = 1000.0, []
+    time, result = 1000.0, []
     for batch, (seconds, rows) in enumerate(steps):
         time += seconds
-        made.append(measure(batch, time, rows, late_rows=batch % 3, state_rows=batch, lag={"src": batch}))
-    return made
+        result.append(measure(batch, time, rows, late_rows=batch % 3, state_rows=batch, lag={"src": batch}))
+    return result
 
 
 def filled(levels: tuple[Level, ...], added: list[BatchMetrics]) -> Series:
@@ -49,14 +49,14 @@ def filled(levels: tuple[Level, ...], added: list[BatchMetrics]) -> Series:
 
 
 @given(measures())
-def test_sums_stay_what_they_were(added: list[BatchMetrics]) -> None:
+def test_sums_are_preserved(added: list[BatchMetrics]) -> None:
     kept = filled(ENDLESS, added).rows()
     for name in ("batches", "input_rows", "late_rows", "trigger_ms"):
         assert sum(getattr(row, name) or 0 for row in kept) == sum(getattr(row, name) or 0 for row in added)
 
 
 @given(measures())
-def test_there_are_never_more_than_so_many(added: list[BatchMetrics]) -> None:
+def test_number_of_measures_is_limited(added: list[BatchMetrics]) -> None:
     kept = filled(SMALL, added).rows()
     for level in SMALL:
         assert sum(row.span == level.span for row in kept) <= level.limit
@@ -75,12 +75,12 @@ def test_the_newest_are_in_full_and_all_are_in_order(added: list[BatchMetrics]) 
 
 
 @given(measures())
-def test_what_is_now_is_that_of_the_newest_batch(added: list[BatchMetrics]) -> None:
+def test_current_values_are_those_of_the_newest_batch(added: list[BatchMetrics]) -> None:
     for row in filled(ENDLESS, added).rows():
         assert (row.state_rows, row.lag) == (row.batch, {"src": row.batch})
 
 
-def test_batches_of_a_span_are_one_row_with_the_rates_of_the_span() -> None:
+def test_batches_of_a_span_are_merged_into_one_row() -> None:
     series = filled((Level(0, 1), Level(10, 5)), [measure(0, 21.0), measure(1, 25.0, 30), measure(2, 31.0)])
     [span, last] = series.rows()
     assert (span.time, span.span, span.batches, span.batch) == (20.0, 10, 2, 1)
@@ -88,7 +88,7 @@ def test_batches_of_a_span_are_one_row_with_the_rates_of_the_span() -> None:
     assert last == measure(2, 31.0)
 
 
-def test_a_clock_that_is_set_back_makes_no_more_of_them() -> None:
+def test_clock_set_back_adds_no_measures() -> None:
     added = [measure(batch, 1000.0 - 7 * batch) for batch in range(100)]
     assert len(filled(SMALL, added).rows()) <= sum(level.limit for level in SMALL)
 
@@ -128,7 +128,7 @@ def test_a_file_holds_what_memory_holds(added: list[BatchMetrics], written: set[
     assert series.rows() == filled(SMALL, added).rows()
 
 
-def test_totals_count_what_is_not_kept_too() -> None:
+def test_totals_include_discarded_measures() -> None:
     metrics = Metrics()
     metrics.add(JOB, measure(0, 1.0, 5, output_rows=4, late_rows=1))
     metrics.add(JOB, measure(1, 2.0, None), keep=False)
@@ -178,7 +178,7 @@ def test_the_columns_of_the_file_stay_what_they_are(path: Path) -> None:
     compare([f"{name} {kind}{' NOT NULL' if required else ''}" for _, name, kind, required, _, _ in columns])
 
 
-def test_what_was_written_is_there_again(path: Path) -> None:
+def test_stored_metrics_are_loaded(path: Path) -> None:
     metrics, file = opened(path)
     for batch in range(LEVELS[0].limit * 3):
         metrics.add(JOB, replace(FULL, batch=batch, time=FULL.time + batch))
@@ -193,7 +193,7 @@ def test_what_was_written_is_there_again(path: Path) -> None:
     assert path.stat().st_mode & 0o077 == 0
 
 
-def test_what_was_forgotten_is_gone_and_so_is_what_belongs_to_no_job(path: Path) -> None:
+def test_metrics_of_deleted_and_unknown_jobs_are_removed(path: Path) -> None:
     metrics, file = opened(path)
     for job in (JOB, "other", "third"):
         metrics.add(job, FULL)
@@ -208,7 +208,7 @@ def test_what_was_forgotten_is_gone_and_so_is_what_belongs_to_no_job(path: Path)
 
 
 @pytest.mark.parametrize("harm", ["no database", "cut off", "another version", "no table"])
-def test_a_file_that_is_of_no_use_is_moved_aside(path: Path, harm: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_damaged_file_is_moved_aside(path: Path, harm: str, caplog: pytest.LogCaptureFixture) -> None:
     metrics, file = opened(path)
     for batch in range(5000):
         metrics.add(JOB, replace(FULL, batch=batch, time=FULL.time + batch))
@@ -261,9 +261,7 @@ def test_the_rows_of_each_sink_are_stored_and_added(path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [-1, VERSION + 1])
-def test_the_version_of_a_file_that_is_moved_aside_is_logged(
-    path: Path, version: int, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_version_of_a_damaged_file_is_logged(path: Path, version: int, caplog: pytest.LogCaptureFixture) -> None:
     opened(path)[1].close()
     execute(path, f"PRAGMA user_version = {version}")
     _, file = opened(path)
@@ -281,7 +279,7 @@ def execute(path: Path, statement: str) -> None:
         connection.execute(statement)
 
 
-def test_a_file_that_breaks_while_it_is_written_begins_anew_with_what_memory_holds(path: Path) -> None:
+def test_file_damaged_during_writing_is_rewritten_from_memory(path: Path) -> None:
     metrics, file = opened(path)
     metrics.add(JOB, FULL)
     file.write()
@@ -296,7 +294,7 @@ def test_a_file_that_breaks_while_it_is_written_begins_anew_with_what_memory_hol
     file.close()
 
 
-def test_what_could_not_be_written_now_is_written_later(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_writes_are_retried(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     metrics, file = opened(path)
     metrics.add(JOB, FULL)
     file.write()
@@ -309,7 +307,7 @@ def test_what_could_not_be_written_now_is_written_later(path: Path, caplog: pyte
     assert count(path) == 2
 
 
-def test_what_could_not_be_deleted_now_is_deleted_later(path: Path) -> None:
+def test_failed_deletions_are_retried(path: Path) -> None:
     metrics, file = opened(path)
     metrics.add(JOB, FULL)
     file.write()
@@ -321,7 +319,7 @@ def test_what_could_not_be_deleted_now_is_deleted_later(path: Path) -> None:
     assert count(path) == 0
 
 
-def test_a_place_that_can_not_be_written_costs_the_metrics_alone(tmp_path: Path) -> None:
+def test_unwritable_folder_loses_only_metrics(tmp_path: Path) -> None:
     metrics, file = opened(tmp_path / "missing" / "metrics.db")
     metrics.add(JOB, FULL)
     file.write()
@@ -333,52 +331,52 @@ def test_a_place_that_can_not_be_written_costs_the_metrics_alone(tmp_path: Path)
 
 
 @pytest.fixture
-def jobs(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path) as made:
-        yield made
+def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
+    with run_manager(tmp_path) as harness:
+        yield harness
 
 
-def test_a_job_is_measured_until_its_end(jobs: World) -> None:
-    made = jobs.make("orders")
-    jobs.engine.commit(made, rows=7)
+def test_a_job_is_measured_until_its_end(jobs: JobsHarness) -> None:
+    job_id = jobs.make("orders")
+    jobs.engine.commit(job_id, rows=7)
     jobs.sql("SUSPEND JOB orders")
     metrics = jobs.manager.metrics
-    assert [row.input_rows for row in metrics.rows(made)] == [10, 7]
-    assert metrics.totals(made).input_rows == 17
+    assert [row.input_rows for row in metrics.rows(job_id)] == [10, 7]
+    assert metrics.totals(job_id).input_rows == 17
     jobs.sql("DROP JOB orders")
-    assert metrics.rows(made) == ()
+    assert metrics.rows(job_id) == ()
 
 
-def test_and_longer_by_its_option(jobs: World) -> None:
-    made = jobs.make("orders", {"storeMetricsAfterJobCompletion": "true"})
+def test_metrics_after_completion_by_option(jobs: JobsHarness) -> None:
+    job_id = jobs.make("orders", {"storeMetricsAfterJobCompletion": "true"})
     jobs.sql("DROP JOB orders")
-    assert len(jobs.manager.metrics.rows(made)) == 1
+    assert len(jobs.manager.metrics.rows(job_id)) == 1
 
 
-def test_a_failed_job_keeps_none(jobs: World) -> None:
-    made = jobs.make("orders", {"suspendOnFailure": "false", "restartAttempts": "0"})
-    jobs.engine.fail(made, Cause("gone", retryable=False))
-    jobs.wait_status(made, Status.FAILED)
+def test_a_failed_job_keeps_none(jobs: JobsHarness) -> None:
+    job_id = jobs.make("orders", {"suspendOnFailure": "false", "restartAttempts": "0"})
+    jobs.engine.fail(job_id, Cause("gone", retryable=False))
+    jobs.wait_status(job_id, Status.FAILED)
     assert jobs.manager.metrics.jobs() == ()
 
 
-def test_a_job_without_metrics_is_only_counted(jobs: World) -> None:
-    made = jobs.make("orders", {"metricsEnabled": "false"})
-    assert jobs.manager.metrics.rows(made) == ()
-    assert jobs.manager.metrics.totals(made).input_rows == 10
+def test_a_job_without_metrics_is_only_counted(jobs: JobsHarness) -> None:
+    job_id = jobs.make("orders", {"metricsEnabled": "false"})
+    assert jobs.manager.metrics.rows(job_id) == ()
+    assert jobs.manager.metrics.totals(job_id).input_rows == 10
     assert dict(jobs.sql("DESCRIBE JOB EXTENDED orders").rows)["rows read since the engine started"] == "10"
 
 
 def test_readings_are_of_the_newest_job_of_each_name(tmp_path: Path) -> None:
-    with world(tmp_path, clock=lambda: 1000.0) as jobs:
+    with run_manager(tmp_path, clock=lambda: 1000.0) as jobs:
         jobs.make("ended")
         jobs.sql("DROP JOB ended")
-        made = jobs.make("orders")
+        job_id = jobs.make("orders")
         latest = measure(1, 900.0, 5, watermark=880.0)
-        jobs.engine.tell(made, BatchCommitted(jobs.engine.run_id(made), 1, 900.0, 5, 1.0, metrics=latest))
+        jobs.engine.report(job_id, BatchCommitted(jobs.engine.run_id(job_id), 1, 900.0, 5, 1.0, metrics=latest))
         jobs.sql("RESTART JOB orders")
         ended, reading = job_metrics(jobs.manager)
         assert (ended.name, ended.status) == ("ended", Status.FAILED)
-        assert (reading.id, reading.name, reading.status) == (made, "orders", Status.RUNNING)
+        assert (reading.id, reading.name, reading.status) == (job_id, "orders", Status.RUNNING)
         assert (reading.runs, reading.attempts, reading.totals.input_rows) == (2, 0, 25)
-        assert jobs.manager.metrics.rows(made)[1] == latest
+        assert jobs.manager.metrics.rows(job_id)[1] == latest

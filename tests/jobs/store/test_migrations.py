@@ -27,7 +27,7 @@ from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.migrations import STEPS
 from jetsql.jobs.store.record_versions import RENAMED_EVENTS
 from jetsql.jobs.store.store_file import StoreFile
-from tests.support.engines.jobs_world import world
+from tests.support.engines.jobs_harness import run_manager
 from tests.support.engines.store_places import HOME, SchemaPlace
 from tests.support.golden_reports import raises
 from tests.support.paths import FIXTURES, ROOT
@@ -39,7 +39,7 @@ NAMES = ["running", "Suspended délays", "hurt", "dropped", "loaded"]
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A store of version 1."""
+    """Return a store of version 1."""
     path = tmp_path / "jetsql.db"
     return store_of(path, FIXTURE.read_text(encoding="utf-8"))
 
@@ -59,7 +59,7 @@ def version(path: Path) -> object:
     return asked(path, "SELECT value FROM meta WHERE key = 'version'")[0][0]
 
 
-def test_every_job_comes_over_with_its_history(path: Path) -> None:
+def test_every_job_is_migrated_with_its_history(path: Path) -> None:
     with closing(Store(path)) as store:
         jobs = store.all_jobs()
         assert [job.name for job in jobs] == NAMES
@@ -76,7 +76,7 @@ def test_every_job_comes_over_with_its_history(path: Path) -> None:
     assert version(path) == str(VERSION)
 
 
-def test_the_migrated_store_is_made_like_a_new_one(path: Path, tmp_path: Path) -> None:
+def test_migrated_store_has_the_schema_of_a_new_one(path: Path, tmp_path: Path) -> None:
     Store(path).close()
     Store(tmp_path / "new.db").close()
     assert len(STEPS) == VERSION - 1
@@ -87,15 +87,15 @@ def test_the_migrated_store_is_made_like_a_new_one(path: Path, tmp_path: Path) -
         assert asked(path, query) == asked(tmp_path / "new.db", query)
 
 
-def test_the_store_as_it_was_is_kept_beside_it(path: Path) -> None:
+def test_previous_store_is_kept_next_to_the_new_one(path: Path) -> None:
     before = list(sqlite3.connect(path).iterdump())
     Store(path).close()
     copy = path.with_name("jetsql.db.version-1")
     assert list(sqlite3.connect(copy).iterdump()) == before
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-    made = copy.stat().st_mtime_ns
+    modified = copy.stat().st_mtime_ns
     Store(path).close()
-    assert copy.stat().st_mtime_ns == made
+    assert copy.stat().st_mtime_ns == modified
     assert sorted(file.name for file in path.parent.iterdir()) == ["jetsql.db", "jetsql.db.version-1"]
 
 
@@ -166,13 +166,13 @@ def test_a_reader_that_changes_nothing_sees_the_same_jobs(path: Path) -> None:
     assert (before.version, after.version, before.jobs) == (1, VERSION, after.jobs)
 
 
-def test_its_jobs_go_on(path: Path) -> None:
-    with world(path.parent, clock=lambda: 1_700_000_100.0) as w:  # the evening of the day it was made
-        running = w.store.newest_named("running")
+def test_migrated_jobs_continue(path: Path) -> None:
+    with run_manager(path.parent, clock=lambda: 1_700_000_100.0) as jobs:  # the evening of the day it was made
+        running = jobs.store.newest_named("running")
         assert running is not None
-        assert w.wait_status(running.id, Status.RUNNING).run == 2
-        assert w.said("RESUME JOB hurt")[0] == "RUNNING"
-        assert w.said("RESUME JOB loaded")[0] == "RUNNING"
+        assert jobs.wait_status(running.id, Status.RUNNING).run == 2
+        assert jobs.reply("RESUME JOB hurt")[0] == "RUNNING"
+        assert jobs.reply("RESUME JOB loaded")[0] == "RUNNING"
 
 
 OPEN = "import sys, pathlib; from jetsql.jobs.store.job_store import Store; Store(pathlib.Path(sys.argv[1])).close()"
@@ -185,7 +185,7 @@ def killed_at(failpoint: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize("failpoint", ["store-copied", "store-migrated"])
-def test_a_kill_in_the_middle_leaves_a_store_that_is_migrated_next_time(path: Path, failpoint: str) -> None:
+def test_store_is_migrated_after_a_kill_during_migration(path: Path, failpoint: str) -> None:
     killed_at(failpoint, path)
     killed_at(failpoint, path)
     assert version(path) == "1"
@@ -215,7 +215,7 @@ def test_an_old_store_that_cannot_be_read_is_left_alone(path: Path, change: str,
     assert [file.name for file in path.parent.iterdir()] == ["jetsql.db"]
 
 
-def test_an_error_on_the_way_undoes_everything(path: Path) -> None:
+def test_error_during_migration_is_rolled_back(path: Path) -> None:
     store_of(path, "CREATE TABLE snapshots (name TEXT)")  # not JetSQL's; version 1 has none
     with raises(EngineError, match="snapshots already exists"):
         Store(path)
@@ -225,7 +225,7 @@ def test_an_error_on_the_way_undoes_everything(path: Path) -> None:
         assert len(store.all_jobs()) == len(NAMES)
 
 
-def test_a_folder_that_takes_no_copy_is_told(path: Path) -> None:
+def test_unwritable_folder_is_reported(path: Path) -> None:
     path.with_name("jetsql.db.version-1.part").mkdir()
     with raises(EngineError) as caught:
         Store(path)
@@ -257,7 +257,7 @@ OLD_TABLES = (
 
 @pytest.fixture
 def schema(postgres: Postgres, path: Path) -> Iterator[SchemaPlace]:
-    """A schema with the store of version 1. No release had one, but all steps must run on PostgreSQL."""
+    """Fill a schema with the store of version 1. No release had one, but all steps must run on PostgreSQL."""
     place = SchemaPlace(postgres)
     place.execute(f"CREATE SCHEMA {place.url.schema}", *OLD_TABLES)
     with postgres.connect() as connection, connection.cursor() as cursor:
@@ -283,9 +283,7 @@ def test_a_schema_is_migrated_as_a_file_is(schema: SchemaPlace, path: Path) -> N
 
 
 @pytest.mark.spark
-def test_an_error_on_the_way_undoes_everything_in_a_schema(
-    schema: SchemaPlace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_during_schema_migration_is_rolled_back(schema: SchemaPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     before = schema.dump()
     monkeypatch.setattr("jetsql.jobs.store.migrations.failpoint", lambda name: 1 / (name == "store-copied"))
     with pytest.raises(ZeroDivisionError):

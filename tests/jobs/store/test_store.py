@@ -25,7 +25,7 @@ from jetsql.jobs.store.database import VERSION
 from jetsql.jobs.store.job_store import Store
 from jetsql.version import VERSION as PROGRAM
 from tests.support.engines.in_memory_engine import analysis
-from tests.support.engines.jobs_world import body
+from tests.support.engines.jobs_harness import body
 from tests.support.engines.store_places import FilePlace, SchemaPlace, StorePlace, open_store
 from tests.support.golden_reports import raises
 
@@ -98,7 +98,7 @@ def test_a_live_name_is_taken_once_and_free_afterwards(store: Store) -> None:
     assert [entry.to_status for entry in store.history(JOB.id)] == [Status.RUNNING, Status.COMPLETED]
 
 
-def test_a_row_that_cannot_be_stored_leaves_the_job_as_it_was(store: Store, place: StorePlace) -> None:
+def test_failed_write_leaves_the_job_unchanged(store: Store, place: StorePlace) -> None:
     store.add(JOB, row(JOB))
     place.execute(*FULL_DISK[type(place)])
     with raises(EngineError, match="disk is full"):
@@ -107,10 +107,10 @@ def test_a_row_that_cannot_be_stored_leaves_the_job_as_it_was(store: Store, plac
 
 
 def snapshot(number: int = 2, name: str = "Before", **changes: object) -> Snapshot:
-    made = Snapshot(
+    result = Snapshot(
         f"000{number}-0000-0000-0001", name, JOB.id, JOB.name, JOB.version.statement, PLAN, 7, 4096, 3.5, {"spark": "4"}
     )
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return replace(result, **changes)  # type: ignore[arg-type]
 
 
 def test_snapshots_come_back_oldest_first(store: Store, place: StorePlace) -> None:
@@ -128,7 +128,7 @@ def test_snapshots_come_back_oldest_first(store: Store, place: StorePlace) -> No
         assert again.snapshots() == (snapshot(2, "Été"),)
 
 
-def test_a_snapshot_is_stored_with_its_job_and_history_or_not_at_all(store: Store) -> None:
+def test_snapshot_job_and_history_are_stored_in_one_transaction(store: Store) -> None:
     store.add(JOB, row(JOB))
     suspended = replace(JOB, status=Status.SUSPENDED)
     store.save(suspended, row(suspended, "kept"), snapshot())
@@ -144,7 +144,7 @@ def test_a_snapshot_is_stored_with_its_job_and_history_or_not_at_all(store: Stor
     assert [entry.event for entry in store.history(JOB.id)] == ["running", "kept"]
 
 
-def test_a_snapshot_takes_over_the_name_of_the_one_it_replaces(store: Store) -> None:
+def test_snapshot_takes_the_name_of_the_replaced_one(store: Store) -> None:
     store.add(JOB, row(JOB))
     store.add_snapshot(snapshot(2), None, row(JOB, "first"))
     store.add_snapshot(snapshot(3, "BEFORE"), snapshot(2).id, row(JOB, "second"))
@@ -152,7 +152,7 @@ def test_a_snapshot_takes_over_the_name_of_the_one_it_replaces(store: Store) -> 
     assert [entry.event for entry in store.history(JOB.id)] == ["running", "first", "second"]
 
 
-def test_damage_of_a_snapshot_is_told_when_it_is_asked_for(place: StorePlace) -> None:
+def test_damaged_snapshot_is_reported_when_read(place: StorePlace) -> None:
     with closing(open_store(place)) as store:
         store.add_snapshot(snapshot())
     place.execute("UPDATE snapshots SET record = '[]'")
@@ -160,7 +160,7 @@ def test_damage_of_a_snapshot_is_told_when_it_is_asked_for(place: StorePlace) ->
         store.snapshot_named("before")
 
 
-def refused(place: StorePlace) -> EngineError:
+def error_of(place: StorePlace) -> EngineError:
     with raises(EngineError) as caught:
         open_store(place)
     assert place.database().name in caught.value.message
@@ -176,7 +176,7 @@ def test_a_newer_store_is_refused_and_left_alone(place: StorePlace) -> None:
     filled(place)
     place.execute(f"UPDATE meta SET value = '{VERSION + 1}' WHERE key = 'version'")
     before = place.dump()
-    error = refused(place)
+    error = error_of(place)
     assert error.condition == "JETSQL.STORE_TOO_NEW"
     assert f"version {VERSION + 1}, written by JetSQL {PROGRAM};" in error.message
     assert f"version {VERSION}." in error.message
@@ -202,16 +202,16 @@ def test_a_damaged_store_is_refused_and_left_alone(place: StorePlace, statement:
     filled(place)
     place.execute(statement)
     before = place.dump()
-    error = refused(place)
+    error = error_of(place)
     assert error.condition == "JETSQL.STORE_DAMAGED"
     assert f"version {VERSION}" in error.message
     assert place.dump() == before
 
 
 @pytest.mark.parametrize("content", [b"not a database at all", b"\0" * 5000, b"SQLite format 3\0" + b"x" * 5000])
-def test_a_file_that_is_no_database_is_refused_and_left_alone(path: Path, content: bytes) -> None:
+def test_file_that_is_no_database_is_refused(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    assert refused(FilePlace(path)).condition == "JETSQL.STORE_DAMAGED"
+    assert error_of(FilePlace(path)).condition == "JETSQL.STORE_DAMAGED"
     assert path.read_bytes() == content
 
 
@@ -220,11 +220,11 @@ def test_a_torn_file_is_refused_and_left_alone(path: Path) -> None:
     whole = path.read_bytes()
     torn = whole[:4096] + b"\xff" * 4096 + whole[8192:]
     path.write_bytes(torn)
-    assert refused(FilePlace(path)).condition == "JETSQL.STORE_DAMAGED"
+    assert error_of(FilePlace(path)).condition == "JETSQL.STORE_DAMAGED"
     assert path.read_bytes() == torn
 
 
-def test_what_a_killed_process_left_in_the_log_is_not_lost(path: Path, tmp_path: Path) -> None:
+def test_write_ahead_log_of_a_killed_process_is_kept(path: Path, tmp_path: Path) -> None:
     with closing(Store(path)) as store:
         store.add(JOB, row(JOB))
         copy = tmp_path / "killed"
@@ -243,13 +243,13 @@ def test_an_empty_file_becomes_a_store(path: Path) -> None:
         assert store.all_jobs() == ()
 
 
-def test_a_place_that_cannot_be_used(tmp_path: Path) -> None:
-    assert refused(FilePlace(tmp_path / "missing" / "jetsql.db")).condition == "JETSQL.HOME_NOT_USABLE"
+def test_unusable_folder(tmp_path: Path) -> None:
+    assert error_of(FilePlace(tmp_path / "missing" / "jetsql.db")).condition == "JETSQL.HOME_NOT_USABLE"
     (tmp_path / "folder").mkdir()
-    assert refused(FilePlace(tmp_path / "folder")).condition == "JETSQL.HOME_NOT_USABLE"
+    assert error_of(FilePlace(tmp_path / "folder")).condition == "JETSQL.HOME_NOT_USABLE"
 
 
-def test_damage_of_an_ended_job_is_told_when_it_is_asked_for(place: StorePlace) -> None:
+def test_damaged_ended_job_is_reported_when_read(place: StorePlace) -> None:
     with closing(open_store(place)) as store:
         ended = replace(JOB, status=Status.COMPLETED)
         store.add(ended, row(ended))

@@ -44,7 +44,7 @@ SECRET = "secret:env:STORE_PASSWORD"
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A home with a store that has rows in each table."""
+    """Return a home with a store that has rows in each table."""
     home = tmp_path / "home"
     home.mkdir()
     with closing(open_store(home, None, None)) as store:
@@ -98,7 +98,7 @@ def is_empty(schema: SchemaPlace) -> bool:
     return schema.execute(f"SELECT 1 FROM pg_namespace WHERE nspname = '{schema.url.schema}'") == []
 
 
-def test_there_and_back(home: Path, schema: SchemaPlace, tmp_path: Path) -> None:
+def test_copy_to_postgresql_and_back(home: Path, schema: SchemaPlace, tmp_path: Path) -> None:
     with closing(open_store(home, None, None)) as store:
         expected = contents(store)
     before = files(home)
@@ -186,9 +186,7 @@ def test_a_store_is_not_copied_to_itself(home: Path, schema: SchemaPlace) -> Non
         copy_store(home, str(schema.url), SECRET, schema.url)
 
 
-def test_rows_that_arrive_otherwise_undo_the_copy(
-    home: Path, schema: SchemaPlace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_differing_rows_roll_back_the_copy(home: Path, schema: SchemaPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     real = store_copy._write
 
     def lossy(connections: object, rows: Mapping[str, list[tuple[object, ...]]]) -> None:
@@ -256,7 +254,7 @@ def test_a_kill_leaves_an_empty_or_a_complete_copy(
 def test_a_standby_waits_for_the_end_of_a_copy(
     home: Path, schema: SchemaPlace, moment: str, complete: bool, tmp_path: Path
 ) -> None:
-    """The copy is killed, and the standby leads only if the jobs do not continue with the copy."""
+    """Kill the copy; the standby leads only if the jobs do not continue with the copy."""
     to_schema(home, schema)
     target, reached = SchemaPlace(schema.server), tmp_path / "reached"
     command = [sys.executable, "-c", KILLED, moment, home, str(schema.url), str(target.url), reached]
@@ -287,7 +285,7 @@ def test_a_standby_waits_for_the_end_of_a_copy(
 
 
 def test_the_numbers_of_leaders_continue(home: Path, schema: SchemaPlace, tmp_path: Path) -> None:
-    """Checkpoints and staging folders have the number of a leader, which must not be used again."""
+    """Continue the numbers of leaders, because checkpoints and staging folders have them."""
     numbers = []
 
     def lead(setting: str | None) -> None:
@@ -307,7 +305,7 @@ def test_the_numbers_of_leaders_continue(home: Path, schema: SchemaPlace, tmp_pa
     assert numbers == [1, 2, 3, 4, 4, 5]
 
 
-def test_the_command(home: Path, schema: SchemaPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copy_command(home: Path, schema: SchemaPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JETSQL_HOME", str(home))
     url = str(replace(schema.url, user="")).replace("//", f"//{schema.url.user}:{SECRET}@")
     ended = CliRunner().invoke(cli, ["store", "copy", "--to", url])

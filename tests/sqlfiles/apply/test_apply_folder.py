@@ -150,7 +150,7 @@ def test_a_job_that_differs_is_replaced_with_the_verdict_and_a_difference(folder
 
 def test_a_job_that_cannot_keep_its_state_prevents_the_whole_plan(folder: Folder) -> None:
     folder.apply()
-    folder.engine.catalog.refused["totals"] = "the stateful operators differ"
+    folder.engine.catalog.refusals["totals"] = "the stateful operators differ"
     folder.files["jobs.sql"] = JOBS.replace("count(*)", "count(id)")
     folder.files["more.sql"] = "CREATE TABLE more (id INT) USING json;"
     assert folder.apply() is ApplyStatus.NOT_POSSIBLE and folder.engine.catalog.ran == []

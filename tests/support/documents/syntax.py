@@ -41,7 +41,7 @@ def check_syntax(step: Step) -> None:
 
 
 def _check_sql(text: str) -> None:
-    """Statements about jobs are parsed; whether another one is Spark's is known when it is run."""
+    """Parse statements about jobs; other statements are checked by Spark when they run."""
     filled = _VARIABLE.sub(lambda variable: variable["default"] or "0", text)
     try:
         for fragment in split(filled, strict=True):
@@ -57,7 +57,7 @@ def _check_shell(text: str) -> None:
 
 
 def _check_settings(text: str) -> None:
-    """The block is a part of `config.toml`."""
+    """Check a block that is a part of `config.toml`."""
     for name, value in tomllib.loads(text).items():
         if name == "spark":
             conf_of({f"spark.{key}": str(each) for key, each in value.items()}, "block")

@@ -16,7 +16,7 @@ from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.job_store import Store
 from tests.support.engines.in_memory_engine import analysis, sink
-from tests.support.engines.jobs_world import body, changed, option
+from tests.support.engines.jobs_harness import body, changed, option
 
 ID = "0001-0000-0000-0001"
 
@@ -45,9 +45,11 @@ class Home:
         """Store a suspended job with a table of its own, which has committed batch 2, and return it."""
         table = self.warehouse / name
         table.mkdir(parents=True, exist_ok=True)
-        made = analysis(sink=sink(name, location=f"file:{table}"), stateful=bool(changes.pop("stateful", False)))
+        body_analysis = analysis(
+            sink=sink(name, location=f"file:{table}"), stateful=bool(changes.pop("stateful", False))
+        )
         given = tuple(option(key, value, 20 + at) for at, (key, value) in enumerate((options or {}).items()))
-        plan = make_plan(made, parse_options(given), body().verb, None)
+        plan = make_plan(body_analysis, parse_options(given), body().verb, None)
         version = Version("CREATE JOB ...", body(), plan, first_trigger_done=True)
         job = Job(ID, name, version, 1.0, status=Status.SUSPENDED, run=1)
         job = changed(job, **{"batch": 2, "has_files": True, **changes})
@@ -56,8 +58,8 @@ class Home:
         return job
 
     def snapshot(self, job: Job, name: str = "before", number: int = 9, batch: int | None = 2) -> Snapshot:
-        made = f"000{number}-0000-0000-0001"
-        snapshot = Snapshot(made, name, job.id, job.name, job.version.statement, job.plan, batch, 1, 1.0)
+        snapshot_id = f"000{number}-0000-0000-0001"
+        snapshot = Snapshot(snapshot_id, name, job.id, job.name, job.version.statement, job.plan, batch, 1, 1.0)
         with closing(Store(self.path / "jetsql.db")) as store:
             store.add_snapshot(snapshot)
         return snapshot

@@ -51,7 +51,7 @@ class DeclaredCatalog:
     tables: dict[tuple[str, ...], str] = field(default_factory=dict)  # the statements that create tables and views
     functions: dict[tuple[str, ...], str] = field(default_factory=dict)
     jobs: list[DeclaredJob] = field(default_factory=list)  # oldest first
-    refused: dict[str, str] = field(default_factory=dict)  # the reason why a job cannot keep its state, by its name
+    refusals: dict[str, str] = field(default_factory=dict)  # the reason why a job cannot keep its state, by its name
     ran: list[str] = field(default_factory=list)  # statements that change something
     before: Callable[[str], None] = lambda text: None  # called before each statement that changes something
     open_sessions: int = 0
@@ -206,11 +206,18 @@ class DeclaredEngine:
         for key, source in self.catalog.functions.items():
             if f"'{key[-1]}'" not in text:
                 continue
-            made = parse(source)
-            assert isinstance(made, st.CreateFunction)
-            parameters = ", ".join(f"{each.name} {each.type.upper()}" for each in made.parameters)
+            function = parse(source)
+            assert isinstance(function, st.CreateFunction)
+            parameters = ", ".join(f"{each.name} {each.type.upper()}" for each in function.parameters)
             found.append(
-                (parameters, made.returns[0].type.upper(), made.source, made.handler, None, made.deterministic)
+                (
+                    parameters,
+                    function.returns[0].type.upper(),
+                    function.source,
+                    function.handler,
+                    None,
+                    function.deterministic,
+                )
             )
         names = ("parameters", "returns", "source", "handler", "parameter_style", "deterministic", "comment")
         return rows(names, [(*row, None) for row in found])
@@ -258,8 +265,8 @@ class DeclaredEngine:
     def _verdict(self, job: DeclaredJob, statement: st.CreateJob) -> UpdateVerdict:
         if self._is_same(job, statement):
             return UpdateVerdict(UpdateKind.UNCHANGED, f"the job has this statement, and is {job.status}")
-        if job.name in self.catalog.refused:
-            return UpdateVerdict(UpdateKind.REFUSED, self.catalog.refused[job.name])
+        if job.name in self.catalog.refusals:
+            return UpdateVerdict(UpdateKind.REFUSED, self.catalog.refusals[job.name])
         return UpdateVerdict(UpdateKind.POSSIBLE, "the state is kept (committed so far: batch 4)")
 
     def _create_job(self, create: st.CreateJob | st.CreateStreamingTable, text: str) -> Result:
@@ -275,11 +282,11 @@ class DeclaredEngine:
             kind = create.kind.value if isinstance(create, st.CreateStreamingTable) else "TABLE"
             self.catalog.tables[key] = f"CREATE {kind} {'.'.join(key)} {job.table.clauses}"
         sink = ".".join(key or self._key(targets[0].parts))
-        made = DeclaredJob(name, replace(job, text=text), self._stored(create, name, job), sink)
+        created = DeclaredJob(name, replace(job, text=text), self._stored(create, name, job), sink)
         if live is not None:
-            self.catalog.jobs[self.catalog.jobs.index(live)] = made
+            self.catalog.jobs[self.catalog.jobs.index(live)] = created
         else:
-            self.catalog.jobs.append(made)
+            self.catalog.jobs.append(created)
         message = "Updated." if live is not None else "Created."
         return rows(("id", "name", "status", "message"), [("1", name, "RUNNING", message)])
 

@@ -19,8 +19,8 @@ from jetsql.jobs.model.job import Cause, Job, RunId, Version
 from jetsql.language.statement import Body
 from tests.support.engines.in_memory_engine import InMemoryEngine, Run, analysis, source
 
-HEALING = Cause("the disk is full", "DISK", batch=1)
-HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", batch=1, retryable=False)
+RETRYABLE_ERROR = Cause("the disk is full", "DISK", batch=1)
+FATAL_ERROR = Cause("1/0", "DIVIDE_BY_ZERO", batch=1, retryable=False)
 
 
 HALF = -2  # instead of a batch: the copy is not complete yet
@@ -191,28 +191,28 @@ class DiskEngine(InMemoryEngine):
             if run.alive:
                 run.batch += 1
                 self.disk.checkpoints[job_id, run.job.version.checkpoint] = run.batch
-                self.tell(job_id, BatchCommitted(self.run_id(job_id), run.batch, trigger_time, rows, rate))
+                self.report(job_id, BatchCommitted(self.run_id(job_id), run.batch, trigger_time, rows, rate))
 
     def fail(self, job_id: str, cause: Cause) -> None:
         with self.lock:
             run = self.runs[job_id]
             if run.alive:
                 run.alive = False
-                self.tell(job_id, RunFailed(self.run_id(job_id), cause))
+                self.report(job_id, RunFailed(self.run_id(job_id), cause))
 
     def complete(self, job_id: str, message: str = "") -> None:
         with self.lock:
             run = self.runs[job_id]
             if run.alive:
                 run.alive = False
-                self.tell(job_id, RunCompleted(self.run_id(job_id), message))
+                self.report(job_id, RunCompleted(self.run_id(job_id), message))
 
-    def haunt(self) -> None:
+    def report_from_ended_runs(self) -> None:
         """Report late events of runs that have ended."""
         for run in list(self.ended):
             over = RunId(run.job.id, run.job.run)
             run.report(BatchCommitted(over, 999, 0.0, 1, 1.0))
-            run.report(RunFailed(over, HOPELESS))
+            run.report(RunFailed(over, FATAL_ERROR))
 
 
 def wanted(job: Job) -> set[int]:

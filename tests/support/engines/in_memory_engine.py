@@ -51,7 +51,7 @@ def sink(table: str = "spark_catalog.default.out", **changes: Any) -> Sink:
 
 
 def analysis(**changes: Any) -> Analysis:
-    made = Analysis(
+    result = Analysis(
         streaming=True,
         sources=(source(),),
         sink=sink(),
@@ -62,7 +62,7 @@ def analysis(**changes: Any) -> Analysis:
             OutputMode.COMPLETE: "Complete output mode not supported when there are no streaming aggregations",
         },
     )
-    return replace(made, **changes)
+    return replace(result, **changes)
 
 
 def _member(name: str, status: MemberStatus) -> Member:
@@ -338,7 +338,7 @@ class InMemoryEngine:
 
     # --- what tests do -----------------------------------------------------------------------------------------------
 
-    def tell(self, job_id: str, event: EngineEvent) -> None:
+    def report(self, job_id: str, event: EngineEvent) -> None:
         self.runs[job_id].report(event)
 
     def run_id(self, job_id: str) -> RunId:
@@ -351,27 +351,27 @@ class InMemoryEngine:
         run_id = self.run_id(job_id)
         measure = BatchMetrics(run_id.run, run.batch, trigger_time, input_rows=rows, processed_rows_per_second=rate)
         wait = self.waits.get(job_id, 0)
-        self.tell(
+        self.report(
             job_id, BatchCommitted(run_id, run.batch, trigger_time, rows, rate, metrics=measure, begun_after=wait)
         )
 
     def idle(self, job_id: str, trigger_time: float = 0.0) -> None:
-        self.tell(job_id, RunIdle(self.run_id(job_id), trigger_time, begun_after=self.waits.get(job_id, 0)))
+        self.report(job_id, RunIdle(self.run_id(job_id), trigger_time, begun_after=self.waits.get(job_id, 0)))
 
     def fail(self, job_id: str, cause: Cause) -> None:
         self.runs[job_id].alive = False
-        self.tell(job_id, RunFailed(self.run_id(job_id), cause))
+        self.report(job_id, RunFailed(self.run_id(job_id), cause))
 
     def complete(self, job_id: str, message: str = "") -> None:
         self.runs[job_id].alive = False
-        self.tell(job_id, RunCompleted(self.run_id(job_id), message))
+        self.report(job_id, RunCompleted(self.run_id(job_id), message))
 
     def notice(self, job_id: str, message: str) -> None:
-        self.tell(job_id, SinkNotice(self.run_id(job_id), message))
+        self.report(job_id, SinkNotice(self.run_id(job_id), message))
 
     def want_restart(self, job_id: str, message: str) -> None:
         self.runs[job_id].alive = False
-        self.tell(job_id, RestartRequested(self.run_id(job_id), message))
+        self.report(job_id, RestartRequested(self.run_id(job_id), message))
 
     @contextmanager
     def gate(self, call: str) -> Iterator[Event]:

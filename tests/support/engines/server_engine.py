@@ -60,13 +60,13 @@ class ServedSession:
         """Yield an Arrow stream as Spark's: the schema, with the columns in its metadata, then a batch for each row."""
         result = self.run(text, parameters)
         types = {"int": pyarrow.int32(), "bigint": pyarrow.int64(), "string": pyarrow.string()}
-        told = json.dumps([asdict(column) for column in result.columns])
+        columns = json.dumps([asdict(column) for column in result.columns])
         fields = [(column.name, types[column.type]) for column in result.columns]
         sink = io.BytesIO()
-        with pyarrow.ipc.new_stream(sink, stream_schema(fields, told)) as stream:
+        with pyarrow.ipc.new_stream(sink, stream_schema(fields, columns)) as stream:
             for row in result.rows:
                 arrays = [pyarrow.array([value], of) for value, (_, of) in zip(row, fields, strict=True)]
-                stream.write_batch(pyarrow.record_batch(arrays, stream_schema(fields, told)))
+                stream.write_batch(pyarrow.record_batch(arrays, stream_schema(fields, columns)))
                 yield _taken(sink)
         yield _taken(sink)
 
@@ -99,8 +99,8 @@ class ServedSession:
             self.engine.ended.set()
 
 
-def stream_schema(fields: Any, told: str) -> Any:
-    return pyarrow.schema(fields, {"jetsql.columns": told})
+def stream_schema(fields: Any, columns: str) -> Any:
+    return pyarrow.schema(fields, {"jetsql.columns": columns})
 
 
 def _taken(sink: io.BytesIO) -> bytes:
@@ -159,5 +159,5 @@ class ServedEngine:
     def error(self, error: BaseException, text: str) -> ErrorReport:
         if isinstance(error, JetSQLError):
             return error.report(text)
-        told: StubReport = self.statements.error(error, text)  # type: ignore[arg-type]
-        return ErrorReport(told.condition, "42000", told.message, told.hint, told.line, told.column)
+        report: StubReport = self.statements.error(error, text)  # type: ignore[arg-type]
+        return ErrorReport(report.condition, "42000", report.message, report.hint, report.line, report.column)

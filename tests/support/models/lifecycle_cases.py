@@ -12,20 +12,20 @@ from jetsql.jobs.model.job import Cause, Job, RunId, SnapshotRequest, Status, St
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from tests.support.engines.in_memory_engine import analysis
-from tests.support.engines.jobs_world import body, changed
+from tests.support.engines.jobs_harness import body, changed
 
 NOW = StepContext(1000.0)
 RUN = RunId("1", 3)
-HURT = Cause("the disk is full", "DISK", retryable=True)
-HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", retryable=False)
+RETRYABLE_ERROR = Cause("the disk is full", "DISK", retryable=True)
+FATAL_ERROR = Cause("1/0", "DIVIDE_BY_ZERO", retryable=False)
 ENDANGERS = Cause("The job was suspended to protect the engine", "JETSQL.ENGINE_ENDANGERED", retryable=False)
 EXPORT = SnapshotRequest("9", "s")
 AVAILABLE_NOW = {"trigger": "availableNow"}
 
 
 def version(checkpoint: int = 1) -> Version:
-    made = body(query="SELECT * FROM STREAM src WHERE a > 1")
-    return Version("", made, make_plan(analysis(), parse_options(()), made.verb, None), checkpoint=checkpoint)
+    new_body = body(query="SELECT * FROM STREAM src WHERE a > 1")
+    return Version("", new_body, make_plan(analysis(), parse_options(()), new_body.verb, None), checkpoint=checkpoint)
 
 
 def job(
@@ -36,9 +36,9 @@ def job(
     chosen: dict[str, str] | None = None,
     **changes: object,
 ) -> Job:
-    made = body()
-    plan = make_plan(of or analysis(), parse_options((), before=chosen or {}), made.verb, None)
-    begun = Version("", made, plan, first_trigger_done=True)
+    statement_body = body()
+    plan = make_plan(of or analysis(), parse_options((), before=chosen or {}), statement_body.verb, None)
+    begun = Version("", statement_body, plan, first_trigger_done=True)
     plain = Job("1", "j", begun, 0.0, status=status, stop_goal=goal, run=3, has_files=True)
     if goal is StopGoal.EXPORT or status is Status.SUSPENDED_EXPORTING_SNAPSHOT:
         plain = replace(plain, snapshot_request=replace(EXPORT, then_cancel=goal is StopGoal.EXPORT))

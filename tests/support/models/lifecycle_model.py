@@ -64,23 +64,23 @@ from jetsql.jobs.model.job import CANCELLED, Cause, Job, RunId, Snapshot, Snapsh
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from tests.support.engines.in_memory_engine import analysis
-from tests.support.engines.jobs_world import body
+from tests.support.engines.jobs_harness import body
 
-HURT = Cause("the disk is full", "DISK", retryable=True)
-HOPELESS = Cause("1/0", "DIVIDE_BY_ZERO", retryable=False)
+RETRYABLE_ERROR = Cause("the disk is full", "DISK", retryable=True)
+FATAL_ERROR = Cause("1/0", "DIVIDE_BY_ZERO", retryable=False)
 
 
 def new_job(chosen: dict[str, str]) -> Job:
-    made = body()
-    plan = make_plan(analysis(), parse_options((), before=chosen), made.verb, None)
-    return Job("1", "j", Version("v0", made, plan), 0.0)
+    statement_body = body()
+    plan = make_plan(analysis(), parse_options((), before=chosen), statement_body.verb, None)
+    return Job("1", "j", Version("v0", statement_body, plan), 0.0)
 
 
 @dataclass
 class Checkpoint:
     """A checkpoint of a job."""
 
-    made: int  # unique among checkpoints
+    number: int  # unique among checkpoints
     text: str  # of the version that it was made for
     begin: int = -1  # the newest committed batch when it was made
     committed: int = -1  # the newest committed batch
@@ -93,7 +93,7 @@ class RunModel:
 
     run: int = 0
     alive: bool = False
-    told: bool = True  # its start was reported
+    start_reported: bool = True
 
 
 MOVES: Final = (
@@ -107,7 +107,7 @@ MOVES: Final = (
     *(f"action: {how}" for how in ("works", "forced", "fails")),
     *(f"engine: {how}" for how in ("killed", "crashed", "crashed by it", "closed", "closed, late")),
     *(f"members: {what}" for what in ("one joins", "one leaves", "all leave", "settled")),
-    *("copy: ", "told late: ", "delay is over: ", "newer job: "),
+    *("copy: ", "late report: ", "delay is over: ", "newer job: "),
 )
 OF: Final = "version"  # an option with the version that a plan was made for
 COMMON: Final = ("go on: 1", "go on: 2", "go on: 6", "user: look", "user: replace", "run: batch")
@@ -157,7 +157,7 @@ class Life:
                 self.snapshot(what[-1], cancel=what.startswith("drop"))
             case ["run", what] if self.engine.alive:
                 self.happen(what)
-            case ["action", how] if self.queue and self.engine.told:
+            case ["action", how] if self.queue and self.engine.start_reported:
                 self.act(works=how != "fails", gently=how != "forced")
             case ["engine", how]:
                 self.end_engine(how)
@@ -167,7 +167,7 @@ class Life:
                 self.change_members(what)
             case ["copy", _] if self.beside:
                 self.copy()
-            case ["told late", _] if self.ends:
+            case ["late report", _] if self.ends:
                 self.deliver_end()
             case ["delay is over", _] if self.timers:
                 self.take(RetryDue(self.timers.pop(0)))
@@ -205,7 +205,7 @@ class Life:
             assert before.batch is None, "an error took a state away that nobody wanted to lose"
         if before.rollback_version is not None and after.version.checkpoint == before.rollback_version.checkpoint:
             trial = self.checkpoints.get(before.version.checkpoint)
-            assert trial is None or trial.made not in self.sink.values(), "gone back behind what is in the sink"
+            assert trial is None or trial.number not in self.sink.values(), "gone back behind what is in the sink"
         if self.closing:
             assert not any(isinstance(action, StartRun) for action in taken.actions), "started while the engine goes"
 
@@ -284,7 +284,7 @@ class Life:
         return RunId(self.job.id, self.engine.run)
 
     def under_way(self) -> bool:
-        return bool(self.queue or self.mail or not self.engine.told)
+        return bool(self.queue or self.mail or not self.engine.start_reported)
 
     def go_on(self, steps: int) -> None:
         """Continue the actions in progress. Without any, deliver the end of a run or the end of a delay."""
@@ -294,7 +294,7 @@ class Life:
             self.take(RetryDue(self.timers.pop(0)))
         while steps and self.under_way():
             steps -= 1
-            if not self.engine.told:
+            if not self.engine.start_reported:
                 self.tell_started()
             elif self.mail:
                 self.deliver()
@@ -308,7 +308,7 @@ class Life:
             case StopRun(stopped):
                 self.engine.alive = self.engine.alive and not works
                 run = RunId(stopped.id, stopped.run)
-                self.mail.append(Stopped(run, gently) if works else StopFailed(run, HURT))
+                self.mail.append(Stopped(run, gently) if works else StopFailed(run, RETRYABLE_ERROR))
             case DiscardFiles(ended):
                 assert not self.engine.alive, "files of a live run are deleted"
                 self.checkpoints, self.sink = {}, {}
@@ -324,7 +324,9 @@ class Life:
                     self.checkpoints[tried.version.checkpoint] if tried.version.checkpoint in self.checkpoints else None
                 )
                 run = RunId(tried.id, tried.run)
-                self.mail.append(TrialProbed(run, self.holds(held)) if works else TrialProbed(run, None, HURT))
+                self.mail.append(
+                    TrialProbed(run, self.holds(held)) if works else TrialProbed(run, None, RETRYABLE_ERROR)
+                )
             case DiscardVersion(_, version):
                 self.discard(version.checkpoint)
 
@@ -338,14 +340,14 @@ class Life:
         begins = self.checkpoints[started.version.checkpoint]
         assert begins.text == started.version.statement, "a version runs on the checkpoint of another one"
         assert set(self.sink) >= set(range(begins.committed + 1)), "committed and lost"
-        after = {batch: made for batch, made in self.sink.items() if batch > begins.committed}
-        assert after in ({}, {begins.committed + 1: begins.made}), "rows go into the sink twice"
-        self.engine = RunModel(started.run, works, told=not works)
+        after = {batch: number for batch, number in self.sink.items() if batch > begins.committed}
+        assert after in ({}, {begins.committed + 1: begins.number}), "rows go into the sink twice"
+        self.engine = RunModel(started.run, works, start_reported=not works)
         if not works:
-            self.mail.append(StartFailed(self.run, HURT))
+            self.mail.append(StartFailed(self.run, RETRYABLE_ERROR))
 
     def tell_started(self) -> None:
-        self.engine.told = True
+        self.engine.start_reported = True
         self.mail.append(Started(self.run))
 
     @staticmethod
@@ -362,7 +364,7 @@ class Life:
         self.checkpoints.pop(number, None)
 
     def holds(self, trial: Checkpoint | None) -> bool:
-        return trial is not None and trial.made in self.sink.values()
+        return trial is not None and trial.number in self.sink.values()
 
     def finish_pending(self, source: Checkpoint, run: RunId, works: bool) -> bool:
         """Commit a planned batch before a state is copied, and return whether that succeeded."""
@@ -383,7 +385,7 @@ class Life:
         untried = updated.version.checkpoint > 0 and source.committed == source.begin and not self.holds(source)
         left = source.committed + 1 not in self.sink  # a batch that can't be finished, and that the sink doesn't have
         if not ((untried or self.finish_pending(source, run, finishes) or left) and works):
-            return UpdateFailed(run, HURT)
+            return UpdateFailed(run, RETRYABLE_ERROR)
         copied = Checkpoint(self.number(), pending_version.statement, source.committed, source.committed)
         self.checkpoints[pending_version.checkpoint] = copied
         return UpdatePrepared(run)
@@ -392,7 +394,7 @@ class Life:
         assert not self.engine.alive, "a job that is being exported runs"
         source = self.checkpoints[asked.version.checkpoint]
         if not (self.finish_pending(source, run, finishes) and works) or source.committed < 0:
-            return SnapshotFailed(run, HURT)
+            return SnapshotFailed(run, RETRYABLE_ERROR)
         assert asked.snapshot_request is not None
         self.folders[asked.snapshot_request.id] = (source.committed, source.text)
         return SnapshotFinished(run, SnapshotWritten(asked.snapshot_request, asked.version, source.committed, 1000))
@@ -417,16 +419,16 @@ class Life:
     def put(self, checkpoint: Checkpoint) -> None:
         """Write the next batch into the sink, which knows the batches that the checkpoint has written before."""
         checkpoint.planned = True
-        wrote = self.sink.setdefault(checkpoint.committed + 1, checkpoint.made)
-        assert wrote == checkpoint.made, "two versions wrote the same rows"
+        wrote = self.sink.setdefault(checkpoint.committed + 1, checkpoint.number)
+        assert wrote == checkpoint.number, "two versions wrote the same rows"
 
     def happen(self, what: str) -> None:
         """Let an event happen in the run; a run that ends reports this once."""
         self.now += 1.0
         run, checkpoint = self.run, self.checkpoints[self.job.version.checkpoint]
         endings = {
-            "fail": RunFailed(run, HURT),
-            "hopeless": RunFailed(run, HOPELESS),
+            "fail": RunFailed(run, RETRYABLE_ERROR),
+            "hopeless": RunFailed(run, FATAL_ERROR),
             "replaced": RestartRequested(run, "replaced"),
             "complete": RunCompleted(run),
         }
@@ -438,7 +440,7 @@ class Life:
             case "batch":
                 self.mail.append(self.commit(checkpoint, run))
             case "endangers":
-                self.mail.append(EngineEndangered(run, HOPELESS))
+                self.mail.append(EngineEndangered(run, FATAL_ERROR))
             case "idle" if not checkpoint.planned:
                 self.mail.append(RunIdle(run, self.now))
             case _ if what in endings:
@@ -473,8 +475,8 @@ class Life:
         self.closing = True
         stuck = any(isinstance(event, StopFailed) for event in self.mail)
         self.take(EngineStopping())
-        while self.queue or self.mail or self.ends or not self.engine.told:
-            if not self.engine.told:
+        while self.queue or self.mail or self.ends or not self.engine.start_reported:
+            if not self.engine.start_reported:
                 self.tell_started()
             if self.queue:
                 self.act(works=True, gently=True)

@@ -23,7 +23,7 @@ _FORMS: Final = {
     "snapshots": r"SHOW SNAPSHOTS",
     "describe": r"DESCRIBE JOB (?P<job>\w+)",
     "history": r"SHOW JOB HISTORY (?P<job>\w+)",
-    "mishap": r"(?P<fault>HEALING|HOPELESS|COMPLETE) (?P<job>\w+)",
+    "end of run": r"(?P<fault>RETRYABLE_ERROR|FATAL_ERROR|COMPLETE) (?P<job>\w+)",
 }
 _READING: Final = ("jobs", "snapshots", "describe", "history")
 

@@ -12,14 +12,14 @@ from typing import Final
 from tests.support.models.statement_forms import Form, body_of
 
 Row = tuple[str, ...]
-TOLD_LATER: Final = 10**9  # a tick after all others, because the end of a run may be reported late
+REPORTED_LATER: Final = 10**9  # a tick after all others, because the end of a run may be reported late
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a statement, or the effect of a mishap."""
+    """The answer to a statement, or the effect of the end of a run."""
 
-    kind: str  # told, refused, shown, unknown (the engine ended); of a mishap: happened, nothing
+    kind: str  # reported, refused, shown, unknown (the engine ended); of the end of a run: happened, nothing
     what: str = ""  # the status, or the condition of a refusal
     job: str = ""  # its id, or an empty string
     words: str = ""  # the message
@@ -28,7 +28,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Item:
-    """A statement or mishap with its answer."""
+    """A statement or the end of a run, with its answer."""
 
     text: str
     answer: Answer
@@ -36,7 +36,7 @@ class Item:
     end: int = 0
 
     def unknown_after(self, tick: int) -> Item:
-        """Return the item with an unknown answer if it ended after the engine; a mishap may be reported later."""
+        """Return the item with an unknown answer if it ended after the engine."""
         return self if self.end < tick else replace(self, answer=Answer("unknown"))
 
 
@@ -63,7 +63,7 @@ class Seen:
     live: Mapping[str, LiveJob]  # by name
     ended: Mapping[str, LiveJob]  # the newest jobs of names without a live job
     snapshots: Mapping[str, tuple[str, str]]  # by name: the id of the job, and the table that it reads
-    armed: Mapping[str, str] = field(default_factory=dict)  # by job: the mishap of its next start
+    armed: Mapping[str, str] = field(default_factory=dict)  # by job: the failure of its next start
 
     def newest(self, name: str) -> LiveJob | None:
         return self.live.get(name) or self.ended.get(name)
@@ -114,11 +114,11 @@ def source_of(text: str) -> str:
 Outcome = tuple[Seen, Answer]
 
 
-def told(job: LiveJob) -> Answer:
-    return Answer("told", job.status, job.id)
+def reported(job: LiveJob) -> Answer:
+    return Answer("reported", job.status, job.id)
 
 
-def refused(condition: str) -> Answer:
+def rejected(condition: str) -> Answer:
     return Answer("refused", condition)
 
 
@@ -131,15 +131,15 @@ def after(state: Seen, form: Form, new_id: str) -> Outcome:
             return _forget(state, form)
         case "jobs" | "snapshots":
             return state, Answer("shown")
-        case "mishap":
-            return _mishap(state, form)
+        case "end of run":
+            return _end_run(state, form)
     job = state.newest(form["job"])
     if job is None:
         absent = form.kind == "drop" and form["absent"]
-        return state, Answer("told") if absent else refused("JOB_NOT_FOUND")
+        return state, Answer("reported") if absent else rejected("JOB_NOT_FOUND")
     match form.kind:
         case "describe":
-            return state, told(job)
+            return state, reported(job)
         case "history":
             return state, Answer("shown")
         case "snapshot":
@@ -156,16 +156,16 @@ def _create(state: Seen, form: Form, new_id: str) -> Outcome:
     if live is not None and form.kind == "replace":
         return _replace(state, name, text, live)
     if live is not None:
-        return state, told(live) if form["absent"] else refused("JOB_ALREADY_EXISTS")
-    made = LiveJob(new_id, "RUNNING", text)
+        return state, reported(live) if form["absent"] else rejected("JOB_ALREADY_EXISTS")
+    created = LiveJob(new_id, "RUNNING", text)
     if form["of"] and form["of"] not in state.snapshots:
-        return state, refused("SNAPSHOT_NOT_FOUND")
+        return state, rejected("SNAPSHOT_NOT_FOUND")
     if form["of"] and state.snapshots[form["of"]][1] != source_of(text):
-        return state, refused("STATE_NOT_COMPATIBLE")
+        return state, rejected("STATE_NOT_COMPATIBLE")
     if name in state.armed:
         disarmed = replace(state, armed=_disarmed(state, name))
-        return disarmed.with_end(name, replace(made, has_batch=bool(form["of"]))), refused("JOB_FAILED")
-    return state.with_job(name, made), told(made)
+        return disarmed.with_end(name, replace(created, has_batch=bool(form["of"]))), rejected("JOB_FAILED")
+    return state.with_job(name, created), reported(created)
 
 
 def _disarmed(state: Seen, name: str) -> dict[str, str]:
@@ -174,18 +174,18 @@ def _disarmed(state: Seen, name: str) -> dict[str, str]:
 
 def _replace(state: Seen, name: str, text: str, live: LiveJob) -> Outcome:
     if source_of(text) != source_of(live.text):
-        return state, refused("STATE_NOT_COMPATIBLE")
+        return state, rejected("STATE_NOT_COMPATIBLE")
     updated = replace(live, status="RUNNING", text=text, attempts="")
     if updated == live:
-        return state, told(live)
+        return state, reported(live)
     if name in state.armed:
-        return replace(state, armed=_disarmed(state, name)), refused("UPDATE_FAILED")
-    return state.with_job(name, updated), told(updated)
+        return replace(state, armed=_disarmed(state, name)), rejected("UPDATE_FAILED")
+    return state.with_job(name, updated), reported(updated)
 
 
 def _started(state: Seen, name: str, job: LiveJob, fault: str = "") -> Seen:
     """Return the state after the start of a run, which ends with the armed fault, if any."""
-    if fault == "HOPELESS" or (fault and job.attempts == "0"):
+    if fault == "FATAL_ERROR" or (fault and job.attempts == "0"):
         return state.with_job(name, replace(job, status="SUSPENDED"))
     waiting = state.armed.get(name)
     if waiting is None:
@@ -198,51 +198,51 @@ def _control(state: Seen, form: Form, job: LiveJob) -> Outcome:
     wanted = {"suspend": (), "resume": (), "restart": ("STARTING", "RUNNING"), "alter": ("SUSPENDED",)}[form.kind]
     can_run_again = job.again and form.kind in ("resume", "restart")
     if not can_run_again and (name not in state.live or (wanted and status not in wanted)):
-        return state, refused("WRONG_STATUS")
+        return state, rejected("WRONG_STATUS")
     if form.kind == "suspend":
         suspended = replace(job, status="SUSPENDED")
-        return state.with_job(name, suspended), told(suspended)
+        return state.with_job(name, suspended), reported(suspended)
     if form.kind == "alter":
         job = replace(job, attempts=form["attempts"])
     if (form.kind == "alter" and not form["resume"]) or (form.kind == "resume" and status == "RUNNING"):
-        return state.with_job(name, job), told(job)
+        return state.with_job(name, job), reported(job)
     begun = _started(state, name, replace(job, again=False))
     runs = begun.live[name].status == "RUNNING"
-    return begun, told(begun.live[name]) if runs else refused("JOB_FAILED")
+    return begun, reported(begun.live[name]) if runs else rejected("JOB_FAILED")
 
 
 def _drop(state: Seen, form: Form, job: LiveJob) -> Outcome:
     name, snapshot = form["job"], form["snapshot"]
     if snapshot and not job.has_batch:
-        return state, refused("SNAPSHOT_FAILED")
+        return state, rejected("SNAPSHOT_FAILED")
     if snapshot and snapshot in state.snapshots:
-        return state, refused("SNAPSHOT_ALREADY_EXISTS")
+        return state, rejected("SNAPSHOT_ALREADY_EXISTS")
     if name not in state.live:
         forgotten = replace(state, ended={**state.ended, name: replace(job, again=False)})
-        return (state, refused("WRONG_STATUS")) if snapshot else (forgotten, told(job))
+        return (state, rejected("WRONG_STATUS")) if snapshot else (forgotten, reported(job))
     kept = state.with_snapshot(snapshot, job) if snapshot else state
-    return kept.with_end(name, job), Answer("told", "FAILED", job.id)
+    return kept.with_end(name, job), Answer("reported", "FAILED", job.id)
 
 
 def _snapshot(state: Seen, form: Form, job: LiveJob) -> Outcome:
     if not job.has_batch:
-        return state, refused("SNAPSHOT_FAILED")
+        return state, rejected("SNAPSHOT_FAILED")
     if form["snapshot"] in state.snapshots and not form["over"]:
-        return state, refused("SNAPSHOT_ALREADY_EXISTS")
+        return state, rejected("SNAPSHOT_ALREADY_EXISTS")
     if form["job"] not in state.live and not job.again:
-        return state, refused("WRONG_STATUS" if job.status == "FAILED" else "SNAPSHOT_FAILED")
-    return state.with_snapshot(form["snapshot"], job), told(job)
+        return state, rejected("WRONG_STATUS" if job.status == "FAILED" else "SNAPSHOT_FAILED")
+    return state.with_snapshot(form["snapshot"], job), reported(job)
 
 
 def _forget(state: Seen, form: Form) -> Outcome:
     name = form["snapshot"]
     if name not in state.snapshots:
-        return state, Answer("told") if form["absent"] else refused("SNAPSHOT_NOT_FOUND")
+        return state, Answer("reported") if form["absent"] else rejected("SNAPSHOT_NOT_FOUND")
     left = {each: kept for each, kept in state.snapshots.items() if each != name}
-    return replace(state, snapshots=left), Answer("told")
+    return replace(state, snapshots=left), Answer("reported")
 
 
-def _mishap(state: Seen, form: Form) -> Outcome:
+def _end_run(state: Seen, form: Form) -> Outcome:
     job = state.live.get(form["job"])
     if job is None or job.status != "RUNNING":
         return state, Answer("nothing")

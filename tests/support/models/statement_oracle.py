@@ -104,7 +104,7 @@ class _Round:
         elif _alike(answer, expected) and not met:
             yield now.then(then)
         elif form.kind == "describe":
-            if expected.kind == "told" and answer.kind == "told" and f"job {form['job']}" in near:
+            if expected.kind == "reported" and answer.kind == "reported" and f"job {form['job']}" in near:
                 yield now
         elif met:
             if _alike(answer, expected):
@@ -116,17 +116,17 @@ class _Round:
             yield from self._doomed(now, form, answer)
         if answer.kind in ("happened", "nothing"):
             yield now  # the run was just being ended or started
-        if answer.kind == "told" == expected.kind and same_id(answer.job, expected.job):
+        if answer.kind == "reported" == expected.kind and same_id(answer.job, expected.job):
             later = () if answer.what in _ON_THE_WAY else (_Promise(answer.job, answer.what),)
             yield now.then(then, *later)
-        if answer.kind == "told" and answer.what == "COMPLETED":
+        if answer.kind == "reported" and answer.what == "COMPLETED":
             yield now.then(now.state, _Promise(answer.job, answer.what))  # the end came before what was asked for
         if answer.kind == "refused" and any(
             answer.what == condition and sign in answer.words for condition, sign in _OVERTAKEN
         ):
             yield now
             yield now.then(then)
-        if now.state.armed:  # another statement's start had the mishap
+        if now.state.armed:  # another statement's start had the failure
             spared, expected = after(replace(now.state, armed={}), form, answer.job)
             if _alike(answer, expected):
                 yield now.then(spared)
@@ -134,12 +134,12 @@ class _Round:
     def _doomed(self, now: _Moment, form: Form, answer: Answer) -> Iterator[_Moment]:
         """Yield the states with a job that fails immediately, which another statement may see before."""
         spared, expected = after(replace(now.state, armed={}), form, answer.job)
-        if expected.kind == "told" and form["job"] in spared.live:
+        if expected.kind == "reported" and form["job"] in spared.live:
             job = replace(spared.live[form["job"]], status="STARTING", has_batch=bool(form["of"]))
-            made = replace(now, doomed=now.doomed | {form["job"]}).then(spared.with_job(form["job"], job))
+            failing = replace(now, doomed=now.doomed | {form["job"]}).then(spared.with_job(form["job"], job))
             later = () if answer.kind == "refused" or answer.what in _ON_THE_WAY else (_Promise(job.id, answer.what),)
-            if answer.kind == "told" or answer.what == "JOB_FAILED":
-                yield made.then(made.state, *later)
+            if answer.kind == "reported" or answer.what == "JOB_FAILED":
+                yield failing.then(failing.state, *later)
 
 
 def _alike(answer: Answer, expected: Answer) -> bool:

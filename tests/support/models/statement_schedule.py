@@ -1,4 +1,4 @@
-"""Run statements and mishaps on threads of their own, end engines meanwhile, and record each answer with its time.
+"""Run statements and ends of runs on threads of their own, end engines meanwhile, and record each answer with its time.
 
 `statement_oracle` decides whether the answers are possible.
 """
@@ -21,20 +21,20 @@ from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status, Trigger
 from jetsql.jobs.store.job_store import Store
-from tests.support.engines.disk_engine import HEALING, HOPELESS, DiskEngine
-from tests.support.engines.jobs_world import QUICK, World, in_thread
+from tests.support.engines.disk_engine import FATAL_ERROR, RETRYABLE_ERROR, DiskEngine
+from tests.support.engines.jobs_harness import QUICK, JobsHarness, in_thread
 from tests.support.models.statement_forms import body_of
-from tests.support.models.statement_model import TOLD_LATER, Answer, Item, LiveJob, Seen
+from tests.support.models.statement_model import REPORTED_LATER, Answer, Item, LiveJob, Seen
 
 T = TypeVar("T")
 SECONDS: Final = 60.0  # the time limit of every wait
-FAULTS: Final = {"HEALING": HEALING, "HOPELESS": HOPELESS}
+FAULTS: Final = {"RETRYABLE_ERROR": RETRYABLE_ERROR, "FATAL_ERROR": FATAL_ERROR}
 COMPLETE: Final = "COMPLETE"
 _AT_REST: Final = (Status.RUNNING, Status.SUSPENDED, Status.FAILED, Status.COMPLETED)
 
 
 @dataclass
-class Conductor:
+class Scheduler:
     """An engine on a store and a disk, which can be ended and restarted."""
 
     folder: Path
@@ -60,7 +60,7 @@ class Conductor:
             (self.engine, "_pass"),
         ):
             self._notice(owner, call)
-        self.world = World(self.engine, manager, store)
+        self.jobs = JobsHarness(self.engine, manager, store)
 
     def _notice(self, owner: object, call: str) -> None:
         """Notice when a statement reaches a call that may wait for another statement."""
@@ -76,8 +76,8 @@ class Conductor:
 
     def close(self) -> None:
         """Stop the engine gracefully, and start the next one."""
-        self.world.manager.close()
-        self.world.store.close()
+        self.jobs.manager.close()
+        self.jobs.store.close()
         self.engine = DiskEngine(disk=self.engine.disk, there=self.engine.there)
 
     def kill(self) -> Callable[[], None]:
@@ -85,7 +85,7 @@ class Conductor:
 
         The killed engine continues on copies that are never read; the caller stops it in the end.
         """
-        dead, self.opened = self.world, self.opened + 1
+        dead, self.opened = self.jobs, self.opened + 1
         self.path = self.folder / f"jetsql-{self.opened}.db"
         with self.engine.lock:
             with (
@@ -95,35 +95,35 @@ class Conductor:
                 there.backup(copy)
             self.engine = DiskEngine(disk=self.engine.frozen(), there=self.engine.there)
 
-        def bury() -> None:
+        def stop_killed() -> None:
             dead.manager.close()
             dead.store.close()
 
-        return bury
+        return stop_killed
 
     # --- a round -----------------------------------------------------------------------------------------------------
 
-    def play(self, texts: Sequence[str], late: Sequence[str] = (), held: str = "", end: str = "") -> list[Item]:
+    def run(self, texts: Sequence[str], late: Sequence[str] = (), held: str = "", end: str = "") -> list[Item]:
         """Run all texts concurrently, the late ones after the held call has begun (or all others have ended).
 
         held: a call of the engine.
         end: "close" or "kill", while the texts run.
         """
         with self._holding(held) as reached:
-            playing = [self._begin(text) for text in texts]
-            reached(playing)
+            running = [self._begin(text) for text in texts]
+            reached(running)
             second = [self._begin(text) for text in late]
             for each in second if held else ():  # they come as far as they can without the held call
                 assert self.waiting[each].wait(SECONDS), "a statement neither ends nor waits"
-            ended, bury = next(self.ticks), lambda: None
+            ended, stop_killed = next(self.ticks), lambda: None
             if end == "kill":
-                bury = self.kill()
+                stop_killed = self.kill()
             elif end == "close":
                 closing_down = in_thread(self.close)
         if end == "close":
             _result("the engine's end", closing_down)
-        items = [_result(text, each) for text, each in zip((*texts, *late), (*playing, *second), strict=True)]
-        bury()
+        items = [_result(text, each) for text, each in zip((*texts, *late), (*running, *second), strict=True)]
+        stop_killed()
         if end:
             self.open()
             items = [item.unknown_after(ended) for item in items]
@@ -131,18 +131,18 @@ class Conductor:
 
     @contextmanager
     def _holding(self, call: str) -> Iterator[Callable[[Sequence[Future[Item]]], None]]:
-        """Hold the first call of this name. Without such a call, the round continues when all texts are answered."""
+        """Hold the first call of this name. Without a call, the round continues when all texts are answered."""
         engine = self.engine
 
-        def reached(playing: Sequence[Future[Item]]) -> None:
+        def reached(running: Sequence[Future[Item]]) -> None:
             entered = engine.entered.get(call)
             if entered is not None:
 
                 def answered(_: Future[Item]) -> None:
-                    if all(each.done() for each in playing):
+                    if all(each.done() for each in running):
                         entered.set()
 
-                for each in playing:
+                for each in running:
                     each.add_done_callback(answered)
                 assert entered.wait(SECONDS), f"neither {call} was called nor were all answered"
 
@@ -153,26 +153,26 @@ class Conductor:
             yield reached
 
     def _begin(self, text: str) -> Future[Item]:
-        world, started, waits = self.world, Event(), Event()
+        jobs, started, waits = self.jobs, Event(), Event()
 
-        def say() -> Item:
+        def run() -> Item:
             self.threads.waits = waits
             begin = next(self.ticks)
             started.set()
             if text.split()[0] in (*FAULTS, COMPLETE):
-                return Item(text, self._mishap(world, text), begin, TOLD_LATER)
-            return Item(text, _answer(world, text), begin, next(self.ticks))
+                return Item(text, self._end_run(jobs, text), begin, REPORTED_LATER)
+            return Item(text, _answer(jobs, text), begin, next(self.ticks))
 
-        saying = in_thread(say)
-        saying.add_done_callback(lambda _: waits.set())
-        self.waiting[saying] = waits
+        reply = in_thread(run)
+        reply.add_done_callback(lambda _: waits.set())
+        self.waiting[reply] = waits
         assert started.wait(SECONDS), "no thread starts"
-        return saying
+        return reply
 
-    def _mishap(self, world: World, text: str) -> Answer:
+    def _end_run(self, jobs: JobsHarness, text: str) -> Answer:
         """Let an event happen to the current run of a job, if it has one."""
         fault, name = text.split()
-        engine = world.engine
+        engine = jobs.engine
         assert isinstance(engine, DiskEngine)
         with engine.lock:
             run = engine.run_named(name)
@@ -188,14 +188,14 @@ class Conductor:
 
     def settle(self) -> None:
         """Wait until nothing is in progress."""
-        manager = self.world.manager
+        manager = self.jobs.manager
         for _ in range(1000):
             before = [(view.job.id, view.job.status, view.job.run) for view in manager.registry.live()]
             for view in manager.registry.live():
                 after = manager.registry.wait(view, lambda now: now.job.status in _AT_REST, SECONDS)
                 assert after.job.status in _AT_REST, f"{after.job.name} does not come to rest: {after}"
             assert manager.workers.wait_all(SECONDS), "something is never done"
-            for job in self.world.store.all_jobs()[-1:]:
+            for job in self.jobs.store.all_jobs()[-1:]:
                 manager.view_after_pending_events(job)  # after all earlier events
             rest = [(view.job.id, view.job.status, view.job.run) for view in manager.registry.live()]
             if rest == before and manager.workers.is_idle():
@@ -204,7 +204,7 @@ class Conductor:
 
     def seen(self) -> Seen:
         """Return the jobs and snapshots in the store."""
-        store = self.world.store
+        store = self.jobs.store
         ended = {job.name: job for job in store.ended_jobs()}
         live = store.live_jobs()
         return Seen(
@@ -214,9 +214,9 @@ class Conductor:
         )
 
 
-def _result(what: str, playing: Future[T]) -> T:
+def _result(what: str, running: Future[T]) -> T:
     try:
-        return playing.result(SECONDS)
+        return running.result(SECONDS)
     except TimeoutError:
         raise AssertionError(f"{what} hangs") from None
 
@@ -227,9 +227,9 @@ def _at_rest(job: Job) -> LiveJob:
     return LiveJob(job.id, job.status.value, text, attempts, job.batch is not None, can_run_again(job))
 
 
-def _answer(world: World, text: str) -> Answer:
+def _answer(jobs: JobsHarness, text: str) -> Answer:
     try:
-        table = world.sql(text)
+        table = jobs.sql(text)
     except EngineError as error:
         assert error.condition == "JETSQL.ENGINE_NOT_STARTED", error
         return Answer("unknown")
@@ -239,6 +239,6 @@ def _answer(world: World, text: str) -> Answer:
         return Answer("shown", rows=tuple(tuple(map(str, row)) for row in table.rows))
     if text.startswith("DESCRIBE"):
         facts = {str(row[0]): str(row[1]) for row in table.rows}
-        return Answer("told", facts["status"], job=facts["id"])
+        return Answer("reported", facts["status"], job=facts["id"])
     [row] = table.rows
-    return Answer("told", str(row[2] or ""), job=str(row[0] or ""), words=str(row[3]))
+    return Answer("reported", str(row[2] or ""), job=str(row[0] or ""), words=str(row[3]))

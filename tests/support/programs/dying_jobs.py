@@ -15,37 +15,37 @@ sys.path.insert(0, str(ROOT))
 from jetsql.jobs.model.job import Cause  # noqa: E402
 from tests.conftest import until  # noqa: E402
 from tests.support.engines.in_memory_engine import analysis  # noqa: E402
-from tests.support.engines.jobs_world import World, in_thread, world  # noqa: E402
+from tests.support.engines.jobs_harness import JobsHarness, in_thread, run_manager  # noqa: E402
 
 
-def runs(w: World) -> dict[str, int]:
-    return {job: run.job.run for job, run in w.engine.runs.items()}
+def runs(jobs: JobsHarness) -> dict[str, int]:
+    return {job: run.job.run for job, run in jobs.engine.runs.items()}
 
 
-def do(w: World, text: str) -> None:
+def do(jobs: JobsHarness, text: str) -> None:
     match text:
         case "complete" | "fail":
-            [job] = [job.id for job in w.store.live_jobs()]
+            [job] = [job.id for job in jobs.store.live_jobs()]
             if text == "complete":
-                w.engine.complete(job)
+                jobs.engine.complete(job)
             else:
-                w.engine.fail(job, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
+                jobs.engine.fail(job, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
         case "batch":
-            w.engine.analysis = analysis(streaming=False, modes={}, sources=())
+            jobs.engine.analysis = analysis(streaming=False, modes={}, sources=())
         case "quiet":
-            w.engine.quiet = True
+            jobs.engine.quiet = True
         case _ if text.startswith("&"):
-            before = runs(w)
-            in_thread(lambda: w.sql(text[1:]))
-            until(lambda: runs(w) != before)
-            for job, run in runs(w).items():
-                w.wait_run(job, run)
+            before = runs(jobs)
+            in_thread(lambda: jobs.sql(text[1:]))
+            until(lambda: runs(jobs) != before)
+            for job, run in runs(jobs).items():
+                jobs.wait_run(job, run)
         case _:
-            w.sql(text)
+            jobs.sql(text)
 
 
 if __name__ == "__main__":
-    with world(Path(sys.argv[1])) as w:
+    with run_manager(Path(sys.argv[1])) as jobs:
         for text in sys.argv[2:]:
-            do(w, text)
+            do(jobs, text)
         threading.Event().wait(50)

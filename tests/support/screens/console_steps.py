@@ -45,7 +45,7 @@ def commit(engine: Managed, job: str, ago: float = 0.0, **values: Any) -> None:
     run_id = engine.engine.run_id(job)
     now = engine.manager.clock() - ago
     measure = BatchMetrics(run_id.run, run.batch, now, **{"input_rows": 10, "trigger_ms": 500, **values})
-    engine.engine.tell(job, BatchCommitted(run_id, run.batch, now, 10, 1234.0, metrics=measure))
+    engine.engine.report(job, BatchCommitted(run_id, run.batch, now, 10, 1234.0, metrics=measure))
 
 
 def row(page: Page, name: str) -> Locator:

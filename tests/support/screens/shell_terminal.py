@@ -19,7 +19,7 @@ from tests.support.paths import PROGRAMS
 
 PROGRAM = PROGRAMS / "jetsql_without_spark.py"
 JETSQL = ("-m", "jetsql")
-"""With Spark."""
+"""The arguments of a shell with Spark."""
 
 _SECONDS = 30.0
 _CURSOR_QUERY = "\x1b[6n"

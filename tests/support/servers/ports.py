@@ -55,7 +55,7 @@ def unix_sockets(process: psutil.Process) -> set[str]:
 
 
 def kinds(listeners: Iterable[Listener]) -> list[str]:
-    """Return the kind of each listener. All are asked at once, because most leave questions that are not theirs open.
+    """Return the kind of each listener. All are asked in parallel, because most ignore questions of other kinds.
 
     That silence takes `_SILENCE` seconds for each question.
     """

@@ -102,7 +102,7 @@ class Tables:
 
 
 def with_aggregates_above(chosen: Random, query: str, keys: str, groups: Sequence[str], calls: str) -> tuple[str, str]:
-    """Return a query, mostly as it is, else joined with or under an aggregate, and its key columns.
+    """Return a query, mostly unchanged, or joined with or under an aggregate, and its key columns.
 
     groups: the expressions by which it may be grouped. calls: the aggregates then
     """

@@ -48,7 +48,7 @@ def test_a_lock_that_is_released_ends_the_wait() -> None:
     assert watch.is_free(seen(is_locked=False), 0.2)
 
 
-def test_a_restart_of_the_server_releases_the_lock_of_a_leader_that_lives() -> None:
+def test_server_restart_releases_the_lock_of_a_live_leader() -> None:
     watch = Watch(3.0)
     assert not watch.is_free(seen(), 0.0)
     assert not watch.is_free(seen(is_locked=False, server_seconds=1.0), 0.1)
@@ -57,14 +57,14 @@ def test_a_restart_of_the_server_releases_the_lock_of_a_leader_that_lives() -> N
     assert watch.is_free(seen(is_locked=False), 53.0)
 
 
-def test_a_store_that_nobody_leads_is_free_unless_it_is_locked() -> None:
+def test_store_without_leader_is_free_unless_locked() -> None:
     assert Watch(3.0).is_free(seen(engine="", is_locked=False), 0.0)
     watch = Watch(3.0)
     assert not watch.is_free(seen(engine=""), 0.0)
     assert not watch.is_free(seen(engine=""), 99.0), "the store is being copied"
 
 
-def test_runs_wait_while_nobody_knows_who_leads() -> None:
+def test_runs_wait_while_the_leader_is_unknown() -> None:
     leadership = Leadership()
     leadership.check()
     leadership.begin(7, time.monotonic() - 1.0)
@@ -133,7 +133,7 @@ def test_a_standby_leads_after_a_clean_stop(schema: SchemaPlace, leader: Store) 
 
 
 @pytest.mark.spark
-def test_a_leader_without_heartbeats_is_replaced_and_learns_it(schema: SchemaPlace, leader: Store) -> None:
+def test_leader_without_heartbeats_is_replaced_and_detects_it(schema: SchemaPlace, leader: Store) -> None:
     lost = Event()
     leader.database.watch(lost.set)
     database = leader.database
@@ -156,7 +156,7 @@ def test_a_leader_without_heartbeats_is_replaced_and_learns_it(schema: SchemaPla
 def test_a_leader_that_is_paused_in_a_transaction_is_replaced(
     schema: SchemaPlace, leader: Store, keeps_lock: bool
 ) -> None:
-    """keeps_lock: False for a leader whose connection with the lock was lost before the pause."""
+    """Replace a paused leader. keeps_lock: False if its connection with the lock was lost before the pause."""
     database = leader.database
     assert isinstance(database, StoreSchema)
     with closing(Waiting(schema)) as waiting:
@@ -176,7 +176,7 @@ def test_a_leader_that_is_paused_in_a_transaction_is_replaced(
 
 
 @pytest.mark.spark
-def test_a_leader_that_is_replaced_while_it_starts_learns_it_afterwards(schema: SchemaPlace, leader: Store) -> None:
+def test_leader_replaced_during_its_start_detects_it(schema: SchemaPlace, leader: Store) -> None:
     database = leader.database
     assert isinstance(database, StoreSchema)
     schema.execute("UPDATE lease SET number = number + 1")
@@ -187,7 +187,7 @@ def test_a_leader_that_is_replaced_while_it_starts_learns_it_afterwards(schema: 
 
 
 @pytest.mark.spark
-def test_of_many_standbys_one_leads(schema: SchemaPlace, leader: Store) -> None:
+def test_one_of_many_standbys_leads(schema: SchemaPlace, leader: Store) -> None:
     standbys = [Waiting(schema) for _ in range(4)]
     until(lambda: len(leader.engines()) == 5)
     leader.close()
@@ -215,14 +215,14 @@ def open_at_once(places: Sequence[SchemaPlace]) -> list[Store | EngineError]:
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_of_two_engines_that_start_at_the_same_moment_one_leads(postgres: Postgres) -> None:
+def test_one_of_two_simultaneous_engines_leads(postgres: Postgres) -> None:
     for _ in range(50):
         schema = SchemaPlace(postgres)
         for _ in ("a new store", "an existing store"):
             opened = open_at_once([schema, schema])
             [leader] = [each for each in opened if isinstance(each, Store)]
-            [refused] = [each for each in opened if isinstance(each, EngineError)]
-            assert refused.condition == "JETSQL.STORE_IN_USE"
+            [error] = [each for each in opened if isinstance(each, EngineError)]
+            assert error.condition == "JETSQL.STORE_IN_USE"
             assert len(leader.engines()) == 1
             leader.close()
         schema.drop()
@@ -241,10 +241,8 @@ def test_a_restart_of_the_server_changes_no_leader(postgres: Postgres, schema: S
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_a_server_that_is_away_for_longer_than_the_lease_changes_no_leader(
-    postgres: Postgres, schema: SchemaPlace
-) -> None:
-    """Nobody leads meanwhile, so the runs wait. Then the same engine leads, with the same number."""
+def test_outage_longer_than_the_lease_keeps_the_leader(postgres: Postgres, schema: SchemaPlace) -> None:
+    """Pause the runs while there is no leader; then the same engine leads, with the same number."""
     times = LeaseTimes(heartbeat_seconds=0.1, lease_seconds=2.0)
     with (
         closing(Store(engine_on(schema, times))) as leader,

@@ -35,7 +35,7 @@ def numbered(batch: int) -> BatchMetrics:
     return replace(FULL, batch=batch, time=FULL.time + batch, input_rows=2**40 + batch)
 
 
-def test_what_was_written_comes_back(store: Store) -> None:
+def test_written_metrics_are_read_back(store: Store) -> None:
     metrics, table = started(store)
     for batch in range(1000):
         metrics.add(JOB, numbered(batch))

@@ -24,7 +24,7 @@ from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 from jetsql.jobs.store.postgresql.store_server import StoreServer
 from tests.conftest import until
 from tests.jobs.store.test_store import JOB, row
-from tests.support.engines.jobs_world import QUICK, world
+from tests.support.engines.jobs_harness import QUICK, run_manager
 from tests.support.engines.store_places import HOME, SchemaPlace
 from tests.support.golden_reports import raises
 from tests.support.servers.postgres import PASSWORD, Postgres
@@ -42,20 +42,20 @@ def store(schema: SchemaPlace) -> Iterator[Store]:
 
 @pytest.fixture
 def proxy(postgres: Postgres) -> Iterator[TcpProxy]:
-    with closing(TcpProxy(postgres.port)) as made:
-        yield made
+    with closing(TcpProxy(postgres.port)) as tcp_proxy:
+        yield tcp_proxy
 
 
 @pytest.fixture
 def proxied(schema: SchemaPlace, proxy: TcpProxy) -> Iterator[Store]:
-    """A store whose connections go through a proxy."""
+    """Return a store whose connections go through a proxy."""
     schema.url = replace(schema.url, port=proxy.port)
     with closing(Store(schema.database())) as opened:
         opened.add(JOB, row(JOB, "submitted"))
         yield opened
 
 
-def refused(database: StoreSchema) -> EngineError:
+def error_of(database: StoreSchema) -> EngineError:
     with raises(EngineError) as caught:
         Store(database)
     assert PASSWORD not in str(caught.value) and database.name in caught.value.message
@@ -92,20 +92,20 @@ def test_a_server_that_is_not_usable(schema: SchemaPlace, change: dict[str, obje
         with pytest.raises(EngineError, match="STORE_NOT_USABLE"):
             Store(StoreSchema(replace(schema.url, **change), HOME))  # type: ignore[arg-type]
         return
-    error = refused(StoreSchema(replace(schema.url, **change), HOME))  # type: ignore[arg-type]
+    error = error_of(StoreSchema(replace(schema.url, **change), HOME))  # type: ignore[arg-type]
     assert error.condition == "JETSQL.STORE_NOT_USABLE" and message in error.message
     assert schema.execute("SELECT 1 FROM pg_namespace WHERE nspname = '{schema.url.schema}'") == []
 
 
 def test_a_database_with_another_encoding(schema: SchemaPlace) -> None:
     schema.server("CREATE DATABASE ascii ENCODING 'SQL_ASCII' TEMPLATE template0")
-    assert "encoding SQL_ASCII" in refused(StoreSchema(replace(schema.url, database="ascii"), HOME)).message
+    assert "encoding SQL_ASCII" in error_of(StoreSchema(replace(schema.url, database="ascii"), HOME)).message
 
 
 def test_a_user_without_rights(schema: SchemaPlace) -> None:
     schema.server("CREATE ROLE guest LOGIN PASSWORD 'guest'")
     assert (
-        "permission denied" in refused(StoreSchema(replace(schema.url, user="guest", password="guest"), HOME)).message
+        "permission denied" in error_of(StoreSchema(replace(schema.url, user="guest", password="guest"), HOME)).message
     )
 
 
@@ -116,7 +116,7 @@ def test_a_driver_that_is_not_installed(schema: SchemaPlace, monkeypatch: pytest
 
 
 def test_a_second_engine_is_refused_with_the_first_ones_name(schema: SchemaPlace, store: Store) -> None:
-    error = refused(schema.database())
+    error = error_of(schema.database())
     assert error.condition == "JETSQL.STORE_IN_USE" and "is in use by the engine of process" in error.message
     store.close()
     Store(schema.database()).close()
@@ -125,13 +125,13 @@ def test_a_second_engine_is_refused_with_the_first_ones_name(schema: SchemaPlace
 def test_the_store_of_another_home_is_refused(schema: SchemaPlace, store: Store) -> None:
     store.close()
     before = schema.dump()
-    assert "belongs to another home" in refused(schema.database(StoreNote("another"))).message
+    assert "belongs to another home" in error_of(schema.database(StoreNote("another"))).message
     assert schema.dump() == before
 
 
-def test_an_empty_schema_in_place_of_the_homes_store_is_refused(schema: SchemaPlace) -> None:
+def test_empty_schema_instead_of_the_store_is_refused(schema: SchemaPlace) -> None:
     database = schema.database(replace(HOME, store="postgresql://elsewhere/x"))
-    assert "in the store postgresql://elsewhere/x" in refused(database).message
+    assert "in the store postgresql://elsewhere/x" in error_of(database).message
     with raises(EngineError, match="it does not exist"):
         database.contents()
     assert schema.execute(f"SELECT 1 FROM pg_namespace WHERE nspname = '{schema.url.schema}'") == []
@@ -142,17 +142,17 @@ def test_a_store_that_was_changed_by_hand_is_refused(schema: SchemaPlace, store:
     store.close()
     schema.execute(statement)
     before = schema.dump()
-    assert refused(schema.database()).condition == "JETSQL.STORE_DAMAGED"
+    assert error_of(schema.database()).condition == "JETSQL.STORE_DAMAGED"
     assert schema.dump() == before
 
 
 def test_a_store_that_is_half_migrated_is_refused(schema: SchemaPlace, store: Store) -> None:
     store.close()
     schema.execute("DROP TABLE functions")
-    assert "these tables are missing: functions" in refused(schema.database()).message
+    assert "these tables are missing: functions" in error_of(schema.database()).message
 
 
-def test_a_store_that_could_not_be_made_leaves_nothing(schema: SchemaPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_creation_of_a_store_leaves_nothing(schema: SchemaPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jetsql.jobs.store.job_store.failpoint", lambda name: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         Store(schema.database())
@@ -165,7 +165,7 @@ def test_a_store_that_could_not_be_made_leaves_nothing(schema: SchemaPlace, monk
 
 
 @pytest.mark.parametrize("moment", Cut)
-def test_a_change_whose_commit_got_no_answer_is_there_once(proxied: Store, proxy: TcpProxy, moment: Cut) -> None:
+def test_change_with_a_lost_commit_reply_is_stored_once(proxied: Store, proxy: TcpProxy, moment: Cut) -> None:
     proxy.cut_at(b"COMMIT", moment)
     suspend(proxied)
     assert proxy.cuts == 1
@@ -190,14 +190,14 @@ def test_a_change_that_remains_in_doubt_stops_all_changes(
     assert titles(proxied) == ["submitted", "suspended"]
 
 
-def test_a_commit_that_takes_longer_than_the_wait_for_its_lock(
+def test_commit_that_takes_longer_than_the_lock_timeout(
     schema: SchemaPlace,
     proxied: Store,
     proxy: TcpProxy,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Its answer is lost, and the next attempts cannot find out yet whether it has happened."""
+    """Lose the reply, and let the next attempts fail to find out whether the change was committed."""
     schema.execute(
         """CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
@@ -236,11 +236,11 @@ def test_a_commit_that_takes_longer_than_the_wait_for_its_lock(
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_a_standby_waits_for(schema: SchemaPlace, error: Exception, is_outage: bool) -> None:
+def test_outages_for_which_a_standby_waits(schema: SchemaPlace, error: Exception, is_outage: bool) -> None:
     assert StoreServer(schema.url, "jetsql-1").is_outage(error) is is_outage
 
 
-def test_connections_that_are_ended_are_made_again(schema: SchemaPlace, store: Store) -> None:
+def test_ended_connections_are_opened_again(schema: SchemaPlace, store: Store) -> None:
     ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'jetsql-%'"
     assert len(schema.execute(ended)) >= 2
     suspend(store)
@@ -248,7 +248,7 @@ def test_connections_that_are_ended_are_made_again(schema: SchemaPlace, store: S
     assert titles(store) == ["submitted", "suspended"]
     suspend(store)
     until(lambda: schema.execute("SELECT pid FROM pg_locks WHERE locktype = 'advisory'") != [])  # by a heartbeat
-    refused(schema.database())
+    error_of(schema.database())
 
 
 def test_a_connection_that_is_ended_in_a_transaction(schema: SchemaPlace, store: Store) -> None:
@@ -267,33 +267,33 @@ def test_a_connection_that_is_ended_in_a_transaction(schema: SchemaPlace, store:
 
 
 def test_a_server_that_restarts_only_delays(postgres: Postgres, schema: SchemaPlace) -> None:
-    with world(schema.database()) as w:
-        job_id = w.make()
+    with run_manager(schema.database()) as jobs:
+        job_id = jobs.make()
         postgres.stop()
-        suspended = w.in_background("SUSPEND JOB j")
+        suspended = jobs.in_background("SUSPEND JOB j")
         time.sleep(0.5)
         assert not suspended.done()
         postgres.start()
         suspended.result(20)
-        assert w.titles(job_id) == ["submitted", "first trigger", "suspend requested", "suspended"]
+        assert jobs.titles(job_id) == ["submitted", "first trigger", "suspend requested", "suspended"]
 
 
 def test_a_longer_outage_is_reported_and_passes(
     postgres: Postgres, schema: SchemaPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_schema, "RETRY_SECONDS", 0.0)
-    with world(schema.database(), settings=replace(QUICK, store_retry_seconds=0.05)) as w:
-        job_id = w.make()
+    with run_manager(schema.database(), settings=replace(QUICK, store_retry_seconds=0.05)) as jobs:
+        job_id = jobs.make()
         postgres.stop()
         with raises(EngineError, match="STORE_NOT_USABLE"):
-            w.sql("SUSPEND JOB j")
-        w.engine.commit(job_id)
-        w.engine.complete(job_id)
+            jobs.sql("SUSPEND JOB j")
+        jobs.engine.commit(job_id)
+        jobs.engine.complete(job_id)
         time.sleep(0.3)
         postgres.start()
-        assert w.wait_status(job_id, Status.COMPLETED).batch == 1
-        assert w.manager.workers.wait_for_job(job_id, 20.0)
-        assert w.titles(job_id)[:3] == ["submitted", "first trigger", "completed"]
+        assert jobs.wait_status(job_id, Status.COMPLETED).batch == 1
+        assert jobs.manager.workers.wait_for_job(job_id, 20.0)
+        assert jobs.titles(job_id)[:3] == ["submitted", "first trigger", "completed"]
     with closing(Store(schema.database())) as again:
         assert [job.status for job in again.all_jobs()] == [Status.COMPLETED]
 
@@ -326,7 +326,7 @@ def test_each_opening_has_a_higher_number(schema: SchemaPlace) -> None:
         assert schema.execute("SELECT number, engine FROM lease") == [(number, "")]
 
 
-def test_text_that_postgresql_does_not_have(store: Store) -> None:
+def test_text_that_postgresql_cannot_store(store: Store) -> None:
     nul = HistoryRow(JOB.id, 3.0, "failed", JOB.status, JOB.status, 1, "a\0b")
     store.save(JOB, nul)
     assert store.history(JOB.id)[-1].message == "a\ufffdb"

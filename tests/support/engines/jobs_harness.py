@@ -68,7 +68,7 @@ def create(job: str = "j", options: Mapping[str, str] | None = None, **changes: 
 
 
 @dataclass
-class World:
+class JobsHarness:
     """A running manager with its engine and store."""
 
     engine: InMemoryEngine
@@ -92,12 +92,12 @@ class World:
         assert len(table.rows) == 1
         return dict(zip((column.name for column in table.columns), table.rows[0], strict=True))
 
-    def said(self, text: str) -> tuple[object, object]:
+    def reply(self, text: str) -> tuple[object, object]:
         """Return status and message of a command."""
         row = self.row(text)
         return row["status"], row["message"]
 
-    def refused(self, text: str) -> StatementError:
+    def error_of(self, text: str) -> StatementError:
         with raises(StatementError) as caught:
             self.sql(text)
         return caught.value
@@ -109,10 +109,10 @@ class World:
     def begin(self, text: str) -> tuple[Future[Table], Job]:
         """Run a CREATE JOB on a thread of its own. Return it, which still waits, and its job, which is running."""
         with self.engine.gate("start"):
-            made = self.in_background(text)
+            creating = self.in_background(text)
             self.engine.wait_entered("start")
         assert self.engine.newest is not None
-        return made, self.wait_status(self.engine.newest.id, Status.RUNNING)
+        return creating, self.wait_status(self.engine.newest.id, Status.RUNNING)
 
     def make(self, job: str = "j", options: Mapping[str, str] | None = None, **changes: object) -> str:
         """Create a job and return its id."""
@@ -161,13 +161,13 @@ def in_thread(work: Callable[[], T]) -> Future[T]:
 
 
 @contextmanager
-def world(
+def run_manager(
     place: Path | StoreDatabase,
     engine: InMemoryEngine | None = None,
     settings: JobSettings = QUICK,
     store: Store | None = None,
     clock: Callable[[], float] = time.time,
-) -> Iterator[World]:
+) -> Iterator[JobsHarness]:
     """Run a manager. place: the database of its store, or the folder of one on SQLite."""
     engine = engine or InMemoryEngine()
     opened = store or Store(place / "jetsql.db" if isinstance(place, Path) else place)
@@ -175,7 +175,7 @@ def world(
     manager = Manager(opened, as_protocol, settings, clock)
     manager.start()
     try:
-        yield World(engine, manager, opened)
+        yield JobsHarness(engine, manager, opened)
     finally:
         for gate in engine.gates.values():
             gate.set()
