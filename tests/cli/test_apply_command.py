@@ -55,8 +55,8 @@ def apply(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Apply:
         (["sql", "--url", "nonsense"], "begins with neither"),
     ],
 )
-def test_a_wrong_usage_is_no_plan(apply: Apply, arguments: list[str], message: str) -> None:
-    """The exit code of a plan with something to do is 2, so a wrong usage has another one."""
+def test_usage_error_is_no_plan(apply: Apply, arguments: list[str], message: str) -> None:
+    """Distinguish usage errors from a plan with changes, whose exit code is 2."""
     Path("a.sql").write_text("SHOW JOBS;")
     if "--url" in arguments:
         Path("sql/a.sql").write_text("CREATE SCHEMA s;")
@@ -130,9 +130,7 @@ def start_process() -> subprocess.Popen[str]:
     return subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True)
 
 
-def test_the_exit_code_says_whether_there_is_something_to_do(
-    apply: Apply, served: tuple[RunningServer, DeclaredCatalog]
-) -> None:
+def test_exit_code_shows_pending_changes(apply: Apply, served: tuple[RunningServer, DeclaredCatalog]) -> None:
     assert apply("--plan", "sql").exit_code == ExitCode.CHANGES_PLANNED
     ended = apply("sql")
     assert ended.exit_code == 0 and ended.stderr == "" and ended.stdout.endswith("created job copies: Created.\n")
@@ -173,7 +171,7 @@ def test_ctrl_c_reports_what_was_done(apply: Apply, served: tuple[RunningServer,
     ]
 
 
-def test_of_two_runs_one_reports_the_other(apply: Apply, served: tuple[RunningServer, DeclaredCatalog]) -> None:
+def test_concurrent_run_is_reported(apply: Apply, served: tuple[RunningServer, DeclaredCatalog]) -> None:
     _, catalog = served
     held = Held(catalog, 1)
     process = start_process()
@@ -187,7 +185,7 @@ def test_of_two_runs_one_reports_the_other(apply: Apply, served: tuple[RunningSe
 
 
 @pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 0)])
-def test_a_user_is_asked_before_something_is_replaced(
+def test_replacement_needs_a_confirmation(
     apply: Apply, served: tuple[RunningServer, DeclaredCatalog], answer: str, code: int
 ) -> None:
     _, catalog = served

@@ -75,7 +75,7 @@ def test_files_run_one_after_the_other(jetsql: CommandLine) -> None:
     assert len(jetsql.engines) == 1
 
 
-def test_flags_may_stand_before_the_command_and_those_behind_it_win(jetsql: CommandLine, tmp_path: Path) -> None:
+def test_flags_after_the_command_override_those_before_it(jetsql: CommandLine, tmp_path: Path) -> None:
     ended = jetsql(
         *("--home", "x", "--format", "csv", "--conf", "spark.a=1", "--set", "v=1", "run"),
         *("--home", "y", "--conf", "spark.b=2=3", "--master", "local[1]", "-e", "SELECT ${v}"),
@@ -99,7 +99,7 @@ def test_a_failed_statement_ends_the_run(jetsql: CommandLine) -> None:
     assert jetsql.engine.close_calls == 1
 
 
-def test_continue_goes_on_and_still_tells_by_the_exit_code(jetsql: CommandLine) -> None:
+def test_continue_runs_the_rest_and_sets_the_exit_code(jetsql: CommandLine) -> None:
     ended = jetsql("--continue", "--format", "json", "-e", "FAIL job; SELECT ${unset}; SELECT b")
     assert (ended.exit_code, ended.stdout) == (ExitCode.STATEMENT_FAILED, '{"c0":"b"}\n')
     assert "VARIABLE_NOT_SET" in ended.stderr
@@ -114,7 +114,7 @@ def test_broken_scripts_start_no_engine(jetsql: CommandLine, flags: Sequence[str
     assert jetsql.engines == []
 
 
-def test_a_mistake_in_a_later_file_keeps_the_earlier_from_running(jetsql: CommandLine) -> None:
+def test_error_in_a_later_file_prevents_all_runs(jetsql: CommandLine) -> None:
     Path("a.sql").write_text("SELECT a")
     Path("b.sql").write_text("SELECT ${unset}")
     assert jetsql("run", "a.sql", "b.sql").exit_code == ExitCode.STATEMENT_FAILED
@@ -165,7 +165,7 @@ def test_a_bad_setting_in_the_environment_is_wrong_usage(jetsql: CommandLine, mo
     assert "JETSQL_STOP_DEADLINE_SECONDS in the environment is 'soon'" in ended.stderr
 
 
-def test_without_arguments_it_runs_what_comes_through_the_pipe(jetsql: CommandLine) -> None:
+def test_without_arguments_standard_input_is_run(jetsql: CommandLine) -> None:
     ended = jetsql(input="SELECT a; FAIL job;")
     assert (ended.exit_code, ended.stdout) == (ExitCode.STATEMENT_FAILED, "c0\n--\na\n")
     assert ended.stderr.startswith("<stdin>:1:16: [JETSQL.JOB_NOT_FOUND] There is no such job.\n")
@@ -173,7 +173,7 @@ def test_without_arguments_it_runs_what_comes_through_the_pipe(jetsql: CommandLi
     assert jetsql().exit_code == ExitCode.SUCCESS
 
 
-def test_commands_of_the_shell_are_refused_in_scripts_at_their_place(jetsql: CommandLine) -> None:
+def test_shell_commands_in_scripts_are_refused_at_their_place(jetsql: CommandLine) -> None:
     ended = jetsql("run", "-", input="SELECT a;\n  .mode csv\nSELECT b;")
     assert (ended.exit_code, ended.stdout, jetsql.engines) == (ExitCode.STATEMENT_FAILED, "", [])
     assert ended.stderr.startswith("<stdin>:2:3: [JETSQL.PARSE_SYNTAX_ERROR] A line that begins with a dot is a")
@@ -292,7 +292,7 @@ def test_stay_ends_when_a_statement_failed(start: Start) -> None:
     assert process.returncode == ExitCode.STATEMENT_FAILED
 
 
-def test_a_reader_who_leaves_ends_it_quietly(start: Start, tmp_path: Path) -> None:
+def test_closed_pipe_ends_it_quietly(start: Start, tmp_path: Path) -> None:
     process = start("--format", "csv", "-e", "COUNT 1000000000; SELECT b")
     assert process.stdout is not None
     assert process.stderr is not None
@@ -304,7 +304,7 @@ def test_a_reader_who_leaves_ends_it_quietly(start: Start, tmp_path: Path) -> No
     assert (tmp_path / "closed").exists()
 
 
-def test_the_version_names_what_is_installed(
+def test_version_lists_installed_components(
     jetsql: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spark = version("pyspark")

@@ -33,7 +33,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     return opened
 
 
-def test_it_opens_a_link_that_logs_in_once(
+def test_console_opens_a_single_use_login_link(
     server: RunningServer, opened: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["console", "--url", server.url]) == 0
@@ -49,7 +49,7 @@ def test_it_opens_a_link_that_logs_in_once(
     assert Browser(server.url).get(url.removeprefix(server.url)).status == 401
 
 
-def test_it_only_prints_the_link(server: RunningServer, opened: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_link_can_be_printed_only(server: RunningServer, opened: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["console", "--no-browser", "--url", server.url]) == 0
     assert capsys.readouterr().out.startswith(f"{server.url}/console/enter?code=")
     assert opened == []

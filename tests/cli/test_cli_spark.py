@@ -26,7 +26,7 @@ def jetsql(home: Path, *arguments: str, **environ: str) -> "subprocess.Completed
 
 
 @pytest.mark.slow
-def test_results_and_mistakes_keep_to_their_streams(tmp_path: Path) -> None:
+def test_results_and_errors_use_their_streams(tmp_path: Path) -> None:
     text = "SELECT 1 AS one;\nSELECT *\n  FROM nowhere;\nSHOW JOBS;"
     ended = jetsql(tmp_path, "--embedded", "--format", "csv", "--continue", "-e", text)
     header = "id,name,status,submission_time,delivery,rows_per_second,lag,last_error"
@@ -44,7 +44,7 @@ def test_without_java_there_is_no_engine(tmp_path: Path) -> None:
     assert "JETSQL.ENGINE_NOT_STARTED" in ended.stderr
 
 
-def test_a_store_that_cannot_be_read_is_told_before_spark_starts(tmp_path: Path) -> None:
+def test_unreadable_store_is_reported_before_spark_starts(tmp_path: Path) -> None:
     (tmp_path / "jetsql.db").write_bytes(b"no database")
     ended = jetsql(tmp_path, "-e", "SHOW JOBS", JAVA_HOME=str(tmp_path / "none"))
     assert (ended.returncode, ended.stdout) == (3, "")
@@ -70,9 +70,7 @@ def test_a_store_that_cannot_be_read_is_told_before_spark_starts(tmp_path: Path)
         ),
     ],
 )
-def test_what_spark_refuses_to_start_with_is_told_in_its_words(
-    tmp_path: Path, arguments: list[str], reason: str
-) -> None:
+def test_start_error_of_spark_is_reported_unchanged(tmp_path: Path, arguments: list[str], reason: str) -> None:
     ended = jetsql(tmp_path, *arguments, "-e", "SELECT 1")
     assert (ended.returncode, ended.stdout) == (3, "")
     assert f"Spark cannot start: {reason}" in ended.stderr

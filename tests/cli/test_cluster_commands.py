@@ -81,7 +81,7 @@ def test_a_master_is_on_loopback_unless_a_host_is_given(becomes: Becomes) -> Non
     assert words[-4:] == ["--host", "10.0.0.7", "--port", "7078"]
 
 
-def test_a_master_that_notes_what_it_knows(becomes: Becomes, tmp_path: Path) -> None:
+def test_master_can_store_its_recovery_state(becomes: Becomes, tmp_path: Path) -> None:
     words, _ = becomes("master", "--recovery-dir", str(tmp_path / "of mine"))
     recovery = {"recoveryMode": "FILESYSTEM", "recoveryDirectory": f"{tmp_path}/of mine", "recoveryTimeout": "20s"}
     assert {f"spark.deploy.{name}": value for name, value in recovery.items()}.items() <= settings(words).items()
@@ -89,8 +89,8 @@ def test_a_master_that_notes_what_it_knows(becomes: Becomes, tmp_path: Path) -> 
     assert not any("recovery" in name for name in settings(words))
 
 
-def test_a_master_listens_where_it_says_or_not_at_all(becomes: Becomes) -> None:
-    """Spark's would take the next port that is free, where no member looks for it."""
+def test_master_listens_only_on_its_own_address(becomes: Becomes) -> None:
+    """Refuse a port in use. Spark alone would take the next free port, where no member searches for it."""
     words, _ = becomes("master")
     assert settings(words)["spark.port.maxRetries"] == "0"
 
@@ -108,33 +108,33 @@ def test_processes_of_a_cluster_are_closed_to_strangers(command: list[str], beco
 
 
 @pytest.mark.parametrize("command", [["master"], ["join", "spark://127.0.0.1:7077"]])
-def test_web_pages_are_there_when_they_are_asked_for(command: list[str], becomes: Becomes) -> None:
+def test_web_pages_are_served_on_request(command: list[str], becomes: Becomes) -> None:
     words, environment = becomes(*command, "--web-ui", "10.0.0.7")
     assert "spark.ui.filters" not in settings(words) and environment["SPARK_LOCAL_IP"] == "10.0.0.7"
     assert settings(words)["spark.ui.killEnabled"] == "false"
 
 
-def test_what_leaves_the_machine_is_encrypted(becomes: Becomes) -> None:
+def test_traffic_between_machines_is_encrypted(becomes: Becomes) -> None:
     for command in (["master", "--host", "10.0.0.7"], ["join", "spark://10.0.0.7:7077"]):
         found = settings(becomes(*command)[0])
         assert found["spark.network.crypto.enabled"] == "true" and found["spark.network.crypto.saslFallback"] == "false"
     assert "spark.network.crypto.enabled" not in settings(becomes("join", "spark://127.0.0.1:7077")[0])
 
 
-def test_what_the_user_sets_for_spark_holds(becomes: Becomes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spark_settings_of_the_user_win(becomes: Becomes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.ui.killEnabled true\n", encoding="utf-8")
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     words, _ = becomes("master")
     assert Path(words[words.index("--properties-file") + 1]).read_text().endswith("spark.ui.killEnabled true\n")
 
 
-def test_the_first_master_makes_the_secret(becomes: Becomes, tmp_path: Path) -> None:
+def test_first_master_creates_the_secret(becomes: Becomes, tmp_path: Path) -> None:
     file = tmp_path / "new" / "secret"
-    made = settings(becomes("master", "--secret-file", str(file))[0])["spark.authenticate.secret"]
-    assert len(made) >= 43 and file.read_text(encoding="utf-8").strip() == made
+    secret = settings(becomes("master", "--secret-file", str(file))[0])["spark.authenticate.secret"]
+    assert len(secret) >= 43 and file.read_text(encoding="utf-8").strip() == secret
     assert not is_open_to_others(file) and not is_open_to_others(file.parent)
     again = settings(becomes("join", "spark://127.0.0.1:7077", "--secret-file", str(file))[0])
-    assert again["spark.authenticate.secret"] == made
+    assert again["spark.authenticate.secret"] == secret
 
 
 @pytest.mark.parametrize("command", [["master"], ["join", "spark://127.0.0.1:7077"]])
@@ -156,8 +156,8 @@ def test_a_member_needs_the_secret(
 ) -> None:
     monkeypatch.setattr(standalone_cluster, "check_java", lambda: None)
     assert cli.main(["join", "spark://127.0.0.1:7077", "--secret-file", str(tmp_path / "none")]) == 3
-    told = capsys.readouterr().err
-    assert f"from {tmp_path / 'none'}: No such file" in told and "--secret-file" in told
+    stderr = capsys.readouterr().err
+    assert f"from {tmp_path / 'none'}: No such file" in stderr and "--secret-file" in stderr
 
 
 def test_an_engine_needs_the_secret_of_its_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +174,7 @@ def test_spark_makes_the_secret_itself_where_it_can(master: str) -> None:
     assert driver_confs(master, {}, None) == {"spark.authenticate": "true"}
 
 
-def test_a_master_that_spark_does_not_know_is_left_to_its_words() -> None:
+def test_other_masters_are_passed_to_spark() -> None:
     assert driver_confs("local[x]", {}, None) == {}
 
 
@@ -184,19 +184,19 @@ def test_a_member_is_reached_where_it_reaches_the_master() -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "192.0.2.1", "no-such-host.invalid"])
-def test_a_master_that_can_not_listen_is_told_at_once(
+def test_master_that_cannot_listen_fails_immediately(
     host: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(standalone_cluster, "check_java", lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert cli.main(["master", "--host", host, "--port", str(port)]) == 3
-    told = capsys.readouterr()
-    assert f"cannot listen on {host}:{port}: " in told.err and "--port" in told.err
-    assert "The master is" not in told.err + told.out
+    output = capsys.readouterr()
+    assert f"cannot listen on {host}:{port}: " in output.err and "--port" in output.err
+    assert "The master is" not in output.err + output.out
 
 
-def test_a_member_can_not_be_where_this_machine_is_not(
+def test_member_host_must_be_an_own_address(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(standalone_cluster, "check_java", lambda: None)
@@ -216,7 +216,7 @@ def test_a_member_needs_a_folder(becomes: Becomes, tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize("size", ["abc", "10", "0m", "-1g", "1.5g", ""])
-def test_what_is_no_size_is_wrong_usage(size: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_size_is_a_usage_error(size: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["join", "spark://127.0.0.1:7077", "--memory", size]) == 2
     assert "512m" in capsys.readouterr().err
 
@@ -254,13 +254,13 @@ def test_a_member_is_where_its_master_is(becomes: Becomes, tmp_path: Path) -> No
         "spark://user@127.0.0.1:7077",
     ],
 )
-def test_what_is_no_master_is_wrong_usage(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_master_is_a_usage_error(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["join", url]) == 2
     assert "spark://127.0.0.1:7077" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["master"], ["join", "spark://127.0.0.1:7077"]])
-def test_without_java_it_is_said(
+def test_missing_java_is_reported(
     words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def no_java() -> None:
@@ -271,7 +271,7 @@ def test_without_java_it_is_said(
     assert "Java 17" in capsys.readouterr().err
 
 
-def test_a_member_tells_that_no_master_answers_and_waits(becomes: Becomes, capsys: pytest.CaptureFixture[str]) -> None:
+def test_member_reports_an_unreachable_master_and_waits(becomes: Becomes, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as master:
         url = f"spark://127.0.0.1:{master.getsockname()[1]}"
         becomes("join", url)
@@ -284,7 +284,7 @@ def test_a_member_tells_that_no_master_answers_and_waits(becomes: Becomes, capsy
     "master_at", ["spark://127.0.0.1:0,{}", "k8s://https://{}", "k8s://{}", "k8s://http://{}/path"]
 )
 @pytest.mark.parametrize("listens", [True, False])
-def test_an_engine_tells_that_no_master_answers(
+def test_engine_reports_an_unreachable_master(
     listens: bool, master_at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def falls_over(builder: SparkSession.Builder) -> SparkSession:
@@ -302,9 +302,9 @@ def test_an_engine_tells_that_no_master_answers(
         with pytest.raises(EngineError) as caught:
             conf = {"spark.authenticate": "false"}  # a cluster's secret would be missing first
             startup.start_spark(SparkStart(tmp_path, str(tmp_path), master_at.format(address), conf=conf))
-    told = f"{caught.value}"
-    assert ("no master answers" in told and f"{address} (" in told and "--master" in told) is not listens
-    assert ("whatever it was" in told) is listens
+    message = f"{caught.value}"
+    assert ("no master answers" in message and f"{address} (" in message and "--master" in message) is not listens
+    assert ("whatever it was" in message) is listens
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_a_job_that_waits_for_members_is_not_waited_for(engine: Managed, body: s
     assert waiting["status"] == "NOT_RUNNING" and "Waiting for an executor" in str(waiting["message"])
 
 
-def test_a_jobs_life_in_commands(body: str) -> None:
+def test_job_life_cycle_in_commands(body: str) -> None:
     job = row("submit", "-n", "orders", "-o", "snapshotIntervalMillis=100", body)
     assert (job["name"], job["status"]) == ("orders", "RUNNING")
     assert row("list-jobs")["id"] == job["id"]
@@ -109,7 +109,7 @@ def test_list_jobs_begins_as_jets_does(body: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a `b` c", "0401-x", 'it\'s "x" \\n', "SELECT", "été 東", ".", "-"])
-def test_names_with_anything_in_them(body: str, name: str) -> None:
+def test_names_with_special_characters(body: str, name: str) -> None:
     assert row("submit", "-n", name, body)["name"] == name
     assert row("suspend", "--", name)["name"] == name
     assert row("save-snapshot", "--", name, name)["name"] == name
@@ -135,7 +135,7 @@ def test_snapshots(body: str) -> None:
     assert ended.stderr.startswith("[JETSQL.SNAPSHOT_NOT_FOUND] There is no snapshot 'friday'.")
 
 
-def test_a_job_that_is_not_there(body: str) -> None:
+def test_missing_job(body: str) -> None:
     submit("orders", body)
     for command in ("suspend", "resume", "restart", "cancel", "describe"):
         ended = jetsql(command, "order")
@@ -144,15 +144,15 @@ def test_a_job_that_is_not_there(body: str) -> None:
     assert "no job with the id '0401-9f77-b9c0-0001'" in jetsql("cancel", "0401-9f77-b9c0-0001").stderr
 
 
-def test_a_trace_for_those_who_want_it(server: RunningServer) -> None:
+def test_trace_is_shown_on_request(server: RunningServer) -> None:
     assert "Traceback" not in jetsql("cancel", "x").stderr
     for arguments in (["cancel", "-v", "x"], ["-v", "cancel", "x"], ["-v", "-e", "DROP JOB x"]):
-        told = jetsql(*arguments).stderr.splitlines()
-        assert "[JETSQL.JOB_NOT_FOUND]" in told[0]
-        assert "Traceback (most recent call last):" in told
+        lines = jetsql(*arguments).stderr.splitlines()
+        assert "[JETSQL.JOB_NOT_FOUND]" in lines[0]
+        assert "Traceback (most recent call last):" in lines
 
 
-def test_restart_all_restarts_what_runs(body: str, engine: Managed) -> None:
+def test_restart_all_restarts_running_jobs(body: str, engine: Managed) -> None:
     first, second, third = (submit(name, body) for name in ("first", "second", "third"))
     row("suspend", "second")
     assert {job["id"] for job in rows("restart", "--all")} == {first, third}
@@ -172,7 +172,7 @@ def test_restart_all_with_nothing_to_restart(server: RunningServer) -> None:
 # --- submit ----------------------------------------------------------------------------------------------------------
 
 
-def test_mistakes_of_a_submitted_file_have_their_places_there(server: RunningServer) -> None:
+def test_errors_of_a_submitted_file_have_places(server: RunningServer) -> None:
     Path("wrong.sql").write_text("-- first\n  INSERT OVER out SELECT * FROM STREAM src")
     ended = jetsql("submit", "-n", "orders", "-o", "snapshotIntervalMillis=100", "wrong.sql")
     assert ended.exit_code == ExitCode.STATEMENT_FAILED
@@ -189,7 +189,7 @@ def test_mistakes_of_a_submitted_file_have_their_places_there(server: RunningSer
         (["-n", "orders", "-s", "nowhere"], "[JETSQL.SNAPSHOT_NOT_FOUND]"),
     ],
 )
-def test_what_is_wrong_with_the_call_has_no_place_in_the_file(body: str, arguments: list[str], message: str) -> None:
+def test_errors_of_the_call_have_no_place(body: str, arguments: list[str], message: str) -> None:
     ended = jetsql("submit", *arguments, body)
     assert (ended.exit_code, ended.stdout) == (ExitCode.STATEMENT_FAILED, "")
     assert ended.stderr.startswith(message)
@@ -248,9 +248,9 @@ COMMANDS = [name for name in cli.cli.commands]
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_with_examples(name: str) -> None:
-    told = jetsql(name, "--help")
-    assert told.exit_code == ExitCode.SUCCESS
-    assert f"Examples:\n    jetsql {name}" in told.stdout
+    result = jetsql(name, "--help")
+    assert result.exit_code == ExitCode.SUCCESS
+    assert f"Examples:\n    jetsql {name}" in result.stdout
     [summary] = [line for line in jetsql("--help").stdout.splitlines() if line.startswith(f"  {name} ")]
     assert summary.endswith(".") and not summary.endswith("...")
 
@@ -284,7 +284,7 @@ def test_commands_wait_longer_than_their_statements(
         assert row(command, "orders")["status"] == status
 
 
-def test_ctrl_c_ends_the_waiting_and_not_what_was_asked_for(body: str, engine: Managed, server: RunningServer) -> None:
+def test_ctrl_c_ends_the_wait_and_not_the_request(body: str, engine: Managed, server: RunningServer) -> None:
     submit("orders", body)
     code = "import _thread, sys, threading\nfrom jetsql import cli\nsys.exit(cli.main(['suspend', 'orders']))"
     with engine.engine.gate("stop"):
@@ -334,7 +334,7 @@ def test_a_command_makes_three_requests_and_no_session(
         assert requests == ["GET /healthz", "GET /v1/engine", "POST /v1/sql"], command
 
 
-def test_an_engine_of_another_version_is_told_once(noted: EngineNote, engine: Managed) -> None:
+def test_other_version_of_the_engine_is_reported_once(noted: EngineNote, engine: Managed) -> None:
     write_note(engine.home, replace(noted, version="9.9"))
     ended = jetsql("list-jobs")
     assert ended.exit_code == ExitCode.SUCCESS
@@ -350,7 +350,7 @@ def test_an_engine_that_speaks_another_version_is_refused(noted: EngineNote, eng
     assert "is JetSQL 9.9 with API version 2" in ended.stderr
 
 
-def test_a_stranger_at_the_notes_address_is_no_engine(noted: EngineNote, engine: Managed, tmp_path: Path) -> None:
+def test_another_server_at_the_engine_address_is_detected(noted: EngineNote, engine: Managed, tmp_path: Path) -> None:
     for body in (b"hello", b'{"home": "elsewhere"}', b"[]"):
         with stranger(body) as url:
             write_note(tmp_path, replace(noted, url=url))
@@ -382,7 +382,7 @@ def stranger(body: bytes) -> Iterator[str]:
             thread.join()
 
 
-def test_an_engine_elsewhere_that_is_not_there(monkeypatch: pytest.MonkeyPatch, server: RunningServer) -> None:
+def test_remote_engine_not_reachable(monkeypatch: pytest.MonkeyPatch, server: RunningServer) -> None:
     monkeypatch.setenv("JETSQL_TOKEN", "wrong")
     ended = jetsql("list-jobs")
     assert (ended.exit_code, ended.stdout) == (ExitCode.NO_ENGINE, "")

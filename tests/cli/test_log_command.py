@@ -72,8 +72,8 @@ def test_the_whole_log_of_a_home_without_an_engine(home: Path) -> None:
     assert jetsql("-n", "0").stdout == ""
 
 
-def test_what_stands_in_the_log_drives_no_terminal(home: Path) -> None:
-    """The log may quote anything of the name of a table, a column or a file."""
+def test_log_output_has_no_control_characters(home: Path) -> None:
+    """Escape the log, because it may quote names of tables, columns and files."""
     hostile = f"{LATER} WARN A: \x1b]0;owned\x07\x1b[2J\x9b31m"
     write(home, hostile, "\tat \x1b[3J")
     assert jetsql().stdout == f"{hostile}\n\tat \x1b[3J\n"  # into a pipe it is data
@@ -84,7 +84,7 @@ def test_what_stands_in_the_log_drives_no_terminal(home: Path) -> None:
     assert [char for char in shown if char in "\x1b\x07\x9b"] == []
 
 
-def test_the_log_of_a_job_has_its_messages_and_its_history(home: Path, engine: Managed) -> None:
+def test_log_of_a_job_has_messages_and_history(home: Path, engine: Managed) -> None:
     write(home, "2013-01-01T00:00:00.000 WARN A [orders]: of an older job")
     job_id, other_id = make(engine, "orders"), make(engine, "others")
     now = datetime.now().isoformat(timespec="milliseconds")
@@ -92,17 +92,17 @@ def test_the_log_of_a_job_has_its_messages_and_its_history(home: Path, engine: M
     write(home, f"{now} ERROR jetsql.jobs.manager.job_manager: Job {job_id}: its too", f"{now} ERROR B: Job {other_id}")
     list(engine.run("SUSPEND JOB orders").rows)
     shown = jetsql("orders").stdout.splitlines()
-    told = [line.split(" ", 1)[1] if line[0] != "\t" else line for line in shown]
-    assert told[0].startswith("JOB orders: submitted (STARTING)")
-    places = [told.index(line) for line in ("WARN A [orders]: its own", "\tat here")]
+    messages = [line.split(" ", 1)[1] if line[0] != "\t" else line for line in shown]
+    assert messages[0].startswith("JOB orders: submitted (STARTING)")
+    places = [messages.index(line) for line in ("WARN A [orders]: its own", "\tat here")]
     assert places == [places[0], places[0] + 1]
-    assert f"ERROR jetsql.jobs.manager.job_manager: Job {job_id}: its too" in told
-    assert told[-1].startswith("JOB orders: suspended (COMPLETING -> SUSPENDED)")
-    assert not [line for line in told if "others" in line or "older" in line or line.endswith(": no")]
+    assert f"ERROR jetsql.jobs.manager.job_manager: Job {job_id}: its too" in messages
+    assert messages[-1].startswith("JOB orders: suspended (COMPLETING -> SUSPENDED)")
+    assert not [line for line in messages if "others" in line or "older" in line or line.endswith(": no")]
     assert jetsql(job_id).stdout.splitlines() == shown
 
 
-def test_the_log_of_a_job_without_an_engine_has_its_history_from_the_store(home: Path) -> None:
+def test_log_without_engine_has_history_from_the_store(home: Path) -> None:
     with running(home) as engine:
         job_id = make(engine, "Orders")
     write(home, f"{LATER} WARN A [Orders]: its own", f"{LATER} WARN A: Job {job_id}", f"{LATER} WARN A: no")
@@ -123,14 +123,14 @@ def test_the_log_of_a_job_without_an_engine_has_its_history_from_the_store(home:
         assert "[JETSQL.JOB_NOT_FOUND]" in ended.stderr
 
 
-def test_a_job_that_is_not_there(engine: Managed) -> None:
+def test_missing_job(engine: Managed) -> None:
     make(engine, "orders")
     ended = jetsql("order")
     assert (ended.exit_code, ended.stdout) == (ExitCode.STATEMENT_FAILED, "")
     assert ended.stderr == "[JETSQL.JOB_NOT_FOUND] There is no job named order. Did you mean orders?\n"
 
 
-def test_an_engine_elsewhere_keeps_its_log(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_of_a_remote_engine_is_not_available(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JETSQL_URL", "http://elsewhere")
     ended = jetsql()
     assert (ended.exit_code, ended.stdout) == (ExitCode.USAGE, "")
@@ -138,7 +138,7 @@ def test_an_engine_elsewhere_keeps_its_log(home: Path, monkeypatch: pytest.Monke
     assert jetsql("--home", str(home)).exit_code == ExitCode.SUCCESS
 
 
-def test_following_goes_on_through_rotations_until_ctrl_c(home: Path, engine: Managed) -> None:
+def test_following_continues_through_rotations_until_ctrl_c(home: Path, engine: Managed) -> None:
     job_id = make(engine, "orders")
     command = [sys.executable, "-m", "jetsql", "logs", "-f", "orders"]
     following = subprocess.Popen(

@@ -42,7 +42,7 @@ def jetsql(*arguments: str, input: str | None = None) -> Result:
     ids=" ".join,
 )
 @pytest.mark.parametrize("is_folder", [False, True], ids=["no folder", "empty folder"])
-def test_a_command_about_what_exists_creates_no_home(home: Path, arguments: list[str], is_folder: bool) -> None:
+def test_command_for_existing_homes_creates_none(home: Path, arguments: list[str], is_folder: bool) -> None:
     if is_folder:
         home.mkdir()
     ended = jetsql(*arguments)

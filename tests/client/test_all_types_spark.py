@@ -171,7 +171,7 @@ def test_a_time_that_spark_has_to_convert_has_one_error(connection: dbapi.Connec
     row(connection, "SET spark.sql.timeType.enabled = false")
 
 
-def test_intervals_of_months_and_maps_with_lists_as_keys_are_values(connection: dbapi.Connection) -> None:
+def test_month_intervals_and_maps_with_list_keys_are_values(connection: dbapi.Connection) -> None:
     assert row(connection, "SELECT interval '1-2' year to month, interval -14 month, interval 3 year") == (
         *("1-2", "-1-2", "3-0"),
     )
@@ -246,7 +246,7 @@ def test_notebooks_show_all_values(shell: InteractiveShell) -> None:
 
 
 def test_values_that_a_driver_writes_into_the_statement_over_thrift(hive: Hive) -> None:
-    """The protocol has no parameters: drivers write the values into the text."""
+    """Write the values into the text, as drivers do, because the protocol has no parameters."""
     for text in ("it's", "?", "'; --", "\u20ac", '"x" `y`'):
         assert hive.prepared("SELECT ? WHERE 5 = ?", text, 5) == [text]
     assert hive.prepared("SHOW JOBS LIKE ?", "no such job") == []
@@ -273,7 +273,7 @@ def test_spark_connect_takes_as_many_values_as_markers(engine: EmbeddedEngine, c
                 session.sql(text, args=values).collect()
 
 
-def test_a_parameter_in_a_notebook_says_what_to_write(shell: InteractiveShell) -> None:
+def test_notebook_parameter_error_has_a_hint(shell: InteractiveShell) -> None:
     shell.user_ns["x"] = 5
     result = shell.run_line_magic("jetsql", "SELECT ${x} AS x")
     assert list(result) == [(5,)]

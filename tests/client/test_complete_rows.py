@@ -25,7 +25,7 @@ def response(*messages: dict[str, Any]) -> Generator[bytes, None, None]:
 
 
 @pytest.mark.parametrize("sent", [0, 1, 3])
-def test_rows_that_are_not_as_many_as_the_engine_sent_are_an_error(sent: int) -> None:
+def test_missing_rows_are_an_error(sent: int) -> None:
     rows = read_response(response(COLUMNS, {"rows": [[1], [2]]}, {"end": {"rows": sent}})).rows
     assert [next(rows), next(rows)] == [(1,), (2,)]
     with pytest.raises(EngineError, match=f"The engine sent {sent} rows, and 2 of them arrived.") as error:
@@ -60,7 +60,7 @@ def read_arrow(content: bytes) -> int:
 
 
 @pytest.mark.parametrize("batches", [0, 1, 2])
-def test_an_arrow_stream_that_is_cut_off_anywhere_is_an_error(batches: int) -> None:
+def test_truncated_arrow_stream_is_an_error(batches: int) -> None:
     content = arrow_rows(batches)
     assert read_arrow(content) == batches
     for size in range(len(content)):

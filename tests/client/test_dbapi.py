@@ -48,7 +48,7 @@ def connection(server: RunningServer) -> Iterator[dbapi.Connection]:
         yield connection
 
 
-def test_nothing_heavy_is_imported(server: RunningServer) -> None:
+def test_no_heavy_module_is_imported(server: RunningServer) -> None:
     program = f"""
 import sys, jetsql
 with jetsql.connect({server.url!r}, token={TOKEN!r}) as connection:
@@ -116,7 +116,7 @@ def test_types_are_compared_by_what_they_are(kind: str, found: object) -> None:
     assert [each for each in objects if each == kind] == ([found] if found else [])
 
 
-def test_cursors_of_one_connection_go_on_side_by_side(connection: dbapi.Connection) -> None:
+def test_cursors_of_one_connection_are_independent(connection: dbapi.Connection) -> None:
     one, other = connection.cursor(), connection.cursor()
     one.execute("COUNT 50000")
     assert one.fetchmany(2) == [(0,), (1,)]
@@ -126,14 +126,14 @@ def test_cursors_of_one_connection_go_on_side_by_side(connection: dbapi.Connecti
     assert connection.schema == "sales"
 
 
-def test_executing_again_gives_up_the_rows(connection: dbapi.Connection, engine: ServedEngine) -> None:
+def test_executing_again_discards_the_rows(connection: dbapi.Connection, engine: ServedEngine) -> None:
     cursor = connection.cursor()
     cursor.execute("ENDLESS").fetchone()
     assert cursor.execute("COUNT 1").fetchall() == [(0,)]
     assert engine.ended.wait(30)
 
 
-def test_what_is_closed_says_so(connection: dbapi.Connection, engine: ServedEngine) -> None:
+def test_closed_objects_raise_errors(connection: dbapi.Connection, engine: ServedEngine) -> None:
     closed, open_one = connection.cursor(), connection.cursor()
     closed.execute("COUNT 1")
     closed.close()
@@ -155,16 +155,16 @@ def test_no_transactions(connection: dbapi.Connection) -> None:
         connection.rollback()
 
 
-def test_an_error_tells_everything(connection: dbapi.Connection) -> None:
-    with raises(dbapi.ProgrammingError) as told:
+def test_error_has_all_facts(connection: dbapi.Connection) -> None:
+    with raises(dbapi.ProgrammingError) as caught:
         connection.cursor().execute("\n FAIL job")
-    error = told.value
+    error = caught.value
     assert (error.condition, error.sqlstate, error.hint) == ("JETSQL.JOB_NOT_FOUND", "42704", "See SHOW JOBS.")
     assert (error.line, error.column) == (2, 7)
     assert "There is no such job. See SHOW JOBS. (line 2, column 7)" in str(error)
 
 
-def test_an_error_behind_the_first_rows(connection: dbapi.Connection) -> None:
+def test_error_after_the_first_rows(connection: dbapi.Connection) -> None:
     cursor = connection.cursor()
     cursor.execute("LATE")
     assert cursor.fetchone() == (1,)
@@ -189,7 +189,7 @@ def test_an_error_behind_the_first_rows(connection: dbapi.Connection) -> None:
         ("INTERNAL_ERROR", dbapi.InternalError),
     ],
 )
-def test_which_exception_an_error_is(condition: str, kind: type[Exception]) -> None:
+def test_exception_class_of_an_error(condition: str, kind: type[Exception]) -> None:
     assert type(dbapi_error(f"JETSQL.{condition}", SQLSTATES[condition])) is kind
 
 
@@ -212,9 +212,9 @@ def check_cancelled(cursor: dbapi.Cursor, cancel: Callable[[], object], engine: 
     failed = []
 
     def wait() -> None:
-        with raises(dbapi.OperationalError) as told:
+        with raises(dbapi.OperationalError) as caught:
             cursor.execute("WAIT")
-        failed.append(told.value.condition)
+        failed.append(caught.value.condition)
 
     thread = threading.Thread(target=wait)
     thread.start()
@@ -242,7 +242,7 @@ def lose_sessions(server: RunningServer) -> None:
         server.http_server.sessions.close(session)
 
 
-def test_a_lost_session_is_made_anew_where_nothing_of_it_can_be_missed(server: RunningServer) -> None:
+def test_lost_session_without_state_is_opened_again(server: RunningServer) -> None:
     with jetsql.connect(server.url, token=TOKEN, schema="sales") as connection:
         cursor, other = connection.cursor(), connection.cursor()
         cursor.execute("SELECT 1")
@@ -254,7 +254,7 @@ def test_a_lost_session_is_made_anew_where_nothing_of_it_can_be_missed(server: R
         assert [kind for kind, _ in connection.messages] == [dbapi.Warning]
 
 
-def test_a_cursor_gives_up_the_rows_of_a_new_session(server: RunningServer, engine: ServedEngine) -> None:
+def test_cursor_discards_rows_after_a_new_session(server: RunningServer, engine: ServedEngine) -> None:
     with jetsql.connect(server.url, token=TOKEN) as connection:
         cursor = connection.cursor()
         cursor.execute("SELECT 1")
@@ -275,16 +275,16 @@ def test_a_cursor_gives_up_the_rows_of_a_new_session(server: RunningServer, engi
         "CREATE OR REPLACE TEMP VIEW a AS SELECT 1",
     ],
 )
-def test_a_lost_session_with_settings_is_told(
+def test_lost_session_with_settings_is_reported(
     connection: dbapi.Connection, server: RunningServer, statement: str
 ) -> None:
     cursor = connection.cursor()
     cursor.execute(statement)
     lose_sessions(server)
     for _ in range(2):
-        with raises(dbapi.OperationalError, match="was not executed") as told:
+        with raises(dbapi.OperationalError, match="was not executed") as caught:
             cursor.execute("SELECT 1")
-        assert told.value.hint == "Connect again."
+        assert caught.value.hint == "Connect again."
 
 
 def test_an_engine_that_ends_in_the_middle(engine: ServedEngine) -> None:
@@ -299,7 +299,7 @@ def test_an_engine_that_ends_in_the_middle(engine: ServedEngine) -> None:
     connection.close()
 
 
-def test_a_statement_that_an_engine_got_is_not_sent_again(connection: dbapi.Connection, engine: ServedEngine) -> None:
+def test_sent_statement_is_not_repeated(connection: dbapi.Connection, engine: ServedEngine) -> None:
     with raises(dbapi.OperationalError, match="Spark's process has ended"):
         connection.cursor().execute("DIE")
     assert engine.statements.texts == ["DIE"]
@@ -312,9 +312,7 @@ def test_no_engine_and_a_wrong_token(server: RunningServer) -> None:
         jetsql.connect("http://127.0.0.1:9")
 
 
-def test_the_engine_of_a_home_is_found_through_a_symbolic_link(
-    server: RunningServer, engine: ServedEngine, tmp_path: Path
-) -> None:
+def test_engine_is_found_through_a_symbolic_link(server: RunningServer, engine: ServedEngine, tmp_path: Path) -> None:
     home, link, other = tmp_path / "home", tmp_path / "link", tmp_path / "other"
     link.symlink_to(home)
     engine.home = str(home)
@@ -327,7 +325,7 @@ def test_the_engine_of_a_home_is_found_through_a_symbolic_link(
         jetsql.connect(home=other, start=False)
 
 
-def test_the_engine_of_a_home_is_not_started_when_that_is_forbidden(tmp_path: Any) -> None:
+def test_engine_is_not_started_when_forbidden(tmp_path: Any) -> None:
     with raises(dbapi.OperationalError, match="No engine runs on"):
         jetsql.connect(home=tmp_path, start=False)
 
@@ -367,7 +365,7 @@ def test_the_address_of_the_home_of_the_settings() -> None:
     assert parse_address(None, None, None, "sales", False) == EngineAddress(None, "", None, "sales", False)
 
 
-def test_an_error_goes_from_process_to_process() -> None:
+def test_errors_can_be_pickled() -> None:
     error = to_dbapi_error(ErrorReport("JETSQL.JOB_NOT_FOUND", "42704", "There is no job j.", "Make it.", 2, 3))
     copied = pickle.loads(pickle.dumps(error))
     assert (type(copied), str(copied), vars(copied)) == (type(error), str(error), vars(error))
@@ -410,9 +408,9 @@ def test_bad_urls(url: str, message: str) -> None:
     ],
 )
 def test_no_error_shows_the_token_of_a_url(url: str) -> None:
-    with pytest.raises(dbapi.Error) as told:
+    with pytest.raises(dbapi.Error) as caught:
         jetsql.connect(url)
-    assert "s3cret" not in f"{told.value} {told.value.__cause__}"
+    assert "s3cret" not in f"{caught.value} {caught.value.__cause__}"
     assert "s3cret" not in repr(EngineAddress("http://host", "s3cret"))
 
 
@@ -459,7 +457,7 @@ def test_parameters_on_the_wire(value: object, encoded: object) -> None:
 
 @pytest.mark.parametrize(("names", "values"), [(("a", "b"), (1,)), (("a",), (1, 2))])
 def test_a_struct_has_a_value_for_each_name(names: tuple[str, ...], values: tuple[int, ...]) -> None:
-    """PySpark's Row accepts fewer values than names."""
+    """Refuse a Row with fewer values than names, which PySpark accepts."""
     kind = type("Row", (tuple,), {"__fields__": names})
     with raises(StatementError, match=f"a struct with {len(names)} names and {len(values)} values"):
         encode_parameters([kind(values)])
@@ -518,10 +516,10 @@ def test_a_whole_number_has_the_smallest_type_that_holds_it(value: int, kind: st
         ([["x", 1.5]], "several types"),
     ],
 )
-def test_parameters_that_are_none(connection: dbapi.Connection, parameters: Any, words: str) -> None:
-    with raises(dbapi.ProgrammingError, match=words) as told:
+def test_invalid_parameters(connection: dbapi.Connection, parameters: Any, words: str) -> None:
+    with raises(dbapi.ProgrammingError, match=words) as caught:
         connection.cursor().execute("ARGS ?, '?', ?", parameters)
-    assert told.value.condition == "JETSQL.PARAMETER_NOT_READABLE"
+    assert caught.value.condition == "JETSQL.PARAMETER_NOT_READABLE"
 
 
 @pytest.mark.parametrize("parameters", ["text", 1, b"", {1, 2}])
@@ -531,17 +529,17 @@ def test_parameters_come_in_a_sequence_or_a_mapping(connection: dbapi.Connection
 
 
 @pytest.mark.parametrize(
-    "told",
+    "parameters",
     [{"type": "int"}, {"type": 1, "value": 1}, {}, {"type": "map", "value": [1]}, {"type": "int", "value": [1]},
      {"type": "array", "value": 1}, {"type": "struct", "value": [[1, 1]]}],
 )  # fmt: skip
-def test_what_is_no_parameter_on_the_wire(told: object) -> None:
+def test_invalid_parameters_on_the_wire(parameters: object) -> None:
     with raises(StatementError) as caught:
-        bind_parameters([told], "SELECT ?")
+        bind_parameters([parameters], "SELECT ?")
     assert caught.value.condition == "JETSQL.PARAMETER_NOT_READABLE"
 
 
-def test_parameters_by_name_and_what_a_cursor_takes_for_a_statement(connection: dbapi.Connection) -> None:
+def test_parameters_by_name_and_statement_objects(connection: dbapi.Connection) -> None:
     cursor = connection.cursor()
     [(args,)] = cursor.execute("ARGS :a", {"a": 1}).fetchall()
     assert args == "{'a': {'type': 'int', 'value': '1'}}"
@@ -579,7 +577,7 @@ def test_executemany_is_for_statements_without_rows(connection: dbapi.Connection
         cursor.executemany("ARGS ?", [[1], [2]])
 
 
-def test_arrow_comes_over_the_wire(connection: dbapi.Connection) -> None:
+def test_arrow_over_http(connection: dbapi.Connection) -> None:
     cursor = connection.arrow_cursor()
     table = cursor.execute("COUNT 1000").fetch_arrow_table()
     assert (table.num_rows, table.column("n").to_pylist()[-1], cursor.description[0][1]) == (1000, 999, "int")
@@ -592,7 +590,7 @@ def test_arrow_comes_over_the_wire(connection: dbapi.Connection) -> None:
         connection.cursor().execute("COUNT 1").fetch_df()
 
 
-def test_what_arrow_needs_is_named(connection: dbapi.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_arrow_package_is_named(connection: dbapi.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     cursor = connection.arrow_cursor().execute("COUNT 2")
     monkeypatch.setitem(sys.modules, "pandas", None)
     with raises(dbapi.NotSupportedError, match="pip install pandas"):

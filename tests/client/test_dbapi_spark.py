@@ -56,7 +56,7 @@ class TestCompliance(dbapi20.DatabaseAPI20Test):
         self.test_setoutputsize_basic()
 
     def test_non_idempotent_close(self) -> None:
-        """Closing again is no error: PEP 249 asks for none, and the test says that reasonable persons differ."""
+        """Close twice without an error: PEP 249 asks for none, and the test says that reasonable persons differ."""
         connection = self._connect()
         connection.close()
         connection.close()
@@ -142,7 +142,7 @@ def test_parameters_of_other_types_and_by_name(connection: dbapi.Connection) -> 
 
 
 def test_statements_about_jobs_have_parameters(connection: dbapi.Connection, engine: EmbeddedEngine) -> None:
-    """Their values become literals of the stored statement, in the DB-API and in `spark.sql`."""
+    """Store the values as literals of the statement, in the DB-API and in `spark.sql`."""
     cursor = connection.cursor()
     cursor.execute("CREATE TABLE bound_in (id BIGINT) USING parquet")
     cursor.execute("CREATE TABLE bound_out (id BIGINT, word STRING, at TIMESTAMP) USING parquet")
@@ -267,7 +267,7 @@ def test_values_go_through_a_table_and_back(connection: dbapi.Connection) -> Non
 
 
 @pytest.mark.slow
-def test_many_rows_at_once(connection: dbapi.Connection) -> None:
+def test_many_rows_in_one_call(connection: dbapi.Connection) -> None:
     cursor = connection.cursor()
     cursor.execute("CREATE TABLE many (id INT, name STRING) USING parquet")
     cursor.executemany("INSERT INTO many VALUES (?, ?)", [(n, f"name {n}") for n in range(7000)])
@@ -305,7 +305,7 @@ def test_errors_of_arrow(connection: dbapi.Connection) -> None:
         reader.read_all()
 
 
-def test_what_one_connection_changes_the_others_see(connection: dbapi.Connection, server: RunningServer) -> None:
+def test_connections_see_changes_of_others(connection: dbapi.Connection, server: RunningServer) -> None:
     with jetsql.connect(server.url, token=TOKEN, schema="dbapi") as other:
         mine, theirs = connection.cursor(), other.cursor()
         mine.execute("CREATE TABLE shared (id DOUBLE) USING parquet")

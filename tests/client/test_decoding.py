@@ -158,7 +158,7 @@ def test_how_values_are_written(value: object, written: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "written"), [("variant", '"[1]"'), ("decimal(3,1)", "1.5"), ("string", '"[1]"')])
-def test_a_row_on_the_wire_is_written_by_the_types_of_its_columns(kind: str, written: str) -> None:
+def test_column_types_decide_the_encoding_of_a_row(kind: str, written: str) -> None:
     class Variant:
         def __str__(self) -> str:
             return "[1]"

@@ -156,7 +156,7 @@ def test_tables() -> None:
     )
 
 
-TOLD = [
+SPARK_TYPES = [
     ({"name": "decimal", "precision": 10, "scale": 2}, "DECIMAL(10, 2)"),
     ({"name": "string", "collation": "UTF8_BINARY"}, "STRING"),
     ({"name": "time(6)"}, "TIME"),
@@ -171,12 +171,12 @@ TOLD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("told", "text"), TOLD, ids=[text for _, text in TOLD])
-def test_types_that_spark_tells(told: dict[str, Any], text: str) -> None:
-    assert DIALECT.type_compiler.process(type_from_json(told)) == text
+@pytest.mark.parametrize(("column", "text"), SPARK_TYPES, ids=[text for _, text in SPARK_TYPES])
+def test_types_from_spark(column: dict[str, Any], text: str) -> None:
+    assert DIALECT.type_compiler.process(type_from_json(column)) == text
 
 
-def test_dictionaries_are_taken_for_structs_however_deep() -> None:
+def test_nested_dictionaries_are_structs() -> None:
     kind = dialect.ARRAY(dialect.STRUCT(("a", sa.Integer()), ("b", dialect.STRUCT(("c", sa.Integer())))))
     convert = kind.bind_processor(DIALECT)
     assert convert is not None
@@ -208,7 +208,7 @@ def test_a_lost_session_is_a_lost_connection() -> None:
         cursor.execute("USE sales")
         for session in list(server.http_server.sessions._sessions):
             server.http_server.sessions.close(session)
-        with pytest.raises(connection.OperationalError) as told:
+        with pytest.raises(connection.OperationalError) as caught:
             cursor.execute("SELECT 1")
-        assert DIALECT.is_disconnect(told.value, connection, cursor)
+        assert DIALECT.is_disconnect(caught.value, connection, cursor)
         connection.close()

@@ -33,9 +33,9 @@ def database(server: RunningServer) -> Iterator[sa.Engine]:
     root = sa.create_engine(url)
     with root.connect() as connection:
         connection.exec_driver_sql("CREATE SCHEMA alchemy COMMENT 'of the tests'")
-    made = sa.create_engine(f"{url}/alchemy")
-    yield made
-    made.dispose()
+    engine = sa.create_engine(f"{url}/alchemy")
+    yield engine
+    engine.dispose()
     with root.connect() as connection:
         connection.exec_driver_sql("DROP SCHEMA alchemy CASCADE")
     root.dispose()
@@ -159,16 +159,16 @@ def test_a_reflected_table_makes_the_same_again(database: sa.Engine) -> None:
         assert inspector.get_table_options("b") == {"jetsql_using": "orc"}
 
 
-def test_jobs_are_statements_like_others(database: sa.Engine) -> None:
+def test_job_statements_run_like_others(database: sa.Engine) -> None:
     with database.connect() as connection:
         connection.exec_driver_sql("CREATE TABLE source (id INT) USING json")
         connection.exec_driver_sql("CREATE TABLE copies (id INT) USING parquet")
         connection.exec_driver_sql("INSERT INTO source VALUES (1)")
-        made = connection.exec_driver_sql(
+        created = connection.exec_driver_sql(
             "CREATE JOB copying OPTIONS ('snapshotIntervalMillis' = '100') AS INSERT INTO copies"
             " SELECT * FROM STREAM source"
         ).one()
-        assert (made.name, made.status) == ("copying", "RUNNING")
+        assert (created.name, created.status) == ("copying", "RUNNING")
         connection.exec_driver_sql("WAIT FOR JOB copying UNTIL IDLE")
         assert connection.exec_driver_sql("SELECT * FROM copies").all() == [(1,)]
         connection.exec_driver_sql("DROP JOB copying")

@@ -26,7 +26,7 @@ def lines_and_columns(text: str, words: list[str]) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("verb", ["INSERT INTO", "insert  overwrite", "Insert /* x */ Into"])
-def test_an_insert_goes_to_spark_verbatim_with_blanks_before(verb: str) -> None:
+def test_insert_is_passed_to_spark_verbatim_after_blanks(verb: str) -> None:
     text = f"\nCREATE JOB j -- why\r\nAS\n\t{verb} t SELECT 'a' -- b\n, 2 ; -- end"
     found = body(text)
     stop = text.index(" ; --")
@@ -72,7 +72,7 @@ def test_sink_into_becomes_insert_into_and_nothing_moves(text: str) -> None:
         "CREATE JOB j AS\nWITH c AS (\n  SELECT b FROM r)\r\nSINK INTO t\nSELECT a FROM s",
     ],
 )
-def test_without_room_for_it_insert_goes_on_the_line_before(text: str) -> None:
+def test_insert_without_room_is_on_the_line_before(text: str) -> None:
     spark_text = body(text).spark_text
     assert spark_text.replace("\r", "").strip().splitlines()[2:] == ["     INTO t", "SELECT a FROM s"]
     assert spark_text[text.index("INTO") :] == text[text.index("INTO") :]
@@ -80,7 +80,7 @@ def test_without_room_for_it_insert_goes_on_the_line_before(text: str) -> None:
     assert lines_and_columns(spark_text, words[:-1]) == lines_and_columns(text, words[:-1])
 
 
-def test_on_one_line_the_with_moves_by_what_is_missing() -> None:
+def test_with_clause_on_the_same_line_is_shifted() -> None:
     text = "CREATE JOB j AS WITH c AS (SELECT 1) SINK INTO t SELECT 1"
     assert body(text).spark_text == " " * 15 + "WITH c AS (SELECT 1)INSERT INTO t SELECT 1"
 
@@ -123,7 +123,7 @@ def test_the_target_is_the_tables_name(table: str, target: str) -> None:
         "SELECT '''' || '${' || \"}\"",
     ],
 )
-def test_what_only_looks_like_a_parameter_is_fine(query: str) -> None:
+def test_text_that_resembles_a_parameter_is_accepted(query: str) -> None:
     assert body(f"CREATE JOB j AS INSERT INTO t {query}").text.endswith(query.split(" -- ")[0].split(" /* ?")[0])
 
 
@@ -151,11 +151,11 @@ def test_parameters_and_substitutions_are_refused_at_their_token(query: str, at:
     assert caught.value.place == Span(text.index(at, 30), text.index(at, 30) + len(at))
 
 
-def test_a_substitution_does_not_reach_into_the_comment_after_the_body() -> None:
+def test_substitution_ends_before_the_comment_after_the_body() -> None:
     assert body("CREATE JOB j AS INSERT INTO t SELECT '${a'--}").text == "INSERT INTO t SELECT '${a'"
 
 
-def test_a_second_insert_is_refused_but_a_column_of_that_name_is_not() -> None:
+def test_second_insert_is_refused_and_a_column_named_insert_accepted() -> None:
     assert body("CREATE JOB j AS INSERT INTO t SELECT insert, sink FROM s WHERE insert > 1").verb is Verb.INSERT_INTO
     assert body("CREATE JOB j AS INSERT INTO t SELECT replace(a, 'b') FROM s").verb is Verb.INSERT_INTO
 
@@ -243,7 +243,7 @@ def test_the_parts_of_several_inserts_keep_their_places(text: str) -> None:
         ]
 
 
-def test_several_inserts_with_each_word_on_a_line_keep_their_lines() -> None:
+def test_several_inserts_with_one_word_per_line_keep_lines() -> None:
     text = "CREATE JOB j AS FROM s SINK INTO a SELECT x SINK INTO b SELECT y".replace(" ", "\n")
     found = body(text)
     for branch in found.branches:

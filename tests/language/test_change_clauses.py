@@ -48,7 +48,7 @@ def test_each_part_keeps_its_place() -> None:
     assert changes.keys == ("id", "two words")
 
 
-def test_what_is_left_out() -> None:
+def test_omitted_clauses() -> None:
     found = texts("KEYS (id) SEQUENCE BY ts")
     assert found["delete"] is None
     assert found["columns"] == "struct(*)"
@@ -75,7 +75,7 @@ def test_a_body_without_changes_has_no_clauses() -> None:
     assert clause_texts(statement.body) is None
 
 
-def test_words_of_clauses_are_names_inside_of_expressions_and_of_the_source() -> None:
+def test_clause_words_are_names_in_expressions_and_the_source() -> None:
     found = texts("KEYS (keys) APPLY AS DELETE WHEN columns = stored SEQUENCE BY sequence")
     assert found["delete"].strip() == "columns = stored"
     assert found["sequence"].strip() == "sequence"
@@ -121,7 +121,7 @@ def test_a_wrong_clause_is_refused_at_its_place(clauses: str, word: str, message
         ("KEYS (id,", "Expected a column"),
     ],
 )
-def test_what_is_missing_at_the_end_is_told_there(clauses: str, message: str) -> None:
+def test_missing_parts_are_reported_at_the_end(clauses: str, message: str) -> None:
     with pytest.raises(StatementError, match=message) as error:
         parse(HEAD + clauses)
     assert error.value.place is not None

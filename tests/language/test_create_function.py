@@ -21,26 +21,34 @@ def test_every_part() -> None:
         " COMMENT 'a, b') RETURNS MAP<STRING, INT> NOT DETERMINISTIC LANGUAGE PYTHON PARAMETER STYLE ARROW HANDLER 'h'"
         " COMMENT 'c' AS $$ the source; $$"
     )
-    made = read(text)
-    assert made.name == ("s", "my f")
-    assert [(each.name, each.type, each.default, each.comment) for each in made.parameters] == [
+    statement = read(text)
+    assert statement.name == ("s", "my f")
+    assert [(each.name, each.type, each.default, each.comment) for each in statement.parameters] == [
         ("x", "DECIMAL(10, 2)", None, None),
         ("y", "ARRAY<STRUCT<a: INT, b: STRING>>", "array(1 < 2)", "a, b"),
     ]
-    assert [(each.name, each.type) for each in made.returns] == [("", "MAP<STRING, INT>")]
-    assert (made.returns_table, made.deterministic, made.or_replace, made.if_not_exists) == (False, False, True, False)
-    assert (made.style, made.handler, made.comment) == (ParameterStyle.ARROW, "h", "c")
-    assert made.source == " the source; "
-    assert text[made.source_place.start : made.source_place.stop] == made.source
+    assert [(each.name, each.type) for each in statement.returns] == [("", "MAP<STRING, INT>")]
+    assert (statement.returns_table, statement.deterministic, statement.or_replace, statement.if_not_exists) == (
+        False,
+        False,
+        True,
+        False,
+    )
+    assert (statement.style, statement.handler, statement.comment) == (ParameterStyle.ARROW, "h", "c")
+    assert statement.source == " the source; "
+    assert text[statement.source_place.start : statement.source_place.stop] == statement.source
 
 
 def test_the_columns_of_a_table_function() -> None:
-    made = read(
+    statement = read(
         "CREATE FUNCTION IF NOT EXISTS f(a INT) RETURNS TABLE (b INT COMMENT 'n', c STRING) LANGUAGE PYTHON"
         " HANDLER 'F' AS $x$ class F: ... $x$;"
     )
-    assert [(each.name, each.type, each.comment) for each in made.returns] == [("b", "INT", "n"), ("c", "STRING", None)]
-    assert (made.returns_table, made.if_not_exists, made.comment) == (True, True, None)
+    assert [(each.name, each.type, each.comment) for each in statement.returns] == [
+        ("b", "INT", "n"),
+        ("c", "STRING", None),
+    ]
+    assert (statement.returns_table, statement.if_not_exists, statement.comment) == (True, True, None)
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_every_statement_can_be_written_from_the_first_word_on() -> None:
 @settings(max_examples=examples(100))
 @given(some.data())
 def test_following_the_completions_gives_a_statement(data: some.DataObject) -> None:
-    """Whoever always takes what is offered ends in a statement that parses."""
+    """Follow the completions: they always end in a statement that parses."""
     samples = {
         Slot.JOB_ID: "'0401-9f77-b9c0-0001'",
         Slot.WHOLE_NUMBER: "5",

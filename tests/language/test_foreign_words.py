@@ -21,9 +21,9 @@ from tests.support.golden_reports import raises
 )
 def test_a_foreign_clause_is_refused_at_its_place(query: str, word: str, hint: str) -> None:
     text = f"INSERT INTO t {query}"
-    with raises(StatementError) as refused:
+    with raises(StatementError) as caught:
         read_body(text, 0)
-    error = refused.value
+    error = caught.value
     assert error.condition.endswith("UNSUPPORTED_QUERY")
     assert error.place is not None
     assert text[error.place.start : error.place.stop] == word
@@ -90,12 +90,12 @@ def test_a_parameter_outside_of_a_pattern_is_refused(query: str) -> None:
         ("SHOW JOB j", "j", "DESCRIBE JOB shows one"),
     ],
 )
-def test_a_clause_at_the_wrong_place_says_where_to_write_it(statement: str, word: str, hint: str) -> None:
-    with raises(StatementError) as refused:
+def test_misplaced_clause_has_a_hint(statement: str, word: str, hint: str) -> None:
+    with raises(StatementError) as caught:
         parse(statement)
-    place = refused.value.place
+    place = caught.value.place
     assert place is not None and statement[place.start : place.stop] == word
-    assert hint in refused.value.hint
+    assert hint in caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -149,11 +149,11 @@ WATERMARK = "WATERMARK ts DELAY OF INTERVAL 1 MINUTE"
     ],
 )
 def test_a_query_has_the_same_errors_outside_of_jobs(query: str, word: str, hint: str) -> None:
-    with raises(StatementError) as refused:
+    with raises(StatementError) as caught:
         refuse_misplaced_clauses(list(tokens(query)))
-    place = refused.value.place
+    place = caught.value.place
     assert place is not None and query[place.start : place.stop] == word
-    assert hint in refused.value.hint
+    assert hint in caught.value.hint
 
 
 @pytest.mark.parametrize(

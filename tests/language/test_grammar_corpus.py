@@ -107,7 +107,7 @@ def test_accepted_statements_give_these_trees(file: str) -> None:
 
 
 @pytest.mark.parametrize("file", accepted_files())
-def test_what_is_said_of_the_beginnings_of_accepted_statements(file: str) -> None:
+def test_errors_for_incomplete_statements(file: str) -> None:
     for text in accepted(file)[:3]:
         for stop in [token.stop for token in tokens(text)][:12]:
             compare(
@@ -121,7 +121,7 @@ def test_what_is_said_of_the_beginnings_of_accepted_statements(file: str) -> Non
 
 
 @pytest.mark.parametrize("file", accepted_files())
-def test_what_is_said_of_accepted_statements_without_a_word_and_with_another(file: str) -> None:
+def test_errors_for_missing_and_wrong_words(file: str) -> None:
     text = max(accepted(file), key=len)
     changed = [
         text[: token.start] + word + text[token.stop :]
@@ -139,7 +139,7 @@ def outcome(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("case", rejected(), ids=lambda case: f"{case.file}: {case.text[:40]}")
-def test_rejected_statements_say_what_and_where(case: Rejected) -> None:
+def test_rejected_statements_have_a_message_and_a_place(case: Rejected) -> None:
     with raises(StatementError) as caught:
         parse(case.text)
     error = caught.value

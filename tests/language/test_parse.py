@@ -133,7 +133,7 @@ SHOW JOBSJOB
 
 
 @pytest.mark.parametrize("text", ["", " \n", "CREATE\nTABLE\njob\n(a INT)", *SPARKS_OWN])
-def test_what_is_sparks_goes_to_spark(text: str) -> None:
+def test_statements_of_spark_are_passed_to_spark(text: str) -> None:
     assert parse(text) is None
 
 

@@ -102,13 +102,13 @@ def test_fragments_know_where_they_are() -> None:
         ("BEGIN IF a THEN SELECT 1;", False, False),
     ],
 )
-def test_a_shell_learns_what_is_missing(script: str, terminated: bool, closed: bool) -> None:
+def test_missing_closing_token_is_reported_to_the_shell(script: str, terminated: bool, closed: bool) -> None:
     last = split(script)[-1]
     assert (last.terminated, last.closed, last.complete) == (terminated, closed, terminated and closed)
 
 
 @pytest.mark.parametrize("opening", ["'", '"', "`", "r'", "/*", "$$", "$x$"])
-def test_strict_refuses_what_never_ends_where_it_opens(opening: str) -> None:
+def test_strict_refuses_unclosed_texts_at_their_beginning(opening: str) -> None:
     script = f"SELECT 1;\nSELECT {opening} 2;\nSELECT 3;"
     with raises(StatementError) as caught:
         split(script, strict=True)
@@ -133,7 +133,7 @@ NOTHING = some.sampled_from(["", " ", "\n", " -- ;\n", "/* ; /* ; */ */", "\t;",
 
 @settings(max_examples=examples(200))
 @given(some.lists(some.tuples(NOTHING, STATEMENTS, NOTHING), max_size=8))
-def test_what_is_joined_is_split_again(parts: list[tuple[str, str, str]]) -> None:
+def test_joined_statements_are_split_again(parts: list[tuple[str, str, str]]) -> None:
     script = "".join(f"{before}{statement}{behind};" for before, statement, behind in parts)
     assert texts(script) == [statement for _, statement, _ in parts]
 
@@ -143,7 +143,7 @@ SIGNS = some.text(alphabet="ab ;'\"`\\\n-/*+$rR{}:?.()é\x00", max_size=60) | so
 
 @settings(max_examples=examples(500))
 @given(SIGNS)
-def test_nothing_gets_lost_between_fragments(script: str) -> None:
+def test_fragments_cover_the_whole_text(script: str) -> None:
     position = 0
     for fragment in split(script):
         between = script[position : fragment.start]
@@ -183,7 +183,7 @@ def test_variables_are_filled_in(text: str, result: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "condition", "at", "said"),
+    ("text", "condition", "at", "message"),
     [
         ("SELECT\n ${day}", "VARIABLE_NOT_SET", "${day}", "${day:-default}"),
         ("SELECT '${tabel}'", "VARIABLE_NOT_SET", "${tabel}", "Did you mean ${table}?"),
@@ -193,12 +193,12 @@ def test_variables_are_filled_in(text: str, result: str) -> None:
         ("SELECT ${1a}", "PARSE_SYNTAX_ERROR", "${", "is not a variable"),
     ],
 )
-def test_what_has_no_value_is_refused_at_its_place(text: str, condition: str, at: str, said: str) -> None:
+def test_variable_without_value_is_refused_at_its_place(text: str, condition: str, at: str, message: str) -> None:
     with raises(StatementError) as caught:
         substitute(text, {"table": "t"})
     assert caught.value.condition == f"JETSQL.{condition}"
     assert caught.value.place == Span(text.index(at), text.index(at) + len(at))
-    assert said in caught.value.explanation
+    assert message in caught.value.explanation
 
 
 def test_places_go_back_to_the_text_as_written() -> None:

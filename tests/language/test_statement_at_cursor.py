@@ -74,7 +74,7 @@ def test_nothing_is_completed_within_a_word(text: str, silent: bool) -> None:
 
 
 def test_a_key_costs_no_scan_of_the_whole_text() -> None:
-    """The function that finds commands is called at the beginning of each statement that is scanned."""
+    """Count the calls of the function that finds commands; it is called at the beginning of each scanned statement."""
     calls: list[int] = []
 
     def count(text: str, start: int) -> int:
@@ -91,7 +91,7 @@ def test_a_key_costs_no_scan_of_the_whole_text() -> None:
 @settings(max_examples=examples(60))
 @given(_LONG, _EDITS)
 @example("\n.watch SELECT (1,\n2);\n --" * 40, [Edit(0.1875, 0, "'"), Edit(1.0, 0, "'")])
-def test_what_was_read_before_changes_nothing(text: str, edits: list[Edit]) -> None:
+def test_earlier_reads_do_not_change_the_result(text: str, edits: list[Edit]) -> None:
     found = []
     for edit in edits:
         cursor = int(edit.at * len(text))

@@ -59,7 +59,7 @@ def test_the_filter_keeps_statements_of_spark_from_python(text: str) -> None:
 
 
 @pytest.mark.spark
-def test_the_parser_of_spark_gives_a_command_for_every_statement_of_jetsql(engine: EmbeddedEngine) -> None:
+def test_spark_parser_returns_a_command_for_every_jetsql_statement(engine: EmbeddedEngine) -> None:
     parser = engine.spark._jsparkSession.sessionState().sqlParser()
     plans = {text: parser.parsePlan(text).getClass().getName() for text in ACCEPTED}
     assert {text for text, plan in plans.items() if plan != "dev.jetsql.sql.StatementCommand"} == set()

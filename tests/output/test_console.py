@@ -55,7 +55,7 @@ HOSTILE = "a\x1b[2J\x1b]0;owned\x07\x9b31m\r\u202eb\tc\nd"
 HARMLESS = "a\\x1b[2J\\x1b]0;owned\\x07\\x9b31m\\r\\u202eb\tc\nd"
 
 
-def test_results_drive_no_terminal() -> None:
+def test_results_have_no_control_characters() -> None:
     out = TerminalStream()
     Console(out, io.StringIO(), is_terminal=True).write_line(HOSTILE)
     assert out.getvalue() == HARMLESS + "\n"
@@ -67,7 +67,7 @@ def test_results_in_a_file_are_data() -> None:
     assert out.getvalue() == HOSTILE + "\n"
 
 
-def test_words_drive_no_terminal() -> None:
+def test_messages_have_no_control_characters() -> None:
     talk = TerminalStream()
     console = Console(TerminalStream(), talk, is_terminal=True)
     console.print_message(HOSTILE)
@@ -75,7 +75,7 @@ def test_words_drive_no_terminal() -> None:
     assert talk.getvalue() == 2 * (HARMLESS + "\n")
 
 
-def test_what_is_waited_for_drives_no_terminal(timers: list[ManualTimer], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wait_messages_have_no_control_characters(timers: list[ManualTimer], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     talk = TerminalStream()
     with Console(TerminalStream(), talk, is_terminal=True, timer=ManualTimer).show_waiting("job \x1b[2J"):
@@ -84,7 +84,7 @@ def test_what_is_waited_for_drives_no_terminal(timers: list[ManualTimer], monkey
     assert "job \\x1b[2J" in talk.getvalue()
 
 
-def test_what_is_quick_is_not_talked_about(timers: list[ManualTimer]) -> None:
+def test_quick_work_is_not_reported(timers: list[ManualTimer]) -> None:
     talk = io.StringIO()
     with at_terminal(io.StringIO(), talk).report_if_slow("starting"):
         pass
@@ -99,7 +99,7 @@ def test_progress_is_not_written_to_a_file(timers: list[ManualTimer]) -> None:
     assert talk.getvalue() == ""
 
 
-def test_what_takes_long_is_told_with_its_end(timers: list[ManualTimer]) -> None:
+def test_long_work_is_reported_with_its_end(timers: list[ManualTimer]) -> None:
     out, talk = io.StringIO(), io.StringIO()
     with at_terminal(out, talk).report_if_slow("starting"):
         timers[0].act()
@@ -108,7 +108,7 @@ def test_what_takes_long_is_told_with_its_end(timers: list[ManualTimer]) -> None
     assert out.getvalue() == ""
 
 
-def test_what_fails_after_long_leaves_the_last_word_to_its_error(timers: list[ManualTimer]) -> None:
+def test_failed_long_work_ends_with_its_error(timers: list[ManualTimer]) -> None:
     talk = io.StringIO()
     with pytest.raises(ValueError, match="no"), at_terminal(io.StringIO(), talk).report_if_slow("starting"):
         timers[0].act()
@@ -117,7 +117,7 @@ def test_what_fails_after_long_leaves_the_last_word_to_its_error(timers: list[Ma
     assert timers[0].cancelled
 
 
-def test_the_line_of_who_waits_never_breaks_and_tells_what_is_done_now(
+def test_wait_line_never_wraps_and_shows_the_current_step(
     timers: list[ManualTimer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "24")
@@ -129,9 +129,7 @@ def test_the_line_of_who_waits_never_breaks_and_tells_what_is_done_now(
     assert talk.getvalue().split("\r\x1b[K") == ["", "Waiting ... 0 s", "Waiting: start… ... 0 s", ""]
 
 
-def test_a_terminal_that_knows_no_signs_is_given_none(
-    timers: list[ManualTimer], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_simple_terminal_gets_no_special_characters(timers: list[ManualTimer], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     monkeypatch.setenv("TERM", "dumb")
     talk = io.StringIO()
@@ -140,9 +138,7 @@ def test_a_terminal_that_knows_no_signs_is_given_none(
     assert talk.getvalue() == f"\r{' ' * 19}\rWaiting ... 0 s\r{' ' * 19}\r"
 
 
-def test_who_waits_at_a_terminal_sees_what_for_until_it_is_over(
-    timers: list[ManualTimer], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wait_at_a_terminal_is_shown_until_its_end(timers: list[ManualTimer], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     out, talk = io.StringIO(), io.StringIO()
     with Console(out, talk, is_terminal=True, timer=ManualTimer).show_waiting("suspending orders"):
@@ -156,7 +152,7 @@ def test_who_waits_at_a_terminal_sees_what_for_until_it_is_over(
     assert (out.getvalue(), timers[2].cancelled) == ("", True)
 
 
-def test_what_is_quick_or_watched_by_nobody_is_not_waited_for_in_words(timers: list[ManualTimer]) -> None:
+def test_quick_waits_and_closed_streams_show_nothing(timers: list[ManualTimer]) -> None:
     talk = io.StringIO()
     with Console(io.StringIO(), talk, is_terminal=True, timer=ManualTimer).show_waiting("suspending"):
         pass
@@ -173,7 +169,7 @@ class InterruptedTimer(ManualTimer):
         raise KeyboardInterrupt
 
 
-def test_ctrl_c_at_the_very_beginning_leaves_nothing_that_talks(timers: list[ManualTimer]) -> None:
+def test_early_ctrl_c_leaves_no_wait_message(timers: list[ManualTimer]) -> None:
     talk = io.StringIO()
     interrupted = Console(io.StringIO(), talk, is_terminal=True, timer=InterruptedTimer)
     for waited in (interrupted.show_waiting("suspending"), interrupted.report_if_slow("starting")):

@@ -42,12 +42,12 @@ def draw_layout(
         ("abc", 0, ""),
     ],
 )
-def test_a_text_is_cut_between_what_people_take_for_characters(text: str, size: int, shown: str) -> None:
+def test_text_is_cut_between_grapheme_clusters(text: str, size: int, shown: str) -> None:
     assert truncate(text, size) == shown
 
 
 @given(TEXTS, some.integers(2, 30))
-def test_what_is_cut_or_wrapped_has_room_and_loses_nothing_but_blanks(text: str, size: int) -> None:
+def test_cut_and_wrapped_texts_fit_and_lose_only_blanks(text: str, size: int) -> None:
     lines = wrap(text, size)
     assert max(width(line) for line in lines) <= size
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
@@ -61,7 +61,7 @@ def test_wrapping_keeps_words_whole_where_it_can() -> None:
     assert wrap("", 5) == [""]
 
 
-def test_the_longest_texts_give_way_first_and_numbers_never() -> None:
+def test_longest_texts_are_cut_first_and_numbers_never() -> None:
     assert draw_layout(create_layout().fit(80)) == [
         "id                  | name                | rows_per_second | last_error",
         "--------------------+---------------------+-----------------+-------------------",
@@ -71,7 +71,7 @@ def test_the_longest_texts_give_way_first_and_numbers_never() -> None:
     assert [line.split("|")[2].strip() for line in draw_layout(create_layout().fit(50))[2:]] == ["12345.5", "0.0"]
 
 
-def test_where_it_is_enough_only_headers_give_way() -> None:
+def test_only_headers_are_cut_where_possible() -> None:
     rows = (("0401-9f77-b9c0-0001", "orders", 12345.5, None),)
     assert draw_layout(create_layout(rows=rows).fit(53), rows=rows)[::2] == [
         "id                  | name   | rows_per_… | last_err…",
@@ -79,7 +79,7 @@ def test_where_it_is_enough_only_headers_give_way() -> None:
     ]
 
 
-def test_what_has_room_is_left_as_it_is() -> None:
+def test_texts_that_fit_are_unchanged() -> None:
     assert draw_layout(create_layout().fit(300)) == draw_layout(create_layout())
 
 
@@ -91,11 +91,11 @@ def test_no_line_is_longer_than_the_screen_is_wide(most: int) -> None:
     assert layout.hidden_columns == (0 if most >= 50 else layout.hidden_columns)
 
 
-def test_columns_that_have_no_room_are_counted() -> None:
+def test_omitted_columns_are_counted() -> None:
     assert [create_layout().fit(most).hidden_columns for most in (200, 50, 30, 15)] == [0, 0, 2, 3]
 
 
-def test_one_column_alone_takes_what_there_is() -> None:
+def test_single_column_uses_the_whole_width() -> None:
     columns, rows = (Column("plan"),), (("x" * 100,),)
     assert draw_layout(create_layout(columns, rows).fit(20), columns, rows)[-1] == "x" * 19 + "…"
 
@@ -110,7 +110,7 @@ def test_a_wrapped_row_keeps_its_text_and_its_line_breaks() -> None:
     ]
 
 
-def test_room_for_longer_values_is_taken_where_the_screen_has_it() -> None:
+def test_spare_width_is_used_for_longer_values() -> None:
     layout = create_layout()
     wider = add_room(layout, 1000)
     assert wider.width > layout.width

@@ -34,9 +34,9 @@ class SparkRow(tuple[object, ...]):
 
 
 def row(**fields: object) -> SparkRow:
-    made = SparkRow(fields.values())
-    made.__fields__ = list(fields)
-    return made
+    spark_row = SparkRow(fields.values())
+    spark_row.__fields__ = list(fields)
+    return spark_row
 
 
 def render_text(form: Format, columns: dict[str, str], *rows: tuple[object, ...]) -> list[str]:
@@ -74,7 +74,7 @@ def test_table_aligns_numbers_right_and_text_left() -> None:
     ]
 
 
-def test_table_tells_null_from_the_text_null_and_the_empty_text() -> None:
+def test_table_distinguishes_null_from_texts() -> None:
     table = render_text(Format.TABLE, {"a": "string", "b": "int"}, (None, None), ("NULL", 1), ("", 2))
     assert table[2:] == ["NULL   | NULL", '"NULL" |    1', "       |    2"]
 
@@ -84,7 +84,7 @@ def test_table_without_rows_says_so_and_without_columns_shows_nothing() -> None:
     assert [render_text(form, {}) for form in Format] == [[] for _ in Format]
 
 
-def test_rows_without_columns_are_read_all_the_same() -> None:
+def test_rows_without_columns_are_read() -> None:
     rows: Iterator[tuple[object, ...]] = iter([(), ()])
     assert list(render_lines(StubRows((), rows), Format.CSV)) == []
     assert list(rows) == []
@@ -110,7 +110,7 @@ def test_wide_characters_are_aligned() -> None:
         ("नमस्ते 👩‍🚀", "नमस्ते 👩‍🚀"),
     ],
 )
-def test_table_and_header_escape_what_would_drive_the_terminal(text: str, cell: str) -> None:
+def test_table_and_header_escape_control_characters(text: str, cell: str) -> None:
     table = render_text(Format.TABLE, {"v": "string", text: "int"}, (text, 1))
     assert table[0].endswith(cell)
     assert table[2].startswith(cell)
@@ -121,7 +121,7 @@ def test_a_lone_text_keeps_its_lines() -> None:
     assert render_text(Format.TABLE, {"plan": "string"}, ("one\n  two\x1b\n",)) == ["plan", "----", "one", "  two\\x1b"]
 
 
-def test_table_looks_ahead_only_so_far() -> None:
+def test_table_looks_ahead_a_limited_number_of_rows() -> None:
     rows = counted()
     table = render_lines(StubRows((Column("v", "int"),), rows), Format.TABLE)
     assert next(table).strip() == "v"
@@ -168,7 +168,7 @@ def test_markdown_is_a_table_in_which_nothing_is_markup() -> None:
     assert render_text(Format.MARKDOWN, {"a": "string"}) == ["| a |", "| --- |"]
 
 
-def test_csv_quotes_what_needs_it_and_tells_null_from_the_empty_text() -> None:
+def test_csv_quotes_if_needed_and_distinguishes_null() -> None:
     rows = [("plain", 1), ('say "hi", now', 2), ("two\nlines\r", 3), ("", 4), (None, None)]
     assert render_text(Format.CSV, {"a,b": "string", "n": "int"}, *rows) == [
         '"a,b",n',
@@ -267,7 +267,7 @@ def test_a_variant_is_json_already() -> None:
     assert one(Format.JSON, Variant(), "variant") == '{"a":[1]}'
 
 
-def test_moments_carry_their_offset_for_programs_and_go_by_their_clock_for_people() -> None:
+def test_timestamps_have_offsets_only_in_formats_for_programs() -> None:
     moment = datetime(2013, 7, 1, 8, 30, tzinfo=ZoneInfo("America/New_York"))
     assert one(Format.JSON, moment, "timestamp") == '"2013-07-01T08:30:00-04:00"'
     assert one(Format.CSV, moment, "timestamp") == "2013-07-01T08:30:00-04:00"
@@ -275,7 +275,7 @@ def test_moments_carry_their_offset_for_programs_and_go_by_their_clock_for_peopl
     assert one(Format.TABLE, [moment], "array<timestamp>") == '["2013-07-01T08:30:00-04:00"]'
 
 
-def test_the_machines_clock_has_no_say(new_york: None) -> None:
+def test_time_zone_of_the_machine_is_ignored(new_york: None) -> None:
     assert one(Format.JSON, datetime(2013, 7, 1, tzinfo=UTC), "timestamp") == '"2013-07-01T00:00:00+00:00"'
     assert one(Format.JSON, datetime(2013, 7, 1), "timestamp_ntz") == '"2013-07-01T00:00:00"'
     assert one(Format.JSON, datetime.min, "timestamp") == '"0001-01-01T00:00:00"'

@@ -98,7 +98,7 @@ MESSAGE = re.compile(r"[A-Z`'{].* .*[.?!]", re.DOTALL)
 PROPERTIES = frozenset(("property", "cached_property", "setter", "getter"))
 
 # Folders of tests in which the rules hold.
-TESTS = ("jobs", "support/models")
+TESTS = ("cli", "client", "jobs", "language", "output", "shell", "support/models")
 TOPS = ("jetsql", "client", "tools", "benchmarks", *(f"tests/{folder}" for folder in TESTS))
 FOLDERS = sorted({path.parent for top in TOPS for path in (ROOT / top).rglob("*.py")})  # one case for each package
 

@@ -72,7 +72,7 @@ def cache() -> Iterator[RunningCache]:
         yield running
 
 
-def test_what_the_text_needs_is_asked_for_and_no_more(cache: RunningCache) -> None:
+def test_only_names_that_the_text_needs_are_requested(cache: RunningCache) -> None:
     names = cache.type("SELECT o.| FROM orders o", lambda names: names.functions)
     assert cache.engine.queries == [
         "SHOW VIEWS IN `default`",
@@ -88,7 +88,7 @@ def test_what_the_text_needs_is_asked_for_and_no_more(cache: RunningCache) -> No
     assert [function.name for function in names.functions] == ["!=", "mine", "upper"]
 
 
-def test_what_is_fresh_is_not_asked_for_again(cache: RunningCache) -> None:
+def test_fresh_names_are_not_requested_again(cache: RunningCache) -> None:
     cache.type("SELECT | FROM orders", lambda names: names.functions)
     asked = len(cache.engine.queries)
     cache.type("SELECT i| FROM orders, `big orders`", lambda names: TableKey("default", "big orders") in names.columns)
@@ -100,7 +100,7 @@ def test_temporary_views_are_described_by_their_name_alone(cache: RunningCache) 
     assert "DESCRIBE TABLE `draft`" in cache.engine.queries
 
 
-def test_statements_of_jobs_ask_for_jobs_alone(cache: RunningCache) -> None:
+def test_job_statements_request_only_jobs(cache: RunningCache) -> None:
     names = cache.type("SUSPEND JOB |", lambda names: names.jobs)
     assert cache.engine.queries == ["SHOW ALL JOBS"]
     assert names.jobs == (JobName("01", "totals", Status.RUNNING), JobName("00", "old", Status.FAILED))
@@ -113,7 +113,7 @@ def test_settings_of_spark_with_the_first_sentence_of_their_meaning(cache: Runni
     assert names.confs == (KnownName("spark.a"), KnownName("spark.b", "Says how"))
 
 
-def test_a_statement_that_may_change_names_makes_them_old_news(cache: RunningCache) -> None:
+def test_statement_that_may_change_names_expires_them(cache: RunningCache) -> None:
     cache.type("SELECT * FROM |", lambda names: names.functions)
     cache.cache.expire_names("SELECT 1")
     cache.cache.expire_names("CREATE TABLE fresh (a INT)")
@@ -130,14 +130,14 @@ def test_the_schema_is_that_of_the_session(cache: RunningCache) -> None:
     assert "SHOW TABLES IN `sales`" in cache.engine.queries
 
 
-def test_a_question_that_has_no_answer_is_not_repeated(cache: RunningCache) -> None:
+def test_request_without_response_is_not_repeated(cache: RunningCache) -> None:
     cache.engine.tables.append("broken")
     cache.type("SELECT | FROM broken", lambda names: names.functions)
     cache.type("SELECT a| FROM broken, orders", lambda names: TableKey("default", "orders") in names.columns)
     assert cache.engine.queries.count("DESCRIBE TABLE `default`.`broken`") == 1
 
 
-def test_an_engine_that_is_gone_is_no_error_and_a_new_one_is_asked_anew(cache: RunningCache) -> None:
+def test_stopped_engine_is_no_error_and_its_successor_is_asked(cache: RunningCache) -> None:
     cache.type("SUSPEND JOB |", lambda names: names.jobs)
     old = cache.connection.wait_for_engine()
     with run_server(CatalogEngine(tables=["elsewhere"])) as server:
@@ -175,14 +175,14 @@ def offered(completer: ShellCompleter, marked: str, *, asked: bool = False) -> l
     return [(each.text, each.start_position, each.display_meta_text) for each in found]
 
 
-def test_the_menu(cache: RunningCache) -> None:
+def test_completion_menu(cache: RunningCache) -> None:
     cache.type("SELECT | FROM orders", lambda names: names.functions)
     completer = ShellCompleter(cache.cache)
     assert offered(completer, "SELECT i| FROM orders") == [("id", -1, "column, bigint"), ("interval", -1, "")]
     assert offered(completer, "SELECT 1;\nSHOW JOBS l|") == [("like", -1, "")]
 
 
-def test_the_menu_does_not_come_where_nobody_needs_it(cache: RunningCache) -> None:
+def test_menu_is_not_opened_without_need(cache: RunningCache) -> None:
     cache.type("SELECT | FROM orders", lambda names: names.functions)
     completer = ShellCompleter(cache.cache)
     for marked in ("|", "SELECT 1; |", "SELECT 1 |", "SELECT id| FROM orders", "SELECT 1 from|"):

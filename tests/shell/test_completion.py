@@ -352,7 +352,7 @@ WHOLE = [
 
 
 @pytest.mark.parametrize(("marked", "offered"), WHOLE)
-def test_what_is_offered(marked: str, offered: str) -> None:
+def test_offered_candidates(marked: str, offered: str) -> None:
     assert sorted(texts(marked)) == sorted(offered.split(", ") if offered else [])
 
 
@@ -419,7 +419,7 @@ PART = [
 
 
 @pytest.mark.parametrize(("marked", "words"), PART)
-def test_what_is_among_the_offers(marked: str, words: str) -> None:
+def test_included_candidates(marked: str, words: str) -> None:
     found = {word for text in texts(marked) for word in (text, text.split(" ")[0])}
     missing = [word for word in words.split() if not word.startswith("-") and word not in found]
     unwanted = [word for word in words.split() if word.startswith("-") and word[1:] in found]
@@ -445,7 +445,7 @@ def test_functions(marked: str, functions: list[str]) -> None:
     assert texts(marked, CandidateKind.FUNCTION) == functions
 
 
-def test_names_of_their_own_kind_come_first_and_words_before_functions() -> None:
+def test_names_of_the_expected_kind_come_first() -> None:
     sorts = [each.kind for each in at("SELECT c| FROM orders")]
     assert sorts == [
         CandidateKind.COLUMN,
@@ -456,7 +456,7 @@ def test_names_of_their_own_kind_come_first_and_words_before_functions() -> None
     ]
 
 
-def test_each_candidate_says_what_it_is() -> None:
+def test_each_candidate_has_a_description() -> None:
     [job] = at("RESUME JOB l|")
     assert (job.display, job.kind, job.description, job.start) == ("late totals", CandidateKind.JOB, "SUSPENDED", 11)
     [option] = at("CREATE JOB x OPTIONS ('restart|")
@@ -495,7 +495,7 @@ def test_the_argument_at_the_cursor(text: str, found: tuple[ArgumentKind, int] |
     assert argument_at(text, len(text)) == found
 
 
-def test_every_command_is_offered_with_what_it_does() -> None:
+def test_every_command_is_offered_with_its_description() -> None:
     assert {each.text: each.description for each in at(".|")} == {each.word: each.summary for each in COMMANDS}
 
 
@@ -508,8 +508,8 @@ _PIECES = some.sampled_from(
 
 @settings(max_examples=examples(400))
 @given(some.lists(_PIECES, max_size=25).map(" ".join) | some.text(max_size=40), some.integers(0, 200))
-def test_any_text_has_an_answer_that_fits(text: str, place: int) -> None:
-    """Whatever stands there: no error, and what is offered begins as what it would replace."""
+def test_any_text_has_valid_candidates(text: str, place: int) -> None:
+    """Complete any text: no error is raised, and each candidate begins with the text that it replaces."""
     cursor = min(place, len(text))
     for each in complete(text, cursor, NAMES):
         assert 0 <= each.start <= cursor
@@ -524,7 +524,7 @@ _ON_ONE_LINE = [
 ]
 
 
-def test_a_text_that_differs_long_before_the_cursor_is_read_again() -> None:
+def test_text_changed_before_the_cursor_is_read_again() -> None:
     """Read the text again although the tokens at the cursor are at the places of the text that was read before."""
     columns, conditions = ", ".join(["1"] * 200), "1 = 1 AND " * 100
     found = [at(f"SELECT {columns} FROM {table} WHERE {conditions}|") for table in ("orders    ", "big_orders")]
@@ -533,10 +533,10 @@ def test_a_text_that_differs_long_before_the_cursor_is_read_again() -> None:
 
 
 @pytest.mark.parametrize("marked", _ON_ONE_LINE)
-def test_what_is_written_behind_a_semicolon_changes_nothing(marked: str) -> None:
+def test_text_after_a_semicolon_is_ignored(marked: str) -> None:
     assert texts(marked) == texts(f"SELECT 1;\n{marked}")
 
 
-def test_the_table_function_of_the_state_is_offered_among_the_relations() -> None:
+def test_state_table_function_is_offered_as_a_relation() -> None:
     assert texts("SELECT * FROM jetsql.st|", CandidateKind.FUNCTION) == ["state("]
     assert texts("SELECT * FROM sales.st|", CandidateKind.FUNCTION) == []

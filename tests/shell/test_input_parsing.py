@@ -72,7 +72,7 @@ def test_places_count_in_the_whole_text() -> None:
         (".mode", True),
     ],
 )
-def test_a_text_is_complete_when_nothing_is_missing(text: str, expected: bool) -> None:
+def test_text_without_missing_parts_is_complete(text: str, expected: bool) -> None:
     assert is_complete(text) is expected
 
 
@@ -94,5 +94,5 @@ def test_a_text_is_complete_when_nothing_is_missing(text: str, expected: bool) -
         ("|", True),
     ],
 )
-def test_enter_runs_what_is_complete_and_breaks_lines_elsewhere(text: str, runs: bool) -> None:
+def test_enter_runs_complete_texts_and_breaks_lines_of_others(text: str, runs: bool) -> None:
     assert should_run(text.replace("|", ""), text.index("|")) is runs

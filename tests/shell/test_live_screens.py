@@ -115,14 +115,14 @@ def test_more_rows_than_the_screen_has_lines_are_counted() -> None:
     assert feed(view, numbers(10_001, 1)).scrolled_lines[-1] == "   10001 | x"
 
 
-def test_a_narrow_screen_still_tells_how_it_is_ended() -> None:
+def test_narrow_screen_still_shows_how_to_quit() -> None:
     view, _ = tail()
     for size, shown in ((30, "waiting for the… · Ctrl-C ends"), (14, "waiting for t…"), (1, "…")):
         [line] = view.render_frame(ScreenSize(size, 5)).lines
         assert line == shown
 
 
-def test_the_status_tells_how_it_goes() -> None:
+def test_status_line_shows_progress() -> None:
     view, clock = tail()
     clock.now += 2
     assert view.render_frame(SIZE).lines == ["waiting for the first rows, 2 s · Ctrl-C ends"]
@@ -143,7 +143,7 @@ def test_the_status_is_no_wider_than_the_screen() -> None:
         assert len(re.sub("\x1b\\[[0-9;]*m", "", view.render_frame(ScreenSize(20, 5)).lines[-1])) == 20
 
 
-def test_a_narrow_screen_leaves_columns_out_and_tells() -> None:
+def test_narrow_screen_omits_columns_and_counts_them() -> None:
     wide = columns(**{f"c{number}": "bigint" for number in range(20)})
     view = TailView(wide, ViewStyle(), ManualClock())
     view.add_row(tuple(range(10**9, 10**9 + 20)))
@@ -163,7 +163,7 @@ def test_a_vertical_tail_numbers_its_rows() -> None:
 # --- the table that is replaced ---------------------------------------------------------------------------------------
 
 
-def test_each_batch_takes_the_place_of_the_one_before() -> None:
+def test_each_batch_replaces_the_one_before() -> None:
     view = ReplacedView(N, ViewStyle(), ManualClock())
     assert feed(view, [(1, "a")]).lines[:-1] == ["n | text", "--+-----", "1 | a"]
     frame = feed(view, [(2, "b"), (3, "c")])
@@ -172,7 +172,7 @@ def test_each_batch_takes_the_place_of_the_one_before() -> None:
     assert frame.lines[-1] == "batch 2 · 2 rows · 0 s · Ctrl-C ends"
 
 
-def test_a_batch_is_seen_when_it_is_whole() -> None:
+def test_batch_is_shown_when_complete() -> None:
     view = ReplacedView(N, ViewStyle(), ManualClock())
     feed(view, [(1, "a")])
     view.add_row((2, "b"))
@@ -189,7 +189,7 @@ def test_a_table_is_no_higher_than_the_screen() -> None:
 
 @pytest.mark.parametrize("lines", range(1, 12))
 @pytest.mark.parametrize("count", [0, 1, 5, 30])
-def test_a_sheet_keeps_to_its_size(lines: int, count: int) -> None:
+def test_in_place_table_keeps_its_size(lines: int, count: int) -> None:
     rows = tuple(cells(N, row) for row in numbers(1, count))
     drawn = InPlaceTable(N, rows, count).render(ScreenSize(5, lines), COLOURS)
     assert len(drawn) <= max(lines, 3)
@@ -205,7 +205,7 @@ def changes(before: list[list[Cell]], after: list[list[Cell]]) -> list[str]:
     ]
 
 
-def test_changed_cells_are_told_by_the_first_columns() -> None:
+def test_changed_cells_are_found_by_the_first_columns() -> None:
     before = texts(("a", "1", "x"), ("b", "2", "x"))
     assert changes(before, texts(("b", "3", "x"), ("a", "1", "x"), ("c", "1", "y"))) == ["b.*.", "a...", "c***"]
 
@@ -228,7 +228,7 @@ def show_on(answer: RemoteRows, terminal: ScreenTerminal, **settings: Any) -> Sh
     return create_output(terminal.screen(is_coloured=True), **settings).show(answer)
 
 
-def test_after_ctrl_c_the_last_state_stays_with_its_sum() -> None:
+def test_last_state_and_summary_stay_after_ctrl_c() -> None:
     terminal = ScreenTerminal(60, 10)
     assert show_on(live_result(interrupted(numbers(1, 2), numbers(3, 1))), terminal) is ShowOutcome.ABANDONED
     assert terminal.visible_lines[:-1] == ["   n | text", "-----+--------", "   1 | x", "   2 | x", "   3 | x"]
@@ -251,7 +251,7 @@ def test_a_stream_of_any_speed_shows_its_newest_rows() -> None:
     assert terminal.visible_lines[-1].startswith("200,000 rows in 20 batches, ")
 
 
-def test_an_error_leaves_what_was_seen() -> None:
+def test_error_keeps_the_shown_rows() -> None:
     def batches() -> Iterator[list[tuple[int, str]]]:
         yield numbers(1, 1)
         raise EngineError("CONNECTION_LOST", "The engine ended.")
@@ -267,8 +267,8 @@ def test_an_error_leaves_what_was_seen() -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "vertical", "csv", "json", "markdown"])
-def test_plain_lines_hold_no_row_back(form: str) -> None:
-    """A batch's rows are all shown, and flushed, before the next batch is waited for."""
+def test_plain_lines_are_written_immediately(form: str) -> None:
+    """Show and flush all rows of a batch before the wait for the next batch."""
     written: list[str] = []
     flushed: list[int] = []
 
@@ -301,7 +301,7 @@ def test_plain_whole_results_are_parted() -> None:
     assert len(list(plain_lines(N, live(results, "replace"), Format.JSON))) == 2
 
 
-def test_what_is_no_terminal_gets_every_row() -> None:
+def test_output_without_terminal_gets_every_row() -> None:
     plain = ScreenTerminal(200, 10)
     shows = create_output(plain.screen(is_terminal=False, can_redraw=False), mode="json")
     assert shows.show(live_result(interrupted(numbers(1, 2000)))) is ShowOutcome.ABANDONED
@@ -313,14 +313,14 @@ def test_a_live_result_goes_to_a_file(tmp_path: Path) -> None:
     shows = create_output(terminal.screen())
     shows.redirect(str(tmp_path / "out.csv"))
     shows.show(live_result(interrupted(numbers(1, 2))))
-    [told] = terminal.visible_lines
-    assert told.startswith("2 rows in 1 batch, ")
-    assert told.endswith(f", to {tmp_path / 'out.csv'}")
+    [line] = terminal.visible_lines
+    assert line.startswith("2 rows in 1 batch, ")
+    assert line.endswith(f", to {tmp_path / 'out.csv'}")
     assert (tmp_path / "out.csv").read_text() == "n,text\n1,x\n2,x\n"
     shows.close()
 
 
-def test_ctrl_c_at_the_very_beginning_leaves_no_painter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_early_ctrl_c_leaves_no_refresher(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[threading.Thread] = []
 
     class Interrupted(threading.Thread):

@@ -49,7 +49,7 @@ def output(terminal: ScreenTerminal, **settings: object) -> ResultOutput:
         (ResultSummary(42, 7.0, 6.9), ShowOutcome.ABANDONED, "42 rows read"),
     ],
 )
-def test_what_is_told_of_a_result(tally: ResultSummary, ended: ShowOutcome, words: str) -> None:
+def test_summary_of_a_result(tally: ResultSummary, ended: ShowOutcome, words: str) -> None:
     assert summary_line(tally, ended) == words
 
 
@@ -62,7 +62,7 @@ def hostile() -> RemoteRows:
 
 @pytest.mark.parametrize("mode", [form.value for form in Format])
 @pytest.mark.parametrize("live", [False, True])
-def test_no_form_of_a_result_drives_the_terminal(mode: str, live: bool) -> None:
+def test_no_output_format_emits_control_characters(mode: str, live: bool) -> None:
     terminal = ScreenTerminal()
     found = hostile()
     if live:
@@ -77,9 +77,7 @@ def test_no_form_of_a_result_drives_the_terminal(mode: str, live: bool) -> None:
 
 
 @pytest.mark.parametrize("mode", [form.value for form in Format])
-def test_what_goes_through_a_pager_does_not_drive_it(
-    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pager_gets_no_control_characters(mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGER", f"cat > {tmp_path / 'seen'}")
     terminal = ScreenTerminal(lines=6)
     rows = ((HOSTILE,) for _ in range(50))
@@ -89,7 +87,7 @@ def test_what_goes_through_a_pager_does_not_drive_it(
     assert "\x1b[2J" not in seen and "\x9b" not in seen and "\x07" not in seen
 
 
-def test_csv_in_a_file_is_the_data_itself(tmp_path: Path) -> None:
+def test_csv_in_a_file_is_unchanged_data(tmp_path: Path) -> None:
     shown = output(ScreenTerminal())
     file = tmp_path / "all.csv"
     shown.redirect(str(file))
@@ -98,13 +96,13 @@ def test_csv_in_a_file_is_the_data_itself(tmp_path: Path) -> None:
     assert file.read_bytes().decode() == f'n{HOSTILE}\n{HOSTILE}\n"{HOSTILE}\n{HOSTILE}"\n'
 
 
-def test_without_timing_only_the_rows_are_told() -> None:
+def test_summary_without_timing_has_only_rows() -> None:
     assert summary_line(ResultSummary(2, 8.1, 3.2), timing=False) == "2 rows"
     assert summary_line(ResultSummary(2, 8.1), timing=False, where="out.csv") == "2 rows to out.csv"
     assert summary_line(ResultSummary(2, 8.1), where="out.csv") == "2 rows to out.csv in 8.1 s"
 
 
-def test_durations_are_told_as_people_say_them() -> None:
+def test_durations_are_readable() -> None:
     assert [format_duration(seconds) for seconds in (0.0004, 1.25, 59.9, 61, 7265)] == [
         "0 ms",
         "1.2 s",
@@ -114,19 +112,19 @@ def test_durations_are_told_as_people_say_them() -> None:
     ]
 
 
-def test_a_result_on_a_terminal_has_its_tally_below() -> None:
+def test_result_on_a_terminal_has_its_summary_below() -> None:
     terminal = ScreenTerminal()
     assert output(terminal).show(numbers(2)) is ShowOutcome.DONE
     assert terminal.visible_lines == ["n", "-", "0", "1", "2 rows"]
 
 
-def test_what_is_no_terminal_gets_the_result_and_nothing_else() -> None:
+def test_output_without_terminal_gets_only_the_result() -> None:
     plain = ScreenTerminal()
     create_output(plain.screen(is_terminal=False, can_redraw=False), mode="csv", timing=True).show(numbers(2))
     assert plain.getvalue() == "n\n0\n1\n"
 
 
-def test_ctrl_c_ends_the_reading() -> None:
+def test_ctrl_c_stops_reading_rows() -> None:
     def rows() -> Iterator[tuple[int]]:
         yield from ((number,) for number in range(30))
         raise KeyboardInterrupt
@@ -136,7 +134,7 @@ def test_ctrl_c_ends_the_reading() -> None:
     assert terminal.visible_lines[-1] == "30 rows, interrupted"
 
 
-def test_an_error_behind_the_first_rows_comes_after_them() -> None:
+def test_error_after_the_first_rows_follows_them() -> None:
     def rows() -> Iterator[tuple[int]]:
         yield from ((number,) for number in range(2000))
         raise ReportedError(ErrorReport("DIVIDE_BY_ZERO", "22012", "Division by zero."))
@@ -157,13 +155,13 @@ def test_a_long_result_goes_through_the_pager(tmp_path: Path) -> None:
     assert not Path(f"{seen}2").exists()
 
 
-def test_who_ends_the_pager_ends_the_statement() -> None:
+def test_closing_the_pager_ends_the_statement() -> None:
     terminal = ScreenTerminal()
     assert output(terminal, pager=LOOK).show(numbers()) is ShowOutcome.ABANDONED
     assert terminal.visible_lines[-1].endswith(" rows read")
 
 
-def test_who_ends_the_pager_does_not_wait_for_the_next_row() -> None:
+def test_closing_the_pager_does_not_wait_for_rows() -> None:
     cancelled = threading.Event()
 
     def rows() -> Iterator[tuple[int]]:
@@ -176,7 +174,7 @@ def test_who_ends_the_pager_does_not_wait_for_the_next_row() -> None:
 
 
 @pytest.mark.parametrize("pager", ["no-such-pager-anywhere", "less '", "A=b", " "])
-def test_a_pager_that_is_not_there_is_none(pager: str) -> None:
+def test_missing_pager_is_ignored(pager: str) -> None:
     terminal = ScreenTerminal(lines=30)
     output(terminal, pager=pager).show(numbers(50))
     assert terminal.visible_lines[-2:] == ["49", "50 rows"]
@@ -193,7 +191,7 @@ def test_a_pager_that_is_not_there_is_none(pager: str) -> None:
         ("LC_ALL=C sort", {}, "LC_ALL=C sort"),
     ],
 )
-def test_the_pager_is_that_of_the_setting_or_of_the_environment(
+def test_pager_comes_from_the_setting_or_the_environment(
     setting: str, environ: dict[str, str], command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shutil.which", lambda program: f"/bin/{program}")
@@ -210,7 +208,7 @@ def test_the_pager_is_that_of_the_setting_or_of_the_environment(
         ("with blanks.txt", "n\n-\n0\n1\n\nn\n-\n0\n"),
     ],
 )
-def test_results_go_to_a_file_in_the_form_of_its_name(tmp_path: Path, name: str, content: str) -> None:
+def test_file_name_decides_the_output_format(tmp_path: Path, name: str, content: str) -> None:
     terminal = ScreenTerminal(200)
     shows, file = output(terminal), tmp_path / name
     assert f"{file} as " in shows.redirect(f"'{file}'")
@@ -223,7 +221,7 @@ def test_results_go_to_a_file_in_the_form_of_its_name(tmp_path: Path, name: str,
     assert terminal.visible_lines[-1] == "1 row"
 
 
-def test_a_file_is_written_anew_or_appended_to(tmp_path: Path) -> None:
+def test_file_is_replaced_or_appended_to(tmp_path: Path) -> None:
     shows, file = output(ScreenTerminal(), mode="csv"), tmp_path / "out"
     for how in (str(file), f">> {file}", f">{file}", f">>{file}"):
         shows.redirect(how)
@@ -241,7 +239,7 @@ def test_results_go_to_a_command(tmp_path: Path) -> None:
     assert (tmp_path / "sorted").read_text() == "n\n2\n1\n0\n"
 
 
-def test_a_command_that_ends_amid_a_result_gives_the_screen_back() -> None:
+def test_command_that_ends_during_a_result_restores_screen_output() -> None:
     terminal = ScreenTerminal(120)
     shows = output(terminal)
     shows.redirect("| head -n 1 > /dev/null")
@@ -251,18 +249,18 @@ def test_a_command_that_ends_amid_a_result_gives_the_screen_back() -> None:
     assert terminal.visible_lines[-2].strip() == "0"
 
 
-def test_a_command_that_ends_between_results_is_told_at_once() -> None:
-    terminal, told = ScreenTerminal(120), Queue[str]()
-    shows = create_output(terminal.screen(), told.put)
+def test_command_that_ends_between_results_is_reported_immediately() -> None:
+    terminal, messages = ScreenTerminal(120), Queue[str]()
+    shows = create_output(terminal.screen(), messages.put)
     shows.redirect("| exit 3")
-    assert told.get(timeout=60) == "`exit 3` has ended with exit code 3; results go to the screen."
+    assert messages.get(timeout=60) == "`exit 3` has ended with exit code 3; results go to the screen."
     assert shows.show(numbers(1)) is ShowOutcome.DONE
     assert terminal.visible_lines[-2].strip() == "0"
-    assert told.empty()
+    assert messages.empty()
 
 
 @pytest.mark.parametrize("name", ["", "/no/such/folder/file", "/", "a\x00b"])
-def test_what_cannot_be_written_is_told_at_once_and_changes_nothing(tmp_path: Path, name: str) -> None:
+def test_unwritable_target_is_reported_immediately_and_changes_nothing(tmp_path: Path, name: str) -> None:
     terminal = ScreenTerminal(120)
     shows = output(terminal)
     shows.redirect(str(tmp_path / "first"))
@@ -273,7 +271,7 @@ def test_what_cannot_be_written_is_told_at_once_and_changes_nothing(tmp_path: Pa
     assert terminal.visible_lines == [f"1 row to {tmp_path / 'first'}"]
 
 
-def test_a_full_disk_is_told_and_gives_the_screen_back() -> None:
+def test_full_disk_is_reported_and_restores_screen_output() -> None:
     terminal = ScreenTerminal()
     shows = output(terminal)
     shows.redirect("/dev/full")
@@ -286,7 +284,7 @@ def test_a_full_disk_is_told_and_gives_the_screen_back() -> None:
 # --- drawing in place -------------------------------------------------------------------------------------------------
 
 
-def test_a_frame_takes_the_place_of_the_one_before() -> None:
+def test_frame_replaces_the_one_before() -> None:
     terminal = ScreenTerminal(20, 6)
     screen = terminal.screen()
     screen.write_line("before")
@@ -319,7 +317,7 @@ def test_a_frame_is_cut_to_the_screen() -> None:
     assert terminal.visible_lines == ["a line th…", "full width", "c"]
 
 
-def test_after_a_change_of_size_the_screen_is_drawn_anew() -> None:
+def test_screen_is_drawn_again_after_a_size_change() -> None:
     terminal = ScreenTerminal(40, 6)
     screen = terminal.screen()
     with screen.drawing():

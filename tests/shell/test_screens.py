@@ -42,7 +42,7 @@ def shell(engine: ServedEngine, tmp_path: Path) -> Iterator[ShellTerminal]:
         assert shell.wait_for_exit() == 0
 
 
-def test_a_stream_is_seen_until_q_which_ends_it_on_the_engine(shell: ShellTerminal, engine: ServedEngine) -> None:
+def test_stream_is_shown_until_q_cancels_it(shell: ShellTerminal, engine: ServedEngine) -> None:
     shell.press("LOOK 2 ENDLESS;\r")
     shell.wait_for("not shown")
     shell.wait_for("q ends")
@@ -54,7 +54,7 @@ def test_a_stream_is_seen_until_q_which_ends_it_on_the_engine(shell: ShellTermin
     shell.wait_for("1 row\ndefault>")
 
 
-def test_what_is_typed_before_a_stream_s_rows_waits_for_the_prompt(shell: ShellTerminal, engine: ServedEngine) -> None:
+def test_input_before_stream_rows_waits_for_the_prompt(shell: ShellTerminal, engine: ServedEngine) -> None:
     shell.press("LOOK 2 ENDLESS;\r")
     shell.wait_for("q ends")
     shell.press("SELECT q")
@@ -66,7 +66,7 @@ def test_what_is_typed_before_a_stream_s_rows_waits_for_the_prompt(shell: ShellT
     shell.wait_for("1 row")
 
 
-def test_a_command_that_takes_results_outlasts_ctrl_c_and_its_end_is_told(
+def test_output_command_survives_ctrl_c_and_its_end_is_reported(
     shell: ShellTerminal, engine: ServedEngine, tmp_path: Path
 ) -> None:
     shell.press(f".output |cat > {tmp_path / 'out'}\r")
@@ -84,7 +84,7 @@ def test_a_command_that_takes_results_outlasts_ctrl_c_and_its_end_is_told(
     shell.wait_for("shown", times=2)
 
 
-def test_bytes_that_are_no_text_are_told_and_not_run(shell: ShellTerminal, engine: ServedEngine) -> None:
+def test_invalid_text_is_reported_and_not_run(shell: ShellTerminal, engine: ServedEngine) -> None:
     os.write(shell.process.child_fd, b"SELECT 1,\r '\xff';\r")
     shell.wait_for("Not run: line 2, character 3 is a byte that is not UTF-8.")
     shell.press("SELECT still;\r")
@@ -92,7 +92,7 @@ def test_bytes_that_are_no_text_are_told_and_not_run(shell: ShellTerminal, engin
     assert engine.statements.texts == ["SELECT still"]
 
 
-def test_who_ends_the_pager_has_the_prompt_back(shell: ShellTerminal, engine: ServedEngine) -> None:
+def test_prompt_returns_after_the_pager(shell: ShellTerminal, engine: ServedEngine) -> None:
     shell.press("ENDLESS;\r")
     shell.wait_for("rows read")
     assert engine.ended.wait(60)
@@ -113,7 +113,7 @@ def test_a_statement_is_watched_until_q_or_ctrl_c(shell: ShellTerminal) -> None:
     shell.wait_for("default>", times=4)
 
 
-def test_the_jobs_are_on_the_whole_screen_until_q(shell: ShellTerminal, engine: ServedEngine) -> None:
+def test_top_uses_the_whole_screen_until_q(shell: ShellTerminal, engine: ServedEngine) -> None:
     shell.press(".top\r")
     shell.wait_for("orders")
     assert "default>" not in shell.screen

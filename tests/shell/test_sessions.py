@@ -49,16 +49,16 @@ def test_a_statement_is_run_at_its_semicolon(shell: ShellSession) -> None:
     assert shell("SELECT a;\r") == TABLE.format("a")
 
 
-def test_enter_goes_on_until_the_statement_is_complete(shell: ShellSession, engine: ShellEngine) -> None:
+def test_enter_continues_an_incomplete_statement(shell: ShellSession, engine: ShellEngine) -> None:
     assert shell("SELECT\r  a\r;\r") == TABLE.format("a")
     assert engine.entered_statements == ["SELECT\n  a"]
 
 
-def test_a_key_runs_what_stands_there_without_its_semicolon(shell: ShellSession) -> None:
+def test_key_runs_a_statement_without_semicolon(shell: ShellSession) -> None:
     assert shell("SELECT a" + ALT_ENTER) == TABLE.format("a")
 
 
-def test_a_pasted_script_is_kept_whole_and_run_statement_by_statement(shell: ShellSession) -> None:
+def test_pasted_script_runs_statement_by_statement(shell: ShellSession) -> None:
     script = "SELECT a;\r\n.mode csv\r\nSELECT b; -- c\r\nFAIL here;\r\nSELECT d;\r\nSELECT e;"
     assert shell(bracketed_paste(script) + ENTER) == (
         TABLE.format("a")
@@ -68,36 +68,36 @@ def test_a_pasted_script_is_kept_whole_and_run_statement_by_statement(shell: She
     )
 
 
-def test_a_command_below_an_open_statement_is_told(shell: ShellSession) -> None:
+def test_command_after_an_open_statement_is_reported(shell: ShellSession) -> None:
     shown = shell(bracketed_paste("SELECT a;\nFAIL here\n  .mode csv") + ALT_ENTER)
     assert shown.endswith("Line 3 looks like the command .mode: end the statement before it with a semicolon.\n")
 
 
-def test_an_open_quote_is_told_where_it_opens(shell: ShellSession, engine: ShellEngine) -> None:
+def test_open_quote_is_reported_at_its_beginning(shell: ShellSession, engine: ShellEngine) -> None:
     shown = shell("SELECT a;\r", "SELECT\r 'b" + ALT_ENTER)
     assert "    2 |  'b\n      |  ^\n" in shown
     assert len(engine.entered_statements) == 1
 
 
-def test_ctrl_c_clears_the_line_and_keeps_it_in_reach(shell: ShellSession) -> None:
+def test_ctrl_c_clears_the_line_and_keeps_it_in_history(shell: ShellSession) -> None:
     assert shell("SELECT a" + CTRL_C, UP + ";\r") == TABLE.format("a")
 
 
-def test_what_was_searched_for_is_run_by_the_second_enter(shell: ShellSession, engine: ShellEngine) -> None:
+def test_second_enter_runs_the_found_history_entry(shell: ShellSession, engine: ShellEngine) -> None:
     assert shell("SELECT ab;\r", "\x12" + "ECT a" + ENTER + ENTER) == TABLE.format("ab") * 2
 
 
-def test_leaving_says_once_that_jobs_go_on(shell: ShellSession) -> None:
+def test_exit_reports_once_that_jobs_continue(shell: ShellSession) -> None:
     shell("SELECT a;\r")
     assert shell.out.getvalue().count("The engine and its jobs continue") == 1
     assert shell.fine
 
 
-def test_words_without_a_dot_do_what_they_mean(shell: ShellSession) -> None:
+def test_commands_without_a_dot_are_understood(shell: ShellSession) -> None:
     assert ".read FILE" in shell("help\r", "quit\r")
 
 
-def test_words_of_other_shells_are_told_what_they_are_here(shell: ShellSession) -> None:
+def test_commands_of_other_shells_have_hints(shell: ShellSession) -> None:
     assert shell("\\d orders\r", ".hlp\r", ".nonsense\r") == (
         "There is no command \\d. Enter SHOW TABLES; or DESCRIBE name;\n"
         "There is no command .hlp. Did you mean .help?\n"
@@ -105,7 +105,7 @@ def test_words_of_other_shells_are_told_what_they_are_here(shell: ShellSession) 
     )
 
 
-def test_commands_may_be_shortened_when_it_is_clear_which_is_meant(shell: ShellSession) -> None:
+def test_unique_prefixes_of_commands_are_accepted(shell: ShellSession) -> None:
     assert shell(".ti\r") == "Timing is on.\n"
 
 
@@ -122,7 +122,7 @@ def test_the_last_error_in_full(shell: ShellSession) -> None:
     assert "Start the shell with -v" in details[-1]
 
 
-def test_where_an_error_came_from_can_be_shown_only_of_the_engines(server: RunningServer, tmp_path: Path) -> None:
+def test_only_engine_errors_have_a_trace(server: RunningServer, tmp_path: Path) -> None:
     refusals = [EngineError("HOME_NOT_USABLE", "It is read-only.")] * 9
 
     def url() -> str:
@@ -142,18 +142,18 @@ def test_variables_are_filled_in(server: RunningServer, tmp_path: Path) -> None:
 # What is dropped
 
 
-def test_it_asks_before_a_drop(shell: ShellSession, engine: ShellEngine) -> None:
+def test_drop_needs_a_confirmation(shell: ShellSession, engine: ShellEngine) -> None:
     shown = shell("DROP TABLE t; SELECT a;\rn\r", "DROP TABLE t;\ry\r")
     assert shown.startswith("Not run.\n1 more was not run.\n")
     assert engine.entered_statements == ["DROP TABLE t"]
 
 
-def test_a_question_may_be_left_by_ctrl_c_or_ctrl_d(shell: ShellSession, engine: ShellEngine) -> None:
+def test_ctrl_c_and_ctrl_d_decline_a_confirmation(shell: ShellSession, engine: ShellEngine) -> None:
     shell("DROP TABLE t;\r" + CTRL_C, "DROP TABLE t;\r" + CTRL_D, "SELECT a;\r")
     assert engine.entered_statements == ["SELECT a"]
 
 
-def test_the_question_can_be_turned_off(shell: ShellSession, engine: ShellEngine) -> None:
+def test_confirmation_can_be_disabled(shell: ShellSession, engine: ShellEngine) -> None:
     shell(".set ask_before_drop off\r", "DROP TABLE t;\r")
     assert engine.entered_statements == ["DROP TABLE t"]
 
@@ -161,7 +161,7 @@ def test_the_question_can_be_turned_off(shell: ShellSession, engine: ShellEngine
 BATCH_JOB = "CREATE JOB j AS INSERT INTO t SELECT * FROM orders"
 
 
-def test_it_asks_before_a_job_whose_query_may_lack_stream(shell: ShellSession, engine: ShellEngine) -> None:
+def test_query_without_stream_needs_a_confirmation(shell: ShellSession, engine: ShellEngine) -> None:
     engine.statements.plan = "Job:         batch: runs once\nRead once:   orders; write STREAM orders to read new rows"
     prompts: list[str] = []
     shell.shell._prompt.confirm = lambda question: bool(prompts.append(question))  # type: ignore[method-assign]
@@ -170,13 +170,13 @@ def test_it_asks_before_a_job_whose_query_may_lack_stream(shell: ShellSession, e
     assert engine.statements.texts == [f"EXPLAIN {BATCH_JOB}"]
 
 
-def test_a_job_over_a_view_of_a_stream_is_created_without_a_question(shell: ShellSession, engine: ShellEngine) -> None:
+def test_view_of_a_stream_needs_no_confirmation(shell: ShellSession, engine: ShellEngine) -> None:
     engine.statements.plan = "Job:         streaming"
     shell(f"{BATCH_JOB};\r")
     assert engine.statements.texts == [f"EXPLAIN {BATCH_JOB}"]  # the server's session runs CREATE
 
 
-def test_an_error_of_the_job_is_reported_by_the_statement_itself(shell: ShellSession, engine: ShellEngine) -> None:
+def test_error_of_the_job_is_reported_by_the_statement(shell: ShellSession, engine: ShellEngine) -> None:
     assert shell(f"{BATCH_JOB};\r") == ""
     assert engine.statements.texts == [f"EXPLAIN {BATCH_JOB}"]
 
@@ -184,7 +184,7 @@ def test_an_error_of_the_job_is_reported_by_the_statement_itself(shell: ShellSes
 # Files
 
 
-def test_a_file_is_run_and_its_mistakes_name_it(shell: ShellSession, engine: ShellEngine, tmp_path: Path) -> None:
+def test_errors_of_a_file_name_the_file(shell: ShellSession, engine: ShellEngine, tmp_path: Path) -> None:
     file = tmp_path / "some script.sql"
     file.write_text("SELECT a;\nDROP TABLE t; FAIL here;\nSELECT b;")
     shown = shell(f".read {file}\r")
@@ -193,7 +193,7 @@ def test_a_file_is_run_and_its_mistakes_name_it(shell: ShellSession, engine: She
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         (".read", ".read: it needs a file: .read FILE.\n"),
         (".read nowhere.sql", ".read: nowhere.sql: No such file or directory.\n"),
@@ -205,13 +205,11 @@ def test_a_file_is_run_and_its_mistakes_name_it(shell: ShellSession, engine: She
         (".help nothing", "There is no command .nothing. Did you mean .timing?\n"),
     ],
 )
-def test_commands_say_what_is_wrong_with_them(shell: ShellSession, command: str, told: str) -> None:
-    assert shell(command + ENTER) == told
+def test_wrong_commands_have_clear_errors(shell: ShellSession, command: str, message: str) -> None:
+    assert shell(command + ENTER) == message
 
 
-def test_the_editor_is_given_the_last_statement(
-    shell: ShellSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_editor_opens_the_last_statement(shell: ShellSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nsed -i s/a/edited/ "$1"\n')
     editor.chmod(0o755)
@@ -235,7 +233,7 @@ def test_format_puts_the_formatted_statement_at_the_prompt(
 
 
 @pytest.mark.parametrize(("setting", "keys"), [("emacs", "\x18\x05"), ("vi", ESC + "v")])
-def test_what_an_editor_leaves_is_not_run_before_enter(
+def test_edited_text_runs_only_after_enter(
     server: RunningServer, engine: ShellEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, keys: str
 ) -> None:
     editor = tmp_path / "editor"
@@ -250,7 +248,7 @@ def test_what_an_editor_leaves_is_not_run_before_enter(
     assert "SELECT edited;" in (tmp_path / "state" / "history").read_text()  # it was there to be cleared
 
 
-def test_an_editor_that_fails_is_told(shell: ShellSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_editor_is_reported(shell: ShellSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "false")
     assert (
         shell(".edit\r")
@@ -283,18 +281,18 @@ def test_secrets_are_not_written_to_the_history(shell: ShellSession, engine: She
     assert "hush" not in (tmp_path / "state" / "history").read_text()
 
 
-def test_the_history_need_not_be_written(server: RunningServer, tmp_path: Path) -> None:
+def test_history_can_be_disabled(server: RunningServer, tmp_path: Path) -> None:
     another(server, tmp_path, "SELECT a;\r", settings=ShellSettings(history=False))
     assert not (tmp_path / "state").exists()
 
 
-def test_the_history_is_written_as_long_as_it_is_wanted(shell: ShellSession, tmp_path: Path) -> None:
+def test_history_is_written_while_enabled(shell: ShellSession, tmp_path: Path) -> None:
     shell("SELECT a;\r", ".set history off\r", "SELECT b;\r", ".set history on\r", "SELECT c;\r")
     written = (tmp_path / "state" / "history").read_text()
     assert [f"SELECT {name};" in written for name in "abc"] == [True, False, True]
 
 
-def test_a_history_that_cannot_be_written_is_told_once(server: RunningServer, tmp_path: Path) -> None:
+def test_unwritable_history_is_reported_once(server: RunningServer, tmp_path: Path) -> None:
     (tmp_path / "state").write_text("in the way")
     shown = another(server, tmp_path, "SELECT a;\r", "SELECT b;\r")
     assert shown.count("Cannot use the history file") == 1
@@ -305,8 +303,10 @@ def test_a_history_that_cannot_be_written_is_told_once(server: RunningServer, tm
 
 @contextmanager
 def signalled(engine: ShellEngine, number: signal.Signals) -> Iterator[None]:
-    """A signal comes while a statement waits; again when it was lost: Python does not notice one that comes just before
-    the system call that waits."""
+    """Send a signal while a statement waits, and again if it was lost.
+
+    Python does not notice a signal that comes just before the system call that waits.
+    """
     over = threading.Event()
 
     def press() -> None:
@@ -334,7 +334,7 @@ def test_ctrl_c_cancels_the_statement_and_not_the_session(shell: ShellSession, e
     assert engine.woken.wait(30)
 
 
-def test_a_terminal_that_is_gone_ends_the_shell(shell: ShellSession, engine: ShellEngine) -> None:
+def test_closed_terminal_ends_the_shell(shell: ShellSession, engine: ShellEngine) -> None:
     with signalled(engine, signal.SIGHUP):
         shell("WAIT;\r", "SELECT b;\r")
     assert not shell.fine
@@ -353,7 +353,7 @@ def test_a_statement_waits_for_the_engine(server: RunningServer, tmp_path: Path)
         assert shell("SELECT a;\r") == TABLE.format("a")
 
 
-def test_waiting_for_the_engine_can_be_given_up(server: RunningServer, tmp_path: Path) -> None:
+def test_wait_for_the_engine_can_be_cancelled(server: RunningServer, tmp_path: Path) -> None:
     started, asked = threading.Event(), threading.Event()
 
     def url() -> str:
@@ -374,7 +374,7 @@ def test_waiting_for_the_engine_can_be_given_up(server: RunningServer, tmp_path:
     assert shown == "Cancelled: the engine was not available yet, so the statement was not run.\n" + TABLE.format("b")
 
 
-def test_an_engine_that_does_not_start_is_told_and_tried_again(server: RunningServer, tmp_path: Path) -> None:
+def test_failed_engine_start_is_reported_and_retried(server: RunningServer, tmp_path: Path) -> None:
     refusals = [EngineError("ENGINE_NOT_STARTED", "No Java.", hint="Install it.")]
 
     def url() -> str:
@@ -413,7 +413,7 @@ def restarts() -> Iterator[RestartingEngine]:
 
 
 def entered_then(shell: ShellSession, first: str, between: Callable[[], None], second: str) -> str:
-    """Something happens between two entries."""
+    """Call a function between two entries."""
     do = shell.shell._run_input
 
     def turn(text: str) -> None:
@@ -425,7 +425,7 @@ def entered_then(shell: ShellSession, first: str, between: Callable[[], None], s
     return shell(first + ENTER, second + ENTER)
 
 
-def test_a_statement_that_an_engine_never_got_is_run_on_the_next(restarts: RestartingEngine, tmp_path: Path) -> None:
+def test_statement_that_was_not_sent_runs_on_the_next_engine(restarts: RestartingEngine, tmp_path: Path) -> None:
     with open_shell_session(restarts.url, tmp_path) as shell:
         shown = entered_then(shell, "USE sales;", restarts.restart, "SELECT a;")
     assert shown == (
@@ -435,7 +435,7 @@ def test_a_statement_that_an_engine_never_got_is_run_on_the_next(restarts: Resta
     assert shell.shell._connection.state.schema == "`sales`"  # the new session uses this schema again
 
 
-def test_it_is_not_run_when_it_may_rest_on_what_is_gone(restarts: RestartingEngine, tmp_path: Path) -> None:
+def test_unsent_statement_is_not_rerun_if_it_needs_lost_state(restarts: RestartingEngine, tmp_path: Path) -> None:
     with open_shell_session(restarts.url, tmp_path) as shell:
         shown = entered_then(shell, "SET a.b=c;", restarts.restart, "SELECT b;")
     assert shown.endswith(
@@ -444,7 +444,7 @@ def test_it_is_not_run_when_it_may_rest_on_what_is_gone(restarts: RestartingEngi
     assert restarts.engine.entered_statements == []
 
 
-def test_a_session_that_the_engine_has_closed_is_opened_anew(shell: ShellSession, server: RunningServer) -> None:
+def test_closed_session_is_opened_again(shell: ShellSession, server: RunningServer) -> None:
     def forget() -> None:
         for each in list(server.http_server.sessions._sessions):
             server.http_server.sessions.close(each)
@@ -454,14 +454,14 @@ def test_a_session_that_the_engine_has_closed_is_opened_anew(shell: ShellSession
     assert shown.endswith(TABLE.format("b"))
 
 
-def test_a_statement_that_an_engine_got_is_not_sent_again(shell: ShellSession, engine: ShellEngine) -> None:
+def test_sent_statement_is_not_repeated(shell: ShellSession, engine: ShellEngine) -> None:
     shown = shell("DIE here;\r", "SELECT a;\r")
     assert "Its outcome is unknown: check it before you repeat the statement." in shown
     assert shown.endswith(TABLE.format("a"))
     assert engine.entered_statements == ["DIE here", "SELECT a"]
 
 
-def test_what_nobody_foresaw_is_told_and_the_prompt_comes_back(shell: ShellSession) -> None:
+def test_unexpected_error_keeps_the_prompt(shell: ShellSession) -> None:
     def fault() -> None:
         raise LookupError("two\nlines")
 
@@ -469,7 +469,7 @@ def test_what_nobody_foresaw_is_told_and_the_prompt_comes_back(shell: ShellSessi
     assert shown == TABLE.format("a") + "Unexpected error; the shell continues. LookupError: two lines\n"
 
 
-def test_what_keeps_the_engine_from_being_reached_is_told_whatever_it_is(tmp_path: Path) -> None:
+def test_every_connection_error_is_reported(tmp_path: Path) -> None:
     def url() -> str:
         raise LookupError("no such thing")
 

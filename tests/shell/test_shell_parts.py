@@ -42,7 +42,7 @@ from jetsql.shell.settings.shell_settings import SHELL_SPECS, ShellSettings, loa
 
 
 def coloured(text: str, lexer: SqlLexer) -> list[list[tuple[str, str]]]:
-    """The lines in pieces with their classes."""
+    """Return the lines in pieces with their classes."""
     line = lexer.lex_document(Document(text))
     return [
         [(style.removeprefix("class:"), piece) for style, piece, *_ in line(number)]
@@ -55,7 +55,7 @@ def classes(text: str) -> list[tuple[str, str]]:
 
 
 def classes_of_kinds(text: str) -> Iterator[tuple[str, str]]:
-    """Each character that is no line's end, with its class as a reading of the whole text has it."""
+    """Yield each character that is no line's end, with its class according to the whole text."""
     kinds = {Kind.STRING: "string", Kind.QUOTED: "name", Kind.COMMENT: "comment", Kind.OPEN: "string.open"}
     of = [""] * len(text)
     for token in scan(text):
@@ -68,7 +68,7 @@ def classes_of_kinds(text: str) -> Iterator[tuple[str, str]]:
 # Colours
 
 
-def test_words_are_coloured_by_what_they_are() -> None:
+def test_words_are_coloured_by_kind() -> None:
     assert classes("SELECT count(a), 'x', 1.5 FROM `t` -- why") == [
         ("keyword", "SELECT"),
         ("function", "count"),
@@ -95,7 +95,7 @@ def test_words_are_coloured_by_what_they_are() -> None:
         (".mode csv", ("command", ".mode")),
     ],
 )
-def test_what_is_not_closed_is_seen(text: str, expected: tuple[str, str]) -> None:
+def test_unclosed_texts_are_highlighted(text: str, expected: tuple[str, str]) -> None:
     assert expected in classes(text)
 
 
@@ -106,9 +106,7 @@ def test_what_is_not_closed_is_seen(text: str, expected: tuple[str, str]) -> Non
         ("\r\n", [("comment", "-- a\\"), ("keyword", "FROM")]),
     ],
 )
-def test_only_a_backslash_right_before_the_line_feed_continues_a_comment(
-    line_end: str, expected: list[tuple[str, str]]
-) -> None:
+def test_only_backslash_before_line_feed_continues_a_comment(line_end: str, expected: list[tuple[str, str]]) -> None:
     assert classes(f"-- a\\{line_end}FROM t") == expected
 
 
@@ -120,7 +118,7 @@ _TRICKY = st.lists(
 
 @example(["--\\\r\na"])
 @given(st.lists(_TRICKY, min_size=1, max_size=4))
-def test_lines_are_coloured_as_the_whole_text_is(texts: list[str]) -> None:
+def test_lines_have_the_colours_of_the_whole_text(texts: list[str]) -> None:
     lexer = SqlLexer()
     quiet = {"keyword", "function", "symbol", "number"}
     for text in (f"a {text}" for text in texts):  # which no command begins with
@@ -189,12 +187,12 @@ def test_secrets_are_hidden(text: str, hidden: str) -> None:
 @given(st.text(max_size=80) | _TRICKY)
 @example("SET a.password=x; SELECT 'b'")
 @example("'password' = 'hush")
-def test_what_is_hidden_stays_as_it_is(text: str) -> None:
+def test_hidden_secrets_stay_hidden(text: str) -> None:
     assert redact_statements(redact_statements(text)) == redact_statements(text)
 
 
 @given(st.text("bc '\"`;,.=()\n-/*$SETUPDE", max_size=80))
-def test_a_text_without_names_of_secrets_and_urls_is_left_as_it_is(text: str) -> None:
+def test_text_without_secrets_and_urls_is_unchanged(text: str) -> None:
     assert redact_statements(text) == text
 
 
@@ -223,11 +221,11 @@ def test_a_text_without_names_of_secrets_and_urls_is_left_as_it_is(text: str) ->
         ("", None),
     ],
 )
-def test_what_a_drop_takes_away(text: str, question: str | None) -> None:
+def test_objects_removed_by_a_drop(text: str, question: str | None) -> None:
     assert drop_question(text) == question
 
 
-def test_what_statements_leave_and_need() -> None:
+def test_objects_that_statements_create_and_need() -> None:
     assert [changes_session(text) for text in ("SET a=b", "CREATE OR REPLACE TEMP VIEW v AS", "CREATE TABLE t")] == [
         *(True, True, False)
     ]
@@ -287,7 +285,7 @@ def test_each_statement_of_a_script_is_an_entry(tmp_path: Path) -> None:
     assert history_entries(file)[:3] == [("SELECT 5;\n" * 101).rstrip(), "SELECT 4; SELECT", "SELECT 3; -- three"]
 
 
-def test_a_history_that_has_grown_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_history_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(input_history, "MAX_ENTRIES", 3)
     monkeypatch.setattr(input_history, "_SHORTEN_ABOVE", 6)
     file = tmp_path / "history"
@@ -296,9 +294,7 @@ def test_a_history_that_has_grown_is_cut(tmp_path: Path, monkeypatch: pytest.Mon
     assert file.read_text().count("\n+") == 3
 
 
-def test_nothing_is_lost_when_shells_cut_the_history_that_others_write(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concurrent_shells_cut_the_history_without_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(input_history, "_SHORTEN_ABOVE", 0)  # each start cuts, to more than is written here
     file = tmp_path / "history"
     store_entries(file, "first")
@@ -315,7 +311,7 @@ def test_nothing_is_lost_when_shells_cut_the_history_that_others_write(
     assert [each.name for each in tmp_path.iterdir()] == ["history"]
 
 
-def test_a_cut_that_fails_leaves_the_history_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_cut_leaves_the_history_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "history"
     store_entries(file, "a", "b")
     before = file.read_bytes()
@@ -327,13 +323,13 @@ def test_a_cut_that_fails_leaves_the_history_as_it_was(tmp_path: Path, monkeypat
     assert file.read_bytes() == before
 
 
-def test_a_damaged_history_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
+def test_readable_part_of_a_damaged_history_is_used(tmp_path: Path) -> None:
     file = tmp_path / "history"
     file.write_bytes(b"\xff\xfe\n+a\n+b\nnonsense\n+c")
     assert history_entries(file) == ["c", "a\nb"]
 
 
-def test_suggestions_are_the_newest_entry_that_begins_so() -> None:
+def test_suggestion_is_the_newest_entry_with_the_prefix() -> None:
     entries = ["SELECT 1;", "SELECT a\nFROM t;", "SHOW JOBS;"]
     assert [suggestion(text, entries) for text in ("SEL", "SELECT 1", "SELECT 1;", "FROM")] == [
         *("ECT a\nFROM t;", ";", None, None)
@@ -355,14 +351,14 @@ def write_settings(file: Path, text: str, **environ: str) -> ShellSettings:
     return load_shell_settings({"JETSQL_CONFIG": str(file), **environ})
 
 
-def test_settings_of_the_shell_stand_in_their_own_table(file: Path) -> None:
+def test_shell_settings_are_in_their_own_table(file: Path) -> None:
     found = write_settings(file, 'home = "x"\n[shell]\nkeys = "vi"\ntiming = false', JETSQL_SHELL_MODE="csv")
     assert found == ShellSettings(keys="vi", timing=False, mode="csv")
     assert load(environ={"JETSQL_CONFIG": str(file)}).home == file.parent / "x"
 
 
 @pytest.mark.parametrize(
-    ("text", "environ", "told"),
+    ("text", "environ", "message"),
     [
         ("[shell]\nkey = 1", {}, "key of [shell] in {file}: the shell has no setting 'key'. Did you mean keys?"),
         ('[shell]\nkeys = "nano"', {}, "keys of [shell] in {file} is 'nano'. It must be one of emacs, vi."),
@@ -372,13 +368,13 @@ def test_settings_of_the_shell_stand_in_their_own_table(file: Path) -> None:
         ("", {"JETSQL_SHELL_KEYS": "nano"}, "JETSQL_SHELL_KEYS in the environment is 'nano'. It must be"),
     ],
 )
-def test_a_wrong_setting_is_told_with_its_place(file: Path, text: str, environ: dict[str, str], told: str) -> None:
+def test_wrong_setting_is_reported_with_its_place(file: Path, text: str, environ: dict[str, str], message: str) -> None:
     with pytest.raises(EngineError) as caught:
         write_settings(file, text, **environ)
-    assert caught.value.explanation.startswith(told.format(file=file))
+    assert caught.value.explanation.startswith(message.format(file=file))
 
 
-def test_the_commented_file_says_what_holds(file: Path) -> None:
+def test_commented_file_has_the_defaults(file: Path) -> None:
     file.write_text('master = "local[2]"')
     assert settings_file.add_table(file)
     assert not settings_file.add_table(file)
@@ -410,7 +406,7 @@ def job(name: str, status: str, error: str | None = None) -> dict[str, str | Non
     return {"name": name, "status": status, "last_error": error}
 
 
-def test_jobs_are_counted_by_how_they_are() -> None:
+def test_jobs_are_counted_by_condition() -> None:
     jobs = [
         job("a", "RUNNING"),
         job("b", "RUNNING", "an old error"),
@@ -454,14 +450,14 @@ def test_jobs_are_counted_by_how_they_are() -> None:
         ),
     ],
 )
-def test_the_bar_tells_what_matters(state: ConnectionState, jobs: JobCounts | None, shown: str) -> None:
+def test_status_bar_shows_problems_first(state: ConnectionState, jobs: JobCounts | None, shown: str) -> None:
     assert "".join(piece for _, piece, *_ in render_bar(state, jobs, "")) == shown
 
 
 # Commands
 
 
-def test_every_command_of_the_table_can_be_done() -> None:
+def test_every_listed_command_runs() -> None:
     assert {command.word for command in COMMANDS} == set(ACTIONS)
     words = [word for command in COMMANDS for word in (command.word, *command.aliases)]
     assert len(words) == len(set(words))
@@ -470,14 +466,14 @@ def test_every_command_of_the_table_can_be_done() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "told"),
+    ("word", "hint"),
     [(r"\q", "Enter .quit"), (r"\dt", "Enter SHOW TABLES;"), (".jbos", "Did you mean .jobs?"), (".xyz", ".help lists")],
 )
-def test_words_that_are_no_commands_get_advice(word: str, told: str) -> None:
-    assert suggest_command(word).startswith(told)
+def test_unknown_commands_have_hints(word: str, hint: str) -> None:
+    assert suggest_command(word).startswith(hint)
 
 
-def test_commands_that_need_no_shell_load_none_of_it() -> None:
+def test_commands_without_shell_do_not_import_it() -> None:
     program = (
         "import sys; from jetsql.cli import main; code = main(sys.argv[1:]);"
         "print(code, [name for name in sys.modules if name.startswith(('prompt_toolkit', 'pygments', 'jetsql.shell'))])"
@@ -496,7 +492,7 @@ def test_commands_that_need_no_shell_load_none_of_it() -> None:
 # Keys
 
 
-def test_a_signal_that_comes_while_the_prompt_ends_is_not_for_it() -> None:
+def test_signal_at_the_end_of_the_prompt_is_ignored() -> None:
     keys = create_key_bindings(ShellSettings, lambda text: None)
     [binding] = [each for each in keys.bindings if each.keys == (Keys.SIGINT,)]
     session: PromptSession[str] = PromptSession(key_bindings=keys, output=DummyOutput())

@@ -29,7 +29,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.slow
-def test_a_sitting(tmp_path: Path, home: Path) -> None:
+def test_shell_session(tmp_path: Path, home: Path) -> None:
     with open_terminal(environment(tmp_path), program=JETSQL, seconds=SECONDS, columns=150, lines=40) as shell:
         begin(shell)
         suspend_and_resume(shell)
@@ -64,7 +64,7 @@ def begin(shell: ShellTerminal) -> None:
 
 
 def suspend_and_resume(shell: ShellTerminal) -> None:
-    """Each verb is offered the jobs that it can be said of."""
+    """Complete each verb with the jobs that it applies to."""
     clean(shell)
     shell.press("SUSPEND JOB ")
     shell.wait_for("evens  job, RUNNING")
@@ -95,7 +95,7 @@ def look_at_rows(shell: ShellTerminal) -> None:
 
 
 def look_at_counts(shell: ShellTerminal) -> None:
-    """The whole result stands in one place, however often it comes."""
+    """Show the whole result in one place, however often it comes."""
     clean(shell)
     shell.press("SELECT value % 2 AS parity, count(*) AS n FROM STREAM ticks GROUP BY ALL ORDER BY parity;\r")
     shell.wait_for("     1 | ")
@@ -137,7 +137,7 @@ def make_mistakes(shell: ShellTerminal) -> None:
 
 
 def read_a_file(shell: ShellTerminal, file: Path) -> None:
-    """Without questions, and up to the first that fails."""
+    """Run a file without confirmations, up to the first error."""
     clean(shell)
     texts = ("CREATE VIEW few AS SELECT 7 * 6 AS answer", "SELECT * FROM few", "DROP VIEW few", "nonsense", "SELECT 1")
     file.write_text(";\n".join(texts))

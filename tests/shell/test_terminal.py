@@ -42,7 +42,7 @@ def test_a_first_session(tmp_path: Path, home: Path) -> None:
         assert shell.wait_for_exit() == 0
 
 
-def test_what_is_typed_before_the_engine_is_up_waits_for_it(tmp_path: Path, home: Path) -> None:
+def test_input_before_the_engine_start_waits_for_it(tmp_path: Path, home: Path) -> None:
     late = tmp_path / "late"
     with open_terminal(environment(tmp_path, JETSQL_TEST_LATE=str(late))) as shell:
         shell.wait_for("engine: starting the engine ...")
@@ -110,7 +110,7 @@ def test_the_shell_survives_its_engine(tmp_path: Path, home: Path) -> None:
         assert shell.wait_for_exit() == 0
 
 
-def test_an_engine_that_may_not_be_started_is_told_and_can_come_later(tmp_path: Path, home: Path) -> None:
+def test_engine_that_must_not_start_is_reported_and_found_later(tmp_path: Path, home: Path) -> None:
     environ = environment(tmp_path)
     with open_terminal(environ, "--no-start") as shell:
         shell.wait_for("No engine runs on")
@@ -123,7 +123,7 @@ def test_an_engine_that_may_not_be_started_is_told_and_can_come_later(tmp_path: 
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
-def test_it_ends_with_its_terminal(tmp_path: Path, home: Path, number: signal.Signals) -> None:
+def test_shell_ends_with_its_terminal(tmp_path: Path, home: Path, number: signal.Signals) -> None:
     with open_terminal(environment(tmp_path)) as shell:
         shell.wait_for("engine up")
         shell.press("SELECT 1")
@@ -132,7 +132,7 @@ def test_it_ends_with_its_terminal(tmp_path: Path, home: Path, number: signal.Si
         assert shell.wait_for_exit() == 130
 
 
-def test_resizing_keeps_what_is_typed(tmp_path: Path, home: Path) -> None:
+def test_resizing_keeps_the_input(tmp_path: Path, home: Path) -> None:
     with open_terminal(environment(tmp_path)) as shell:
         shell.wait_for("engine up")
         shell.press("SELECT 1,\r2,\r3")

@@ -74,12 +74,12 @@ def lines(state: TopState, size: ScreenSize = SIZE) -> list[str]:
 # --- keys -------------------------------------------------------------------------------------------------------------
 
 
-def test_what_needs_somebody_comes_first_and_is_selected() -> None:
+def test_jobs_that_need_attention_come_first() -> None:
     assert names(SEEN) == ["old", "delays", "orders"]
     assert SEEN.job == OLD
 
 
-def test_jobs_are_sorted_by_what_is_wanted() -> None:
+def test_jobs_are_sorted_by_the_chosen_column() -> None:
     state, orders = SEEN, []
     for _ in SortOrder:
         orders.append(state.sort_order)
@@ -107,7 +107,7 @@ def test_keys_move_the_selection(keys: str, job: TopJob) -> None:
     assert press_keys(*keys.split())[0].job == job
 
 
-def test_the_selected_job_stays_so_wherever_it_moves() -> None:
+def test_selection_follows_the_job() -> None:
     state = select_job(ORDERS)
     assert with_jobs(state, (replace(ORDERS, status="FAILED", name="a"), DELAYS), "").job == replace(
         ORDERS, status="FAILED", name="a"
@@ -124,13 +124,13 @@ def test_the_selected_job_stays_so_wherever_it_moves() -> None:
         ("R", "RESTART JOB '0001-0000-0000-0001'", "restarting orders"),
     ],
 )
-def test_keys_do_something_to_the_selected_job(key: str, text: str, words: str) -> None:
+def test_keys_act_on_the_selected_job(key: str, text: str, words: str) -> None:
     state, act = press_keys(key, state=select_job(ORDERS))
     assert act == Action(ActionKind.STATEMENT, text, words, ORDERS.id)
     assert state.message == f"{words} ..."
 
 
-def test_a_job_is_dropped_after_a_question() -> None:
+def test_drop_needs_a_confirmation() -> None:
     asked, act = press_keys("d", state=select_job(ORDERS))
     assert act is None
     assert "Drop the job orders? Its state is lost, its table stays. [y/N]" in lines(asked)
@@ -140,13 +140,13 @@ def test_a_job_is_dropped_after_a_question() -> None:
 
 
 @pytest.mark.parametrize("key", ["n", "enter", "escape", "d", "q", "down", " "])
-def test_only_y_is_yes(key: str) -> None:
+def test_only_y_confirms(key: str) -> None:
     state, act = press_keys("d", key, state=select_job(ORDERS))
     assert act is None
     assert (state.mode, state.message) == (ScreenMode.LIST, "Not dropped.")
 
 
-def test_the_question_is_about_the_job_that_was_selected_when_it_came() -> None:
+def test_confirmation_keeps_the_job_selected_at_its_beginning() -> None:
     asked, _ = press_keys("d", state=select_job(ORDERS))
     moved = with_jobs(asked, (DELAYS, OLD), "")
     assert press_keys("y", state=moved)[1] == Action(
@@ -186,7 +186,7 @@ def test_ended_jobs_can_be_hidden() -> None:
     assert names(press_keys("a", state=state)[0]) == ["old", "delays", "orders"]
 
 
-def test_all_about_a_job_can_be_read_and_scrolled() -> None:
+def test_job_details_can_be_scrolled() -> None:
     state, act = press_keys("enter", state=select_job(ORDERS))
     assert act == Action(ActionKind.DETAIL, job=ORDERS.id, description="orders")
     state = with_detail(state, "orders", tuple(f"line {number}" for number in range(40)))
@@ -199,7 +199,7 @@ def test_all_about_a_job_can_be_read_and_scrolled() -> None:
     assert (back.mode, act) == (ScreenMode.LIST, None)
 
 
-def test_help_tells_the_keys() -> None:
+def test_help_lists_the_keys() -> None:
     state, _ = press_keys("?")
     assert any("suspend it" in line for line in lines(state))
     assert press_keys("q", state=state)[0].mode is ScreenMode.LIST
@@ -222,7 +222,7 @@ def test_a_job_is_a_line() -> None:
 
 @pytest.mark.parametrize("columns", [1, 5, 10, 20, 30, 40, 60, 80, 100, 120, 200])
 @pytest.mark.parametrize("high", [1, 2, 5, 10, 24])
-def test_the_screen_is_filled_and_not_more(columns: int, high: int) -> None:
+def test_screen_is_filled_exactly(columns: int, high: int) -> None:
     wide = replace(ORDERS, name="東京 " * 30, id="x", error="e" * 300)
     states = [
         with_jobs(TopState(), (*JOBS, wide), "12:00:00"),
@@ -239,7 +239,7 @@ def test_the_screen_is_filled_and_not_more(columns: int, high: int) -> None:
         assert max(width("".join(text for _, text in line)) for line in drawn) <= columns
 
 
-def test_a_narrow_screen_keeps_what_is_needed_most() -> None:
+def test_narrow_screen_keeps_the_important_columns() -> None:
     assert lines(SEEN, ScreenSize(60, 24))[1].split("  ")[0] == "STATUS"
     assert "ROWS/S" in lines(SEEN, ScreenSize(60, 24))[1]
     assert "MEMORY" not in lines(SEEN, ScreenSize(60, 24))[1]
@@ -260,7 +260,7 @@ def test_the_selected_job_is_marked_whole() -> None:
     assert [style for style, _ in line] == ["selected"]
 
 
-def test_what_came_of_a_key_and_a_lost_engine_are_told() -> None:
+def test_outcome_of_a_key_and_lost_engine_are_shown() -> None:
     assert lines(with_message(SEEN, "suspending orders: suspended."))[-2] == "suspending orders: suspended."
     gone = with_connection_error(SEEN, "No engine answers.")
     assert lines(gone)[-2] == "No engine answers."
@@ -349,7 +349,7 @@ def play_steps(top: TopScreen, keys: PipeInput, *steps: tuple[str, Callable[[Top
     assert rest == []
 
 
-def test_keys_act_on_the_engine_and_the_screen_tells() -> None:
+def test_keys_act_on_the_engine_and_show_the_outcome() -> None:
     jobs = ScriptedJobSource()
     with run_top(jobs) as (top, keys):
         play_steps(
@@ -366,7 +366,7 @@ def test_keys_act_on_the_engine_and_the_screen_tells() -> None:
     assert [text.split()[0] for text in jobs.ran] == ["SUSPEND", "RESUME"]
 
 
-def test_it_goes_on_when_the_engine_is_back() -> None:
+def test_top_continues_when_the_engine_is_back() -> None:
     jobs = ScriptedJobSource()
 
     def goes(state: TopState) -> bool:
@@ -420,7 +420,7 @@ class DescribedSession(ServedSession):
         )
 
 
-def test_all_about_a_job_is_told_with_its_history() -> None:
+def test_job_details_include_the_history() -> None:
     with run_server(DescribedEngine()) as server:
         remote = RemoteEngine(server.url, TOKEN)
         assert EngineJobSource(lambda: remote, lambda engine: None).detail("1", 80) == (
@@ -432,9 +432,14 @@ def test_all_about_a_job_is_told_with_its_history() -> None:
         remote.abandon_response()
 
 
-def test_facts_stand_beside_their_names() -> None:
-    told = [("id", "1"), ("comment", None), ("a name that is longer than the others are", "x"), ("sql", "a\nb\x1b c d")]
-    assert list(field_lines(told, 80)) == [
+def test_facts_are_next_to_their_names() -> None:
+    facts = [
+        ("id", "1"),
+        ("comment", None),
+        ("a name that is longer than the others are", "x"),
+        ("sql", "a\nb\x1b c d"),
+    ]
+    assert list(field_lines(facts, 80)) == [
         f"{'id':28}  1",
         "a name that is longer than the others are",
         f"{'':28}  x",

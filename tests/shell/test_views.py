@@ -48,7 +48,7 @@ class SlowEngine:
             yield (number,)
 
 
-def test_who_waits_for_the_first_row_is_told_so() -> None:
+def test_wait_for_the_first_row_is_shown() -> None:
     out = io.StringIO()
     console = WaitingConsole(out, out, is_terminal=False)
     engine = SlowEngine(console)
@@ -73,7 +73,7 @@ class WatchedEngine:
         self.is_abandoned = True
 
 
-def test_the_answer_is_left_when_watching_is_over() -> None:
+def test_result_stays_after_watching() -> None:
     out, engine = io.StringIO(), WatchedEngine()
     connection = EngineConnection(lambda progress: engine, lambda: None, lambda words: None)  # type: ignore[arg-type, return-value]
     console = Console(out, out, is_terminal=False)

@@ -27,7 +27,7 @@ from tests.support.screens.terminal import ScreenTerminal, columns
         ("EXPLAIN SELECT 1", WatchRequest("EXPLAIN SELECT 1")),
     ],
 )
-def test_what_reads_can_be_watched(argument: str, wanted: WatchRequest) -> None:
+def test_reading_statements_can_be_watched(argument: str, wanted: WatchRequest) -> None:
     assert parse_watch(argument) == wanted
 
 
@@ -43,7 +43,7 @@ def test_what_reads_can_be_watched(argument: str, wanted: WatchRequest) -> None:
         ("SET a = 1", "SET"),
     ],
 )
-def test_what_changes_something_cannot(argument: str, word: str) -> None:
+def test_changing_statements_cannot_be_watched(argument: str, word: str) -> None:
     with pytest.raises(ValueError, match=f"{word} is not read-only"):
         parse_watch(argument)
 
@@ -71,11 +71,11 @@ def statement(*answers: object) -> Callable[[], StubResult]:
     given = iter(answers)
 
     def run() -> StubResult:
-        told = next(given)
-        if isinstance(told, BaseException):
-            raise told
-        assert isinstance(told, list)
-        return StubResult(columns(id="string", n="int"), iter(told))
+        answer = next(given)
+        if isinstance(answer, BaseException):
+            raise answer
+        assert isinstance(answer, list)
+        return StubResult(columns(id="string", n="int"), iter(answer))
 
     return run
 
@@ -83,7 +83,7 @@ def statement(*answers: object) -> Callable[[], StubResult]:
 AT_ONCE = WatchRequest("SELECT   *\nFROM t", 0.0)
 
 
-def test_rows_take_the_place_of_those_before_until_q() -> None:
+def test_rows_replace_earlier_ones_until_q() -> None:
     terminal = ScreenTerminal(60, 12)
 
     def first(shown: list[str]) -> None:
@@ -107,10 +107,10 @@ def test_changed_cells_are_marked() -> None:
     assert not terminal.colours_of("888")[1]
 
 
-def test_an_error_is_shown_below_what_was_seen_and_tried_again() -> None:
+def test_error_is_shown_below_the_result_and_retried() -> None:
     terminal = ScreenTerminal(100, 12)
 
-    def refused(shown: list[str]) -> None:
+    def failing_statement(shown: list[str]) -> None:
         assert shown[-2:] == ["a  | 1", "[TABLE_OR_VIEW_NOT_FOUND] There is no t."]
 
     def gone(shown: list[str]) -> None:
@@ -125,10 +125,10 @@ def test_an_error_is_shown_below_what_was_seen_and_tried_again() -> None:
         EngineError("ENGINE_NOT_REACHABLE", "No engine answers."),
         [("a", 2)],
     )
-    watch(run, AT_ONCE, terminal.screen(), ScriptedUser(terminal, lambda shown: None, refused, gone, back))
+    watch(run, AT_ONCE, terminal.screen(), ScriptedUser(terminal, lambda shown: None, failing_statement, gone, back))
 
 
-def test_a_long_result_keeps_to_the_screen_also_when_that_changes() -> None:
+def test_long_result_fits_the_screen_after_resizing() -> None:
     terminal = ScreenTerminal(60, 12)
 
     def first(shown: list[str]) -> None:
@@ -144,7 +144,7 @@ def test_a_long_result_keeps_to_the_screen_also_when_that_changes() -> None:
     watch(statement(rows, rows), AT_ONCE, terminal.screen(), ScriptedUser(terminal, first, second))
 
 
-def test_ctrl_c_ends_it_and_the_screen_is_as_it_was() -> None:
+def test_ctrl_c_ends_watching_and_restores_the_screen() -> None:
     terminal = ScreenTerminal(60, 12)
     with pytest.raises(KeyboardInterrupt):
         watch(statement([("a", 1)], KeyboardInterrupt()), AT_ONCE, terminal.screen(), Keyboard())
@@ -152,19 +152,19 @@ def test_ctrl_c_ends_it_and_the_screen_is_as_it_was() -> None:
     assert terminal.getvalue().endswith("\n\x1b[?25h")
 
 
-def test_who_is_not_at_a_terminal_sees_it_once() -> None:
+def test_without_terminal_the_result_is_shown_once() -> None:
     plain = ScreenTerminal(60, 12)
     watch(statement([("a", 1)]), AT_ONCE, plain.screen(is_terminal=False, can_redraw=False), Keyboard())
     assert plain.getvalue() == "id | n\n---+--\na  | 1\n"
 
 
-def test_what_has_no_columns_can_be_watched() -> None:
+def test_statement_without_columns_can_be_watched() -> None:
     terminal = ScreenTerminal(60, 12)
     watch(lambda: StubResult((), iter(())), AT_ONCE, terminal.screen(), ScriptedUser(terminal, lambda shown: None))
     assert terminal.visible_lines[0].startswith("every 0 s")
 
 
-def test_no_more_rows_are_read_than_are_counted() -> None:
+def test_only_counted_rows_are_read() -> None:
     terminal = ScreenTerminal(60, 12)
     read = 0
 
