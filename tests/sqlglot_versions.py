@@ -17,7 +17,7 @@ VERSIONS: Final = ("sqlglot==28.10.1", "sqlglot==29.0.1", "sqlglot==30.0.3", "sq
 """The oldest one, the first of each major version, the newest, and the newest one compiled."""
 NEWEST: Final = ("sqlglot", "sqlglot[c]")
 ONLY_NEWEST: Final = "bodies_are_expressions_of_spark"
-"""This test lists the bodies that stay texts; each version of sqlglot knows some more, or less, of Spark's SQL."""
+"""The test that lists the bodies that stay texts; each version of sqlglot knows more, or less, of Spark's SQL."""
 TESTS: Final = ("tests/sqlglot_dialect/test_sqlglot_dialect.py",)
 
 

@@ -33,7 +33,7 @@ def test_delta_extends_the_catalogue_of_the_session(tmp_path: Path) -> None:
     assert _load(tmp_path, "").start_conf == {}
 
 
-def test_the_state_of_a_delta_table_is_computed_in_few_tasks_on_one_machine(tmp_path: Path) -> None:
+def test_delta_table_state_needs_few_tasks_on_one_machine(tmp_path: Path) -> None:
     key = "spark.databricks.delta.snapshotPartitions"
     assert key not in _load(tmp_path, "delta = true\nmaster = 'spark://host:7077'").start_conf
     assert _load(tmp_path, f"delta = true\n{key} = 8").start_conf[key] == "8"

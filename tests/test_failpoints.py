@@ -52,23 +52,23 @@ def test_the_steps_of_a_part_are_places() -> None:
 
 
 @pytest.mark.parametrize("point", [point for point in POINTS if point.partition("-")[0] in ("storing", "stored")])
-def test_a_place_beside_a_step_goes_by_a_title_that_steps_have(point: str) -> None:
+def test_failpoint_next_to_a_step_has_an_event_title(point: str) -> None:
     title = point.partition("-")[2].replace("-", " ")
     text = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "jetsql" / "jobs").rglob("*.py"))
     assert re.search(rf'"{title}"', text)
 
 
 @pytest.mark.parametrize("armed", ["stagd", "staged@often", "staged,nowhere", "staged:job@x", "staged@0"])
-def test_a_place_that_is_not_there_is_refused_at_the_start(tmp_path: Path, armed: str) -> None:
+def test_unknown_failpoint_is_refused_at_start(tmp_path: Path, armed: str) -> None:
     ended = python(f"import jetsql; jetsql.open(home={str(tmp_path / 'home')!r})", armed)
     assert ended.returncode == 1
-    told = ended.stderr.strip().splitlines()[-1]
-    assert "ENGINE_NOT_STARTED" in told and "there is no failpoint" in ended.stderr
+    line = ended.stderr.strip().splitlines()[-1]
+    assert "ENGINE_NOT_STARTED" in line and "there is no failpoint" in ended.stderr
     assert "manifest-written" in ended.stderr
     assert not (tmp_path / "home").exists()
 
 
-def test_it_dies_where_it_is_armed_and_when_its_time_has_come() -> None:
+def test_process_dies_at_the_armed_failpoint() -> None:
     program = "from jetsql.failpoints import failpoint\nfor n in range(9): print(n, flush=True); {}"
     died = python(program.format("failpoint('staged', 'any')"), "staged@3")
     assert (died.returncode, died.stdout.split()) == (-signal.SIGKILL, ["0", "1", "2"])
@@ -79,7 +79,7 @@ def test_it_dies_where_it_is_armed_and_when_its_time_has_come() -> None:
     assert python(program.format("failpoint('staged', 'any')"), "").returncode == 0
 
 
-def test_of_several_places_all_are_come_to_before_it_dies() -> None:
+def test_several_failpoints_are_reached_before_the_process_dies() -> None:
     program = """
 from threading import Thread
 from jetsql.failpoints import failpoint

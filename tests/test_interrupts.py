@@ -14,10 +14,10 @@ class Life:
     """A process with a clock that the test turns: its messages and exit codes."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.left: list[int] = []
         self.now = 0.0
-        self.interrupts = Interrupts(self.said.append, STATUS, self.left.append, lambda: self.now)
+        self.interrupts = Interrupts(self.messages.append, STATUS, self.left.append, lambda: self.now)
         self.interrupts.install()
 
 
@@ -31,12 +31,12 @@ def life() -> Iterator[Life]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_the_first_signal_ends_what_runs_and_stops_the_jobs_gracefully(life: Life, number: signal.Signals) -> None:
+def test_first_signal_cancels_statements_and_stops_jobs_gracefully(life: Life, number: signal.Signals) -> None:
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(number)
     assert life.interrupts.is_requested
     life.interrupts.begin_shutdown()
-    assert life.said == ["stopping the jobs ... (Ctrl-C again ends immediately)"]
+    assert life.messages == ["stopping the jobs ... (Ctrl-C again ends immediately)"]
     assert life.left == []
 
 
@@ -58,10 +58,10 @@ def test_signals_in_the_same_instant_count_as_one(life: Life) -> None:
 
 def test_a_signal_while_stopping_breaks_nothing_off(life: Life) -> None:
     life.interrupts.begin_shutdown()
-    assert life.said == []
+    assert life.messages == []
     signal.raise_signal(signal.SIGTERM)
     assert life.interrupts.is_requested
-    assert len(life.said) == 1
+    assert len(life.messages) == 1
     life.now += 2 * SAME_INSTANT_SECONDS
     signal.raise_signal(signal.SIGTERM)
     assert life.left == [STATUS]

@@ -40,7 +40,7 @@ class RecordingSink:
         self.lines = list(self.lines)
 
 
-def play(
+def run_text(
     text: str, form: Format = Format.CSV, keep_going: bool = False, **values: str
 ) -> tuple[StubEngine, RecordingSink, ScriptOutcome]:
     engine, sink = StubEngine(), RecordingSink()
@@ -50,12 +50,12 @@ def play(
 
 def error_lines(text: str, **values: str) -> list[str]:
     """Return the lines of the first error in a script."""
-    _, sink, _ = play(text, Format.CSV, False, **values)
+    _, sink, _ = run_text(text, Format.CSV, False, **values)
     return sink.errors[0].split("\n")
 
 
-def test_statements_run_in_order_with_an_empty_line_between_their_results() -> None:
-    engine, sink, outcome = play("SELECT a;\n-- talk\nNOTHING;\nSELECT b, c")
+def test_statements_run_in_order_and_results_are_separated() -> None:
+    engine, sink, outcome = run_text("SELECT a;\n-- talk\nNOTHING;\nSELECT b, c")
     assert sink.lines == ["c0", "a", "", "c0,c1", "b,c"]
     assert [text.strip() for text in engine.texts] == ["SELECT a", "NOTHING", "SELECT b, c"]
     assert outcome is ScriptOutcome.SUCCEEDED
@@ -63,12 +63,12 @@ def test_statements_run_in_order_with_an_empty_line_between_their_results() -> N
 
 
 def test_json_results_follow_each_other_directly() -> None:
-    assert play("SELECT a; SELECT b", Format.JSON)[1].lines == ['{"c0":"a"}', '{"c0":"b"}']
+    assert run_text("SELECT a; SELECT b", Format.JSON)[1].lines == ['{"c0":"a"}', '{"c0":"b"}']
 
 
-def test_the_engine_gets_each_statement_at_its_place_in_the_file() -> None:
+def test_statements_keep_their_place_in_the_file() -> None:
     text = "SELECT a; /* é */ SELECT b;\n\n\tSELECT\n c;"
-    engine, _, _ = play(text)
+    engine, _, _ = run_text(text)
     for handed, statement in zip(engine.texts, ["SELECT a", "SELECT b", "SELECT\n c"], strict=True):
         start = text.index(statement)
         assert handed.endswith(statement)
@@ -94,7 +94,7 @@ def test_the_engine_gets_each_statement_at_its_place_in_the_file() -> None:
         "VERB @${within}",
     ],
 )
-def test_mistakes_point_into_the_file_as_written(verb: str, marked: str) -> None:
+def test_errors_point_into_the_file_as_written(verb: str, marked: str) -> None:
     marked = marked.replace("VERB", verb)
     before, text = marked.split("@")[0], marked.replace("@", "")
     number, line = before.count("\n") + 1, before.split("\n")[-1]
@@ -104,7 +104,7 @@ def test_mistakes_point_into_the_file_as_written(verb: str, marked: str) -> None
     assert shown[2] == "      | " + " " * len(line) + "^"
 
 
-def test_a_mistake_tells_condition_message_line_caret_and_hint() -> None:
+def test_error_has_condition_message_line_caret_and_hint() -> None:
     assert error_lines("SELECT a;\n  FAIL job;") == [
         "f.sql:2:8: [JETSQL.JOB_NOT_FOUND] There is no such job.",
         "    2 |   FAIL job;",
@@ -121,7 +121,7 @@ def test_an_error_without_place_or_condition_is_the_statements() -> None:
     ]
 
 
-def test_the_caret_stands_under_wide_characters_and_tabs() -> None:
+def test_caret_is_under_wide_characters_and_tabs() -> None:
     text, caret = error_lines("\tFAIL 東京 x")[1:3]
     assert text == "    1 |  FAIL 東京 x"
     assert caret == "      | " + " " * 11 + "^"
@@ -135,7 +135,7 @@ def test_lines_without_end_are_cut_around_the_place() -> None:
 
 @pytest.mark.parametrize("text", ["a, " * 40 + "| x, y", "| x" + ", y" * 99, "東京, " * 40 + "| x" + ", y" * 99, "| x"])
 @pytest.mark.parametrize("columns", [20, 60, 100])
-def test_the_place_is_marked_in_lines_that_a_screen_does_not_break(text: str, columns: int) -> None:
+def test_marked_lines_fit_the_screen(text: str, columns: int) -> None:
     offset = text.index("|")
     _, line, caret = Diagnostic(Script("", text.replace("|", "")), offset, "", "wrong").render(columns).splitlines()
     assert width(line) <= columns
@@ -146,34 +146,34 @@ def cells_from(line: str, column: int) -> str:
     return next(line[at:] for at in range(len(line)) if width(line[:at]) == column)
 
 
-def test_nothing_in_a_message_drives_the_terminal() -> None:
+def test_messages_have_no_control_characters() -> None:
     assert "\x1b" not in "".join(error_lines("NOPE\x1b[31m;"))
 
 
 def test_a_failure_ends_the_run() -> None:
-    engine, sink, outcome = play("SELECT a; FAIL x; SELECT b")
+    engine, sink, outcome = run_text("SELECT a; FAIL x; SELECT b")
     assert (len(engine.texts), len(sink.errors), outcome) == (2, 1, ScriptOutcome.FAILED)
 
 
-def test_a_failure_does_not_end_the_run_when_it_is_to_go_on() -> None:
-    engine, sink, outcome = play("SELECT a; FAIL x; SPARK y; SELECT b", keep_going=True)
+def test_failure_does_not_end_the_run_with_continue() -> None:
+    engine, sink, outcome = run_text("SELECT a; FAIL x; SPARK y; SELECT b", keep_going=True)
     assert (len(engine.texts), len(sink.errors), outcome) == (4, 2, ScriptOutcome.FAILED)
     assert sink.lines[-1] == "b"
 
 
-def test_an_engine_that_is_gone_ends_the_run_in_any_case() -> None:
-    engine, sink, outcome = play("CRASH; SELECT b", keep_going=True)
+def test_lost_engine_always_ends_the_run() -> None:
+    engine, sink, outcome = run_text("CRASH; SELECT b", keep_going=True)
     assert (len(engine.texts), outcome) == (1, ScriptOutcome.ENGINE_LOST)
     assert sink.errors[0].startswith("f.sql:1:1: [JETSQL.ENGINE_NOT_STARTED]")
 
 
-def test_an_error_behind_the_first_row_is_the_statements() -> None:
-    _, sink, outcome = play("LATE; SELECT b")
+def test_error_after_the_first_row_belongs_to_the_statement() -> None:
+    _, sink, outcome = run_text("LATE; SELECT b")
     assert sink.lines == ["n", "1"]
     assert (len(sink.errors), outcome) == (1, ScriptOutcome.FAILED)
 
 
-def test_nobody_reading_is_no_mistake_of_the_statement() -> None:
+def test_closed_output_is_no_error_of_the_statement() -> None:
     sink = RecordingSink(full=3)
     with pytest.raises(OutputClosed):
         run(prepare([Script("f.sql", "COUNT 10")], {}), StubEngine(), sink, Format.CSV, True)
@@ -182,15 +182,15 @@ def test_nobody_reading_is_no_mistake_of_the_statement() -> None:
 
 def test_an_interrupt_passes_through() -> None:
     with pytest.raises(KeyboardInterrupt):
-        play("INTERRUPT", keep_going=True)
+        run_text("INTERRUPT", keep_going=True)
 
 
 def test_variables_are_filled_in() -> None:
-    engine, _, _ = play("SELECT ${a}, '${b:-none}', $${c} -- ${unset}\n", a="1")
+    engine, _, _ = run_text("SELECT ${a}, '${b:-none}', $${c} -- ${unset}\n", a="1")
     assert engine.texts == ["SELECT 1, 'none', ${c}"]
 
 
-def test_variables_come_from_the_environment_and_those_given_win() -> None:
+def test_given_variables_override_the_environment() -> None:
     environ = {"JETSQL_VAR_a": "1", "JETSQL_VAR_b": "2", "PATH": "/bin", "JETSQL_HOME": "/h"}
     assert variables(environ, {"b": "3"}) == {"a": "1", "b": "3"}
 
@@ -203,13 +203,13 @@ def test_variables_come_from_the_environment_and_those_given_win() -> None:
         ("SELECT a;\n/* open", "f.sql:2:1: [JETSQL.PARSE_SYNTAX_ERROR]"),
     ],
 )
-def test_what_needs_no_engine_is_found_before_one_starts(text: str, head: str) -> None:
+def test_errors_without_engine_are_found_before_it_starts(text: str, head: str) -> None:
     (found,) = [step for step in prepare([Script("f.sql", text)], {}) if isinstance(step, Diagnostic)]
     assert str(found).startswith(head)
 
 
-def test_a_variable_that_is_not_set_keeps_only_its_statement_from_running() -> None:
-    engine, sink, outcome = play("SELECT a; SELECT ${unset}; SELECT b", keep_going=True)
+def test_unset_variable_fails_only_its_statement() -> None:
+    engine, sink, outcome = run_text("SELECT a; SELECT ${unset}; SELECT b", keep_going=True)
     assert [text.strip() for text in engine.texts] == ["SELECT a", "SELECT b"]
     assert (len(sink.errors), outcome) == (1, ScriptOutcome.FAILED)
 
@@ -219,7 +219,7 @@ def test_an_empty_script_does_nothing(text: str) -> None:
     assert prepare([Script("f.sql", text)], {}) == []
 
 
-def test_a_script_of_many_lines_takes_memory_for_its_text_once() -> None:
+def test_long_script_is_in_memory_once() -> None:
     script = Script("f.sql", "SELECT a;\n" * 3000)
     tracemalloc.start()
     try:

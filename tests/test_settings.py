@@ -14,7 +14,7 @@ from tests.support.golden_reports import raises
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """An environment whose file of settings exists and is empty."""
+    """Return an environment whose file of settings exists and is empty."""
     file = tmp_path / "config.toml"
     file.touch()
     return {"JETSQL_CONFIG": str(file)}
@@ -57,7 +57,7 @@ def test_sparks_settings_come_from_all_three_and_are_joined(environ: dict[str, s
 
 
 @pytest.mark.parametrize("origin", ["file", "environment", "flag"])
-def test_the_old_name_of_a_setting_is_read_with_a_warning(
+def test_old_name_of_a_setting_gives_a_warning(
     environ: dict[str, str], origin: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Release 0.1 called it look_seconds."""
@@ -68,13 +68,13 @@ def test_the_old_name_of_a_setting_is_read_with_a_warning(
     assert "look_seconds" in caplog.text.lower().replace("-", "_") and "streaming_select_seconds" in caplog.text
 
 
-def test_the_new_name_of_a_setting_takes_precedence_over_the_old_one(environ: dict[str, str]) -> None:
+def test_new_name_of_a_setting_overrides_the_old_one(environ: dict[str, str]) -> None:
     write(environ, "streaming_select_seconds = 4\nlook_seconds = 3\n")
     assert load(environ=environ).streaming_select_seconds == 4
     assert load(environ={**environ, "JETSQL_LOOK_SECONDS": "5"}).streaming_select_seconds == 5
 
 
-def test_a_mistake_under_the_old_name_of_a_setting_names_it(environ: dict[str, str]) -> None:
+def test_error_under_an_old_name_names_it(environ: dict[str, str]) -> None:
     write(environ, "look_seconds = 'soon'\n")
     with pytest.raises(EngineError, match=r"look_seconds in .* is .soon."):
         load(environ=environ)
@@ -89,7 +89,7 @@ def test_a_relative_home_in_the_file_is_meant_from_there(environ: dict[str, str]
     assert load(environ=environ).home == tmp_path / "engine"
 
 
-def test_there_need_be_no_file(tmp_path: Path) -> None:
+def test_missing_file_is_accepted(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
         patch.setenv("HOME", str(tmp_path / "none"))
@@ -97,10 +97,10 @@ def test_there_need_be_no_file(tmp_path: Path) -> None:
 
 
 def refusal(environ: dict[str, str], **flags: object) -> str:
-    with raises(EngineError) as refused:
+    with raises(EngineError) as caught:
         load(environ=environ, **flags)  # type: ignore[arg-type]
-    assert refused.value.condition == "JETSQL.INVALID_SETTING"
-    return refused.value.explanation
+    assert caught.value.condition == "JETSQL.INVALID_SETTING"
+    return caught.value.explanation
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def refusal(environ: dict[str, str], **flags: object) -> str:
         ("= 3", "is not valid TOML"),
     ],
 )
-def test_a_mistake_in_the_file_names_it(environ: dict[str, str], text: str, part: str) -> None:
+def test_error_in_the_file_names_it(environ: dict[str, str], text: str, part: str) -> None:
     write(environ, text)
     message = refusal(environ)
     assert part in message
@@ -165,11 +165,11 @@ def test_a_file_that_cannot_be_read(environ: dict[str, str], tmp_path: Path) -> 
     ("variable", "value"),
     [("JETSQL_DRIVER_MEMORY", "2"), ("JETSQL_STOP_DEADLINE_SECONDS", "x"), ("JETSQL_CONF", "a"), ("JETSQL_CONF", "'")],
 )
-def test_a_mistake_in_the_environment_names_the_variable(environ: dict[str, str], variable: str, value: str) -> None:
+def test_error_in_the_environment_names_the_variable(environ: dict[str, str], variable: str, value: str) -> None:
     assert refusal({**environ, variable: value}).startswith(f"{variable} in the environment")
 
 
-def test_a_mistake_in_a_flag_names_it(environ: dict[str, str]) -> None:
+def test_error_in_a_flag_names_it(environ: dict[str, str]) -> None:
     assert refusal(environ, home="").startswith("--home")
     assert refusal(environ, home="~nobody of this name/x").startswith("--home")
     assert refusal(environ, conf={"shuffle.partitions": "3"}).startswith("--conf: 'shuffle.partitions'")
@@ -200,7 +200,7 @@ def test_an_error_of_a_setting_does_not_show_the_secret(tmp_path: Path) -> None:
         ("secret:vault:x", "is not a reference"),
     ],
 )
-def test_a_secret_that_can_not_be_read_names_the_setting(value: str, reason: str) -> None:
+def test_error_of_an_unreadable_secret_names_the_setting(value: str, reason: str) -> None:
     with pytest.raises(EngineError) as caught:
         load(environ={"JETSQL_CONFIG": os.devnull, "JETSQL_THRIFT_PORT": value})
     assert caught.value.condition == "JETSQL.SECRET_NOT_READABLE"
@@ -220,7 +220,7 @@ def test_the_folder_of_class_archives(environ: dict[str, str], value: str, folde
 
 
 def test_paths_of_spark_settings_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine leaves the folder in which it is started."""
+    """Return absolute paths, because an engine leaves the folder in which it is started."""
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "etc" / "config.toml"
     file.parent.mkdir()

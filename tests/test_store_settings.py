@@ -54,7 +54,7 @@ def test_the_parts_of_a_url(text: str, url: StoreUrl) -> None:
         ("", "a URL such as"),
     ],
 )
-def test_a_url_that_is_none(tmp_path: Path, text: str, expected: str) -> None:
+def test_invalid_url(tmp_path: Path, text: str, expected: str) -> None:
     with pytest.raises(EngineError, match=expected) as caught:
         _load(tmp_path, f"store = '{text}'")
     assert "in-the-open" not in str(caught.value) and "store in" in str(caught.value)
@@ -106,7 +106,7 @@ def test_the_catalogue_is_in_any_database(tmp_path: Path) -> None:
     assert f"{_KEY}.ConnectionDriverName" not in settings.start_conf
 
 
-def test_catalogues_that_are_none(tmp_path: Path) -> None:
+def test_invalid_catalogues(tmp_path: Path) -> None:
     for wrong in ("postgres", "jdbc:postgresql://ann:x@h/d", "jdbc:postgresql://h/d?password=x"):
         with pytest.raises(EngineError, match="INVALID_SETTING"):
             _load(tmp_path, f"catalog = '{wrong}'")

@@ -45,7 +45,7 @@ def chromium() -> Iterator[Chromium]:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Iterator[Managed]:
-    """An engine whose jobs join tables of the schema `shop`."""
+    """Return an engine whose jobs join tables of the schema `shop`."""
     engine = joining_engine(tmp_path / "home", "shop")
     yield engine
     engine.close()
@@ -53,7 +53,7 @@ def shop(tmp_path: Path) -> Iterator[Managed]:
 
 @pytest.fixture
 def page(chromium: Chromium, server: RunningServer) -> Iterator[Page]:
-    """A page of a browser that is logged in."""
+    """Return a page of a browser that is logged in."""
     from tests.support.screens.chromium import checked_page
     from tests.support.screens.console_steps import log_in
 

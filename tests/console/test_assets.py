@@ -24,7 +24,7 @@ def hashes(files: list[Path], folder: Path) -> dict[str, str]:
 
 
 def test_the_assets_are_built_from_the_sources() -> None:
-    """Without npm, by their hashes; `make console` writes them."""
+    """Compare hashes, which needs no npm; `make console` writes them."""
     files = [SOURCES / name for name in ("build.mjs", "package.json", "package-lock.json", "tsconfig.json")]
     files += [file for name in ("src", "static") for file in (SOURCES / name).iterdir()]
     assert hashes(files, SOURCES) == RECORD["sources"], "run `make console`"
@@ -48,9 +48,9 @@ def test_the_styles_load_nothing() -> None:
 
 @pytest.mark.parametrize("template", sorted((FOLDER.parent / "templates").glob("*.html")), ids=lambda file: file.name)
 def test_templates_keep_to_the_policy(template: Path) -> None:
-    """No inline script or style, and nothing that switches escaping off."""
+    """Refuse inline scripts and styles, and all that disables escaping."""
     text = template.read_text(encoding="utf-8")
-    for refused in (
+    for pattern in (
         " style=",
         "<style",
         "javascript:",
@@ -61,6 +61,6 @@ def test_templates_keep_to_the_policy(template: Path) -> None:
         " onclick",
         "http://",
     ):
-        assert refused not in text.replace("http://www.w3.org", ""), refused
+        assert pattern not in text.replace("http://www.w3.org", ""), pattern
     for part in text.split("<script")[1:]:
         assert part.startswith((" src=", ' type="application/json"')), part[:80]

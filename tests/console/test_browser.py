@@ -76,7 +76,7 @@ def test_the_table_is_sorted(engine: Managed, page: Page) -> None:
     expect(names).to_have_text(["b", "c", "a"])
 
 
-def test_a_job_is_dropped_after_a_question(engine: Managed, page: Page) -> None:
+def test_drop_needs_a_confirmation(engine: Managed, page: Page) -> None:
     create(engine)
     row(page, "orders").get_by_role("checkbox").check()
     page.get_by_role("button", name="Drop").click()
@@ -91,7 +91,7 @@ def test_a_job_is_dropped_after_a_question(engine: Managed, page: Page) -> None:
     expect(row(page, "orders")).to_contain_text("Failed")
 
 
-def test_the_page_of_a_job_moves(engine: Managed, page: Page) -> None:
+def test_job_page_is_updated_live(engine: Managed, page: Page) -> None:
     job = create(engine)
     row(page, "orders").get_by_role("link").click()
     expect(page.get_by_role("heading", name="orders", level=1)).to_be_visible()
@@ -140,7 +140,7 @@ def test_a_lost_engine_is_reported_and_found_again(engine: Managed, chromium: Br
             expect(page.get_by_label("Token of the engine")).to_be_visible()
 
 
-def test_a_lost_engine_is_reported_on_pages_that_do_not_move(engine: Managed, chromium: Browser) -> None:
+def test_lost_engine_is_reported_on_static_pages(engine: Managed, chromium: Browser) -> None:
     with checked_page(chromium) as page:
         with run_console(engine) as server:
             log_in(page, server.url)
@@ -206,7 +206,7 @@ def test_the_focus_stays_where_the_user_works(engine: Managed, page: Page) -> No
     expect(page.locator("h1 + .status")).to_have_text("Failed")
 
 
-def test_a_question_that_opens_before_the_page_has_changed_returns_to_its_button(engine: Managed, page: Page) -> None:
+def test_early_confirmation_returns_focus_to_its_button(engine: Managed, page: Page) -> None:
     job = create(engine)
     page.goto(page.url + f"jobs/{job}")
     requests: list[Route] = []
@@ -223,7 +223,7 @@ def test_a_question_that_opens_before_the_page_has_changed_returns_to_its_button
 
 
 def test_statements_are_copied_without_a_clipboard(engine: Managed, chromium: Browser, server: RunningServer) -> None:
-    """On a page from another machine without TLS, browsers have none."""
+    """Copy on a page from another machine without TLS, where browsers have no clipboard."""
     job = create(engine)
     with checked_page(chromium) as page:
         page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
@@ -252,7 +252,7 @@ window.setHidden = (hidden) => { window.isHidden = hidden; document.dispatchEven
 def test_pages_in_the_background_leave_connections_to_others(
     engine: Managed, chromium: Browser, server: RunningServer
 ) -> None:
-    """A browser has six connections for a host. With one for each page, the seventh would not load."""
+    """Open more pages than the six connections that a browser has for a host."""
     job = create(engine)
     with checked_page(chromium) as page:
         log_in(page, server.url)

@@ -55,7 +55,7 @@ def test_pages_are_accessible(engine: Managed, chromium: Browser, server: Runnin
     "size", [{"width": 400, "height": 800}, {"width": 640, "height": 450}], ids=["400 px", "200 %"]
 )
 def test_pages_fit_on_small_screens(engine: Managed, chromium: Browser, server: RunningServer, size: Any) -> None:
-    """At a zoom of 200 %, a window has half as many pixels."""
+    """Halve the pixels of the window, as a zoom of 200 % does."""
     name = "a_job_with_a_long_name_that_has_to_be_broken_somewhere_" * 2
     job = create(engine, name)
     commit(engine, job, state_rows=7, state_bytes=2048)

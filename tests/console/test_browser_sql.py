@@ -40,7 +40,7 @@ Answer = Callable[[], StatementResult]
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Answer]:
-    """Results by statement, in place of those of the engine without Spark."""
+    """Return the results by statement that replace those of the engine without Spark."""
     found: dict[str, Answer] = {}
     own = ManagedSession.run
 
@@ -54,8 +54,8 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Answer]:
 def result_of(columns: dict[str, str] | Sequence[tuple[str, str]], *rows: tuple[Any, ...]) -> Answer:
     """Return a function that returns a result. columns: types by name."""
     pairs = columns.items() if isinstance(columns, dict) else columns
-    made = tuple(Column(name, kind) for name, kind in pairs)
-    return lambda: StatementResult(made, iter(rows))
+    described = tuple(Column(name, kind) for name, kind in pairs)
+    return lambda: StatementResult(described, iter(rows))
 
 
 def test_statements_are_run(engine: Managed, page: Page) -> None:
@@ -90,7 +90,7 @@ def test_statements_are_run(engine: Managed, page: Page) -> None:
     expect(page.get_by_role("textbox", name="SQL statements")).to_have_text("SELECT 3")
 
 
-def test_a_statement_that_loses_state_asks_first(engine: Managed, page: Page) -> None:
+def test_statement_that_loses_state_needs_a_confirmation(engine: Managed, page: Page) -> None:
     create(engine)
     open_sql(page)
     write(page, "DROP JOB orders; SHOW JOBS")
@@ -109,7 +109,7 @@ def test_a_statement_that_loses_state_asks_first(engine: Managed, page: Page) ->
     until(lambda: not list(engine.manager.registry.live()))
 
 
-def test_mistakes_are_marked(page: Page) -> None:
+def test_errors_are_marked(page: Page) -> None:
     open_sql(page)
     write(page, "SUSPEND JOB; SELECT 1")
     page.keyboard.press("Control+Home")
@@ -134,7 +134,7 @@ NUMBERS = (9007199254740993, Decimal("12.50"), Decimal("12345678901234567890.123
 
 
 def test_numbers_keep_their_digits(page: Page, answers: dict[str, Answer]) -> None:
-    """A number of JavaScript has 53 bits, and would also lose the zeros of a price."""
+    """Keep digits that a number of JavaScript loses: it has 53 bits, and no trailing zeros."""
     types = ("bigint", "decimal(4,2)", "decimal(23,3)", "double", "map<string,bigint>", "bigint")
     answers["SELECT *"] = result_of([(f"c{number}", kind) for number, kind in enumerate(types)], NUMBERS)
     open_sql(page)

@@ -76,7 +76,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def context(chromium: Browser, engine: Managed, server: RunningServer) -> Iterator[BrowserContext]:
-    """A browser in which the user is logged in, and an engine with the job `orders`."""
+    """Return a browser in which the user is logged in, and an engine with the job `orders`."""
     create(engine)
     context = chromium.new_context()
     log_in(context.new_page(), server.url)
@@ -124,7 +124,7 @@ def jobs(engine: Managed) -> list[str]:
 def test_a_name_that_resolves_to_this_machine_reads_nothing(
     context: BrowserContext, server: RunningServer, engine: Managed
 ) -> None:
-    """A name of the attacker that now has the address of this machine (DNS rebinding): all is of its own origin."""
+    """Give a name of the attacker the address of this machine (DNS rebinding), so that all has its own origin."""
     url = f"http://evil.test:{urlsplit(server.url).port}"
     page = context.new_page()
     page.goto(url)
@@ -140,7 +140,7 @@ def test_a_name_that_resolves_to_this_machine_reads_nothing(
 def test_pages_of_other_origins_read_and_change_nothing(
     context: BrowserContext, server: RunningServer, engine: Managed, host: str
 ) -> None:
-    """For a browser, another port of 127.0.0.1 is the same site: it sends the cookie of the console."""
+    """Attack from another port of 127.0.0.1: a browser takes it for the same site and sends the console's cookie."""
     with other_site() as port, closing(context.new_page()) as page:
         page.goto(f"http://{host}:{port}/")
         found = attack(page, server.url)

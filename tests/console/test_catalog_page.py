@@ -92,7 +92,7 @@ def test_a_large_lineage_is_left_out(engine: Managed, browser: Browser) -> None:
 
 @pytest.fixture
 def statements(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[dict[str, Any]]]:
-    """Rows by the statement that returns them, in place of Spark's."""
+    """Return the rows by the statement that returns them, which replace Spark's."""
     rows: dict[str, list[dict[str, Any]]] = {}
 
     async def run(server: object, text: str, http: Request) -> RunOutcome:
@@ -192,7 +192,7 @@ def test_the_page_of_a_table(engine: Managed, browser: Browser, statements: dict
     assert "<b>" not in page.text and "<i>" not in page.text
 
 
-def test_tables_are_marked_as_what_they_are(
+def test_tables_are_marked_by_kind(
     engine: Managed, browser: Browser, statements: dict[str, list[dict[str, Any]]]
 ) -> None:
     engine.engine.analysis = replace(

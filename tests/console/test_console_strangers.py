@@ -53,9 +53,9 @@ class Consoles:
         self.routes: list[Route] = []
 
     def __call__(self, http_server: HttpServer, access: Access) -> WebConsole:
-        made = WebConsole(self._engine, http_server, access, self._logins)
-        self.routes = made._routes()
-        return made
+        console = WebConsole(self._engine, http_server, access, self._logins)
+        self.routes = console._routes()
+        return console
 
 
 @pytest.fixture
@@ -109,8 +109,8 @@ def session_status(server: RunningServer, cookies: dict[str, str]) -> int:
 
 
 def test_a_link_used_by_many_opens_one_session(server: RunningServer) -> None:
-    made = Browser(server.url).request("POST", "/console/links", headers={"Authorization": f"Bearer {TOKEN}"})
-    path = str(json.loads(made.text)["path"])
+    link = Browser(server.url).request("POST", "/console/links", headers={"Authorization": f"Bearer {TOKEN}"})
+    path = str(json.loads(link.text)["path"])
     with ThreadPoolExecutor(10) as threads:
         statuses = list(threads.map(lambda _: Browser(server.url).get(path).status, range(30)))
     assert sorted(statuses) == [200] + [401] * 29
@@ -134,7 +134,7 @@ def test_a_page_that_refreshes_itself_prolongs_no_session(engine: Managed) -> No
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_pages_of_other_sites_load_nothing(server: RunningServer, site: str) -> None:
-    """Also as a picture, script or event source, which browsers send with the cookie to other ports of a host name."""
+    """Refuse pictures, scripts and event sources, for which browsers send the cookie to other ports of a host name."""
     browser = logged_in(server)
     for path in ("", "catalog/table?name=t", "events/jobs", "events/log", "sql"):
         path = f"/console/{path}"
@@ -215,7 +215,7 @@ def raw(server: RunningServer, path: str, cookies: dict[str, str]) -> str:
 
 
 def test_bodies_of_strangers_are_not_read(server: RunningServer, consoles: Consoles) -> None:
-    """A request without a session is answered before its body: 1 TiB is announced, and nothing is sent."""
+    """Answer a request without a session before its body: 1 TiB is announced, and nothing is sent."""
     address = urlsplit(server.url)
     for method, path in protected(consoles):
         if method != "POST":

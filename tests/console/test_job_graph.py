@@ -68,7 +68,7 @@ def test_a_query_is_a_tree() -> None:
     )
 
 
-def test_without_a_flow_it_is_a_chain_that_ends_with_the_first_operator() -> None:
+def test_graph_without_flow_is_a_chain_of_operators() -> None:
     graph = graph_of("\n".join(line for line in TREE.splitlines() if not line.startswith("Flow")))
     assert [node.name for node in sorted(graph.nodes, key=lambda node: node.x)][3:] == [
         "EventTimeWatermark", "EventTimeWatermark", "Join", "Aggregate", "shop.totals",

@@ -123,7 +123,7 @@ def test_an_open_page_gets_new_measures(engine: Managed, server: RunningServer, 
         assert "lag 4.3k rows" in numbers["graph"]
 
 
-def test_a_batch_between_the_page_and_its_measures_is_in_the_graph(
+def test_graph_has_batches_committed_before_its_stream_opened(
     engine: Managed, server: RunningServer, browser: Browser
 ) -> None:
     job = create(engine)
@@ -140,7 +140,7 @@ def state(browser: Browser, job: str) -> str:
     return "state=" + text.partition('data-state="')[2].partition('"')[0]
 
 
-def test_an_open_page_hears_of_changes(engine: Managed, server: RunningServer, browser: Browser) -> None:
+def test_open_page_gets_changes(engine: Managed, server: RunningServer, browser: Browser) -> None:
     job = create(engine)
     shown = state(browser, job)
     with events(server, browser, f"/console/events/jobs/{job}?{shown}&after=1") as messages:
@@ -200,7 +200,7 @@ def fork(engine: Managed) -> str:
     return shown_snapshots(engine.manager)[0].fork
 
 
-def test_a_fork_has_the_options_and_the_statement_of_the_snapshot(engine: Managed) -> None:
+def test_fork_has_options_and_statement_of_the_snapshot(engine: Managed) -> None:
     create(engine, "it's", "OPTIONS ('restartAttempts' = '7', 'spark.my.password' = 'hunter2')")
     list(engine.run("CREATE SNAPSHOT s FOR JOB `it's`").rows)
     list(engine.run("CREATE OR REPLACE JOB `it's` AS INSERT INTO out SELECT a FROM STREAM src").rows)
@@ -220,7 +220,7 @@ AS INSERT INTO out SELECT * FROM STREAM src"""
     assert fork(engine).count("initialSnapshotName") == 1 and "'initialSnapshotName' = 'later'" in fork(engine)
 
 
-def test_a_fork_of_the_job_of_a_table_has_a_table_of_its_own(engine: Managed) -> None:
+def test_fork_of_a_table_job_has_its_own_table(engine: Managed) -> None:
     options = "JOB OPTIONS ('restartAttempts' = '7')"
     list(engine.run(f"CREATE STREAMING TABLE totals {options} AS SELECT * FROM STREAM src").rows)
     [view] = engine.manager.registry.live()

@@ -150,7 +150,7 @@ def test_the_events_end_with_the_engine(server: RunningServer, browser: Browser)
         ("drop", "The job ends for good, and its state is deleted. The rows in spark_catalog.default.out stay"),
     ],
 )
-def test_a_question_says_what_is_lost(engine: Managed, browser: Browser, action: str, loss: str) -> None:
+def test_confirmation_names_what_is_lost(engine: Managed, browser: Browser, action: str, loss: str) -> None:
     job = create(engine)
     if action == "resume":
         list(engine.run("SUSPEND JOB orders").rows)
@@ -162,7 +162,7 @@ def test_a_question_says_what_is_lost(engine: Managed, browser: Browser, action:
     assert status(engine, job) == before
 
 
-def test_a_question_says_what_will_be_refused(engine: Managed, browser: Browser) -> None:
+def test_confirmation_names_what_will_be_refused(engine: Managed, browser: Browser) -> None:
     jobs = [create(engine, name) for name in ("running", "suspended", "ended")]
     list(engine.run("SUSPEND JOB suspended").rows)
     list(engine.run("DROP JOB ended").rows)
@@ -254,10 +254,8 @@ def test_sparklines() -> None:
     assert spark_points(()) == ""
 
 
-def test_a_page_learns_that_it_may_have_jobs_that_have_ended(
-    engine: Managed, server: RunningServer, browser: Browser
-) -> None:
-    """After a start of the engine, which knows nothing of the versions of the one before."""
+def test_page_is_notified_of_ended_jobs(engine: Managed, server: RunningServer, browser: Browser) -> None:
+    """Start an engine, which does not know the versions of the one before."""
     job = create(engine)
     version = browser.get().text.partition('data-version="')[2].partition('"')[0]
     for known, is_all in ((version, False), ("", True), ("of-another-engine", True), ("00000000-0", True)):

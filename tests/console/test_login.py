@@ -45,18 +45,18 @@ def server(tmp_path: Path, clock: Clock) -> Iterator[RunningServer]:
 
 
 def link(server: RunningServer) -> str:
-    made = Browser(server.url).request("POST", "/console/links", headers=BEARER)
-    assert made.status == 201
-    return str(json.loads(made.text)["path"])
+    response = Browser(server.url).request("POST", "/console/links", headers=BEARER)
+    assert response.status == 201
+    return str(json.loads(response.text)["path"])
 
 
 def test_the_address_of_the_engine_leads_to_the_login_page(server: RunningServer) -> None:
     browser = Browser(server.url)
     assert browser.get("/").headers["location"] == "/console/"
     assert browser.get("/console").headers["location"] == "/console/"
-    refused = browser.get("/console/")
-    assert (refused.status, refused.headers["location"]) == (303, "/console/login?next=/console/")
-    page = browser.get(refused.headers["location"])
+    response = browser.get("/console/")
+    assert (response.status, response.headers["location"]) == (303, "/console/login?next=/console/")
+    page = browser.get(response.headers["location"])
     assert page.status == 200
     assert "Token of the engine" in page.visible
 
@@ -102,9 +102,9 @@ def test_a_link_is_valid_for_a_short_time(server: RunningServer, clock: Clock) -
     "headers", [{}, {"Authorization": "Bearer wrong"}], ids=["without a token", "with a wrong one"]
 )
 def test_a_link_needs_the_token(server: RunningServer, headers: dict[str, str]) -> None:
-    refused = Browser(server.url).request("POST", "/console/links", headers=headers)
-    assert refused.status == 401
-    assert "enter?code" not in refused.text
+    response = Browser(server.url).request("POST", "/console/links", headers=headers)
+    assert response.status == 401
+    assert "enter?code" not in response.text
 
 
 def test_a_session_is_no_token(server: RunningServer) -> None:
@@ -150,7 +150,7 @@ def test_events_end_with_the_session(server: RunningServer, clock: Clock) -> Non
         assert "logout" in [name for name, _ in messages]
 
 
-def test_pages_without_other_events_get_signs_of_life(server: RunningServer, clock: Clock) -> None:
+def test_pages_without_events_get_heartbeats(server: RunningServer, clock: Clock) -> None:
     browser = logged_in(server)
     with events(server, browser, "/console/events/alive") as messages:
         assert next(messages) == ("ping", None)
@@ -196,7 +196,7 @@ def test_guesses_open_none(server: RunningServer) -> None:
 
 
 def test_connections_of_the_login_page_have_a_deadline(tmp_path: Path) -> None:
-    """As those of other clients that have not shown the token: the login page opens no way around it."""
+    """Close them as those of other clients without the token, so that the login page is no way around the deadline."""
     engine = Managed(tmp_path / "home")
     with run_console(engine, settings=EndpointSettings(login_seconds=0.2)) as server:
         address = urlsplit(server.url)
@@ -272,7 +272,7 @@ def test_an_asset_is_kept_under_its_own_version_only(server: RunningServer) -> N
 def test_the_cookie_of_a_login_is_useless_for_other_users(
     server: RunningServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A browser sends it to any program that listens at the port of an engine that has ended."""
+    """Use the cookie from another user. A browser sends it to any program on the port of an engine that has ended."""
     browser = logged_in(server)
     [cookie] = (f"{name}={value}" for name, value in browser.cookies.items())
     headers = {"Host": urlsplit(server.url).netloc, "Cookie": cookie, "Accept": "text/html", "Connection": "close"}
@@ -293,7 +293,7 @@ def sent_by_stranger(server: RunningServer, request: str) -> str:
 
 
 def test_a_client_that_a_proxy_names_is_no_user(server: RunningServer) -> None:
-    """The proxy's user has opened the connection, for all of its clients."""
+    """Ignore the client in the header: the proxy's user has opened the connection, for all of its clients."""
     browser = logged_in(server)
     assert browser.get("/console/").status == 200
     assert browser.get("/console/", X_Forwarded_For="192.0.2.7").status == 303

@@ -95,7 +95,7 @@ def test_types_that_parquet_lacks_are_named(
     assert status == 400 and b"cannot be written as Parquet" in content
 
 
-def test_an_export_that_fails_says_why(server: RunningServer, browser: Browser) -> None:
+def test_failed_export_has_a_reason(server: RunningServer, browser: Browser) -> None:
     status, content = export(server, browser, "NONSENSE")
     assert status == 400 and b"PARSE_SYNTAX_ERROR" in content
 
@@ -182,7 +182,7 @@ def test_wrong_requests_are_refused(browser: Browser, what: str, message: dict[s
     assert "REQUEST_NOT_READABLE" in page.text
 
 
-def test_statements_and_their_mistakes() -> None:
+def test_statements_and_their_errors() -> None:
     text = "SELECT 1;\n -- two\nCREATE JOB j A INSERT INTO t SELECT ';'; SHOW JOBS"
     first, second, third = read_statements(text)
     assert [text[each["start"] : each["stop"]] for each in (first, third)] == ["SELECT 1", "SHOW JOBS"]  # type: ignore[misc]
@@ -192,7 +192,7 @@ def test_statements_and_their_mistakes() -> None:
     assert mistake["message"]
 
 
-def test_statements_that_drop_an_object_or_a_state_have_a_question() -> None:
+def test_statements_that_drop_objects_or_state_need_a_confirmation() -> None:
     text = "SELECT 1; DROP JOB j; DROP SNAPSHOT s; DROP STREAMING TABLE t; DROP TABLE IF EXISTS u; SUSPEND JOB j"
     assert [str(each.get("question", "")).partition("?")[0] for each in read_statements(text)] == [
         "",

@@ -37,11 +37,11 @@ def test_the_address_of_the_leader_runs_nothing(leader: str) -> None:
         assert "<script>alert" not in page.text and 'href="javascript' not in page.text
 
 
-def test_it_gives_nothing_else_away() -> None:
+def test_standby_page_reveals_nothing_else() -> None:
     with run_standby(lambda: "http://leader:8630") as url:
         browser = Browser(url)
         for path in ("/v1/engine", "/metrics", "/nowhere", "/consoles"):
             assert browser.get(path).status == 401, path
-        refused = browser.request("POST", "/console/links", headers={"Authorization": f"Bearer {TOKEN}"})
-        assert refused.status == 503 and "JETSQL.NOT_LEADER" in refused.text
+        response = browser.request("POST", "/console/links", headers={"Authorization": f"Bearer {TOKEN}"})
+        assert response.status == 503 and "JETSQL.NOT_LEADER" in response.text
         assert browser.log_in().status == 405

@@ -56,6 +56,6 @@ def test_the_session_of_a_profile(server: RunningServer) -> None:
 
 
 def test_a_wrong_token_is_reported(server: RunningServer) -> None:
-    with pytest.raises(dbapi.OperationalError) as refused:
+    with pytest.raises(dbapi.OperationalError) as caught:
         open_connection(server.url, None, "wrong", False, {})
-    assert refused.value.condition == "JETSQL.NOT_AUTHORIZED"
+    assert caught.value.condition == "JETSQL.NOT_AUTHORIZED"

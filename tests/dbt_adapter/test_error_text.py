@@ -36,5 +36,5 @@ def test_an_error_without_a_place(line: int | None, column: int | None) -> None:
     assert text(MODEL, line, column, hint="") == "[UNRESOLVED_COLUMN] There is no column amont."
 
 
-def test_a_column_after_the_end_of_its_line_is_its_end() -> None:
+def test_column_after_the_end_of_its_line_is_clipped() -> None:
     assert text("SELECT a\nFROM t", 1, 99).splitlines()[1:3] == ["    1 | SELECT a", "      |         ^"]

@@ -111,8 +111,8 @@ def test_an_engine_imports_nothing_from_the_folder_of_its_start(trap: Path, home
     (trap / "pandas.csv").write_text("1\n")
     relative = f"--home={os.path.relpath(home, trap)}"
     settings = {"JETSQL_MASTER": "local[2]", "JETSQL_DRIVER_MEMORY": "1g"}
-    made = call(trap, (_JETSQL, "run", "job.sql", relative), **settings)
-    assert made.returncode == 0, made.stderr
+    response = call(trap, (_JETSQL, "run", "job.sql", relative), **settings)
+    assert response.returncode == 0, response.stderr
     rows = call(trap, (_JETSQL, "-e", "SELECT id FROM doubled ORDER BY id", relative, "--format", "csv"))
     assert rows.stdout.split() == ["id", "2", "4"]
     assert ran(trap) == ""

@@ -32,11 +32,11 @@ def test_free_ports_are_accepted() -> None:
 
 @pytest.mark.parametrize("endpoint", ["connect", "thrift"])
 def test_a_port_that_is_taken_names_the_setting(endpoint: str, taken: int) -> None:
-    with raises(EngineError) as told:
+    with raises(EngineError) as caught:
         endpoints.check_ports(replace(ALL, **{f"{endpoint}_port": taken}))  # type: ignore[arg-type]
-    assert told.value.condition == "JETSQL.ENGINE_NOT_STARTED"
-    assert f"127.0.0.1:{taken}: Address already in use." in told.value.message
-    assert f"Set {endpoint}_port to a free port" in told.value.hint
+    assert caught.value.condition == "JETSQL.ENGINE_NOT_STARTED"
+    assert f"127.0.0.1:{taken}: Address already in use." in caught.value.message
+    assert f"Set {endpoint}_port to a free port" in caught.value.hint
 
 
 def test_an_address_of_another_machine_names_the_setting() -> None:

@@ -63,8 +63,8 @@ class Bench:
     def row(self, *arguments: str, input: str | None = None) -> dict[str, object]:
         ended = self("--format", "json", *arguments, input=input)
         assert ended.returncode == ExitCode.SUCCESS, ended.stderr
-        told: dict[str, object] = json.loads(ended.stdout)
-        return told
+        report: dict[str, object] = json.loads(ended.stdout)
+        return report
 
     def submit(self, name: str) -> None:
         self.row("submit", "-n", name, "-", input="INSERT INTO out SELECT * FROM STREAM src")
@@ -98,7 +98,7 @@ def status(jetsql: Bench) -> str:
     return str(json.loads(jetsql("status", "--format", "json").stdout)["status"])
 
 
-def told(ended: "subprocess.CompletedProcess[str]") -> list[str]:
+def messages(ended: "subprocess.CompletedProcess[str]") -> list[str]:
     """Return the messages of a call."""
     return ended.stderr.splitlines()
 
@@ -106,21 +106,21 @@ def told(ended: "subprocess.CompletedProcess[str]") -> list[str]:
 @pytest.mark.parametrize("command", [["start"], ["-e", "CREATE SNAPSHOT s FOR JOB j"]], ids=" ".join)
 @pytest.mark.slow
 def test_a_new_home_is_reported_once(jetsql: Bench, tmp_path: Path, command: list[str]) -> None:
-    """Its name may be misspelled; that of the default home cannot be."""
+    """Report a new home, whose name may be misspelled; that of the default home cannot be."""
     home = tmp_path / "new"
     message = f"Creating a new home: {home}"
     try:
-        assert told(jetsql("--home", str(home), *command))[0] == message
-        assert message not in told(jetsql("--home", str(home), *command))
+        assert messages(jetsql("--home", str(home), *command))[0] == message
+        assert message not in messages(jetsql("--home", str(home), *command))
     finally:
         assert jetsql("stop", "--home", str(home)).stdout == "stopped\n"
-    assert message not in told(jetsql("--home", str(home), *command))
+    assert message not in messages(jetsql("--home", str(home), *command))
     assert jetsql("stop", "--home", str(home)).stdout == "stopped\n"
 
 
 def test_start_stop_and_start(jetsql: Bench) -> None:
     ended = jetsql("start")
-    assert (ended.returncode, told(ended)) == (ExitCode.SUCCESS, [])
+    assert (ended.returncode, messages(ended)) == (ExitCode.SUCCESS, [])
     assert ended.stdout.startswith("started: process ")
     assert jetsql("start").stdout.startswith("runs already: process ")
     jetsql.submit("orders")
@@ -139,7 +139,7 @@ def test_no_start(jetsql: Bench) -> None:
     assert not (jetsql.home / "engine.log").exists()
 
 
-def test_of_many_commands_that_need_an_engine_one_starts_it(jetsql: Bench) -> None:
+def test_one_of_many_commands_starts_the_engine(jetsql: Bench) -> None:
     with ThreadPoolExecutor() as threads:
         ended = list(threads.map(lambda _: jetsql("start"), range(5)))
     assert [each.returncode for each in ended] == [ExitCode.SUCCESS] * 5
@@ -183,7 +183,7 @@ def test_a_stop_while_it_starts_waits_and_stops_it(jetsql: Bench, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_start_while_it_stops_waits_and_starts_anew(jetsql: Bench) -> None:
+def test_start_during_stop_waits_and_starts_again(jetsql: Bench) -> None:
     jetsql("start")
     first = jetsql.note
     write_note(jetsql.home, EngineNote(**{**vars(first), "stopping": True}))
@@ -208,7 +208,7 @@ def test_a_killed_engine_is_started_again_by_the_next_command(jetsql: Bench) -> 
 
 
 @pytest.mark.slow
-def test_nothing_is_done_to_the_process_that_a_stale_note_names(jetsql: Bench) -> None:
+def test_process_in_a_stale_note_is_not_touched(jetsql: Bench) -> None:
     jetsql.home.mkdir()
     bystander = jetsql.background("serve", JETSQL_HOME=str(jetsql.home / "other"))
     with socket.create_server(("127.0.0.1", 0)) as closed:
@@ -246,8 +246,8 @@ def test_a_signal_stops_it_gracefully(jetsql: Bench, number: signal.Signals) -> 
 
 
 @pytest.mark.parametrize("name", ["notify", "@jetsql-test-{pid}"])
-def test_systemd_is_told_when_it_answers_and_when_it_stops(jetsql: Bench, tmp_path: Path, name: str) -> None:
-    """A name that begins with @ has no file."""
+def test_systemd_is_notified_of_readiness_and_stop(jetsql: Bench, tmp_path: Path, name: str) -> None:
+    """Notify by a file and by a name that begins with @, which has no file."""
     address = name.format(pid=os.getpid()) if name.startswith("@") else str(tmp_path / name)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(address.replace("@", "\0"))
@@ -273,7 +273,7 @@ def test_a_signal_while_it_starts_ends_it_before_it_answers(jetsql: Bench, tmp_p
 
 
 @pytest.mark.slow
-def test_a_second_signal_ends_it_at_once(jetsql: Bench, tmp_path: Path) -> None:
+def test_second_signal_ends_it_immediately(jetsql: Bench, tmp_path: Path) -> None:
     served = jetsql.background("serve", JETSQL_TEST_SLOW_START=str(tmp_path / "never"))
     until(lambda: (jetsql.home / "engine.owner").exists())
     served.send_signal(signal.SIGTERM)
@@ -309,9 +309,9 @@ def test_a_running_engine_writes_the_backup(jetsql: Bench, tmp_path: Path) -> No
         written.stderr
     )
     assert [job.name for job in read_manifest(target).jobs] == ["orders"]
-    refused = jetsql("backup", str(target))
-    assert refused.returncode == ExitCode.NO_ENGINE and "exists and is not empty" in refused.stderr
-    assert "HOME_IN_USE" not in refused.stderr  # the engine wrote it, and not the command
+    failed = jetsql("backup", str(target))
+    assert failed.returncode == ExitCode.NO_ENGINE and "exists and is not empty" in failed.stderr
+    assert "HOME_IN_USE" not in failed.stderr  # the engine wrote it, and not the command
     restored = jetsql("restore", str(target))
     assert restored.returncode == ExitCode.NO_ENGINE and "HOME_IN_USE" in restored.stderr
     jetsql("stop")
@@ -320,7 +320,7 @@ def test_a_running_engine_writes_the_backup(jetsql: Bench, tmp_path: Path) -> No
     assert jetsql.row("list-jobs")["name"] == "orders"
 
 
-def test_init_runs_before_clients_can_come_and_again_at_each_start(jetsql: Bench, tmp_path: Path) -> None:
+def test_init_script_runs_at_each_start_before_clients(jetsql: Bench, tmp_path: Path) -> None:
     file = tmp_path / "init.sql"
     file.write_text("CREATE JOB IF NOT EXISTS orders AS INSERT INTO out SELECT * FROM STREAM src;")
     for message in ("Created.", "A job with this name already exists. It is the same."):
@@ -346,7 +346,7 @@ def test_an_init_that_fails_ends_the_engine(jetsql: Bench, tmp_path: Path) -> No
 # --- what keeps it from starting -------------------------------------------------------------------------------------
 
 
-def test_a_port_that_is_taken(jetsql: Bench) -> None:
+def test_port_in_use(jetsql: Bench) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         for command in ("start", "serve"):
@@ -357,7 +357,7 @@ def test_a_port_that_is_taken(jetsql: Bench) -> None:
 
 
 @pytest.mark.parametrize("command", ["start", "serve", "list-jobs"])
-def test_a_home_that_can_not_be_used(jetsql: Bench, tmp_path: Path, command: str) -> None:
+def test_unusable_home(jetsql: Bench, tmp_path: Path, command: str) -> None:
     (tmp_path / "file").touch()
     ended = jetsql(command, "--home", str(tmp_path / "file" / "home"))
     assert (ended.returncode, ended.stdout) == (ExitCode.NO_ENGINE, "")
@@ -372,25 +372,25 @@ def test_a_home_that_can_not_be_used(jetsql: Bench, tmp_path: Path, command: str
         *(pytest.param(name, marks=pytest.mark.slow) for name in ("engine.lock", "engine.token", "start.lock")),
     ],
 )
-def test_a_file_of_the_home_that_can_not_be_written(jetsql: Bench, name: str) -> None:
+def test_unwritable_file_of_the_home(jetsql: Bench, name: str) -> None:
     (jetsql.home / name).mkdir(parents=True)
     ended = jetsql("start")
     assert (ended.returncode, ended.stdout) == (ExitCode.NO_ENGINE, "")
-    [words] = told(ended)
+    [words] = messages(ended)
     assert str(jetsql.home) in words
     (jetsql.home / name).rmdir()
     assert jetsql("start").returncode == ExitCode.SUCCESS
 
 
-def test_why_a_start_failed_is_told_and_kept_whatever_it_was(jetsql: Bench) -> None:
+def test_reason_of_a_failed_start_is_reported_and_stored(jetsql: Bench) -> None:
     ended = jetsql("start", PYTHONSTARTUP="", JETSQL_TEST_BREAKS="yes")
     assert (ended.returncode, ended.stdout) == (ExitCode.NO_ENGINE, "")
-    [words] = told(ended)
+    [words] = messages(ended)
     assert "RuntimeError: it breaks" in words
     assert "Traceback" in jetsql.log and "RuntimeError: it breaks" in jetsql.log
 
 
-def test_what_is_in_a_home_is_its_owners(jetsql: Bench) -> None:
+def test_home_is_private_to_its_owner(jetsql: Bench) -> None:
     before = os.umask(0)
     try:
         jetsql("start")

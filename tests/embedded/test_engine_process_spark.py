@@ -80,11 +80,11 @@ def jetsql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
     cli("stop")
 
 
-def test_an_engine_lives_through_everything(jetsql: Cli) -> None:
-    """One story, for each start takes seconds."""
+def test_engine_survives_errors_and_restarts(jetsql: Cli) -> None:
+    """Test one story, because each start takes seconds."""
     with ThreadPoolExecutor() as threads:
-        told = list(threads.map(lambda _: jetsql("start"), range(2)))
-    assert sorted(line.partition(":")[0] for line in told) == ["runs already", "started"]
+        starts = list(threads.map(lambda _: jetsql("start"), range(2)))
+    assert sorted(line.partition(":")[0] for line in starts) == ["runs already", "started"]
     jetsql("-e", "CREATE TABLE numbers (id INT) USING json; CREATE TABLE copies (id INT) USING parquet")
     jetsql(
         *("submit", "-n", "copy", "-o", "snapshotIntervalMillis=200", "-"),
@@ -131,7 +131,7 @@ def test_a_suspended_job_stays_suspended_through_a_stop(jetsql: Cli) -> None:
 
 
 @pytest.mark.slow
-def test_the_log_tells_whose_messages_are_whose(jetsql: Cli) -> None:
+def test_log_names_the_source_of_messages(jetsql: Cli) -> None:
     script = """
         CREATE TABLE words (word STRING) USING json; CREATE TABLE lengths (n INT) USING parquet;
         CREATE JOB breaks OPTIONS ('snapshotIntervalMillis' = '200', 'restartAttempts' = '0') AS
@@ -152,7 +152,7 @@ def test_the_log_tells_whose_messages_are_whose(jetsql: Cli) -> None:
 
 
 @pytest.mark.slow
-def test_an_engine_that_runs_out_of_memory_ends_and_is_started_again(jetsql: Cli) -> None:
+def test_engine_without_memory_ends_and_is_restarted(jetsql: Cli) -> None:
     jetsql(
         "-e",
         """
@@ -222,7 +222,7 @@ def health(jetsql: Cli) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_a_java_that_may_open_no_more_files_is_watched_and_recovers(jetsql: Cli) -> None:
+def test_java_without_file_descriptors_is_reported_and_recovers(jetsql: Cli) -> None:
     jetsql("start")
     java = java_of(jetsql)
     _, hard = java.rlimit(psutil.RLIMIT_NOFILE)
@@ -254,7 +254,7 @@ def test_an_engine_whose_gateway_ends_is_ended(jetsql: Cli) -> None:
 
 
 @pytest.mark.slow
-def test_an_engine_whose_java_hangs_is_down_and_ends_in_time(jetsql: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engine_with_hanging_java_is_down_and_ends_in_time(jetsql: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JETSQL_STOP_DEADLINE_SECONDS", "5")
     monkeypatch.setenv("JETSQL_CLOSE_WAIT_SECONDS", "5")
     jetsql("start")

@@ -1,4 +1,4 @@
-"""By which exit code Spark's process has crashed, and by which a user has killed it."""
+"""Exit codes with which Spark's process has crashed, and with which a user has killed it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 from jetsql.embedded.exit_reasons import ExitReasons
 
 
-def test_what_ends_by_itself_has_crashed(tmp_path: Path) -> None:
+def test_unexpected_exit_is_a_crash(tmp_path: Path) -> None:
     reasons = ExitReasons(tmp_path / "none")
     assert reasons.describe(3) == "Spark's process ended, because its heap was full."
     assert reasons.describe(-signal.SIGABRT) == "Spark's process crashed."
 
 
-def test_what_is_killed_or_stopped_has_not_crashed(tmp_path: Path) -> None:
+def test_kill_or_stop_is_no_crash(tmp_path: Path) -> None:
     reasons = ExitReasons(tmp_path / "none")
     for code in (0, 1, 143, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT):
         assert reasons.describe(code) is None
 
 
-def test_what_the_kernel_kills_has_crashed(tmp_path: Path) -> None:
+def test_kill_by_the_kernel_is_a_crash(tmp_path: Path) -> None:
     counts = tmp_path / "vmstat"
     counts.write_text("nr_free_pages 100\noom_kill 2\n")
     reasons = ExitReasons(counts)

@@ -98,7 +98,7 @@ class ImportWatch(MetaPathFinder):
 
 
 def test_the_home_has_an_owner_while_the_next_program_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands that look at this moment find no engine otherwise, and report that it was stopped."""
+    """Keep the owner, without which commands find no engine at this moment, and report that it was stopped."""
     lost = HomeLock(tmp_path, service=True).hand_over()
     watch = ImportWatch("filelock", tmp_path)
     monkeypatch.delitem(sys.modules, "filelock")
@@ -110,7 +110,7 @@ def test_the_home_has_an_owner_while_the_next_program_imports(tmp_path: Path, mo
 
 
 def test_it_is_stopped_while_its_store_is_out_of_reach(tmp_path: Path) -> None:
-    """Commands find the engine from its restart on, because it has the lock and an endpoint of a standby."""
+    """Show the engine to commands from its restart on: it has the lock and an endpoint of a standby."""
     lost = HomeLock(tmp_path, service=True).hand_over()
     settings = Settings(tmp_path, store=StoreSettings("postgresql://jetsql@127.0.0.1:1/none", "secret"))
     with socket.create_server(("127.0.0.1", 0)) as listening:

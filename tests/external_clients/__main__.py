@@ -65,8 +65,8 @@ def try_client(client: Client, engine: ClientTestEngine) -> list[ClientStep]:
             command, env=environment, capture_output=True, text=True, timeout=client.seconds, check=False
         )
     except subprocess.TimeoutExpired as late:
-        told = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
-        return [*parse_steps(told), ClientStep("end", False, f"not at its end after {client.seconds:g} s")]
+        output = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
+        return [*parse_steps(output), ClientStep("end", False, f"not at its end after {client.seconds:g} s")]
     found = parse_steps(ended.stdout)
     if ended.returncode != 0:
         found.append(ClientStep("end", False, (ended.stderr.strip().splitlines() or ["no word"])[-1]))
@@ -79,8 +79,8 @@ def parse_steps(output: str) -> list[ClientStep]:
     for line in output.splitlines():
         name, tab, outcome = line.partition("\t")
         if line.startswith("{") and '"step"' in line:
-            said = json.loads(line)
-            found.append(ClientStep(said["step"], said["ok"], said["note"]))
+            step = json.loads(line)
+            found.append(ClientStep(step["step"], step["ok"], step["note"]))
         elif tab:
             found.append(ClientStep(name, outcome == "ok", "" if outcome == "ok" else outcome))
     return found

@@ -49,7 +49,7 @@ class Client:
         return replace(self, arguments=(*self.arguments, f"-k{expression}"))
 
     def environment(self) -> dict[str, str]:
-        """Beside what every program is told: its own programs on the path."""
+        """Return the variables of this client: its own programs are on the path."""
         return {"PATH": f"{FOLDER / (self.place or self.name) / 'bin'}{os.pathsep}{os.environ['PATH']}"}
 
 
@@ -62,7 +62,7 @@ def java_source() -> list[str]:
 
 _SASL: Final = ("thrift", "pure-sasl", "thrift_sasl")
 _LIGHT: Final = ("platformdirs", "filelock", "pyarrow")
-"""What JetSQL needs in a client's environment."""
+"""The packages that JetSQL needs in a client's environment."""
 
 
 def _superset(

@@ -20,7 +20,7 @@ class EnvironmentFailed(Exception):
 
 @cache
 def python(name: str, packages: tuple[str, ...], seconds: float, own: bool = False) -> Path:
-    """The Python of an environment with these packages. own: and with JetSQL, without what it depends on.
+    """Return the Python of an environment with these packages. own: and with JetSQL, without its dependencies.
 
     A package that begins with `./` is a folder of this tree: its environment is made again by each process.
 

@@ -87,12 +87,12 @@ class Story:
         try:
             self.run("SUSPEND JOB nobody_knows")
         except Exception as error:
-            told = self.explain(error)
+            explanation = self.explain(error)
         else:
             raise AssertionError("no error")
-        missing = [word for word in self.expected if word not in told]
-        assert not missing, f"{missing} not in: {told}"
-        return told.strip().splitlines()[0][:200]
+        missing = [word for word in self.expected if word not in explanation]
+        assert not missing, f"{missing} not in: {explanation}"
+        return explanation.strip().splitlines()[0][:200]
 
     def drop(self) -> str:
         self.run(f"DROP JOB {self.job}")

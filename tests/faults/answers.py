@@ -34,7 +34,7 @@ class Answer:
     """The name of the job in the statement."""
     begin: float
     end: float
-    """In seconds since the epoch."""
+    """The times are in seconds since the epoch."""
     job: str = ""
     """The job's id; empty for an error."""
     status: str = ""

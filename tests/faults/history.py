@@ -29,7 +29,7 @@ class Mark:
 
 
 class Deaths:
-    """Remembers the histories at each death, and tells afterwards which of them did not go on as they should."""
+    """The histories at each death, of which those are reported that did not continue as expected."""
 
     def __init__(self, store: Path) -> None:
         self._store = store
@@ -45,7 +45,7 @@ class Deaths:
             self._marks += [_mark(store, place) for place in by_job.values()]
 
     def wrong(self) -> Iterator[tuple[str, str]]:
-        """(failpoint, what is wrong in words)."""
+        """Yield pairs: the fail point, and what is wrong in words."""
         with closing(Store(self._store)) as store:
             for mark in self._marks:
                 job = mark.job or _first_after(store, mark)
@@ -84,7 +84,7 @@ def store_faults(path: Path, standing: tuple[Kind, ...]) -> list[str]:
 
 
 def _history_faults(job: Job, history: tuple[HistoryRow, ...]) -> Iterator[str]:
-    """Each row begins where the one before it ended, runs only go up, and the last one says what the job is."""
+    """Check that each row begins where the last one ended, that runs only increase, and that the end is current."""
     if not history or history[0].event != "submitted" or history[0].from_status is not None:
         yield f"the history of {job.name} does not begin with its submission"
         return

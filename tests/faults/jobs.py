@@ -82,7 +82,7 @@ def exactly(expected: Callable[[Facts], Iterable[Row]]) -> Check:
 
 
 def at_least(expected: Callable[[Facts], Iterable[Row]]) -> Check:
-    """A row may come again; one that should not be there at all counts as too many."""
+    """Accept repeated rows; a row that should not be there at all counts as too many."""
 
     def check(found: Rows, facts: Facts) -> Loss:
         wanted = set(expected(facts))
@@ -126,7 +126,7 @@ def _whole(facts: Facts) -> Iterable[Row]:
 
 
 def _newest(facts: Facts) -> Iterable[Row]:
-    """The newest change of each digit by `_SEQUENCE`, unless it deletes."""
+    """Return the newest change of each digit by `_SEQUENCE`, unless it deletes."""
     newest: dict[int, int] = {}
     for i in facts.source.ids():
         newest[i % 10] = max(i, newest.get(i % 10, i), key=lambda each: each * 7919 % 10007)
@@ -134,7 +134,7 @@ def _newest(facts: Facts) -> Iterable[Row]:
 
 
 def _history(facts: Facts) -> Iterable[Row]:
-    """The changes of each digit, from their `_SEQUENCE` to the next one, without deletions."""
+    """Return the changes of each digit, from their `_SEQUENCE` to the next one, without deletions."""
     by_digit: dict[int, list[tuple[int, int]]] = {}
     for i in facts.source.ids():
         by_digit.setdefault(i % 10, []).append((i * 7919 % 10007, i))
@@ -189,7 +189,7 @@ def _recognized(facts: Facts) -> Iterable[Row]:
 
 
 def _check_lives(found: Rows, facts: Facts) -> Loss:
-    """The newest life of a job that is dropped and made again has everything, an older one whole files of it."""
+    """Expect all rows from the newest life of a job that is created repeatedly, and whole files from older ones."""
     newest = facts.last_lives["renewed"]
     wanted: Rows = Counter((i, newest) for i in facts.source.ids())
     files = {(i // ROWS_A_FILE, life) for i, life in found if life != newest}
@@ -198,7 +198,7 @@ def _check_lives(found: Rows, facts: Facts) -> Loss:
 
 
 def _check_once(found: Rows, facts: Facts) -> Loss:
-    """A batch job is made several times, and each life copies the same ten rows."""
+    """Expect the same ten rows from each life of a batch job, which is created several times."""
     lives = {life for _, life in found} | {facts.last_lives["once"]}
     wanted: Rows = Counter((i, life) for life in lives for i in range(10))
     return Loss.of(wanted - found, found - wanted)
@@ -497,7 +497,7 @@ JDBC_KINDS: Final = (
 
 
 def _message(*values: str) -> str:
-    """A message of whole numbers, with the first as its key."""
+    """Return a message of whole numbers, with the first as its key."""
     texts = [f"CAST({value} AS STRING)" for value in values]
     return f"CAST({texts[0]} AS BINARY), CAST(concat_ws(',', {', '.join(texts)}) AS BINARY)"
 
@@ -697,10 +697,10 @@ CREATE TABLE crash.least (start timestamptz, n bigint, total bigint);
 
 
 def tables(numbers: str, url: str, brokers: str) -> list[str]:
-    """The statements that make every table. url: of the PostgreSQL server. brokers: Kafka's, empty without it."""
+    """Return the statements that create all tables. url: of PostgreSQL. brokers: of Kafka, empty without it."""
     text = _TABLES.format(numbers=numbers, url=url, user=USER, password=PASSWORD)
-    made = [statement.strip() for statement in text.split(";\n")]
-    return [*made, *_topic_tables(brokers)] if brokers else made
+    statements = [statement.strip() for statement in text.split(";\n")]
+    return [*statements, *_topic_tables(brokers)] if brokers else statements
 
 
 def _topic_tables(brokers: str) -> Iterable[str]:

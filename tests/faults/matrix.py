@@ -31,7 +31,7 @@ _ROOT = Path(__file__).parents[2]
 _DEADLINE_SECONDS = 120.0
 # A statement about a job that is held at its armed fail point would wait longer.
 _SETTINGS = {"JETSQL_CREATE_WAIT_SECONDS": "2", "JETSQL_STATEMENT_WAIT_SECONDS": "5"}
-_Tell = Callable[[str], None]
+_Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,13 @@ class Matrix:
     """One run of a scenario on a fresh folder and a fresh schema of the server."""
 
     def __init__(
-        self, scenario: Scenario, folder: Path, server: Postgres, tell: _Tell, kafka: Kafka | None = None
+        self, scenario: Scenario, folder: Path, server: Postgres, report: _Report, kafka: Kafka | None = None
     ) -> None:
         self._scenario = scenario
         self._folder = folder
         self._server = server
         self._kafka = kafka
-        self._tell = tell
+        self._report = report
         self._source = Source(folder / "numbers")
         self._store = folder / "engine" / "jetsql.db"
         self._deaths = Deaths(self._store)
@@ -104,9 +104,9 @@ class Matrix:
     def _live_and_finish(self) -> None:
         rounds = self._scenario.rounds
         for number, round in enumerate(rounds, 1):
-            self._tell(f"{self._scenario.name} {number} of {len(rounds)}: {', '.join(round.places) or 'no death'}")
+            self._report(f"{self._scenario.name} {number} of {len(rounds)}: {', '.join(round.places) or 'no death'}")
             self._live(round)
-        self._tell(f"{self._scenario.name}: the last start, everything is to come in")
+        self._report(f"{self._scenario.name}: the last start, everything is to come in")
         self._finish()
 
     def _live(self, round: Round) -> None:
@@ -121,7 +121,7 @@ class Matrix:
                 self._add_fault(place.name, f"{place.job or 'nobody'} did not come there")
         if not died:
             self._outcome.wrong.append(f"a start ended with {code}: {_last_lines(err)}")
-            self._tell(err)
+            self._report(err)
         self._inserted += round.inserted
         self._deaths.note(round)
         for words in find_damage(self._folder / "engine"):
@@ -131,13 +131,13 @@ class Matrix:
         code, out, err = self._start("last", "")
         if code != 0:
             self._outcome.wrong.append(f"the last start ended with {code}: {_last_lines(err)}")
-            self._tell(err)
+            self._report(err)
             return
-        told = json.loads(out)
-        facts = Facts(self._source, (*self._inserted, *LAST_INSERTED), told["last_lives"])
-        self._outcome.polls = told["polls"]
+        outcome = json.loads(out)
+        facts = Facts(self._source, (*self._inserted, *LAST_INSERTED), outcome["last_lives"])
+        self._outcome.polls = outcome["polls"]
         for kind in self._scenario.kinds:
-            found = Counter(map(tuple, told["found"].get(kind.name, ())))
+            found = Counter(map(tuple, outcome["found"].get(kind.name, ())))
             if kind.topic and self._kafka is not None:
                 found = Counter(messages(self._kafka, kind))
             self._outcome.losses[kind.name] = kind.check(found, facts)

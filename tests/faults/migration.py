@@ -36,7 +36,7 @@ class Migration:
 
     scenario: Scenario
     folder: Path
-    tell: Callable[[str], None]
+    report: Callable[[str], None]
     outcome: Outcome = field(default_factory=Outcome)
 
     def run(self) -> Outcome:
@@ -47,7 +47,7 @@ class Migration:
         before = self._rows()
         meant = _as_read(before, 1)
         for round in self.scenario.rounds:
-            self.tell(f"migration: {', '.join(round.places)}")
+            self.report(f"migration: {', '.join(round.places)}")
             self._die(round)
             if self._rows() != before:
                 self.outcome.wrong_at.setdefault(round.places[0], []).append("the old store is another one")

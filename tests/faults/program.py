@@ -141,7 +141,7 @@ class Start:
 
 
 def _wait_for_the_others(round: Round) -> None:
-    """Until only the round's last place is left, at which nothing goes on that statements ask for."""
+    """Wait until only the round's last place is left, at which no statement is in progress."""
     while failpoints.left() != [round.armed[-1].name]:
         time.sleep(_PAUSE_SECONDS)
 

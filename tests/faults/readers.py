@@ -112,7 +112,7 @@ class FilesReader:
             self._check_whole_batches()
 
     def _check_whole_batches(self) -> None:
-        """A batch of these jobs is one file of the source and becomes one file, so it appears at once."""
+        """Check that files appear as a whole: a batch of these jobs is one file of the source and becomes one file."""
         ids = [key[0] for key in self._rows["copy"] if isinstance(key, tuple) and key[0] >= 0]
         batches = Counter((i // TOO, i % TOO // ROWS_A_FILE) for i in ids)
         partly = [batch for batch, count in batches.items() if count != ROWS_A_FILE]

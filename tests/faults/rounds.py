@@ -51,11 +51,11 @@ NEXT_TITLES: Final = {
 
 @dataclass(frozen=True)
 class Round:
-    """One start and its death.
+    """A start of the engine and its death.
 
-    places: where jobs die. statements: what is asked for; the last one not before all places stand at that need no
-    statement. apart: statements that wait for what dies, each asked for on a thread of its own after the others.
-    inserted: rows of others, put into `copy` first. files: so many new ones of the source before it.
+    places: the fail points of jobs. statements: run in order; the last one runs after all places are reached that need
+    no statement. apart: statements that wait for what dies, each run on a thread of its own after the others.
+    inserted: rows of others, inserted into `copy` first. files: the number of new files of the source before the start.
     """
 
     places: tuple[str, ...]
@@ -76,11 +76,11 @@ class Round:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A home's life. jobs: those that are made first and stay; a round at the beginning makes them.
+    """The life of a home. jobs: those that are created first and stay; a round at the beginning creates them.
 
-    polled: the tables that the open session looks at. java_dies: Spark's Java is killed with the engine; else it is
-    left to notice by itself that its engine is dead, and may do something meanwhile. slots: of Spark's for tasks; jobs
-    whose tasks stand at their places keep theirs.
+    polled: the tables that the open session reads. java_dies: Spark's Java is killed with the engine; otherwise it has
+    to detect that its engine is dead, and may act meanwhile. slots: of Spark's for tasks; jobs whose tasks wait
+    at fail points keep theirs.
     """
 
     name: str
@@ -103,11 +103,11 @@ class Scenario:
         return any(place.name == name for round in self.rounds for place in round.armed)
 
     def only(self, name: str) -> Scenario:
-        """The same with the rounds that die at one failpoint; where the jobs are made otherwise, nobody dies."""
-        made = next(round for round in self.rounds if self.jobs[0].job in round.statements)
-        setup = replace(made, places=(), statements=tuple(kind.job for kind in self.jobs), apart=())
+        """Return the scenario with the rounds that die at one fail point; other rounds only create the jobs."""
+        creating = next(round for round in self.rounds if self.jobs[0].job in round.statements)
+        setup = replace(creating, places=(), statements=tuple(kind.job for kind in self.jobs), apart=())
         found = [round for round in self.rounds if any(place.name == name for place in round.armed)]
-        rounds = [setup if round is made and made not in found else round for round in self.rounds]
+        rounds = [setup if round is creating and creating not in found else round for round in self.rounds]
         return replace(self, rounds=tuple(round for round in rounds if round is setup or round in found))
 
 
@@ -224,10 +224,14 @@ STATEMENTS: Final = Scenario(
 
 
 def _update(name: str, *options: str) -> str:
-    """The same statement with other options, so that the rows that must be there stay the same."""
-    made = next(kind.job for kind in (*FILE_KINDS, *REWRITTEN_KINDS, *TIMED_KINDS, *KAFKA_KINDS) if kind.name == name)
-    made = made.replace("CREATE JOB IF NOT EXISTS", "CREATE OR REPLACE JOB")
-    return made.replace("'snapshotIntervalMillis' = '100'", ", ".join(("'snapshotIntervalMillis' = '120'", *options)))
+    """Return the same statement with other options, so that the expected rows stay the same."""
+    statement = next(
+        kind.job for kind in (*FILE_KINDS, *REWRITTEN_KINDS, *TIMED_KINDS, *KAFKA_KINDS) if kind.name == name
+    )
+    statement = statement.replace("CREATE JOB IF NOT EXISTS", "CREATE OR REPLACE JOB")
+    return statement.replace(
+        "'snapshotIntervalMillis' = '100'", ", ".join(("'snapshotIntervalMillis' = '120'", *options))
+    )
 
 
 def _spread(name: str, partitions: int) -> str:
@@ -235,7 +239,7 @@ def _spread(name: str, partitions: int) -> str:
 
 
 def _fail(name: str) -> str:
-    """A new version that fails in its first batch."""
+    """Return a new version that fails in its first batch."""
     return _update(name).replace("SELECT id,", "SELECT CAST(raise_error('no') AS BIGINT),")
 
 

@@ -23,16 +23,16 @@ def lease(tmp_path: Path) -> Iterator[HomeLock]:
 
 
 def refusal(home: Path) -> EngineError:
-    with raises(EngineError) as refused:
+    with raises(EngineError) as caught:
         HomeLock(home)
-    return refused.value
+    return caught.value
 
 
-def test_a_second_engine_is_told_who_the_first_is(lease: HomeLock, tmp_path: Path) -> None:
-    refused = refusal(tmp_path)
-    assert refused.condition == "JETSQL.HOME_IN_USE"
-    assert str(tmp_path) in refused.message
-    assert f"the engine of process {os.getpid()}" in refused.message
+def test_error_of_a_second_engine_names_the_first(lease: HomeLock, tmp_path: Path) -> None:
+    error = refusal(tmp_path)
+    assert error.condition == "JETSQL.HOME_IN_USE"
+    assert str(tmp_path) in error.message
+    assert f"the engine of process {os.getpid()}" in error.message
 
 
 @pytest.mark.parametrize(("service", "found"), [(False, "embedded"), (True, "starting")])
@@ -47,11 +47,11 @@ def test_clients_see_what_kind_of_engine_has_the_home(tmp_path: Path, service: b
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"{}", b"[1]", b"5", b"null"])
-def test_whatever_stands_in_the_owners_file_the_lock_decides(lease: HomeLock, tmp_path: Path, content: bytes) -> None:
+def test_lock_decides_whatever_the_owner_file_contains(lease: HomeLock, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "engine.owner").write_bytes(content)
-    refused = refusal(tmp_path)
-    assert refused.condition == "JETSQL.HOME_IN_USE"
-    assert "another process" in refused.message
+    error = refusal(tmp_path)
+    assert error.condition == "JETSQL.HOME_IN_USE"
+    assert "another process" in error.message
 
 
 def test_a_home_is_free_again_afterwards(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_home_is_free_again_afterwards(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["engine.lock", "engine.owner"])
-def test_a_home_where_nothing_can_be_written_is_left_free(tmp_path: Path, name: str) -> None:
+def test_unwritable_home_is_not_locked(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     assert refusal(tmp_path).condition == "JETSQL.HOME_NOT_USABLE"
     (tmp_path / name).rmdir()
@@ -74,9 +74,9 @@ def test_a_home_where_nothing_can_be_written_is_left_free(tmp_path: Path, name: 
 @pytest.mark.parametrize("name", ["file", "file/below", "x" * 300])
 def test_a_home_that_can_be_no_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
-    with raises(EngineError) as refused:
+    with raises(EngineError) as caught:
         make_home(tmp_path / name)
-    assert refused.value.condition == "JETSQL.HOME_NOT_USABLE"
+    assert caught.value.condition == "JETSQL.HOME_NOT_USABLE"
 
 
 def test_a_home_that_was_copied_or_moved_is_refused(tmp_path: Path) -> None:
@@ -86,32 +86,32 @@ def test_a_home_that_was_copied_or_moved_is_refused(tmp_path: Path) -> None:
     check_location(original)
     check_location(alias)
     shutil.copytree(original, copy)
-    with raises(EngineError) as refused:
+    with raises(EngineError) as caught:
         check_location(copy)
-    assert refused.value.condition == "JETSQL.HOME_NOT_USABLE"
-    assert str(original) in refused.value.message
+    assert caught.value.condition == "JETSQL.HOME_NOT_USABLE"
+    assert str(original) in caught.value.message
     check_location(original)
 
 
-def test_the_error_names_the_folder_to_which_a_home_was_moved(tmp_path: Path) -> None:
+def test_error_names_the_new_folder_of_a_moved_home(tmp_path: Path) -> None:
     original, moved = tmp_path / "original", tmp_path / "moved"
     original.mkdir()
     check_location(original)
     original.rename(moved)
     original.symlink_to(moved)
-    with raises(EngineError) as refused:
+    with raises(EngineError) as caught:
         check_location(original)
-    assert f"{moved} was copied or moved from {original}," in refused.value.message
+    assert f"{moved} was copied or moved from {original}," in caught.value.message
 
 
 @pytest.mark.parametrize("content", [b"", b" \n", b"\xff\xfe\0", b"\0", b"somewhere"])
-def test_a_damaged_note_of_the_place_is_named_with_what_to_do(tmp_path: Path, content: bytes) -> None:
+def test_damaged_location_note_is_reported_with_a_hint(tmp_path: Path, content: bytes) -> None:
     note = tmp_path / "engine.place"
     note.write_bytes(content)
-    with raises(EngineError) as refused:
+    with raises(EngineError) as caught:
         check_location(tmp_path)
-    assert refused.value.message == f"The file {note}, which names the folder of the home, is damaged."
-    assert f"delete the file: rm {note}." in refused.value.hint
+    assert caught.value.message == f"The file {note}, which names the folder of the home, is damaged."
+    assert f"delete the file: rm {note}." in caught.value.hint
     note.unlink()
     check_location(tmp_path)
     check_location(tmp_path)
@@ -120,21 +120,21 @@ def test_a_damaged_note_of_the_place_is_named_with_what_to_do(tmp_path: Path, co
 @pytest.mark.parametrize("name", ["engine.lock", "engine.log", "engine.token", "engine.place", "start.lock"])
 def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
-    with raises(EngineError) as refused:
+    with raises(EngineError) as caught:
         make_home(tmp_path)
-    assert refused.value.message == f"{tmp_path / name} is a folder, but an engine keeps a file there."
-    assert "Move the folder away" in refused.value.hint
+    assert caught.value.message == f"{tmp_path / name} is a folder, but an engine keeps a file there."
+    assert "Move the folder away" in caught.value.hint
     (tmp_path / name).rmdir()
     assert make_home(tmp_path) == tmp_path
 
 
-def test_a_damaged_token_is_named_with_what_to_do(tmp_path: Path) -> None:
+def test_damaged_token_is_reported_with_a_hint(tmp_path: Path) -> None:
     file = tmp_path / "engine.token"
     file.write_bytes(b"\xff\xfe\0\n")
-    with raises(EngineError) as refused:
+    with raises(EngineError) as caught:
         token(tmp_path)
-    assert refused.value.message == f"The file {file}, which has the token of the home, is damaged."
-    assert f"rm {file}." in refused.value.hint
+    assert caught.value.message == f"The file {file}, which has the token of the home, is damaged."
+    assert f"rm {file}." in caught.value.hint
     file.unlink()
     assert token(tmp_path) == token(tmp_path)
 
@@ -171,9 +171,9 @@ def test_a_home_in_which_others_can_write_is_refused(tmp_path: Path, mode: int) 
     home = tmp_path / "home"
     home.mkdir()
     home.chmod(mode)
-    with raises(EngineError) as refused:
+    with raises(EngineError) as caught:
         make_home(home)
-    assert refused.value.hint.startswith(f"Check that its files are yours, then run: chmod go-w {home}.")
+    assert caught.value.hint.startswith(f"Check that its files are yours, then run: chmod go-w {home}.")
     home.chmod(mode & ~0o022)  # the remedy
     assert make_home(home) == home
 
@@ -182,17 +182,17 @@ def test_a_home_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 4711)
     if tmp_path.stat().st_uid == 0:
         os.chown(tmp_path, 4712, -1)
-    with pytest.raises(EngineError, match=f"The home {tmp_path} belongs to the user") as refused:
+    with pytest.raises(EngineError, match=f"The home {tmp_path} belongs to the user") as caught:
         make_home(tmp_path)
-    assert refused.value.condition == "JETSQL.HOME_NOT_USABLE"
+    assert caught.value.condition == "JETSQL.HOME_NOT_USABLE"
 
 
 def test_the_log_is_not_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "other").touch()
     (tmp_path / "engine.log").symlink_to(tmp_path / "other")
-    with raises(EngineError) as refused, logging_to(tmp_path):
+    with raises(EngineError) as caught, logging_to(tmp_path):
         pass
-    assert refused.value.message == f"Cannot use {tmp_path / 'engine.log'} in the home: it is a symbolic link."
+    assert caught.value.message == f"Cannot use {tmp_path / 'engine.log'} in the home: it is a symbolic link."
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe"])
@@ -206,7 +206,7 @@ def test_a_note_that_is_no_file_is_not_read(tmp_path: Path, kind: str) -> None:
 
 
 def test_the_note_of_another_user_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Statements would go to the address in it, which can be that of a program of his."""
+    """Refuse the note, because statements would go to its address, which a program of that user may have."""
     write_note(tmp_path, EngineNote(1, "http://127.0.0.1:1", "token", "0.2", 0.0))
     if os.geteuid() == 0:
         os.chown(tmp_path / "engine.json", 4711, -1)

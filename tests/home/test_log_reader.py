@@ -140,11 +140,11 @@ def test_the_service_notices_that_the_log_was_rotated(tmp_path: Path, logger: lo
     assert "anew" in text_of(tmp_path) and "before" not in text_of(tmp_path)
 
 
-def test_a_log_that_can_not_be_written_is_told(tmp_path: Path) -> None:
+def test_unwritable_log_is_reported(tmp_path: Path) -> None:
     (tmp_path / "engine.log").mkdir()
-    with pytest.raises(EngineError) as told, logging_to(tmp_path):
+    with pytest.raises(EngineError) as caught, logging_to(tmp_path):
         pass
-    assert told.value.condition == "JETSQL.HOME_NOT_USABLE"
+    assert caught.value.condition == "JETSQL.HOME_NOT_USABLE"
 
 
 def test_a_threads_error_is_logged(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def begin(home: Path, wanted: str | None, files: Files) -> str:
     return storage.checkpoints
 
 
-def refused(home: Path, wanted: str | None, files: Files) -> EngineError:
+def error_of(home: Path, wanted: str | None, files: Files) -> EngineError:
     with raises(EngineError) as caught:
         begin(home, wanted, files)
     assert caught.value.condition == "JETSQL.HOME_NOT_USABLE"
@@ -52,7 +52,7 @@ def test_without_one_everything_is_in_the_home(tmp_path: Path) -> None:
     assert not (tmp_path / "home" / NOTE).exists()
 
 
-def test_it_is_said_once_and_holds_from_then_on(tmp_path: Path) -> None:
+def test_storage_is_set_once_and_kept(tmp_path: Path) -> None:
     files = Files()
     for wanted in (HDFS, None, HDFS):
         assert begin(tmp_path / "home", wanted, files) == f"{HDFS}/checkpoints"
@@ -63,7 +63,7 @@ def test_it_is_said_once_and_holds_from_then_on(tmp_path: Path) -> None:
 def test_another_one_is_refused(tmp_path: Path, first: str | None) -> None:
     files = Files()
     begin(tmp_path / "home", first, files)
-    error = refused(tmp_path / "home", "s3a://bucket/jetsql", files)
+    error = error_of(tmp_path / "home", "s3a://bucket/jetsql", files)
     assert (first or f"{tmp_path}/home") in error.message
     assert "s3a://bucket/jetsql" in error.message
 
@@ -71,12 +71,12 @@ def test_another_one_is_refused(tmp_path: Path, first: str | None) -> None:
 def test_it_belongs_to_one_home(tmp_path: Path) -> None:
     files = Files()
     begin(tmp_path / "one", HDFS, files)
-    assert f"{HDFS}/jetsql-home.json" in refused(tmp_path / "two", HDFS, files).message
+    assert f"{HDFS}/jetsql-home.json" in error_of(tmp_path / "two", HDFS, files).message
     assert not (tmp_path / "two" / NOTE).exists()
     assert begin(tmp_path / "one", None, files) == f"{HDFS}/checkpoints"
 
 
-def test_a_start_that_died_between_its_notes_is_made_good(tmp_path: Path) -> None:
+def test_start_killed_between_its_notes_is_repaired(tmp_path: Path) -> None:
     files = Files()
     begin(tmp_path / "home", HDFS, files)
     files.clear()
@@ -84,20 +84,20 @@ def test_a_start_that_died_between_its_notes_is_made_good(tmp_path: Path) -> Non
     assert list(files) == [f"{HDFS}/jetsql-home.json"]
 
 
-def test_whose_it_is_can_not_be_read(tmp_path: Path) -> None:
+def test_unreadable_owner_of_a_storage(tmp_path: Path) -> None:
     files = Files({f"{HDFS}/jetsql-home.json": "[1"})
-    assert f"{HDFS}/jetsql-home.json" in refused(tmp_path / "home", HDFS, files).message
+    assert f"{HDFS}/jetsql-home.json" in error_of(tmp_path / "home", HDFS, files).message
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"place": 1}', "{"])
-def test_a_damaged_note_is_no_reason_to_begin_anew(tmp_path: Path, text: str) -> None:
+def test_damaged_note_does_not_create_a_new_storage(tmp_path: Path, text: str) -> None:
     (tmp_path / NOTE).write_text(text)
-    assert NOTE in refused(tmp_path, None, Files()).message
+    assert NOTE in error_of(tmp_path, None, Files()).message
     [finding] = check(tmp_path).findings
     assert NOTE in finding.message
 
 
-def test_the_check_looks_where_the_files_are(tmp_path: Path) -> None:
+def test_check_reads_files_in_the_storage(tmp_path: Path) -> None:
     home, shared = tmp_path / "home", tmp_path / "shared"
     begin(home, str(shared), Files())
     leftover = shared / "checkpoints" / "0001-0000-0000-0001"
@@ -108,7 +108,7 @@ def test_the_check_looks_where_the_files_are(tmp_path: Path) -> None:
     assert (finding.message, finding.where) == ("These files belong to no job of the store.", str(leftover))
 
 
-def test_the_check_says_what_it_can_not_look_at(tmp_path: Path) -> None:
+def test_check_names_what_it_cannot_read(tmp_path: Path) -> None:
     begin(tmp_path / "home", HDFS, Files())
     with closing(Store(tmp_path / "home" / "jetsql.db")):
         pass

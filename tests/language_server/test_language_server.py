@@ -164,9 +164,7 @@ def test_hover_explains_the_word(editor: Editor, workspace: Path, line: int, col
         assert part in content
 
 
-def test_definitions_lead_from_a_table_to_its_job_and_from_a_job_to_its_statement(
-    editor: Editor, workspace: Path
-) -> None:
+def test_definitions_of_tables_and_jobs(editor: Editor, workspace: Path) -> None:
     uri = editor.open("SELECT * FROM totals;\nSUSPEND JOB SUM_UP;\nSELEC * FROM large, orders")
     jobs, tables = (workspace / "sub" / "jobs.sql").as_uri(), (workspace / "tables.sql").as_uri()
     expected = {
@@ -242,7 +240,7 @@ def test_wrong_options_are_reported_and_the_others_apply() -> None:
         assert problem.range == at(0, 26, 0, 30)
 
 
-def test_an_end_without_a_request_to_shut_down_has_the_code_1() -> None:
+def test_exit_without_shutdown_request_has_code_1() -> None:
     message = b'{"jsonrpc": "2.0", "method": "exit"}'
     sent = b"Content-Length: %d\r\n\r\n%b" % (len(message), message)
     command = [sys.executable, "-m", "jetsql", "lsp", "--stdio", "--no-engine"]

@@ -35,7 +35,7 @@ def test_places_outside_of_the_text_are_moved_into_it() -> None:
 
 
 @given(TEXTS, ENCODINGS, st.data())
-def test_an_offset_comes_back_unless_it_is_within_a_line_end(text: str, encoding: str, data: st.DataObject) -> None:
+def test_offsets_outside_line_ends_round_trip(text: str, encoding: str, data: st.DataObject) -> None:
     offset = data.draw(st.integers(0, len(text)))
     positions = TextPositions(text, encoding)
     expected = offset - 1 if text[offset - 1 : offset + 1] == "\r\n" and offset else offset

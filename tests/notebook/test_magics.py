@@ -106,7 +106,7 @@ def test_variables_of_the_notebook_fill_in(notebook: Notebook) -> None:
     assert "[JETSQL.VARIABLE_NOT_SET]" in shown.stdout
 
 
-def test_an_error_shows_its_place_in_the_cell_and_no_stack_trace(notebook: Notebook) -> None:
+def test_error_has_its_place_in_the_cell_without_stack_trace(notebook: Notebook) -> None:
     shown = notebook.run("%%jetsql\nSELECT 1;\n  FAIL TO word;\nSELECT 3")
     assert notebook.error is not None and notebook.error.condition == "JETSQL.JOB_NOT_FOUND"
     assert shown.stdout.splitlines()[-4:] == [
@@ -139,7 +139,7 @@ def test_wrong_lines_are_explained_without_a_stack_trace(notebook: Notebook, cel
     assert "Traceback" not in shown.stdout + shown.stderr
 
 
-def test_a_result_that_is_too_long_is_cut_and_its_statement_ends(notebook: Notebook) -> None:
+def test_long_result_is_cut_and_its_statement_cancelled(notebook: Notebook) -> None:
     notebook.run("%jetsql --rows 3 ENDLESS")
     assert (len(notebook.result), notebook.result.is_complete) == (3, False)
     assert "--rows N reads more" in notebook.result.caption()

@@ -51,7 +51,7 @@ def words(name: str) -> list[Path]:
 
 
 @pytest.mark.parametrize("word", ["utils", "helpers"])
-def test_modules_are_named_for_what_they_hold(word: str) -> None:
+def test_module_names_are_specific(word: str) -> None:
     assert words(f"jetsql/**/*{word}*") == []
 
 
@@ -78,13 +78,13 @@ def test_no_two_public_classes_have_one_name() -> None:
     assert sorted(name for name, times in names.items() if times > 1) == []
 
 
-def test_no_folder_has_more_modules_than_a_reader_can_hold() -> None:
+def test_folders_have_a_limited_number_of_modules() -> None:
     folders = Counter(path.parent for path in words("jetsql/**/*.py") if path.name != "__init__.py")
     assert {str(folder.relative_to(ROOT)): size for folder, size in folders.items() if size > 16} == {}
 
 
 def test_folders_of_tests_mirror_the_package() -> None:
-    """The other folders are for several packages: stories, the project itself, and support."""
+    """Compare the folders, except those for several packages: stories, the project itself, and support."""
     others = {"project", "stories", "support", "golden", "fixtures", "faults", "releases"}
     others |= {"external_clients", "sqlalchemy_suite"}
     folders = {path.parent.relative_to(ROOT / "tests") for path in words("tests/**/test_*.py")}

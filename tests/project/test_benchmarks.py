@@ -76,9 +76,9 @@ def test_runs_that_wrote_the_same_rows_are_accepted() -> None:
     ],
 )
 def test_runs_that_wrote_other_rows_are_refused(by_hand: Contents, message: str) -> None:
-    with pytest.raises(click.ClickException) as refused:
+    with pytest.raises(click.ClickException) as caught:
         require_equal({"job": Contents(3, 77), "by hand": by_hand})
-    assert refused.value.message == message
+    assert caught.value.message == message
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_contents_depend_on_the_rows_and_not_on_their_order(engine: EmbeddedEngi
 
 
 @given(began=st.integers(0, 2**62), rate=st.integers(1, 10**6), number=st.integers(0, 10**9))
-def test_a_message_is_counted_from_the_time_at_which_it_is_due(began: int, rate: int, number: int) -> None:
+def test_latency_is_counted_from_the_due_time(began: int, rate: int, number: int) -> None:
     schedule = Schedule(began, rate)
     due = schedule.due_at(number)
     assert schedule.due_by(due - 1) <= number < schedule.due_by(due)
@@ -141,9 +141,7 @@ class StalledProducer:
         return 0
 
 
-def test_a_late_message_has_the_time_at_which_it_was_due(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_late_message_keeps_its_due_time(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     producer = StalledProducer()
     monkeypatch.setattr(kafka_clients, "Producer", lambda settings: producer)
     monkeypatch.setattr(kafka_clients, "time", producer)
@@ -155,6 +153,6 @@ def test_a_late_message_has_the_time_at_which_it_was_due(
     assert [partition for *_, partition in producer.sent] == [number % 2 for number in range(7, 67)]
     late = [now - value["at"] for now, value, _ in producer.sent]
     assert min(late) >= 0 and max(late) >= 480_000_000
-    ready, told = capsys.readouterr().out.splitlines()
+    ready, line = capsys.readouterr().out.splitlines()
     assert ready == "READY"
-    assert json.loads(told) == {"sent": 60, "seconds": pytest.approx(0.6, abs=0.01)}
+    assert json.loads(line) == {"sent": 60, "seconds": pytest.approx(0.6, abs=0.01)}

@@ -53,7 +53,7 @@ COMPLETE: Final[Mapping[str, tuple[Callable[[], Collection[object]], Callable[[C
 
 @pytest.mark.parametrize("part", COMPLETE)
 def test_every_part_of_the_code_belongs_to_a_capability(part: str) -> None:
-    """A failure means: add the part to a capability of `tools/docs/capabilities.py`, or remove it there."""
+    """Fail until the part is added to a capability of `tools/docs/capabilities.py`, or removed there."""
     of_code, of_table = COMPLETE[part]
     assert {name for each in CAPABILITIES for name in of_table(each)} == set(of_code())
 
@@ -65,7 +65,7 @@ def test_settings_and_options_of_capabilities_exist() -> None:
 
 @pytest.mark.parametrize("limit", LIMITS, ids=lambda each: each.name)
 def test_a_limit_is_still_there(limit: capabilities.Limit) -> None:
-    """A failure means: the limit is gone, so move it to the capabilities, or its text has changed."""
+    """Fail if the limit is gone, so that it moves to the capabilities, or if its text has changed."""
     assert limit.evidence in (ROOT / limit.source).read_text(encoding="utf-8")
 
 
@@ -94,7 +94,7 @@ def test_a_denial_is_found(name: str, sentence: str) -> None:
     assert re.search(capability.denied_by, sentence)
 
 
-def test_the_comparison_says_of_jetsql_what_the_table_says() -> None:
+def test_comparison_agrees_with_the_table_about_jetsql() -> None:
     page = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
     _, _, rows = page.partition("| | JetSQL |")
     cells = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|", rows.partition("\n## ")[0], re.MULTILINE))

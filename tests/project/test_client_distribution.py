@@ -98,7 +98,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the files of the wheel, as pip installs them."""
+    """Return the folder with the files of the wheel, as pip installs them."""
     folder = tmp_path_factory.mktemp("installed")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
@@ -376,6 +376,6 @@ def test_an_engine_refuses_modules_of_two_versions(
     if not message:
         installation.check_versions()
         return
-    with pytest.raises(EngineError, match="pip uninstall jetsql jetsql-client") as refused:
+    with pytest.raises(EngineError, match="pip uninstall jetsql jetsql-client") as caught:
         installation.check_versions()
-    assert refused.value.message == message
+    assert caught.value.message == message

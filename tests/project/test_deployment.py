@@ -36,7 +36,7 @@ def documents() -> list[dict[str, Any]]:
 @pytest.mark.skipif(sys.platform != "linux", reason="systemd is there on Linux only")
 @pytest.mark.parametrize("name", UNITS)
 def test_systemd_accepts_the_unit(name: str, tmp_path: Path) -> None:
-    """A program and files that exist replace those of an installation, which systemd looks for."""
+    """Replace those of an installation, which systemd searches for, by a program and files that exist."""
     program, scope = UNITS[name]
     command = shutil.which("systemd-analyze")
     assert command is not None, "systemd-analyze is missing: apt-get install systemd, or `tools/prepare systemd`"
@@ -66,7 +66,7 @@ def test_all_supervisors_wait_for_a_graceful_stop() -> None:
     assert "STOPSIGNAL SIGTERM" in unit("Containerfile")
 
 
-def test_the_probes_tell_life_from_readiness() -> None:
+def test_probes_distinguish_liveness_and_readiness() -> None:
     [engine] = documents()[-1]["spec"]["template"]["spec"]["containers"]
     probes = {name: engine[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
     assert [probe["path"] for probe in probes.values()] == ["/healthz", "/healthz", "/readyz"]

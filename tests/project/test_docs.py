@@ -53,7 +53,7 @@ def test_no_page_loads_anything_from_elsewhere(built: Path) -> None:
 
 
 def test_every_page_is_built_and_searched_without_a_server(built: Path) -> None:
-    """The index as a script is for pages that are opened from a folder: browsers load no JSON there."""
+    """Build the index as a script, too: pages that are opened from a folder load no JSON in browsers."""
     pages = {path.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for path in ROOT.glob("docs/**/*.md")}
     assert {page for page in pages if not (built / page).exists()} == set()
     index = json.loads((built / "search.json").read_text(encoding="utf-8"))
@@ -124,7 +124,7 @@ def test_a_link_that_leads_nowhere_fails_the_build(tmp_path: Path, text: str, co
         site.build(tmp_path / "site", tmp_path)
 
 
-def test_a_page_that_the_navigation_does_not_name_fails_the_build(tmp_path: Path) -> None:
+def test_page_missing_in_the_navigation_fails_the_build(tmp_path: Path) -> None:
     small_site(tmp_path, "# Home\n")
     (tmp_path / "docs" / "lost.md").write_text("# Lost\n", encoding="utf-8")
     with pytest.raises(site.SiteError, match=r"lost\.md"):
@@ -140,8 +140,8 @@ def small_site(folder: Path, index: str) -> None:
     (folder / "docs" / "index.md").write_text(index, encoding="utf-8")
 
 
-def test_what_is_generated_is_up_to_date() -> None:
-    """`python -m tools.docs` writes it."""
+def test_generated_files_are_up_to_date() -> None:
+    """Fail until `python -m tools.docs` has written the files."""
     stale = [
         path.relative_to(ROOT).as_posix()
         for path, text in generated_files().items()
@@ -166,14 +166,14 @@ def test_every_rule_of_the_grammar_is_in_a_diagram() -> None:
     assert words == grammar.keywords()
 
 
-def test_the_page_of_each_task_is_on_the_page_of_all() -> None:
-    """A failure means: add a row to `docs/how-to/index.md`."""
+def test_each_how_to_page_is_in_the_index() -> None:
+    """Fail until `docs/how-to/index.md` has a row for each page."""
     overview = (ROOT / "docs" / "how-to" / "index.md").read_text(encoding="utf-8")
     pages = {path.name for path in (ROOT / "docs" / "how-to").glob("*.md")} - {"index.md"}
     assert {page for page in pages if f"]({page})" not in overview} == set()
 
 
-def test_the_figures_of_the_first_page_are_those_of_the_pages_behind_them() -> None:
+def test_figures_of_the_first_page_match_the_other_pages() -> None:
     first, failures, lakehouse = (
         (ROOT / "docs" / name).read_text(encoding="utf-8")
         for name in ("index.md", "explanation/failures.md", "how-to/lakehouse.md")

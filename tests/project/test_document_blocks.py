@@ -112,7 +112,7 @@ def test_commands_of_a_console() -> None:
 
 
 def test_the_tutorials_can_follow_each_other_on_one_home() -> None:
-    """No two of them create a table or a job of the same name."""
+    """Check that no two of them create a table or a job of the same name."""
     names = [name for page in PAGES if "/tutorial/" in page for name in created_names(page)]
     assert names
     assert [name for name, times in Counter(names).items() if times > 1] == []
@@ -145,7 +145,7 @@ def story(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Story]:
-    """A page's story: with Kafka and PostgreSQL if the page uses them, and nothing that another page has left."""
+    """Run the story of a page: with Kafka and PostgreSQL if the page uses them, without what other pages have left."""
     for name in [name for name in os.environ if name.startswith("JETSQL")]:
         monkeypatch.delenv(name)
     for name, value in shared_engine.environ.items():

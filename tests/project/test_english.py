@@ -71,7 +71,7 @@ BANNED_NAMES = {
     "said|say|saying": "reply, message",
     "heard": "received",
     "made": "created, or the thing itself",
-    "refused": "error, error_of, caught",
+    "(?-i:refused)": "error, error_of, caught",
     "w": "jobs, or a word",
     "world": "the name of the harness",
     "hurt|healing": "RETRYABLE_ERROR",
@@ -98,9 +98,14 @@ MESSAGE = re.compile(r"[A-Z`'{].* .*[.?!]", re.DOTALL)
 PROPERTIES = frozenset(("property", "cached_property", "setter", "getter"))
 
 # Folders of tests in which the rules hold.
-TESTS = ("cli", "client", "jobs", "language", "output", "shell", "support/models")
+TESTS = (
+    "cli client console dbt_adapter embedded external_clients faults home jobs language language_server notebook output"
+    " project releases server shell sqlalchemy_suite sqlglot_dialect support"
+).split()
 TOPS = ("jetsql", "client", "tools", "benchmarks", *(f"tests/{folder}" for folder in TESTS))
-FOLDERS = sorted({path.parent for top in TOPS for path in (ROOT / top).rglob("*.py")})  # one case for each package
+FOLDERS = sorted(
+    {path.parent for top in TOPS for path in (ROOT / top).rglob("*.py")} | {ROOT / "tests"}
+)  # one case for each package
 
 
 @dataclass(frozen=True)

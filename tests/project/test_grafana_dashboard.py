@@ -30,7 +30,7 @@ _MISSING = object()
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """The labels of each sample that an engine exports for a job with every measure, by the sample's name."""
+    """Return the labels of each sample that an engine exports for a job with every measure, by the sample's name."""
     folder: Path = tmp_path_factory.mktemp("world")
     with run_manager(folder) as jobs:
         job_id = jobs.make()
@@ -87,7 +87,7 @@ def test_variables_are_defined() -> None:
 
 
 def test_fields_are_those_of_grafanas_schema() -> None:
-    """The SDK is generated from Grafana's schema. It leaves out fields that it does not know."""
+    """Check the fields with the SDK, which is generated from Grafana's schema and omits unknown fields."""
     register_default_plugins()
     assert _unknown_fields(DASHBOARD) == []
     panel = next(panel for panel in DASHBOARD["panels"] if panel["type"] == "timeseries")

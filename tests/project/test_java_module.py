@@ -90,14 +90,14 @@ def test_a_change_of_a_source_makes_the_jar_stale(tmp_path: Path, monkeypatch: p
     assert not jar.is_current()
 
 
-def test_a_jar_that_was_not_built_is_an_error_with_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_jar_is_an_error_with_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(java_classes.resources, "files", lambda package: tmp_path)
     with pytest.raises(EngineError, match="make java"):
         java_classes.jar()
 
 
 def test_static_methods_that_python_calls_exist() -> None:
-    """Py4J reports a missing method only when it is called, and type checkers do not see it."""
+    """Find missing methods, which Py4J reports only when they are called, and type checkers do not see."""
     call = re.compile(r"\.((?:[a-z]+\.)+)([A-Z]\w+)\.(\w+)\(")
     missing, count = [], 0
     for file in (ROOT / "jetsql").rglob("*.py"):

@@ -45,8 +45,8 @@ def test_an_older_spark_calls_the_same_methods(spark: str, newest: Linkage) -> N
     assert unused == UNUSED[spark]
 
 
-def test_no_number_of_a_token_is_copied_from_the_newest_spark() -> None:
-    """javac copies constants into the classes that use them, so the linkage does not show them."""
+def test_token_numbers_are_not_compiled_in() -> None:
+    """Check the constants, which javac copies into the classes that use them, so the linkage does not show them."""
     copied = re.compile(r"\bSqlBase(?:Lexer|Parser)\.(?!VOCABULARY)[A-Z_]{2,}\b")
     assert [file.name for file in sources() if copied.search(file.read_text(encoding="utf-8"))] == []
 
@@ -73,7 +73,7 @@ def problems(spark: dict[str, Declared], *references: Reference) -> list[str]:
     return [problem.partition(": ")[2] for problem in Linkage([own], spark).problems()]
 
 
-def test_what_is_there_is_no_problem() -> None:
+def test_existing_members_are_no_problem() -> None:
     used = (Reference("spark/Parent", "size:()I", False), Reference("spark/Parent", "name:Ljava/lang/String;", None))
     assert problems(SPARK, *used, Reference("spark/Sized", "hashCode:()I", True)) == []
 
@@ -100,7 +100,7 @@ def test_what_is_there_is_no_problem() -> None:
         ),
     ],
 )
-def test_what_does_not_link_is_found(spark: dict[str, Declared], reference: Reference | None, problem: str) -> None:
+def test_missing_members_are_found(spark: dict[str, Declared], reference: Reference | None, problem: str) -> None:
     assert problem in problems(spark, *([reference] if reference else []))
 
 

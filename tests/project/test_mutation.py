@@ -62,7 +62,7 @@ def test_a_mutant_names_its_function_and_its_change(source: Path) -> None:
     assert mutant.text == SOURCE.replace("hour < begin", "hour <= begin")
 
 
-def test_a_change_in_an_inner_function_belongs_to_the_method_around_it(source: Path) -> None:
+def test_inner_function_belongs_to_the_method_around_it(source: Path) -> None:
     [mutant] = [each for each in mutants(source) if "price - 1" in each.text]
     assert mutant.identity == Identity("shop.py Shop.total", "return price + 1", "return price - 1")
     assert mutant.function == "Shop.total"
@@ -71,7 +71,7 @@ def test_a_change_in_an_inner_function_belongs_to_the_method_around_it(source: P
     assert not any(each.nested for each in mutants(source) if "price + 1" in each.text)
 
 
-def test_the_tests_of_any_line_of_a_statement_count_for_all_of_it(source: Path) -> None:
+def test_tests_of_one_line_count_for_the_whole_statement(source: Path) -> None:
     [mutant] = [each for each in mutants(source) if "taxed(None)" in each.text]
     first = SOURCE.splitlines().index("        return sum(") + 1
     assert mutant.lines == range(first, first + 4)
@@ -150,7 +150,7 @@ def test_the_list_of_the_project_can_be_read() -> None:
 # --- the score -------------------------------------------------------------------------------------------------------
 
 
-def test_the_score_counts_what_is_killed_or_explained_of_what_was_judged() -> None:
+def test_score_counts_killed_and_explained_mutants() -> None:
     judged = Judged()
     judged.outcomes.update(
         {

@@ -30,7 +30,7 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return read(folder)
 
 
-def test_a_seed_gives_the_same_files_and_another_seed_gives_others(tmp_path: Path) -> None:
+def test_seed_decides_the_files(tmp_path: Path) -> None:
     for name, seed in (("first", 1), ("again", 1), ("other", 2)):
         Events(500, seed=seed).write(tmp_path / name)
     assert read(tmp_path / "first") == read(tmp_path / "again")

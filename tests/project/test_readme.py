@@ -16,7 +16,7 @@ def test_it_is_short() -> None:
 
 
 @pytest.mark.parametrize("name", re.findall(r"`?((?:examples|grammar|jetsql|java|tests|tools)/[\w./]*)`?", TEXT))
-def test_files_that_are_named_are_there(name: str) -> None:
+def test_named_files_exist(name: str) -> None:
     assert (ROOT / name).exists()
 
 
@@ -26,6 +26,6 @@ def test_links_lead_somewhere(link: str) -> None:
 
 
 def test_exit_codes() -> None:
-    """The table of the reference is written by hand."""
+    """Check the table of the reference, which is written by hand."""
     page = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == [str(int(code)) for code in ExitCode]

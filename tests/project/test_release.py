@@ -32,7 +32,7 @@ def test_the_changelog_names_this_version() -> None:
     assert text.index("\n## Unreleased\n") < text.index(f"\n## [{VERSION}]")
 
 
-def test_a_tree_that_is_not_one_of_a_release_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_release_of_a_wrong_tree_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n", encoding="utf-8")
     monkeypatch.setattr(release, "ROOT", tmp_path)
     monkeypatch.setattr(release, "VERSION", "7.8.9")
@@ -44,9 +44,9 @@ def test_a_tree_that_is_not_one_of_a_release_is_refused(monkeypatch: pytest.Monk
 
 def test_files_that_differ_are_named() -> None:
     release.compare("a.whl", ["a", "b"], {"b", "a"})
-    with pytest.raises(release.ReleaseError) as refused:
+    with pytest.raises(release.ReleaseError) as caught:
         release.compare("a.whl", {"a", "c"}, {"a", "b"})
-    assert str(refused.value) == "a.whl lacks ['b'] and has ['c'] that it should not."
+    assert str(caught.value) == "a.whl lacks ['b'] and has ['c'] that it should not."
 
 
 def test_the_wheels_have_their_data(monkeypatch: pytest.MonkeyPatch) -> None:

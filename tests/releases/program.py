@@ -59,10 +59,10 @@ def resume(home: Path, url: str, recorded: Path) -> None:
         found = {name: Catalog(engine.spark).table(name) for name in names}
     restore_store(recorded, home, {name: table.created for name, table in found.items() if table is not None})
     with opened(home) as engine:
-        told: dict[str, object] = {"found": _settled(engine), "jobs": rows(engine, "SHOW JOBS")}
+        report: dict[str, object] = {"found": _settled(engine), "jobs": rows(engine, "SHOW JOBS")}
         Source(home / "numbers").add(2)
-        told["more"] = _settled(engine)
-        sys.stdout.write(json.dumps(told, default=str))
+        report["more"] = _settled(engine)
+        sys.stdout.write(json.dumps(report, default=str))
 
 
 def _settled(engine: EmbeddedEngine) -> dict[str, list[list[object]]]:

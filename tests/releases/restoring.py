@@ -47,7 +47,7 @@ def _restore_file(home: str, path: Path, copied: Path) -> None:
 
 
 def restore_store(recorded: Path, home: Path, created: Mapping[str, int]) -> None:
-    """created: milliseconds, by qualified table."""
+    """Restore the store of a release. created: milliseconds, by qualified table."""
     store = home / "jetsql.db"
     store.unlink()
     with closing(sqlite3.connect(store)) as connection:

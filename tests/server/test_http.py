@@ -39,7 +39,7 @@ def engine() -> ServedEngine:
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[RunningServer]:
-    """A server for requests that change nothing."""
+    """Return a server for requests that change nothing."""
     with run_server(ServedEngine()) as server:
         yield server
 
@@ -51,8 +51,8 @@ class Response:
 
     @property
     def error(self) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads(self.content)["error"]
-        return told
+        content: dict[str, Any] = json.loads(self.content)
+        return dict(content["error"])
 
 
 def request(server: RunningServer, method: str, path: str, body: str = "", **headers: str) -> Response:
@@ -79,16 +79,16 @@ def test_a_statement_without_columns(remote: RemoteEngine) -> None:
 
 
 def test_an_error_has_its_place_and_its_status(remote: RemoteEngine, server: RunningServer) -> None:
-    with pytest.raises(ReportedError) as told:
+    with pytest.raises(ReportedError) as caught:
         remote.run("\n FAIL job")
-    report = told.value.report
+    report = caught.value.report
     assert (report.condition, report.sqlstate, report.line, report.column) == ("JETSQL.JOB_NOT_FOUND", "42704", 2, 7)
     response = request(server, "POST", "/v1/sql", json.dumps({"statement": "FAIL job"}))
     assert response.status == 404
     assert response.error["hint"] == "See SHOW JOBS."
 
 
-def test_an_error_behind_the_first_rows(remote: RemoteEngine) -> None:
+def test_error_after_the_first_rows(remote: RemoteEngine) -> None:
     rows = remote.run("LATE").rows
     assert next(rows) == (1,)
     with pytest.raises(ReportedError, match="the second row is broken"):
@@ -96,7 +96,7 @@ def test_an_error_behind_the_first_rows(remote: RemoteEngine) -> None:
     assert list(remote.run("COUNT 1").rows) == [(0,)]
 
 
-def test_a_trace_is_for_those_who_ask(server: RunningServer) -> None:
+def test_trace_is_returned_on_request(server: RunningServer) -> None:
     for asked in (False, True):
         body = json.dumps({"statement": "FAIL job", "trace": asked})
         trace = request(server, "POST", "/v1/sql", body).error["trace"]
@@ -112,7 +112,7 @@ def test_sessions_keep_their_schema(server: RunningServer) -> None:
     assert len(server.http_server.sessions) == 0
 
 
-def test_who_opened_a_session_closes_it(server: RunningServer) -> None:
+def test_session_is_closed_by_its_owner(server: RunningServer) -> None:
     first = RemoteEngine(server.url, TOKEN)
     list(first.run("COUNT 1").rows)
     with closing(RemoteEngine(server.url, TOKEN, session=first.session_id)) as second:
@@ -122,13 +122,13 @@ def test_who_opened_a_session_closes_it(server: RunningServer) -> None:
     assert len(server.http_server.sessions) == 0
 
 
-def test_a_session_that_is_gone(remote: RemoteEngine, server: RunningServer) -> None:
+def test_lost_session(remote: RemoteEngine, server: RunningServer) -> None:
     list(remote.run("COUNT 1").rows)
     for session in list(server.http_server.sessions._sessions):
         server.http_server.sessions.close(session)
-    with pytest.raises(ReportedError) as told:
+    with pytest.raises(ReportedError) as caught:
         remote.run("COUNT 1")
-    assert told.value.report.condition == "JETSQL.SESSION_NOT_FOUND"
+    assert caught.value.report.condition == "JETSQL.SESSION_NOT_FOUND"
 
 
 def test_idle_sessions_are_closed_and_used_ones_stay(engine: ServedEngine) -> None:
@@ -157,7 +157,7 @@ def test_too_many_sessions_are_refused(engine: ServedEngine) -> None:
         second.close()
 
 
-def test_a_slow_reader_holds_the_rows_back(remote: RemoteEngine, engine: ServedEngine) -> None:
+def test_slow_reader_throttles_the_rows(remote: RemoteEngine, engine: ServedEngine) -> None:
     rows = remote.run("ENDLESS").rows
     next(rows)
     before = -1
@@ -173,16 +173,16 @@ def test_a_statement_can_be_cancelled(remote: RemoteEngine, engine: ServedEngine
     failed: list[ReportedError] = []
 
     def wait() -> None:
-        with pytest.raises(ReportedError) as told:
+        with pytest.raises(ReportedError) as caught:
             remote.run("WAIT")
-        failed.append(told.value)
+        failed.append(caught.value)
 
     thread = threading.Thread(target=wait)
     thread.start()
     assert engine.waiting.wait(30)
     remote.cancel()
     thread.join(30)
-    assert [told.report.condition for told in failed] == ["JETSQL.STATEMENT_CANCELLED"]
+    assert [caught.report.condition for caught in failed] == ["JETSQL.STATEMENT_CANCELLED"]
 
 
 def test_a_client_that_leaves_cancels_its_statement(server: RunningServer, engine: ServedEngine) -> None:
@@ -194,7 +194,7 @@ def test_a_client_that_leaves_cancels_its_statement(server: RunningServer, engin
     assert engine.woken.wait(30)
 
 
-def test_cancelling_what_does_not_run(server: RunningServer) -> None:
+def test_cancelling_an_ended_statement(server: RunningServer) -> None:
     response = request(server, "DELETE", "/v1/statements/none")
     assert (response.status, response.error["condition"]) == (404, "JETSQL.STATEMENT_NOT_FOUND")
 
@@ -216,9 +216,7 @@ def opened_session(server: RunningServer) -> str:
     return str(json.loads(request(server, "POST", "/v1/sessions").content)["session"])
 
 
-def test_a_statement_is_cancelled_by_a_client_that_knows_its_session(
-    server: RunningServer, engine: ServedEngine
-) -> None:
+def test_statement_is_cancelled_by_clients_with_its_session(server: RunningServer, engine: ServedEngine) -> None:
     mine, others = opened_session(server), opened_session(server)
     with waiting(server, engine, mine, "1") as connection:
         missing = request(server, "DELETE", f"/v1/sessions/{others}/statements/2")
@@ -242,7 +240,7 @@ def test_ids_of_other_sessions_are_free_and_hidden(server: RunningServer, engine
 
 
 @pytest.mark.parametrize("statement_id", ["1", "x" * 21, "0" * 129, "a statement with a long name", "\u00e4" * 30])
-def test_a_statement_without_a_session_has_no_id_that_can_be_guessed(shared: RunningServer, statement_id: str) -> None:
+def test_ids_of_statements_without_session_are_random(shared: RunningServer, statement_id: str) -> None:
     body = json.dumps({"statement": "COUNT 1", "id": statement_id})
     response = request(shared, "POST", "/v1/sql", body)
     assert (response.status, response.error["condition"]) == (400, "JETSQL.REQUEST_NOT_READABLE")
@@ -265,13 +263,13 @@ def test_the_id_of_a_session_has_128_random_bits(server: RunningServer) -> None:
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", "Bearer \u00e4"])
 @pytest.mark.parametrize("path", ["/v1/engine", "/v1/sql", "/nowhere"])
-def test_without_the_token_nothing_is_told(shared: RunningServer, header: str, path: str) -> None:
+def test_without_token_nothing_is_revealed(shared: RunningServer, header: str, path: str) -> None:
     response = request(shared, "GET", path, Authorization=header)
     assert (response.status, response.error["condition"]) == (401, "JETSQL.NOT_AUTHORIZED")
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "localhost.evil.example", ""])
-def test_a_name_that_is_not_the_engines_is_refused(shared: RunningServer, host: str) -> None:
+def test_unknown_host_name_is_refused(shared: RunningServer, host: str) -> None:
     assert request(shared, "GET", "/v1/engine", Host=host).status == 403
 
 
@@ -319,17 +317,17 @@ def test_metrics_count_the_sessions_and_the_running_statements(server: RunningSe
     assert (shown.status, shown.content) == (200, b"jetsql_sessions 1\njetsql_statements 0\n")
 
 
-def test_who_listens_must_know_the_token_before_it_is_sent() -> None:
-    """The address of an engine that was killed is anybody's, also a program's that answers as an engine does."""
-    heard: list[bytes] = []
+def test_token_is_sent_only_after_proof_of_the_server() -> None:
+    """Listen on the address of a killed engine, as any other program can."""
+    received: list[bytes] = []
 
     def listen(listening: socket.socket) -> None:
         for _ in range(2):
             connection, _ = listening.accept()
             with connection:
-                heard.append(connection.recv(65536))
+                received.append(connection.recv(65536))
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 27\r\n\r\n" + b'{"proof": "0", "schema": 1}')
-                heard.append(connection.recv(65536))
+                received.append(connection.recv(65536))
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=listen, args=(listening,))
@@ -339,8 +337,8 @@ def test_who_listens_must_know_the_token_before_it_is_sent() -> None:
             with pytest.raises(EngineError, match=r"NOT_AUTHORIZED.*does not know the token"):
                 remote.run("COUNT 1")
         thread.join(30)
-    assert [part.split()[0] if part else part for part in heard] == [b"GET", b"", b"GET", b""]
-    assert TOKEN.encode() not in b"".join(heard)
+    assert [part.split()[0] if part else part for part in received] == [b"GET", b"", b"GET", b""]
+    assert TOKEN.encode() not in b"".join(received)
 
 
 def asked_proof(path: str) -> str:
@@ -393,13 +391,13 @@ def test_a_program_that_forwards_the_proof_gets_no_token(server: RunningServer, 
         return own[attack]
 
     relay = Relay(server.url, rewrite)
-    with relay as url, pytest.raises(RequestNotSent, match="NOT_AUTHORIZED") as refused:
+    with relay as url, pytest.raises(RequestNotSent, match="NOT_AUTHORIZED") as caught:
         HttpClient(url, TOKEN).request("GET", "/v1/engine")
-    assert "the token was not sent" in refused.value.message
+    assert "the token was not sent" in caught.value.message
     assert len(relay.requests) == 1 and TOKEN not in "".join(relay.requests)
 
 
-def test_an_address_behind_another_port_is_named_in_the_setting() -> None:
+def test_forwarded_address_is_accepted_by_setting() -> None:
     access = Access(TOKEN, ("engine.example.com", "localhost:8080"))
     for address in ("localhost:7000", "engine.example.com:7000", "ENGINE.example.com:443", "localhost:8080"):
         assert access.proof("n", address, 7000) == proof(TOKEN, "n", address)
@@ -408,8 +406,8 @@ def test_an_address_behind_another_port_is_named_in_the_setting() -> None:
             access.proof("n", address, 7000)
 
 
-def test_an_engine_of_an_earlier_release_is_known_by_its_note() -> None:
-    """The private note of a home has its address, so that the engine can be stopped after an update of the client."""
+def test_engine_of_an_earlier_release_is_trusted_by_its_note() -> None:
+    """Trust the address in the private note of a home, so that an updated client can stop the engine."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -439,7 +437,7 @@ def test_an_engine_of_an_earlier_release_is_known_by_its_note() -> None:
 
 
 def test_the_token_stays_on_the_connection_that_was_proved() -> None:
-    """An engine that ends right after its proof leaves its address to another program."""
+    """Close the connection after the proof: the address of an engine that ends may go to another program."""
     requests: list[tuple[str, str | None]] = []
 
     class Handler(BaseHTTPRequestHandler):  # closes each connection after its response
@@ -510,7 +508,7 @@ def dying(answer: bytes) -> Iterator[str]:
     ],
     ids=["before the answer", "in the answer", "in an error"],
 )
-def test_a_connection_that_ends_is_lost_and_the_engine_may_have_done_what_was_asked(answer: bytes) -> None:
+def test_lost_connection_leaves_the_outcome_unknown(answer: bytes) -> None:
     with dying(answer) as url, closing(HttpClient(url, TOKEN)) as client, pytest.raises(EngineError) as lost:
         client.request("GET", "/v1/engine")
     assert lost.value.condition == "JETSQL.CONNECTION_LOST"
@@ -527,12 +525,12 @@ def test_a_connection_that_ends_in_the_rows_is_lost() -> None:
     assert lost.value.condition == "JETSQL.CONNECTION_LOST"
 
 
-def test_rows_of_a_response_without_a_length_end_with_the_connection() -> None:
+def test_response_without_length_ends_with_the_connection() -> None:
     with dying(b"HTTP/1.1 200 OK\r\n\r\n{}\n") as url, closing(HttpClient(url, TOKEN)) as client:
         assert list(client.stream_lines("/v1/sql", {})) == [b"{}\n"]
 
 
-def test_an_engine_under_a_name_that_it_does_not_know_says_so(shared: RunningServer) -> None:
+def test_unknown_host_name_is_reported_to_the_client(shared: RunningServer) -> None:
     remote = RemoteEngine(f"http://127.1:{urlsplit(shared.url).port}", TOKEN)
     with pytest.raises(RequestNotSent, match=r"does not accept the address 127\.1.*http_hosts"):
         remote.run("COUNT 1")
@@ -566,19 +564,19 @@ BAD_BODIES = [
 
 
 @pytest.mark.parametrize(("body", "words"), BAD_BODIES, ids=[f"{body[:60]} {words}" for body, words in BAD_BODIES])
-def test_what_is_no_request(shared: RunningServer, body: str, words: str) -> None:
+def test_invalid_requests(shared: RunningServer, body: str, words: str) -> None:
     response = request(shared, "POST", "/v1/sql", body)
-    told = response.error
-    assert (response.status, told["condition"]) == (400, "JETSQL.REQUEST_NOT_READABLE")
-    assert words in told["message"]
+    error = response.error
+    assert (response.status, error["condition"]) == (400, "JETSQL.REQUEST_NOT_READABLE")
+    assert words in error["message"]
 
 
-def test_the_marks_in_a_text_are_no_values(shared: RunningServer) -> None:
+def test_marks_in_a_text_are_no_parameters(shared: RunningServer) -> None:
     body = json.dumps({"statement": "ARGS ?", "parameters": ['[{,"' * 100_000]})
     assert request(shared, "POST", "/v1/sql", body).status == 200
 
 
-def test_paths_and_methods_that_are_not_there(shared: RunningServer) -> None:
+def test_unknown_paths_and_methods(shared: RunningServer) -> None:
     assert request(shared, "GET", "/nowhere").status == 404
     assert request(shared, "GET", "/v1/sql").status == 405
 
@@ -612,7 +610,9 @@ REQUESTS: list[tuple[str, str, dict[str, Any] | None, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize("case", REQUESTS, ids=lambda case: " ".join(map(str, case)))
-def test_whole_answers(shared: RunningServer, case: tuple[str, str, dict[str, Any] | None, dict[str, str]]) -> None:
+def test_complete_responses(
+    shared: RunningServer, case: tuple[str, str, dict[str, Any] | None, dict[str, str]]
+) -> None:
     method, path, body, headers = case
     with closing(HTTPConnection(urlsplit(shared.url).netloc, timeout=30)) as connection:
         content = None if body is None else json.dumps(body)
@@ -623,17 +623,17 @@ def test_whole_answers(shared: RunningServer, case: tuple[str, str, dict[str, An
         compare([str(response.status), *(each for each in answered if "content-length" not in each), text])
 
 
-def test_stop_is_asked_for(server: RunningServer) -> None:
+def test_stop_is_requested(server: RunningServer) -> None:
     assert request(server, "POST", "/v1/engine/stop", "{}").status == 202
     assert server.stop_requested.is_set()
 
 
-def test_nobody_there() -> None:
+def test_engine_not_reachable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
-    with pytest.raises(RequestNotSent) as told:
+    with pytest.raises(RequestNotSent) as caught:
         HttpClient(url, TOKEN).request("GET", "/v1/engine")
-    assert told.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
+    assert caught.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
 
 
 def test_an_error_without_a_message_is_reported_by_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -645,20 +645,20 @@ def test_an_error_without_a_message_is_reported_by_its_type(monkeypatch: pytest.
         HttpClient("http://localhost:1", TOKEN).request("GET", "/v1/engine")
 
 
-def test_who_does_not_know_the_token_is_sent_nothing(shared: RunningServer) -> None:
-    with pytest.raises(RequestNotSent) as told:
+def test_server_without_the_token_gets_no_statement(shared: RunningServer) -> None:
+    with pytest.raises(RequestNotSent) as caught:
         HttpClient(shared.url, "another").request("GET", "/v1/engine")
-    assert told.value.condition == "JETSQL.NOT_AUTHORIZED"
+    assert caught.value.condition == "JETSQL.NOT_AUTHORIZED"
 
 
-def test_an_engine_that_tells_its_end_was_sent_something(remote: RemoteEngine) -> None:
-    with pytest.raises(EngineError) as told:
+def test_statement_sent_to_an_ending_engine_is_reported(remote: RemoteEngine) -> None:
+    with pytest.raises(EngineError) as caught:
         remote.run("DIE")
-    assert told.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
-    assert not isinstance(told.value, RequestNotSent)
+    assert caught.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
+    assert not isinstance(caught.value, RequestNotSent)
 
 
-def test_cancelling_when_the_engine_is_gone_is_fine(engine: ServedEngine) -> None:
+def test_cancelling_without_engine_is_no_error(engine: ServedEngine) -> None:
     with run_server(engine) as server:
         remote = RemoteEngine(server.url, TOKEN)
         rows = remote.run("ENDLESS").rows
@@ -704,7 +704,7 @@ def test_a_stop_ends_a_backup(engine: ServedEngine, server: RunningServer) -> No
 def test_a_response_whose_statement_dies_has_no_end(
     server: RunningServer, engine: ServedEngine, monkeypatch: pytest.MonkeyPatch, accept: str
 ) -> None:
-    """A reader of Arrow would take the end of a response for the end of the rows."""
+    """Break the response off: a reader of Arrow would take its end for the end of the rows."""
     monkeypatch.setattr(engine, "error", Mock(side_effect=MemoryError))
     with pytest.raises(HTTPException):
         request(server, "POST", "/v1/sql", json.dumps({"statement": "LATE"}), Accept=accept)

@@ -71,11 +71,11 @@ def condition(answer: Answer) -> Any:
 
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip, gzip", "deflate", "zstd"])
 def test_compressed_bodies_are_not_expanded(server: RunningServer, encoding: str) -> None:
-    """A megabyte could become a gigabyte."""
+    """Refuse compressed bodies: a megabyte could become a gigabyte."""
     content = gzip.compress(BODY.encode())
     head = f"{AUTHORIZED}\r\nConnection: close\r\nContent-Encoding: {encoding}\r\nContent-Length: {len(content)}"
-    [refused] = answers(server, f"POST /v1/sql HTTP/1.1\r\nHost: localhost\r\n{head}\r\n\r\n".encode() + content)
-    assert (refused.status, condition(refused)) == (400, "JETSQL.REQUEST_NOT_READABLE")
+    [response] = answers(server, f"POST /v1/sql HTTP/1.1\r\nHost: localhost\r\n{head}\r\n\r\n".encode() + content)
+    assert (response.status, condition(response)) == (400, "JETSQL.REQUEST_NOT_READABLE")
 
 
 # Which name the engine is addressed by
@@ -103,13 +103,13 @@ def test_a_request_under_another_name_gets_nothing(server: RunningServer, lines:
     assert b"version" not in answer.body
 
 
-def test_a_name_that_comes_twice_is_judged_by_all_of_them(server: RunningServer) -> None:
+def test_repeated_host_headers_are_all_checked(server: RunningServer) -> None:
     head = f"GET /v1/engine HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n{AUTHORIZED}\r\n"
     [answer] = answers(server, f"{head}Connection: close\r\n\r\n")
     assert answer.status in (400, 403)
 
 
-def test_what_a_forwarder_says_is_no_name(server: RunningServer) -> None:
+def test_forwarding_headers_are_no_host_name(server: RunningServer) -> None:
     head = f"GET /v1/engine HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: localhost\r\n{AUTHORIZED}\r\n"
     [answer] = answers(server, f"{head}Connection: close\r\n\r\n")
     assert answer.status == 403
@@ -141,8 +141,8 @@ def test_what_a_forwarder_says_is_no_name(server: RunningServer) -> None:
         f"X: a\0b\r\nContent-Length: 0\r\n\r\n{TWO}",
     ],
 )
-def test_what_could_be_two_requests_is_refused_whole(server: RunningServer, framing: str) -> None:
-    """Behind a proxy, the second of them would be a request of somebody else."""
+def test_ambiguous_requests_are_refused(server: RunningServer, framing: str) -> None:
+    """Refuse the request: after a proxy, its second half would be a request of another client."""
     found = answers(server, f"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\n{AUTHORIZED}\r\n{framing}")
     assert [answer.status for answer in found] == [400]
 
@@ -157,7 +157,7 @@ def test_one_request_after_the_other_is_fine(server: RunningServer) -> None:
 
 
 def test_a_folded_line_belongs_to_the_header_before_it(server: RunningServer) -> None:
-    """As RFC 9112 has it: nothing in such a line is a header of its own."""
+    """Treat the line as RFC 9112 demands: it contains no header of its own."""
     head = (
         f"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\n{AUTHORIZED}\r\nX-Folded: a\r\n Content-Length: {len(TWO)}"
     )
@@ -170,8 +170,8 @@ def test_a_folded_line_belongs_to_the_header_before_it(server: RunningServer) ->
 
 @pytest.mark.parametrize("path", ["/v1/sql", "/v1/sessions", "/v1/engine/stop"])
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a"])
-def test_a_page_can_send_and_gets_nothing_done(server: RunningServer, path: str, kind: str) -> None:
-    """These are the requests that a browser sends to other sites without asking them first."""
+def test_requests_of_pages_have_no_effect(server: RunningServer, path: str, kind: str) -> None:
+    """Send the requests that a browser sends to other sites without a preflight request."""
     foreign = ("Origin: https://evil.example", f"Content-Type: {kind}", "Sec-Fetch-Site: cross-site")
     before = len(server.http_server.sessions)
     answer = ask(server, f"POST {path}", *foreign, body=BODY)
@@ -193,7 +193,7 @@ def test_no_parameter_is_a_token(server: RunningServer, token: str) -> None:
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "HEAD"])
 @pytest.mark.parametrize("path", ["/healthz", "/v1/sql", "/v1/engine", "/openapi.json"])
 @pytest.mark.parametrize("token", [(), (AUTHORIZED,)])
-def test_no_page_is_ever_let_in(server: RunningServer, method: str, path: str, token: tuple[str, ...]) -> None:
+def test_pages_get_no_access(server: RunningServer, method: str, path: str, token: tuple[str, ...]) -> None:
     asked = ("Origin: https://evil.example", "Access-Control-Request-Method: POST")
     answer = ask(server, f"{method} {path}", *asked, "Access-Control-Request-Headers: authorization", *token)
     assert [name for name in answer.headers if name.startswith("access-control")] == []
@@ -232,20 +232,20 @@ PATHS = [
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
-def test_no_way_of_writing_a_path_leads_past_the_token(server: RunningServer, method: str, path: str) -> None:
+def test_no_spelling_of_a_path_bypasses_the_token(server: RunningServer, method: str, path: str) -> None:
     answer = ask(server, f"{method} {path}")
     assert answer.status in (400, 401, 404, 405)
     assert b"jobs" not in answer.body.replace(path.encode(), b"")
 
 
 @pytest.mark.parametrize("path", [path for path in PATHS if not path.startswith(("/v1/jobs", "http:", "/healthz%0a"))])
-def test_paths_are_as_they_are_written(server: RunningServer, path: str) -> None:
-    """With the token, too: what looks like another path is no path."""
+def test_paths_are_not_normalized(server: RunningServer, path: str) -> None:
+    """Refuse other spellings of a path, even with the token."""
     assert ask(server, f"GET {path}", AUTHORIZED).status in (400, 404)
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/healthz?nonce=%ff%00", "/healthz?nonce=" + "a" * 10_000])
-def test_health_answers_whatever_it_is_asked(server: RunningServer, path: str) -> None:
+def test_health_answers_every_request(server: RunningServer, path: str) -> None:
     assert ask(server, f"GET {path}").status == 200
 
 
@@ -266,12 +266,12 @@ def test_health_answers_whatever_it_is_asked(server: RunningServer, path: str) -
         "Authorization: Bearer \xff\xfe",
     ],
 )
-def test_what_is_near_the_token_is_not_the_token(server: RunningServer, header: str) -> None:
+def test_similar_tokens_are_refused(server: RunningServer, header: str) -> None:
     assert ask(server, "GET /v1/engine", header).status == 401
 
 
-def test_how_long_a_comparison_takes_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every token is compared by `hmac.compare_digest`, and no answer comes before it."""
+def test_token_comparison_takes_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check that every token is compared by `hmac.compare_digest`, before any answer."""
     compared: list[bytes] = []
     real = hmac.compare_digest
 

@@ -34,7 +34,7 @@ def test_rows_are_those_of_all_batches(remote: RemoteEngine) -> None:
     assert list(remote.run("LOOK", live=True).rows) == []
 
 
-def test_what_is_not_read_of_a_batch_is_passed_over(remote: RemoteEngine) -> None:
+def test_unread_rows_of_a_batch_are_skipped(remote: RemoteEngine) -> None:
     batches = remote.run("LOOK 3 100 1", live=True).batches
     first = next(batches)
     assert next(first.rows) == (0,)
@@ -43,14 +43,14 @@ def test_what_is_not_read_of_a_batch_is_passed_over(remote: RemoteEngine) -> Non
     assert list(first.rows) == []
 
 
-def test_who_does_not_ask_for_it_gets_no_live_answer(remote: RemoteEngine) -> None:
+def test_live_response_needs_a_request(remote: RemoteEngine) -> None:
     assert remote.run("COUNT 2").live is None
     assert remote.run("COUNT 2", live=True).live is None
     with pytest.raises(ReportedError):
         remote.run("LOOK 1")
 
 
-def test_the_lines_of_a_live_answer(server: RunningServer) -> None:
+def test_lines_of_a_live_response(server: RunningServer) -> None:
     body = json.dumps({"statement": "LOOK 2 0", "live": True}).encode()
     with urlopen(Request(f"{server.url}/v1/sql", body, {"Authorization": f"Bearer {TOKEN}"})) as response:
         lines = [json.loads(line) for line in response]
@@ -63,7 +63,7 @@ def test_the_lines_of_a_live_answer(server: RunningServer) -> None:
     ]
 
 
-def test_a_slow_reader_holds_the_select_back(remote: RemoteEngine, engine: ServedEngine) -> None:
+def test_slow_reader_throttles_the_select(remote: RemoteEngine, engine: ServedEngine) -> None:
     batches = remote.run("LOOK ENDLESS", live=True).batches
     next(next(batches).rows)
     before = -1
@@ -120,7 +120,7 @@ def test_a_session_that_is_closed_while_its_select_is_planned(remote: RemoteEngi
     other.close()
 
 
-def test_an_error_behind_the_first_batch(remote: RemoteEngine) -> None:
+def test_error_after_the_first_batch(remote: RemoteEngine) -> None:
     batches = remote.run("LOOK 1 BROKEN", live=True).batches
     assert list(next(batches).rows) == [(0,)]
     with pytest.raises(ReportedError, match="BROKEN"):

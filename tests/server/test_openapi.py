@@ -41,7 +41,7 @@ EXAMPLES = int(os.environ.get(LONG_RUN, "15"))
     derandomize=LONG_RUN not in os.environ,
     suppress_health_check=list(HealthCheck),
 )
-def test_answers_are_as_described(case: schemathesis.Case, server: RunningServer) -> None:
+def test_responses_match_the_description(case: schemathesis.Case, server: RunningServer) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     case.call_and_validate(base_url=server.url, headers=headers, timeout=30, excluded_checks=NOT_OURS)
 

@@ -91,14 +91,14 @@ def test_a_job_with_batches(jobs: JobsHarness) -> None:
     assert delay is not None and delay > 0
 
 
-def test_what_is_not_known_is_not_told(jobs: JobsHarness) -> None:
+def test_unknown_values_are_omitted(jobs: JobsHarness) -> None:
     job_id = jobs.make("j")
     assert Scrape(jobs).value("jetsql_job_watermark_delay_seconds", id=job_id) is None
     commit(jobs, job_id)
     assert Scrape(jobs).value("jetsql_job_state_rows", id=job_id) is None
 
 
-def test_a_job_that_failed_is_told_until_its_name_is_taken(jobs: JobsHarness) -> None:
+def test_failed_job_is_exported_until_its_name_is_reused(jobs: JobsHarness) -> None:
     job_id = jobs.make("j", {"suspendOnFailure": "false", "restartAttempts": "0"})
     commit(jobs, job_id)
     jobs.engine.fail(job_id, Cause("broken", retryable=False))
@@ -110,7 +110,7 @@ def test_a_job_that_failed_is_told_until_its_name_is_taken(jobs: JobsHarness) ->
     assert scrape.value("jetsql_job_status", status="RUNNING", id=newer) == 1
 
 
-def test_names_are_shown_whatever_is_in_them(jobs: JobsHarness) -> None:
+def test_names_are_escaped(jobs: JobsHarness) -> None:
     name = 'a "quoted" \\ name'
     jobs.make(name)
     assert Scrape(jobs).value("jetsql_job_status", status="RUNNING", job=name) == 1

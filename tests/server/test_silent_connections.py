@@ -53,7 +53,7 @@ def post(statement: str, session: str = "") -> tuple[bytes, bytes]:
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode(), body
 
 
-def test_1500_half_open_connections_do_not_lock_out_a_client_at_the_same_address() -> None:
+def test_1500_half_open_connections_do_not_block_a_client() -> None:
     with (
         run_server(ServedEngine(), settings=NEVER) as server,
         half_open(port_of(server), 1500, *BEGINNINGS) as strangers,
@@ -118,8 +118,8 @@ def test_clients_that_read_no_rows_leave_threads_for_others(monkeypatch: pytest.
         assert counts(server) == [(0,), (1,)]
 
 
-def test_a_connection_that_was_used_is_a_strangers_again() -> None:
-    """A proxy may hand it to another client."""
+def test_used_connection_needs_the_token_again() -> None:
+    """Use the connection again, as a proxy does for another client."""
     with run_server(ServedEngine(), settings=SOON) as server, connect(port_of(server)) as connection:
         head, body = post("NOTHING")
         connection.sendall(head + body)
@@ -128,7 +128,7 @@ def test_a_connection_that_was_used_is_a_strangers_again() -> None:
         assert trickles_until_closed(connection, b"x")
 
 
-def test_a_body_that_never_ends_is_given_up() -> None:
+def test_endless_body_is_aborted() -> None:
     with run_server(ServedEngine(), settings=SOON) as server, connect(port_of(server)) as connection:
         head, body = post("NOTHING")
         connection.sendall(head + body[:-1])
@@ -157,16 +157,16 @@ def test_a_body_that_is_slow_with_the_token_arrives() -> None:
         assert answer.startswith(b"HTTP/1.1 200 ") and b'{"end":{"rows":1}}' in answer
 
 
-def test_a_statement_that_takes_longer_than_the_deadline_goes_on() -> None:
+def test_statement_longer_than_the_deadline_continues() -> None:
     engine = ServedEngine()
     with run_server(engine, settings=EndpointSettings(login_seconds=0.3, logins_most=1)) as server:
         with closing(RemoteEngine(server.url, TOKEN)) as client:
             failed: list[str] = []
 
             def wait() -> None:
-                with pytest.raises(ReportedError) as told:
+                with pytest.raises(ReportedError) as caught:
                     client.run("WAIT")
-                failed.append(told.value.report.condition)
+                failed.append(caught.value.report.condition)
 
             waiting = threading.Thread(target=wait)
             waiting.start()
@@ -181,7 +181,7 @@ def test_a_statement_that_takes_longer_than_the_deadline_goes_on() -> None:
 
 
 def test_every_statement_thread_and_more_have_a_connection() -> None:
-    """256 statements run at once, and the ones after them wait; none of them is refused."""
+    """Run 256 statements in parallel; the ones after them wait, and none of them is refused."""
     with run_server(ServedEngine(), settings=SOON) as server:
         clients = [HTTPConnection(urlsplit(server.url).netloc, timeout=60) for _ in range(600)]
         for client in clients:
@@ -194,7 +194,7 @@ def test_every_statement_thread_and_more_have_a_connection() -> None:
             client.close()
 
 
-def test_a_request_above_the_limit_of_connections_gets_the_error_of_the_endpoint() -> None:
+def test_requests_above_the_connection_limit_get_an_error() -> None:
     with run_server(ServedEngine(), settings=NEVER, connections_most=8) as server, ExitStack() as stack:
         for _ in range(7):
             client = stack.enter_context(closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)))

@@ -42,7 +42,7 @@ def get(url: str, path: str, token: str = "", method: str = "GET") -> tuple[int,
     return response.status, json.loads(content) if content else {}
 
 
-def test_a_standby_says_what_it_is_and_where_the_leader_is() -> None:
+def test_standby_reports_its_role_and_the_leader() -> None:
     stopped: list[bool] = []
     with run_standby(lambda: "http://leader:1", lambda: stopped.append(True)) as url:
         assert get(url, "/healthz") == (200, {"status": "up", "role": "standby"})
@@ -65,8 +65,8 @@ def test_a_client_follows_the_leader(server: RunningServer, free_port: int) -> N
         client.close()
 
 
-def test_a_connection_of_the_db_api_goes_on_with_the_next_leader() -> None:
-    """Its session ended with the last leader, and had nothing that a statement could miss."""
+def test_db_api_connection_continues_with_the_next_leader() -> None:
+    """Replace the leader. The session ended with it, and had nothing that a statement could miss."""
     with ExitStack() as servers:
         first = servers.enter_context(run_server(ServedEngine()))
         with run_server(ServedEngine()) as second:
@@ -80,7 +80,7 @@ def test_a_connection_of_the_db_api_goes_on_with_the_next_leader() -> None:
             connection.close()
 
 
-def test_one_address_that_does_not_answer_is_told_immediately(free_port: int) -> None:
+def test_single_unreachable_address_is_reported_immediately(free_port: int) -> None:
     started = time.monotonic()
     with pytest.raises(EngineError, match="No engine answers"):
         HttpClient(f"http://127.0.0.1:{free_port}", TOKEN).request("GET", "/v1/engine")

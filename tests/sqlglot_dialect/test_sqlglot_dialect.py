@@ -263,7 +263,7 @@ def test_statements_of_spark_stay_as_they_were(text: str) -> None:
 
 
 def test_the_tokens_of_spark_stay_as_they_were() -> None:
-    """sqlglot's parser, without the dialect's own method, takes the verbs of JetSQL for commands."""
+    """Use the dialect's own method: sqlglot's parser takes the verbs of JetSQL for commands."""
     for text in (
         "SELECT suspend, resume AS wait FROM restart",
         "SELECT a.wait, wait(1) FROM suspend.restart AS resume",
@@ -330,7 +330,7 @@ HEADS = (
 
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("text", KEPT)
-def test_what_sqlglot_writes_with_another_meaning_keeps_its_text(text: str, head: str) -> None:
+def test_statements_that_sqlglot_would_misread_keep_their_text(text: str, head: str) -> None:
     tree = one(f"{head}{text}")
     for pretty in (False, True):
         again = tree.sql(JetSQL, pretty=pretty)
@@ -340,7 +340,7 @@ def test_what_sqlglot_writes_with_another_meaning_keeps_its_text(text: str, head
 
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize(("text", "again"), WRITTEN_AGAIN)
-def test_what_sqlglot_would_change_stays_in_the_tree(text: str, again: str, head: str) -> None:
+def test_parts_that_sqlglot_would_change_are_kept(text: str, again: str, head: str) -> None:
     tree = one(f"{head}{text}")
     assert tree.sql(JetSQL) == f"{head}{again}" and not has_text(tree)
 
@@ -353,7 +353,7 @@ def test_delays_and_partitions_keep_their_values() -> None:
         assert one(f"CREATE JOB j AS {text}").sql(JetSQL) == f"CREATE JOB j AS {text}"
 
 
-def test_a_tree_that_keeps_its_text_takes_a_limit_and_refuses_other_changes() -> None:
+def test_tree_with_kept_text_accepts_only_a_limit() -> None:
     select = one("SELECT v:x FROM s -- why")
     assert isinstance(select, exp.Select)
     assert select.limit(3).sql(JetSQL) == "SELECT v:x FROM s\nLIMIT 3"

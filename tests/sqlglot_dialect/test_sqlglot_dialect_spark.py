@@ -29,7 +29,7 @@ _EQUAL = (
     (re.compile(r"not isnull\("), "isnotnull("),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.\d]*"), "now"),  # localtimestamp
 )
-"""What differs between plans with the same meaning."""
+"""Remove what differs between plans with the same meaning."""
 
 _EXAMPLE = re.compile(r"^\s*> ((?:SELECT|WITH|FROM).*?);\s*$", re.MULTILINE | re.DOTALL)
 
@@ -165,7 +165,7 @@ def test_examples_of_all_functions_of_spark_are_the_same_plans(
         examples |= dict.fromkeys(
             match.strip() for match in re.findall(r"^\s*> ((?:SELECT|WITH|FROM).*?);\s*$", text, re.M | re.S)
         )
-    different, kept, unread, refused = [], 0, [], 0
+    different, kept, unread, rejected = [], 0, [], 0
     for example in examples:
         try:
             tree = sqlglot.parse_one(example, read=JetSQL)
@@ -173,14 +173,14 @@ def test_examples_of_all_functions_of_spark_are_the_same_plans(
             unread.append(example)
             continue
         kept += WRITTEN in tree.args
-        refused += " " not in plans.analyzed(example)
+        rejected += " " not in plans.analyzed(example)
         found = plans.differences(example)
         if found:
             different.append(found)
     with capsys.disabled():
         sys.stdout.write(
             f"\n{len(names)} functions, {len(examples)} examples: {len(different)} plans differ, {kept} keep their"
-            f" text, {len(unread)} are errors for sqlglot, {refused} are errors for Spark\n"
+            f" text, {len(unread)} are errors for sqlglot, {rejected} are errors for Spark\n"
         )
     assert different == []
     assert len(examples) > 400

@@ -62,22 +62,22 @@ def beeline(script: str, *token: str) -> str:
 def story() -> None:
     begin = "SELECT 'step' AS `step {}`;\n"
     script = "".join(begin.format(name) + ";\n".join(texts) + ";\n" for name, (texts, _) in STEPS.items())
-    told = beeline(script, "-w", os.environ["JETSQL_HOME"] + "/engine.token")
+    output = beeline(script, "-w", os.environ["JETSQL_HOME"] + "/engine.token")
     for name, (_, expected) in STEPS.items():
-        part = told.partition(f"step {name}\n")[2].partition("step ")[0] if f"step {name}\n" in told else ""
-        run_step(name, lambda part=part, expected=expected: found(part, expected, told))
+        part = output.partition(f"step {name}\n")[2].partition("step ")[0] if f"step {name}\n" in output else ""
+        run_step(name, lambda part=part, expected=expected: found(part, expected, output))
 
 
-def found(part: str, expected: list[str], told: str) -> str:
+def found(part: str, expected: list[str], output: str) -> str:
     missing = [words for words in expected if words not in part]
-    assert part and not missing and (expected[:1] == ["[JETSQL.JOB_NOT_FOUND]"] or "Error" not in part), part or told
+    assert part and not missing and (expected[:1] == ["[JETSQL.JOB_NOT_FOUND]"] or "Error" not in part), part or output
     return next((line for line in part.splitlines() if "Error" in line), "")[:200]
 
 
 def wrong_token() -> str:
-    told = beeline("SELECT 'came in';\n", "-p", "wrong")
-    assert "came in" not in told.replace("SELECT 'came in'", ""), told
-    return next((line for line in told.splitlines() if "rror" in line), told)[:200]
+    output = beeline("SELECT 'came in';\n", "-p", "wrong")
+    assert "came in" not in output.replace("SELECT 'came in'", ""), output
+    return next((line for line in output.splitlines() if "rror" in line), output)[:200]
 
 
 story()

@@ -93,12 +93,12 @@ def models():
         (folder / "dbt_project.yml").write_text(PROJECT)
         (folder / "models" / "totals.sql").write_text(MODEL)
         (folder / "models" / "sources.yml").write_text(SOURCES)
-        told = dbt(folder, "run")
+        output = dbt(folder, "run")
         first = rows()
         dbt(folder, "run")
         assert rows() > first > 0, (first, rows())
         dbt(folder, "test")
-    return told
+    return output
 
 
 def rows():

@@ -37,7 +37,7 @@ def wrong_token():
 
 
 def parameters():
-    """PyHive writes the values into the statement: the protocol has no parameters."""
+    """Write the values into the statement, as PyHive does: the protocol has no parameters."""
     with connection.cursor() as cursor:
         for text in ("it's", "a\\b\\'c", "'; --", "?", "a\nb"):
             cursor.execute("SELECT %s, %s", (text, 5))

@@ -69,8 +69,8 @@ def debug():
 
 
 def build():
-    told = dbt("build")
-    assert "PASS=12" in told and "[Created." in told, told
+    output = dbt("build")
+    assert "PASS=12" in output and "[Created." in output, output
     assert run(f"SELECT id FROM {SCHEMA}.large_orders ORDER BY id") == [(1,), (2,), (4,)]
     return ""
 
@@ -92,11 +92,11 @@ def state_kept():
     return ""
 
 
-def refused():
+def refused_update():
     started = job("id")
     change("large_orders", "SELECT id, customer, amount, at", "SELECT DISTINCT id, customer, amount, at")
-    told = dbt("run", "--select", "large_orders", "--vars", "large: 400", code=1)
-    assert "[JETSQL.STATE_NOT_COMPATIBLE]" in told and "--full-refresh" in told, told
+    output = dbt("run", "--select", "large_orders", "--vars", "large: 400", code=1)
+    assert "[JETSQL.STATE_NOT_COMPATIBLE]" in output and "--full-refresh" in output, output
     assert job("id") == started
     return ""
 
@@ -111,8 +111,8 @@ def full_refresh():
 
 def broken_model():
     change("countries", "c.country,", "c.contry,")
-    told = dbt("run", "--select", "countries", code=1)
-    assert "[UNRESOLVED_COLUMN" in told and "c.contry" in told and "^" in told, told
+    output = dbt("run", "--select", "countries", code=1)
+    assert "[UNRESOLVED_COLUMN" in output and "c.contry" in output and "^" in output, output
     change("countries", "c.contry,", "c.country,")
     return ""
 
@@ -141,7 +141,19 @@ def drop():
     return ""
 
 
-STEPS = (project, debug, build, unchanged, state_kept, refused, full_refresh, broken_model, docs, freshness, drop)
+STEPS = (
+    project,
+    debug,
+    build,
+    unchanged,
+    state_kept,
+    refused_update,
+    full_refresh,
+    broken_model,
+    docs,
+    freshness,
+    drop,
+)
 
 if __name__ == "__main__":
     for step in STEPS:

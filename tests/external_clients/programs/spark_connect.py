@@ -29,7 +29,7 @@ def frame():
 
 
 def parameters():
-    """Parameters by name and by position, in statements of Spark and of JetSQL."""
+    """Bind parameters by name and by position, in statements of Spark and of JetSQL."""
     assert session.sql("SELECT :x AS x", args={"x": 5}).collect() == [(5,)]
     assert session.sql("SELECT ?, ?", args=[5, "a"]).collect() == [(5, "a")]
     assert session.sql("SHOW JOBS LIKE :name", args={"name": "no such job"}).collect() == []
@@ -42,7 +42,7 @@ def parameters():
 
 
 def cancel():
-    """A statement that waits is broken off, and another session works meanwhile."""
+    """Cancel a statement that waits, while another session works."""
     errors = []
 
     def wait():
@@ -82,7 +82,7 @@ def wrong_token():
 
 
 def stream():
-    """A SELECT over a stream is what it is in Spark: programs go on to `writeStream`."""
+    """Return a streaming DataFrame for a SELECT over a stream, as Spark does: programs call `writeStream` on it."""
     assert session.sql(f"SELECT id FROM STREAM {story.schema}.orders LIMIT 1").isStreaming
     return ""
 

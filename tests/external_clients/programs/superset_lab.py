@@ -33,7 +33,7 @@ if "thrift" in sys.argv:
 
 
 def lab(text, schema_name="default"):
-    """The rows of a statement by the way that SQL Lab takes, without its queue."""
+    """Return the rows of a statement through SQL Lab, without its queue."""
     from superset import db
     from superset.models.sql_lab import Query
     from superset.sql_lab import execute_sql_statements
@@ -102,7 +102,7 @@ def suspend_word():
 
 
 def chart():
-    """A grouped query over jetsql.jobs, made by Superset from a dataset."""
+    """Run a grouped query over jetsql.jobs, which Superset builds from a dataset."""
     from superset import db
     from superset.connectors.sqla.models import SqlaTable
 

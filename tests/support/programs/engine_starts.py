@@ -22,7 +22,7 @@ from jetsql.settings.engine_settings import Settings
 SECRET = "secret:env:STORE_PASSWORD"
 
 
-def tell(role: str) -> None:
+def write_role(role: str) -> None:
     sys.stdout.write(f"{role}\n")
     sys.stdout.flush()
 
@@ -40,11 +40,11 @@ def run(home: Path, url: str) -> None:
         database.announce(service.address)
         store = service.open_unless_led(home, database)
         if store is None:
-            tell("standby")
+            write_role("standby")
             assert database.lease.wait(stop)
             store = open_database(home, database)
         store.publish(Storage("file:/shared", "the id of a storage"))
-        tell("leader")
+        write_role("leader")
         sys.stdin.readline()
         store.close()
 

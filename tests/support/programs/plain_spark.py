@@ -100,7 +100,7 @@ def main(home: str) -> None:
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     query = spark.readStream.format("rate").load().writeStream.format("noop").queryName("theirs").start()
     before = {text: stable(outcome(spark, text)) for text in STATEMENTS}
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         engine = jetsql.enable(spark, home=home)
     after = {text: stable(outcome(spark, text)) for text in STATEMENTS}
@@ -111,7 +111,7 @@ def main(home: str) -> None:
     report = {
         "before": before,
         "after": after,
-        "warnings": [str(w.message) for w in told if "session" in str(w.message)],
+        "warnings": [str(warning.message) for warning in caught if "session" in str(warning.message)],
         "zone": spark.sql("SELECT current_timezone()").first()[0],
         "queries": [q.name for q in spark.streams.active],
         "created": [list(map(str, row)) for row in created],

@@ -48,7 +48,7 @@ def main(home: Path, table_format: str, verb: str, batch: int, seconds: float) -
         spark.sql(f"CREATE TABLE IF NOT EXISTS {table} {columns} USING {table_format}{location}")
         commits = open_commits(SinkKind(table_format), table, WRITER, noted=True)
         newest = commits.find_newest(spark)
-        _say("READY")
+        _report("READY")
         sys.stdin.readline()
         numbers = spark.sparkContext.parallelize(range(ROWS), 1)
         rows = spark.createDataFrame(numbers.map(lambda i: (i, _one(0.0 if i else seconds))), "id BIGINT, n BIGINT")
@@ -60,7 +60,7 @@ def main(home: Path, table_format: str, verb: str, batch: int, seconds: float) -
         except Exception as error:  # the error of the second writer is what the test reads
             outcome = f"{type(error).__name__}: {error}"
         counted = [tuple(row) for row in spark.newSession().sql(f"SELECT count(*), sum(n) FROM {table}").collect()]
-        _say(json.dumps({"newest": newest, "outcome": outcome, "counted": counted[0]}))
+        _report(json.dumps({"newest": newest, "outcome": outcome, "counted": counted[0]}))
 
 
 def _one(seconds: float) -> int:
@@ -68,7 +68,7 @@ def _one(seconds: float) -> int:
     return 1
 
 
-def _say(line: str) -> None:
+def _report(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
@@ -81,7 +81,7 @@ def _announce(spark: Any) -> None:
         if any(each is not None and each.numActiveTasks for each in stages):
             time.sleep(0.5)
             if set(tracker.getActiveStageIds()) & {each.stageId for each in stages if each is not None}:
-                _say("WRITING")
+                _report("WRITING")
                 return
         time.sleep(0.02)
 

@@ -25,9 +25,9 @@ class StubDisplaySettings:
     null_text: str = "NULL"
 
 
-def create_output(screen: Screen, tell: Callable[[str], None] = lambda words: None, **settings: Any) -> ResultOutput:
+def create_output(screen: Screen, report: Callable[[str], None] = lambda words: None, **settings: Any) -> ResultOutput:
     """Return an output on a screen, without keys pressed."""
-    return ResultOutput(screen, lambda: StubDisplaySettings(**settings), Keyboard(), tell)
+    return ResultOutput(screen, lambda: StubDisplaySettings(**settings), Keyboard(), report)
 
 
 class ScreenTerminal(io.StringIO):

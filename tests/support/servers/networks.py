@@ -42,12 +42,12 @@ class Network:
 
     @contextmanager
     def exists(self) -> Iterator[None]:
-        with ExitStack() as made:
+        with ExitStack() as stack:
             for name in (self._router, self._engine):
                 _ip("netns", "add", name)
-                made.callback(_ip, "netns", "del", name)
+                stack.callback(_ip, "netns", "del", name)
             _ip("link", "add", self._link, "type", "veth", "peer", "name", "north", "netns", self._router)
-            made.callback(_ip, "link", "del", self._link)
+            stack.callback(_ip, "link", "del", self._link)
             _ip(
                 "-n",
                 self._router,

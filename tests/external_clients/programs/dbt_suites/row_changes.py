@@ -84,7 +84,7 @@ def row_change_classes(table_format: str) -> Mapping[str, type]:
 
         @pytest.fixture(scope="class")
         def microbatch_model_sql(self):
-            """dbt-spark overwrites the partition of each batch."""
+            """Overwrite the partition of each batch, as dbt-spark does."""
             text = _microbatch_model_sql.replace("unique_key='id'", "partition_by='day'")
             return text.replace("select *", "select *, cast(event_time as date) as day")
 

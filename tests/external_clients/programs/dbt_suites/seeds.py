@@ -85,7 +85,7 @@ class TestSimpleSeedWithBOM(SparkTable, BaseSimpleSeedWithBOM):
 
 
 class TestSeedSpecificFormats(BaseSeedSpecificFormats):
-    """Without the seed `seed.with.dots`: names of tables in Spark's catalogue have no dots."""
+    """Omit the seed `seed.with.dots`: names of tables in Spark's catalogue have no dots."""
 
     @pytest.fixture(scope="class")
     def seeds(self, tmp_path_factory):

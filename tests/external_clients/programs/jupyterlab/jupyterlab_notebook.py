@@ -51,7 +51,7 @@ def wait(what, found):
 
 
 def check_caret(text):
-    """Check that the caret of an error stands below the name of the job."""
+    """Check that the caret of an error is below the name of the job."""
     lines = text.splitlines()
     caret = next(number for number, line in enumerate(lines) if line.rstrip().endswith("^"))
     assert lines[caret].index("^") == lines[caret - 1].index(f"{SCHEMA}_copi"), text
