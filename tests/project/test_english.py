@@ -99,8 +99,8 @@ PROPERTIES = frozenset(("property", "cached_property", "setter", "getter"))
 
 # Folders of tests in which the rules hold.
 TESTS = (
-    "cli client console dbt_adapter embedded external_clients faults home jobs language language_server notebook output"
-    " project releases server shell sqlalchemy_suite sqlglot_dialect support"
+    "cli client console dbt_adapter embedded engine external_clients faults home jobs language language_server"
+    " notebook output project releases server shell sqlalchemy_suite sqlglot_dialect support"
 ).split()
 TOPS = ("jetsql", "client", "tools", "benchmarks", *(f"tests/{folder}" for folder in TESTS))
 FOLDERS = sorted(

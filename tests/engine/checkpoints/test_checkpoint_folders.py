@@ -46,10 +46,10 @@ def test_checkpoints_of_other_versions_are_stale() -> None:
 
 
 @pytest.mark.parametrize("delete", [Checkpoints.delete_stale, Checkpoints.reset, Checkpoints.discard])
-def test_an_engine_that_was_paused_deletes_nothing_of_the_next_leader(
+def test_paused_engine_deletes_no_files_of_the_next_leader(
     delete: Callable[[Checkpoints, object], None],
 ) -> None:
-    """It does not know yet that it has lost the lead, only that it cannot be sure."""
+    """Delete with an engine that cannot be sure of its lead, but does not know yet that it has lost it."""
     files, leadership = Files(), Leadership()
     leadership.begin(7, time.monotonic())
     with ThreadPoolExecutor(1) as threads:

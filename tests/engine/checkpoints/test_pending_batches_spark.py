@@ -20,7 +20,7 @@ def notices(sql: Sql, job: str) -> list[str]:
     return [str(row[5]) for row in sql(f"SHOW JOB HISTORY {job}") if row[1] == "sink notice"]
 
 
-def test_a_batch_that_always_fails_is_left_to_the_new_version(sql: Sql, numbers: Source) -> None:
+def test_failing_batch_is_dropped_for_the_new_version(sql: Sql, numbers: Source) -> None:
     numbers.add(1)
     count = "SELECT id % 10 AS digit, count(*), sum(id) FROM STREAM numbers{} GROUP BY 1"
     text = f"JOB j {OPTIONS} AS INSERT OVERWRITE digits {count}"
@@ -63,7 +63,7 @@ def test_the_new_version_reads_the_rows_of_the_batch_again(
 
 
 @pytest.mark.slow
-def test_a_new_version_that_fails_too_gives_way_to_the_old_one(sql: Sql, numbers: Source) -> None:
+def test_failed_new_version_is_rolled_back(sql: Sql, numbers: Source) -> None:
     copy = f"JOB p {OPTIONS} AS INSERT INTO plain SELECT id FROM STREAM numbers WHERE {{}}"
     sql(f"CREATE {copy.format('1 / (id - 110) < 2')}")
     sql("WAIT FOR JOB p UNTIL IDLE")
@@ -77,7 +77,7 @@ def test_a_new_version_that_fails_too_gives_way_to_the_old_one(sql: Sql, numbers
 
 
 @pytest.mark.slow
-def test_the_first_batch_is_left_as_well(sql: Sql, numbers: Source) -> None:
+def test_first_batch_is_dropped_as_well(sql: Sql, numbers: Source) -> None:
     sql("CREATE TABLE later (id BIGINT) USING json")
     copy = f"JOB p {OPTIONS} AS INSERT INTO plain SELECT id FROM STREAM later WHERE {{}}"
     sql(f"CREATE {copy.format('1 / id < 2')}")
@@ -89,8 +89,8 @@ def test_the_first_batch_is_left_as_well(sql: Sql, numbers: Source) -> None:
 
 
 @pytest.mark.slow
-def test_a_batch_that_one_of_two_tables_has_is_not_left(sql: Sql, numbers: Source) -> None:
-    """The first table has the rows of the planned batch. A new version would plan another one with its number."""
+def test_partly_written_batch_is_not_dropped(sql: Sql, numbers: Source) -> None:
+    """Write the planned batch to the first table only. A new version would plan another batch with its number."""
     sql("CREATE TABLE other (id BIGINT) USING parquet")
     text = (
         f"JOB p {OPTIONS} AS FROM (SELECT * FROM STREAM numbers) AS q"

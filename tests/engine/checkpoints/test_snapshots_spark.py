@@ -47,7 +47,7 @@ def snapshots(sql: Sql, name: str) -> list[tuple[object, ...]]:
 
 @pytest.mark.slow
 def test_snapshots_in_a_loop_while_the_job_runs(sql: Sql, numbers: Source) -> None:
-    """Each is of one batch, and each goes on to the same end, whenever it was taken."""
+    """Take snapshots of one batch each; a job from each continues to the same result."""
     make(sql, "j", "digits")
     taken = []
     for round in range(3):
@@ -66,7 +66,7 @@ def test_snapshots_in_a_loop_while_the_job_runs(sql: Sql, numbers: Source) -> No
 
 
 @pytest.mark.needs_spark("4.2")
-def test_a_job_started_from_a_snapshot_runs_beside_the_original(sql: Sql, numbers: Source) -> None:
+def test_job_from_a_snapshot_runs_next_to_the_original(sql: Sql, numbers: Source) -> None:
     make(sql, "j", "digits")
     sql("CREATE SNAPSHOT beside FOR JOB j")
     make(sql, "k", "copied", "beside", ", 'spark.sql.shuffle.partitions' = '3'")
@@ -96,7 +96,7 @@ def test_dropped_with_a_snapshot_and_created_again_without_a_gap(sql: Sql, numbe
 
 
 @pytest.mark.needs_spark("4.2")
-def test_the_result_of_a_snapshot_is_in_another_table_without_new_rows(sql: Sql, numbers: Source) -> None:
+def test_snapshot_result_is_written_to_another_table_without_new_rows(sql: Sql, numbers: Source) -> None:
     make(sql, "j", "digits")
     assert all_digits(sql, "digits", "j") == digits(4)
     sql("DROP JOB j WITH SNAPSHOT whole")
@@ -112,7 +112,7 @@ def test_the_result_of_a_snapshot_is_in_another_table_without_new_rows(sql: Sql,
 
 
 @pytest.mark.slow
-def test_a_suspended_job_and_what_is_listed(sql: Sql, numbers: Source) -> None:
+def test_snapshot_of_a_suspended_job_is_listed(sql: Sql, numbers: Source) -> None:
     job = make(sql, "j", "digits")
     sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
     sql("SUSPEND JOB j")
@@ -129,7 +129,7 @@ def test_a_suspended_job_and_what_is_listed(sql: Sql, numbers: Source) -> None:
 
 
 @pytest.mark.slow
-def test_a_snapshot_of_another_query_is_refused_before_anything_is_made(sql: Sql, numbers: Source) -> None:
+def test_snapshot_of_another_query_is_refused_before_any_change(sql: Sql, numbers: Source) -> None:
     make(sql, "j", "digits")
     sql("CREATE SNAPSHOT other FOR JOB j")
     before = len(sql("SHOW ALL JOBS"))
@@ -151,7 +151,7 @@ def take_over(sql: Sql, job: str, **owner: object) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_whose_job_another_engine_has_taken_over_ends_before_it_writes(sql: Sql, numbers: Source) -> None:
+def test_run_taken_over_by_another_engine_ends_before_writing(sql: Sql, numbers: Source) -> None:
     job = make(sql, "j", "digits")
     assert all_digits(sql, "digits", "j") == digits(4)
     take_over(sql, job, host="elsewhere", pid=1)
@@ -164,7 +164,7 @@ def test_a_run_whose_job_another_engine_has_taken_over_ends_before_it_writes(sql
     assert all_digits(sql, "digits", "j") == digits(5)
 
 
-def test_only_an_engine_that_is_dead_is_taken_over(sql: Sql, numbers: Source) -> None:
+def test_only_a_dead_engine_is_taken_over(sql: Sql, numbers: Source) -> None:
     job = make(sql, "j", "digits")
     sql("SUSPEND JOB j")
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:

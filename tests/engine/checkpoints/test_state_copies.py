@@ -27,7 +27,7 @@ def test_an_entry_of_the_offset_log() -> None:
     assert OffsetLogEntry.parse("v1\n{}\nseven").sources == (None,)
 
 
-def test_what_came_later_is_left_out() -> None:
+def test_later_entries_are_omitted() -> None:
     left_out = set(NAMES) - set(select_files_as_of(NAMES, 5, OffsetLogEntry.parse(LOG)))
     assert left_out == {
         *("metadata", "offsets/6", "offsets/.6.crc", "commits/6", "commits/.7.5d1c.tmp"),
@@ -36,7 +36,7 @@ def test_what_came_later_is_left_out() -> None:
 
 
 def test_a_backup_has_the_plan_of_the_next_batch() -> None:
-    """The offsets and the files that the next batch reads, and the state before it."""
+    """Copy the offsets and the files that the next batch reads, and the state before it."""
     left_out = set(NAMES) - set(select_files_as_of(NAMES, 5, OffsetLogEntry.parse(LOG), 6))
     assert left_out == {
         *("metadata", "offsets/.6.crc", "commits/6", "commits/.7.5d1c.tmp", "sources/0/8", "sources/0/9.compact"),
@@ -45,7 +45,7 @@ def test_a_backup_has_the_plan_of_the_next_batch() -> None:
 
 
 def test_the_state_comes_last() -> None:
-    """A death in the middle of the copy leaves no state that logs do not belong to."""
+    """Copy the state after the logs, so that a crash leaves no state without its logs."""
     ordered = [name.startswith("state/") for name in select_files_as_of(NAMES, 6, OffsetLogEntry.parse(LOG))]
     assert ordered == sorted(ordered)
 
@@ -67,7 +67,7 @@ class InMemoryFiles:
         self.texts[path] = text
 
 
-def test_the_batch_that_writes_a_result_reads_no_rows_and_has_the_newest_watermark() -> None:
+def test_batch_that_writes_a_result_has_the_newest_watermark() -> None:
     files: Any = InMemoryFiles(
         offsets_4="v1\n{}\n-", offsets_5=LOG, commits_4="v1\n{}", commits_5='v1\n{"nextBatchWatermarkMs":9000}'
     )

@@ -18,7 +18,7 @@ COUNT = "SELECT id % 10 AS digit, count(*), sum(id) FROM STREAM numbers{where} G
 
 @pytest.fixture
 def numbers(sql: Sql, numbers: Source) -> Source:
-    """Begins with 100 ids; each file has 20."""
+    """Return a source that begins with 100 ids; each file has 20."""
     numbers.add(1)
     sql("CREATE TABLE other (id BIGINT) USING parquet")
     return numbers
@@ -54,7 +54,7 @@ def test_the_result_is_written_to_another_table_without_new_rows(sql: Sql, numbe
 
 
 @pytest.mark.needs_spark("4.2")
-def test_a_new_filter_new_options_and_other_partitions_keep_the_state(sql: Sql, numbers: Source) -> None:
+def test_new_filter_options_and_partitions_keep_the_state(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {counting()}")
     sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
     four = f"{FAST}, 'spark.sql.shuffle.partitions' = '4'"
@@ -74,7 +74,7 @@ def test_a_new_filter_new_options_and_other_partitions_keep_the_state(sql: Sql, 
 
 
 @pytest.mark.slow
-def test_a_stateless_job_goes_on_behind_what_it_has_read(sql: Sql, numbers: Source) -> None:
+def test_stateless_job_continues_after_its_read_offsets(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {copying()}")
     assert ids(sql) == list(range(100))
     sql(f"CREATE OR REPLACE {copying('-id')}")
@@ -87,7 +87,7 @@ def test_a_stateless_job_goes_on_behind_what_it_has_read(sql: Sql, numbers: Sour
     assert message == "The job already has this statement; it continues."
 
 
-def test_what_can_not_be_kept_is_refused_at_once_with_the_job_running_on(sql: Sql, numbers: Source) -> None:
+def test_incompatible_update_is_refused_while_the_job_runs(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {counting()}")
     for text, reason in (
         (counting().replace("% 10", "% 5"), " replaced (id % CAST(10 AS BIGINT)) in the aggregate"),
@@ -103,7 +103,7 @@ def test_what_can_not_be_kept_is_refused_at_once_with_the_job_running_on(sql: Sq
     assert dict(sql("DESCRIBE JOB EXTENDED j"))["run"] == "1" and sql.status("j") == "RUNNING"
 
 
-def test_a_new_version_that_fails_gives_way_to_the_old_one(sql: Sql, numbers: Source) -> None:
+def test_failed_version_gives_way_to_the_old_one(sql: Sql, numbers: Source) -> None:
     once = copying(options="'snapshotIntervalMillis' = '2000000000'")  # each run has one batch
     [(job, *_)] = sql(f"CREATE {once}")
     until_planned(sql, str(job), "spark", 0)
@@ -131,7 +131,7 @@ def until_planned(sql: Sql, job: str, checkpoint: str, batch: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_new_version_that_hangs_is_replaced_and_its_rows_are_read_anew(
+def test_hanging_version_is_replaced_and_its_rows_read_again(
     sql: Sql, numbers: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sql.engine._manager.workers, "_stop_deadline", 0.1)
@@ -148,7 +148,7 @@ def test_a_new_version_that_hangs_is_replaced_and_its_rows_are_read_anew(
 
 
 @pytest.mark.slow
-def test_a_job_that_hangs_while_it_is_being_replaced_can_be_dropped(
+def test_hanging_job_can_be_dropped_during_an_update(
     sql: Sql, numbers: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sql.engine._manager.workers, "_stop_deadline", 0.1)
@@ -166,7 +166,7 @@ def test_a_job_that_hangs_while_it_is_being_replaced_can_be_dropped(
 
 
 @pytest.mark.slow
-def test_a_suspended_job_is_replaced_and_one_that_can_not_be_stays_so(sql: Sql, numbers: Source) -> None:
+def test_suspended_job_is_replaced_or_stays_suspended(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {copying()}")
     assert ids(sql) == list(range(100))
     sql("SUSPEND JOB p")
@@ -178,7 +178,7 @@ def test_a_suspended_job_is_replaced_and_one_that_can_not_be_stays_so(sql: Sql, 
 
 
 @pytest.mark.slow
-def test_a_view_that_was_replaced_under_a_job_is_noticed_and_named(sql: Sql, numbers: Source) -> None:
+def test_replaced_view_is_detected_and_named(sql: Sql, numbers: Source) -> None:
     sql("CREATE VIEW v AS SELECT id, id % 10 AS digit FROM STREAM numbers")
     text = f"JOB j OPTIONS ({FAST}) AS INSERT OVERWRITE digits SELECT digit, count(*), sum(id) FROM v GROUP BY 1"
     sql(f"CREATE {text}")
@@ -194,7 +194,7 @@ def test_a_view_that_was_replaced_under_a_job_is_noticed_and_named(sql: Sql, num
 
 
 @pytest.mark.slow
-def test_a_source_that_was_moved_is_noticed_and_named(sql: Sql, numbers: Source) -> None:
+def test_moved_source_is_detected_and_named(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {copying()}")
     assert ids(sql) == list(range(100))
     sql("SUSPEND JOB p")
@@ -208,7 +208,7 @@ def test_a_source_that_was_moved_is_noticed_and_named(sql: Sql, numbers: Source)
     assert ids(sql) == list(range(120))
 
 
-def test_a_source_that_was_made_anew_is_noticed_and_accepted_with_create_or_replace(sql: Sql, numbers: Source) -> None:
+def test_recreated_source_is_detected_and_accepted_with_create_or_replace(sql: Sql, numbers: Source) -> None:
     sql(f"CREATE {copying()}")
     assert ids(sql) == list(range(100))
     sql("SUSPEND JOB p")

@@ -52,7 +52,7 @@ def test_a_backup_waits_for_writes_and_writes_wait_for_it(threads: ThreadPoolExe
     assert events == ["first written", "closed", "open", "second written"]
 
 
-def test_batches_that_take_too_long_are_named(threads: ThreadPoolExecutor) -> None:
+def test_long_batches_are_named(threads: ThreadPoolExecutor) -> None:
     gate = WriteGate()
     with gate.writing("b"), gate.writing("a"), gate.writing("a"), raises(EngineError), gate.closed(0.01):
         raise AssertionError("it did not close")
@@ -79,7 +79,7 @@ def test_a_cancelled_backup_does_not_wait(threads: ThreadPoolExecutor) -> None:
         pass
 
 
-def test_an_error_opens_it(threads: ThreadPoolExecutor) -> None:
+def test_error_opens_the_gate(threads: ThreadPoolExecutor) -> None:
     gate = WriteGate()
     with pytest.raises(OSError), gate.closed(1), gate.copying():
         assert gate.is_copying

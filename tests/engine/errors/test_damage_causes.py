@@ -25,14 +25,14 @@ def paths(damage: Damage | None) -> RunPaths:
         ("Checksum error: file:/home/commits/4 at 0", "org.apache.hadoop.fs.ChecksumException"),
     ],
 )
-def test_the_damaged_file_is_named_and_the_run_is_not_retried(message: str, kind: str) -> None:
+def test_damaged_file_is_named_and_not_retried(message: str, kind: str) -> None:
     cause = explain_cause(Cause(message, batch=5), Trace((message,), READING, (kind,)), paths(DAMAGE))
     assert cause.condition == "JETSQL.CHECKPOINT_DAMAGED" and not cause.retryable
     assert cause.message == f"The job's checkpoint is damaged: {DAMAGE.path} {DAMAGE.problem}."
     assert cause.where == DAMAGE.path and "from a backup" in cause.hint
 
 
-def test_an_error_over_a_whole_checkpoint_may_be_temporary() -> None:
+def test_error_with_an_intact_checkpoint_may_be_temporary() -> None:
     given = Cause("connection reset", batch=5)
     trace = Trace((given.message,), READING, ("java.io.IOException",))
     assert explain_cause(given, trace, paths(None)) == given

@@ -51,7 +51,7 @@ def _explain(*messages: str, innermost: str = "software.amazon.awssdk.services.s
         ),
     ],
 )
-def test_errors_in_words(message: str, condition: str, expected: str, is_away: bool) -> None:
+def test_errors_have_messages(message: str, condition: str, expected: str, is_away: bool) -> None:
     cause = _explain("Job aborted", message)
     assert cause.condition == f"JETSQL.{condition}"
     assert expected in cause.message
@@ -65,7 +65,7 @@ def test_a_missing_connector() -> None:
     assert "--s3" in cause.hint
 
 
-def test_other_errors_of_networks_are_not_those_of_an_object_store() -> None:
+def test_other_network_errors_are_no_object_store_errors() -> None:
     message = "Connect to 127.0.0.1:9 failed: Connection refused"
     cause = explain_cause(
         Cause(message), Trace((message,), "java.net.Socket.connect", ("java.net.ConnectException",)), None

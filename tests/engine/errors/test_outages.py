@@ -82,7 +82,7 @@ def explain(classes: Sequence[str], message: str, frames: str = "") -> Cause:
         ),
     ],
 )
-def test_kafka_is_away(classes: tuple[str, ...], message: str) -> None:
+def test_kafka_not_reachable(classes: tuple[str, ...], message: str) -> None:
     cause = explain(classes, message)
     assert (cause.condition, cause.external_outage, cause.retryable) == (UNAVAILABLE, True, True)
     assert message in cause.message and cause.message.startswith("Kafka ")
@@ -107,7 +107,7 @@ def test_kafka_is_away(classes: tuple[str, ...], message: str) -> None:
         ("25006", "ERROR: cannot execute INSERT in a read-only transaction"),
     ],
 )
-def test_postgresql_is_away(sqlstate: str, message: str) -> None:
+def test_postgresql_not_reachable(sqlstate: str, message: str) -> None:
     failure = JdbcError(sqlstate, message, error_class="org.postgresql.util.PSQLException")
     error = explain_read_error(failure)
     assert isinstance(error, RetryableError)
@@ -133,12 +133,12 @@ def test_postgresql_is_away(sqlstate: str, message: str) -> None:
         ("08001", "com.ibm.db2.jcc.am.DisconnectNonTransientConnectionException", "ERRORCODE=-4499, SQLSTATE=08001"),
     ],
 )
-def test_another_database_is_away(sqlstate: str, name: str, message: str) -> None:
+def test_other_database_not_reachable(sqlstate: str, name: str, message: str) -> None:
     assert cause_of(explain_read_error(JdbcError(sqlstate, message, error_class=name))).external_outage
 
 
 @pytest.mark.parametrize("sqlstate", ["42P01", "22012", "23505", "40001", "57014", "28P01", ""])
-def test_a_database_that_reports_an_error_is_not_away(sqlstate: str) -> None:
+def test_database_that_reports_an_error_is_reachable(sqlstate: str) -> None:
     failure = JdbcError(sqlstate, "No.", error_class="org.postgresql.util.PSQLException")
     assert not cause_of(explain_read_error(failure)).external_outage
 
@@ -157,7 +157,7 @@ def test_a_database_that_reports_an_error_is_not_away(sqlstate: str) -> None:
         ((S3,), "Please reduce your request rate (Service: S3, Status Code: 503)"),
     ],
 )
-def test_an_object_store_is_away(classes: tuple[str, ...], message: str) -> None:
+def test_object_store_not_reachable(classes: tuple[str, ...], message: str) -> None:
     cause = explain((SPARK, *classes), f"s3a://lake/t: {message}", S3_FRAMES)
     assert (cause.condition, cause.external_outage, cause.retryable) == (UNAVAILABLE, True, True)
 
@@ -180,7 +180,7 @@ def test_an_object_store_is_away(classes: tuple[str, ...], message: str) -> None
         "org.apache.thrift.transport.TTransportException",
     ],
 )
-def test_another_system_is_away(name: str) -> None:
+def test_other_system_not_reachable(name: str) -> None:
     cause = explain((SPARK, "java.lang.RuntimeException", name, "java.io.IOException"), "No answer")
     assert (cause.condition, cause.external_outage) == (UNAVAILABLE, True)
 
@@ -210,7 +210,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, cause: Cause, error: Exception | Non
     return systems.judge(cause, analysis(sources=(source(format="kafka", created=1),)))
 
 
-def test_an_unknown_error_is_an_outage_while_a_system_of_the_job_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_error_is_an_outage_while_a_system_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     cause = judged(monkeypatch, Cause("It broke", batch=3, error_class="x.Y"), AWAY)
     assert (cause.external_outage, cause.condition, cause.batch, cause.error_class) == (True, UNAVAILABLE, 3, "x.Y")
     assert cause.message == "Kafka x cannot be reached: No. The error was: It broke."
@@ -224,5 +224,5 @@ def test_an_error_that_recurs_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> N
 def test_an_unknown_error_is_no_outage_while_all_systems_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     cause = Cause("It broke")
     assert judged(monkeypatch, cause, None) is cause
-    refused = StatementError("SOURCE_NOT_READY", "Kafka x has no topic a_in.")  # the broker answers
-    assert judged(monkeypatch, cause, refused) is cause
+    broker_error = StatementError("SOURCE_NOT_READY", "Kafka x has no topic a_in.")  # the broker answers
+    assert judged(monkeypatch, cause, broker_error) is cause

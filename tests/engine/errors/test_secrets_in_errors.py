@@ -31,14 +31,14 @@ OWN_USER = "user_of_secrets_in_errors"
 
 @pytest.fixture
 def private(tmp_path: Path) -> str:
-    """A file that is no business of who writes statements."""
+    """Return a file that users of statements must not read."""
     file = tmp_path / "private"
     file.write_text(CONTENT, encoding="utf-8")
     return str(file)
 
 
 def texts(sql: Sql, statement: str) -> tuple[Any, str]:
-    """The error of a statement as JetSQL's clients get it, and all that Spark's own clients can be told of it."""
+    """Return the error of a statement as JetSQL's clients get it, and all that Spark's own clients can get of it."""
     try:
         sql(statement)
     except PySparkException as error:
@@ -81,8 +81,8 @@ def test_options_that_spark_reads_itself_name_no_secret(
 
 
 @pytest.fixture
-def refused(postgres: Postgres) -> Iterator[Postgres]:
-    """The server, with a table that is to be reached with other options than it takes."""
+def misconfigured_server(postgres: Postgres) -> Iterator[Postgres]:
+    """Return the server with a table, for tests that use options that it does not accept."""
     postgres("CREATE TABLE refused (id int)")
     postgres(f"CREATE ROLE {OWN_USER} SUPERUSER LOGIN PASSWORD '{PASSWORD}'")
     yield postgres
@@ -93,7 +93,7 @@ def refused(postgres: Postgres) -> Iterator[Postgres]:
 
 @pytest.fixture
 def own_server() -> Iterator[Postgres]:
-    """A server whose address other tests do not expect in errors."""
+    """Return a server whose address other tests do not expect in errors."""
     with running_postgres() as server:
         server("CREATE TABLE refused (id int)")
         yield server
@@ -102,12 +102,12 @@ def own_server() -> Iterator[Postgres]:
 @pytest.mark.parametrize(
     ("option", "good"), [pytest.param("sslmode", "prefer", marks=pytest.mark.slow), ("user", OWN_USER)]
 )
-def test_drivers_refuse_what_they_are_given_without_showing_it(
-    sql: Sql, refused: Postgres, tmp_path: Path, option: str, good: str
+def test_driver_errors_show_no_secrets(
+    sql: Sql, misconfigured_server: Postgres, tmp_path: Path, option: str, good: str
 ) -> None:
     file = tmp_path / "given"
     file.write_text(good, encoding="utf-8")
-    options = refused.options("public.refused", **{option: f"secret:file:{file}"})
+    options = misconfigured_server.options("public.refused", **{option: f"secret:file:{file}"})
     sql(f"CREATE TABLE given {options}")
     sql("INSERT INTO given VALUES (1)")
     sql("CREATE TABLE source (id INT) USING json")
@@ -155,9 +155,7 @@ def servers() -> str:
         "bootstrap.servers",
     ],
 )
-def test_clients_of_kafka_refuse_what_they_are_given_without_showing_it(
-    sql: Sql, servers: str, private: str, option: str
-) -> None:
+def test_kafka_client_errors_show_no_secrets(sql: Sql, servers: str, private: str, option: str) -> None:
     given = {"kafka.bootstrap.servers": servers, "topic": "t", f"kafka.{option}": f"secret:file:{private}"}
     if option == "sasl.jaas.config":
         given["kafka.security.protocol"] = "SASL_PLAINTEXT"
@@ -185,24 +183,24 @@ def test_options_of_kafka_tables_name_no_secret(sql: Sql, servers: str, private:
 @pytest.mark.parametrize(
     "setting", ["spark.sql.shuffle.partitions", "spark.sql.ansi.enabled", "spark.sql.session.timeZone"]
 )
-def test_settings_of_a_job_that_need_another_value_do_not_show_it(sql: Sql, private: str, setting: str) -> None:
+def test_errors_of_job_settings_show_no_secrets(sql: Sql, private: str, setting: str) -> None:
     sql("CREATE TABLE source (id INT) USING json")
     sql("CREATE TABLE target (id INT) USING parquet")
     body = "AS INSERT INTO target SELECT * FROM STREAM source"
     assert_hidden(sql, f"CREATE JOB j OPTIONS ('{setting}' = 'secret:file:{private}') {body}")
 
 
-def test_a_trace_does_not_show_it(sql: Sql, server: RunningServer, postgres: Postgres, private: str) -> None:
+def test_traces_show_no_secrets(sql: Sql, server: RunningServer, postgres: Postgres, private: str) -> None:
     options = postgres.options("public.none", user=f"secret:file:{private}")
     request = json.dumps({"statement": f"CREATE TABLE other {options}", "trace": True})
     with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)) as connection:
         connection.request("POST", "/v1/sql", request, {"Authorization": f"Bearer {TOKEN}"})
-        told = connection.getresponse().read().decode()
-    assert "Traceback" in told
-    assert [word for word in WORDS if word in told] == []
+        trace = connection.getresponse().read().decode()
+    assert "Traceback" in trace
+    assert [word for word in WORDS if word in trace] == []
 
 
-def test_a_file_that_never_ends_is_no_secret(sql: Sql, postgres: Postgres) -> None:
+def test_endless_file_is_no_secret(sql: Sql, postgres: Postgres) -> None:
     options = postgres.options("public.none", user="secret:file:/dev/zero")
     report = sql.error(f"CREATE TABLE other {options}")
     assert report.condition == "JETSQL.SECRET_NOT_READABLE"
@@ -234,10 +232,10 @@ def test_spark_shows_no_secret_of_a_table(sql: Sql) -> None:
     options = ", ".join(f"'{name}' '{value}'" for name, value in values.items())
     columns = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
     sql(f"CREATE TABLE many ({columns}) USING binaryFile OPTIONS ({options}, 'the.url' 'elsewhere')")
-    [(made,)] = sql("SHOW CREATE TABLE many")
+    [(statement,)] = sql("SHOW CREATE TABLE many")
     described = str(sql("DESCRIBE EXTENDED many"))
-    assert "elsewhere" not in made + described
-    shown = {name for name, value in values.items() if value in made or value in described}
+    assert "elsewhere" not in statement + described
+    shown = {name for name, value in values.items() if value in statement or value in described}
     assert shown == {name for name in values if not is_secret(name)}
 
 

@@ -26,7 +26,7 @@ def test_a_statement_that_overflows_the_stack_is_too_complex(message: str, frame
     assert "Overflow" not in cause.message and "WITH clause" in cause.hint
 
 
-def test_a_regular_expression_that_overflows_the_stack_is_not_a_complex_statement() -> None:
+def test_stack_overflow_of_a_regular_expression_is_no_complex_statement() -> None:
     for message, frames in ((OVERFLOW, MATCHER), (f"{FAILED_TASK}: {OVERFLOW}\n\tat {MATCHER}", "")):
         cause = explain_cause(Cause(message), Trace((message,), frames, (OVERFLOW,)), None)
         assert cause.condition == ""

@@ -170,7 +170,7 @@ def test_errors_in_a_call_name_function_and_line(sql: Sql, schema: str) -> None:
     )
 
 
-def test_a_job_notices_that_its_function_was_replaced(sql: Sql, numbers: Source) -> None:
+def test_replaced_function_of_a_job_is_detected(sql: Sql, numbers: Source) -> None:
     sql(TIMES.format("return x * by"))
     job = (
         "JOB tens OPTIONS ('snapshotIntervalMillis' = '100') AS INSERT INTO plain SELECT times(id) FROM STREAM numbers"
@@ -195,7 +195,7 @@ def test_a_job_notices_that_its_function_was_replaced(sql: Sql, numbers: Source)
 
 
 @pytest.mark.slow
-def test_a_batch_that_a_function_fails_is_written_by_its_replacement(sql: Sql, numbers: Source) -> None:
+def test_replaced_function_completes_a_failed_batch(sql: Sql, numbers: Source) -> None:
     newest = sql.value("SELECT max(id) FROM numbers")
     sql(TIMES.format(f"\nif x > {newest}: raise ValueError(x)\nreturn x * by"))
     options = "OPTIONS ('snapshotIntervalMillis' = '100', 'restartAttempts' = '0')"
@@ -212,7 +212,7 @@ def test_a_batch_that_a_function_fails_is_written_by_its_replacement(sql: Sql, n
 
 
 @pytest.mark.slow
-def test_state_does_not_move_to_another_function(sql: Sql, numbers: Source) -> None:
+def test_state_is_not_continued_with_another_function(sql: Sql, numbers: Source) -> None:
     sql(TIMES.format("return x % by"))
     job = "JOB d AS INSERT OVERWRITE digits SELECT times(id), count(*), sum(id) FROM STREAM numbers GROUP BY times(id)"
     sql(f"CREATE {job}")

@@ -17,7 +17,7 @@ from jetsql.engine.functions.python_source import Definition, Problem, SourceErr
 
 
 def definition(source: str, **changes: Any) -> Definition:
-    made = Definition(
+    function = Definition(
         name="default.f",
         source=source,
         parameters=["x"],
@@ -27,7 +27,7 @@ def definition(source: str, **changes: Any) -> Definition:
         return_type='"integer"',
         columns=[],
     )
-    return made | changes  # type: ignore[return-value]
+    return function | changes  # type: ignore[return-value]
 
 
 def problem(source: str, **changes: Any) -> Problem:
@@ -143,7 +143,7 @@ def test_a_worker_needs_no_jetsql() -> None:
     assert done.stdout == b"4\n", done.stderr
 
 
-def test_the_check_is_a_program_whose_answer_is_not_mixed_with_output() -> None:
+def test_result_of_the_check_is_separate_from_output() -> None:
     text = json.dumps(definition("print('noise')\ndef f(): ...", handler="f"))
     done = subprocess.run(
         [sys.executable, "-P", python_source.__file__], input=text, capture_output=True, text=True, timeout=60

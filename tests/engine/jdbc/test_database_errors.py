@@ -13,7 +13,7 @@ from tests.support.servers.tcp_proxy import TcpProxy
 pytestmark = pytest.mark.spark
 
 
-def test_a_wrong_option_is_named_with_the_words_of_the_server(postgres: Postgres, sql: Sql) -> None:
+def test_wrong_option_is_named_with_the_server_message(postgres: Postgres, sql: Sql) -> None:
     good = postgres.options("pg_catalog.pg_class")
     server = f"PostgreSQL 127.0.0.1:{postgres.port}"
     wrong = {

@@ -239,7 +239,7 @@ def test_upserts_by_a_local_time_update_its_row(moments: Moments) -> None:
         assert stored == [("2018-03-25 03:17:17", "a"), ("2018-03-25 04:17:17", "b")]
 
 
-def test_times_infinities_and_statements_that_spark_writes_itself(moments: Moments) -> None:
+def test_times_infinities_and_plain_spark_statements(moments: Moments) -> None:
     sql = moments.sql
     moments.server(
         f"CREATE TABLE {moments.schema}.i (id int, z timestamptz, n timestamp, d date, t time, o timetz);"
@@ -262,5 +262,5 @@ def test_times_infinities_and_statements_that_spark_writes_itself(moments: Momen
         sql(f"CREATE TABLE new {table} AS SELECT DATE'1500-01-01' AS d, TIMESTAMP_NTZ'2018-03-25 03:17:17' AS n")
         assert moments.select("SELECT d::text, n::text FROM new") == [("1500-01-01", "2018-03-25 03:17:17")]
         table = moments.server.options(f"{moments.schema}.skipped")
-        refused = sql.error(f"CREATE TABLE skipped {table} AS SELECT DATE'1582-10-10' AS d")
-        assert "write the rows with INSERT INTO" in refused.message
+        error = sql.error(f"CREATE TABLE skipped {table} AS SELECT DATE'1582-10-10' AS d")
+        assert "write the rows with INSERT INTO" in error.message

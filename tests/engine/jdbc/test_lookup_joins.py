@@ -180,7 +180,7 @@ def test_wrong_options_are_reported(shop: Shop, options: dict[str, str]) -> None
 
 
 @pytest.mark.slow
-def test_a_job_waits_for_a_database_that_is_down(shop: Shop) -> None:
+def test_job_waits_for_an_unreachable_database(shop: Shop) -> None:
     shop.register("c", lookup="true")
     select = "SELECT o.id, c.name FROM STREAM orders o JOIN c ON o.customer = c.id"
     expected = shop.run("joined", select, "id INT, name STRING")

@@ -41,9 +41,7 @@ def background_engine(home: Path, monkeypatch: pytest.MonkeyPatch, conf: dict[st
     write_note(home, EngineNote(pid, "http://127.0.0.1:1", "token", "0", 0.0, conf=conf))
 
 
-def test_the_hint_stops_the_engine_of_the_home_and_starts_it_with_the_driver(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hint_restarts_the_engine_with_the_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "a home"
     home.mkdir()
     background_engine(home, monkeypatch, {}, os.getpid())
@@ -55,9 +53,7 @@ def test_the_hint_stops_the_engine_of_the_home_and_starts_it_with_the_driver(
     assert f"--conf spark.jars.packages=org.a:b:1,{POSTGRESQL.package}`" in explain_read_error(NOT_FOUND).hint
 
 
-def test_an_engine_inside_another_program_is_not_stopped_by_a_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hint_for_an_embedded_engine_has_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     background_engine(tmp_path, monkeypatch, {}, os.getpid() + 1)
     assert explain_read_error(NOT_FOUND).hint == (
         f"Start Spark with the setting spark.jars.packages={POSTGRESQL.package}."

@@ -23,7 +23,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def table(postgres: Postgres, sql: Sql, file: Path) -> Iterator[str]:
-    """A table in the catalogue whose password is in a file."""
+    """Return a table in the catalogue whose password is in a file."""
     postgres("CREATE TABLE kept (id int, name text)")
     options = postgres.options("public.kept").replace(f"'{PASSWORD}'", f"'secret:file:{file}'")
     assert PASSWORD not in options
@@ -53,9 +53,9 @@ def test_jobs_write_with_it_and_read_with_it(sql: Sql, postgres: Postgres, table
     assert sorted(sql("SELECT * FROM joined")) == [(1, "a"), (2, "b")]
 
 
-def test_what_is_shown_of_a_table_and_its_job_lacks_the_secret_alone(sql: Sql, table: str, file: Path) -> None:
+def test_table_and_job_are_shown_without_only_the_secret(sql: Sql, table: str, file: Path) -> None:
     sql("CREATE JOB into_it AS INSERT INTO kept SELECT * FROM STREAM events")
-    told = [
+    shown = [
         *sql("DESCRIBE JOB EXTENDED into_it"),
         *sql("SHOW CREATE JOB into_it"),
         *sql("SHOW JOB HISTORY into_it"),
@@ -63,8 +63,8 @@ def test_what_is_shown_of_a_table_and_its_job_lacks_the_secret_alone(sql: Sql, t
         *sql("DESCRIBE EXTENDED kept"),
         *sql("SHOW CREATE TABLE kept"),
     ]
-    assert PASSWORD not in str(told)
-    assert "INSERT INTO kept SELECT * FROM STREAM events" in str(told)
+    assert PASSWORD not in str(shown)
+    assert "INSERT INTO kept SELECT * FROM STREAM events" in str(shown)
     [(text,)] = sql("SHOW CREATE TABLE kept")
     assert "'password' = '*********(redacted)'" in text and "'user' = 'ann'" in text
     log = sql.engine.home / "engine.log"
@@ -72,9 +72,7 @@ def test_what_is_shown_of_a_table_and_its_job_lacks_the_secret_alone(sql: Sql, t
 
 
 @pytest.mark.slow
-def test_a_secret_that_is_gone_suspends_the_job_until_it_is_back(
-    sql: Sql, postgres: Postgres, table: str, file: Path
-) -> None:
+def test_missing_secret_suspends_the_job(sql: Sql, postgres: Postgres, table: str, file: Path) -> None:
     sql("CREATE JOB into_it AS INSERT INTO kept SELECT * FROM STREAM events")
     sql("SUSPEND JOB into_it")
     file.rename(file.with_suffix(".away"))
@@ -98,7 +96,7 @@ def test_a_secret_that_is_gone_suspends_the_job_until_it_is_back(
         ("secret:env:", "is not a reference to a secret"),
     ],
 )
-def test_what_names_no_secret_is_told(sql: Sql, postgres: Postgres, value: str, words: str) -> None:
+def test_reference_to_no_secret_is_reported(sql: Sql, postgres: Postgres, value: str, words: str) -> None:
     options = postgres.options("public.kept").replace(f"'{PASSWORD}'", f"'{value}'")
     error = sql.error(f"CREATE TABLE other {options}")
     assert (error.condition, error.sqlstate) == ("JETSQL.SECRET_NOT_READABLE", "42704")

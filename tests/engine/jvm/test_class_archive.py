@@ -42,7 +42,7 @@ def folder(tmp_path: Path, java: Path, spark: Path) -> Path:
     return archives
 
 
-def made(folder: Path) -> ClassArchive:
+def archive_of(folder: Path) -> ClassArchive:
     archive = find_archive(folder)
     assert archive is not None
     archive.file.write_text("classes")
@@ -52,19 +52,19 @@ def made(folder: Path) -> ClassArchive:
 
 def test_an_archive_is_used(folder: Path) -> None:
     assert archive_options(folder) == ()
-    archive = made(folder)
+    archive = archive_of(folder)
     assert archive_options(folder)[0] == f"-XX:SharedArchiveFile={archive.file}"
     assert archive_options(None) == ()
 
 
 def test_another_java_or_spark_has_another_archive(folder: Path, java: Path, spark: Path) -> None:
-    made(folder)
+    archive_of(folder)
     (java / "release").write_text('JAVA_VERSION="17.0.2"')
     assert archive_options(folder) == ()
-    made(folder)
+    archive_of(folder)
     (spark / f"spark-core_2.13-{pyspark.__version__}.jar").write_text("another")
     assert archive_options(folder) == ()
-    made(folder)
+    archive_of(folder)
     (spark / "more.jar").write_text("")
     assert archive_options(folder) == ()
 
@@ -77,7 +77,7 @@ def test_without_java_there_is_no_archive(folder: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("mode", (0o770, 0o707, 0o777))
 def test_an_archive_that_others_can_write_is_not_used(folder: Path, mode: int) -> None:
-    archive = made(folder)
+    archive = archive_of(folder)
     archive.file.chmod(mode)
     assert archive_options(folder) == ()
     archive.file.chmod(0o600)
@@ -89,13 +89,13 @@ def test_an_archive_that_others_can_write_is_not_used(folder: Path, mode: int) -
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only the administrator can give a file away")
 def test_an_archive_of_another_user_is_not_used(folder: Path) -> None:
-    archive = made(folder)
+    archive = archive_of(folder)
     os.chown(archive.file, 65534, 65534)
     assert archive_options(folder) == ()
 
 
 def test_a_folder_that_cannot_be_written_is_used(folder: Path) -> None:
-    archive = made(folder)
+    archive = archive_of(folder)
     archive.file.chmod(0o400)
     folder.chmod(0o500)
     assert archive_options(folder) != ()
@@ -106,7 +106,7 @@ def test_the_archives_used_last_are_kept(folder: Path, java: Path) -> None:
     archives = []
     for version in range(4):
         (java / "release").write_text(f'JAVA_VERSION="{version}"')
-        archive = made(folder)
+        archive = archive_of(folder)
         archive.lock.write_text("")
         os.utime(archive.file, (version, version))
         archives.append(archive)
@@ -128,7 +128,7 @@ def test_a_missing_archive_is_made_in_the_background(folder: Path, monkeypatch: 
 
 
 def test_an_archive_is_made_once(folder: Path) -> None:
-    archive = made(folder)
+    archive = archive_of(folder)
     assert archive_later(folder) is None
     archive.file.unlink()
     archive.failure.write_text("this Java writes no archive")

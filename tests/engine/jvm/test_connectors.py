@@ -51,7 +51,7 @@ def test_extras_choose_a_pyspark_with_the_format(name: str) -> None:
         ("4.2", ["delta", "iceberg"], "Iceberg", "4.1"),
     ],
 )
-def test_a_wrong_pair_is_refused(
+def test_incompatible_versions_are_refused(
     monkeypatch: pytest.MonkeyPatch, version: str, formats: list[str], lacking: str, install: str
 ) -> None:
     _run_on(monkeypatch, version)
@@ -62,7 +62,7 @@ def test_a_wrong_pair_is_refused(
     assert f"pip install 'pyspark=={install}.*'" in error.value.hint
 
 
-def test_right_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compatible_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     for version, formats in (("4.1", ["delta", "iceberg"]), ("4.2", ["delta"]), ("4.3", [])):
         _run_on(monkeypatch, version)
         check_formats(formats)
@@ -76,7 +76,7 @@ def test_formats_that_no_spark_has(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_local_repository_with_descriptions_but_no_jars_is_harmless(tmp_path: Path) -> None:
-    """Any use of Maven leaves such, and Spark's resolver prefers them to the whole packages elsewhere."""
+    """Leave descriptions without jars, as Maven does: Spark's resolver prefers them to complete packages elsewhere."""
     packages = connector_versions()[f"kafka.{spark_version.version_name()}"].split()
     for package in packages:
         group, name, version = urlsplit(package).netloc.split(":")

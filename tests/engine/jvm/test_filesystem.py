@@ -47,7 +47,7 @@ def test_both_views_of_a_damaged_file_are_equal(engine: EmbeddedEngine, tmp_path
         assert hadoop.has_checksums(str(path)) == local.has_checksums(str(path))
 
 
-def test_what_is_no_file(engine: EmbeddedEngine, tmp_path: Path) -> None:
+def test_paths_without_a_file(engine: EmbeddedEngine, tmp_path: Path) -> None:
     hadoop, local = FileSystem(engine.spark), LocalFiles()
     write(tmp_path / "folder/.hidden/file", "x")
     for name in ("missing", "folder"):

@@ -53,7 +53,7 @@ def test_settings_are_in_a_private_file_that_is_deleted(launched: Any, tmp_path:
     assert found["popen"]["stdout"].name == str(tmp_path / "engine.log")
 
 
-def test_the_environment_is_as_it_was(launched: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_is_restored(launched: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--jars a.jar pyspark-shell")
     monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
     found = launched({"spark.driver.bindAddress": "127.0.0.1"})
@@ -73,7 +73,7 @@ def test_a_properties_file_of_the_user_would_replace_the_settings(
     assert not (tmp_path / "spark.properties").exists()
 
 
-def test_what_a_killed_engine_left_is_deleted(launched: Any, tmp_path: Path) -> None:
+def test_files_of_a_killed_engine_are_deleted(launched: Any, tmp_path: Path) -> None:
     (tmp_path / "tmp" / "blockmgr").mkdir(parents=True)
     (tmp_path / "tmp" / "blockmgr" / "rows").touch()
     launched({})
@@ -103,8 +103,8 @@ def test_paths_of_sockets_are_short_enough(tmp_path: Path) -> None:
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=20), st.text(max_size=40), max_size=5))
-def test_java_reads_what_was_written(confs: dict[str, str]) -> None:
-    """As java.util.Properties does: lines of key and value, with `\\uXXXX` for everything else."""
+def test_java_reads_the_written_settings(confs: dict[str, str]) -> None:
+    """Read as java.util.Properties does: lines of key and value, with `\\uXXXX` for other characters."""
     lines = [line.split("=", 1) for line in properties(confs).split("\n") if line]
     read = {key: value for key, value in ((unescaped(key), unescaped(value)) for key, value in lines)}
     assert read == confs
@@ -163,7 +163,7 @@ def test_secrets_are_no_options_on_the_command_line_of_java() -> None:
         assert split_secrets(unchanged) == (unchanged, {})
 
 
-def test_kryo_which_loses_stored_rows_on_a_full_disk_is_refused(tmp_path: Path) -> None:
+def test_kryo_is_refused_because_it_can_lose_rows(tmp_path: Path) -> None:
     kryo = {"spark.serializer": "org.apache.spark.serializer.KryoSerializer"}
     with raises(EngineError) as caught:
         start_spark(SparkStart(tmp_path, "warehouse", "local[1]", conf=kryo))

@@ -106,8 +106,8 @@ def test_every_socket_of_an_engine_is_known_and_refuses_strangers(engine: Client
 
 def test_spark_connect_refuses_strangers(engine: ClientTestEngine) -> None:
     for token in ("", ";token=wrong"):
-        refused = python(PYTHON_FUNCTION, f"{engine.connect}/{token}")
-        assert refused.returncode != 0 and "UNAUTHENTICATED" in refused.stderr
+        ended = python(PYTHON_FUNCTION, f"{engine.connect}/{token}")
+        assert ended.returncode != 0 and "UNAUTHENTICATED" in ended.stderr
 
 
 def test_the_web_ui_of_spark_takes_the_token_as_password(engine: ClientTestEngine) -> None:
@@ -150,14 +150,14 @@ def test_silent_connections_are_closed(engine: ClientTestEngine) -> None:
     with ExitStack() as stack:
         silent = {port: stack.enter_context(half_open(port, 300)) for port in ports}
         for connections in silent.values():
-            assert is_closed(connections[0])  # the oldest, at once
+            assert is_closed(connections[0])  # the oldest, immediately
         assert command(engine.home, "-e", "SELECT 1").returncode == 0
         for port, connections in silent.items():
             if ports[port] in DRIVER:  # the deadline of the others is a setting
                 assert is_closed(connections[-1])
 
 
-def test_files_of_spark_are_given_to_nobody_without_its_secret(engine: ClientTestEngine) -> None:
+def test_files_of_spark_need_its_secret(engine: ClientTestEngine) -> None:
     jars = command(engine.home, "-e", "LIST JARS").stdout
     assert "jetsql.jar" in jars
     found = list(listeners(psutil.Process(engine.pid)))
@@ -171,7 +171,7 @@ def test_files_of_spark_are_given_to_nobody_without_its_secret(engine: ClientTes
             assert b"The client has not logged in" in stranger.recv(4096)
 
 
-def test_no_secret_is_on_a_command_line_or_left_in_a_file(engine: ClientTestEngine) -> None:
+def test_no_secret_is_in_command_lines_or_files(engine: ClientTestEngine) -> None:
     process = psutil.Process(engine.pid)
     lines = command_lines(process)
     assert sum(str(engine.home) in line for line in lines) >= 2  # the engine, and its Java
@@ -188,7 +188,7 @@ AS_STRANGER = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be ano
 
 
 @AS_STRANGER
-def test_a_stranger_reads_nothing_of_the_processes_but_their_command_lines(engine: ClientTestEngine) -> None:
+def test_other_users_read_only_command_lines_of_processes(engine: ClientTestEngine) -> None:
     check_closed(psutil.Process(engine.pid))
 
 
@@ -206,7 +206,7 @@ def check_closed(process: psutil.Process) -> None:
         assert found.stdout == b"" and found.stderr.count(b"Permission denied") >= 6, found
 
 
-def test_event_logs_have_no_secrets_of_jobs_and_are_in_the_home(engine: ClientTestEngine, tmp_path: Path) -> None:
+def test_event_logs_are_in_the_home_without_secrets(engine: ClientTestEngine, tmp_path: Path) -> None:
     tables = "CREATE TABLE src (id INT) USING json; INSERT INTO src VALUES (1); CREATE TABLE out (id INT) USING json;"
     job = f"CREATE JOB logged OPTIONS ('spark.my.token' = '{SECRET}') AS INSERT INTO out SELECT id FROM STREAM src;"
     done = command(engine.home, "-e", tables + job + "DROP JOB logged")
@@ -228,16 +228,16 @@ def command_lines(process: psutil.Process) -> list[str]:
     return [" ".join(each.cmdline()) for each in tree if each.status() != psutil.STATUS_ZOMBIE]
 
 
-def test_a_secret_on_a_command_line_is_warned_of(tmp_path: Path) -> None:
+def test_secret_on_a_command_line_gives_a_warning(tmp_path: Path) -> None:
     for value, warned in ((SECRET, True), ("secret:env:NAME", False)):
-        refused = command(tmp_path, "-e", "SELECT 1", "--no-start", "--conf", f"spark.my.password={value}")
-        assert refused.returncode == 3
-        assert ("every user of this machine can read" in refused.stderr) is warned
-        assert SECRET not in refused.stderr
+        ended = command(tmp_path, "-e", "SELECT 1", "--no-start", "--conf", f"spark.my.password={value}")
+        assert ended.returncode == 3
+        assert ("every user of this machine can read" in ended.stderr) is warned
+        assert SECRET not in ended.stderr
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def callback_reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     home = tmp_path_factory.mktemp("used")
     done = python_module("tests.support.programs.used_callbacks", str(home))
     assert done.returncode == 0, done.stderr[-3000:]
@@ -246,22 +246,25 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_a_session_whose_callbacks_were_open_is_closed_to_strangers(told: dict[str, str]) -> None:
-    assert "_call_proxy" in told["before"]  # Python called the object
-    assert told["after"] == "True"
-    assert (told["called"], told["statement"]) == ("True", "id")  # Java's own calls arrive, with the token
+def test_open_callbacks_are_closed_to_other_users(callback_reports: dict[str, str]) -> None:
+    assert "_call_proxy" in callback_reports["before"]  # Python called the object
+    assert callback_reports["after"] == "True"
+    assert (callback_reports["called"], callback_reports["statement"]) == (
+        "True",
+        "id",
+    )  # Java's own calls arrive, with the token
 
 
 @pytest.mark.slow
-def test_callbacks_are_not_closed_under_a_query_that_may_use_them(told: dict[str, str]) -> None:
-    assert "stop all queries and call it again" in told["refused"]
+def test_callbacks_stay_open_while_a_query_may_use_them(callback_reports: dict[str, str]) -> None:
+    assert "stop all queries and call it again" in callback_reports["refused"]
 
 
 @pytest.fixture(scope="module")
 def members(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with cluster(tmp_path_factory.mktemp("cluster")) as made:
-        made.join()
-        yield made
+    with cluster(tmp_path_factory.mktemp("cluster")) as spark_cluster:
+        spark_cluster.join()
+        yield spark_cluster
 
 
 @pytest.mark.slow
@@ -317,9 +320,9 @@ def test_a_cluster_refuses_programs_without_its_secret(members: Cluster, secret:
         text=True,
     ) as stranger:
         assert stranger.stderr is not None
-        refused = next(line for line in stranger.stderr if "SaslMessage" in line or "Mismatched response" in line)
+        error_line = next(line for line in stranger.stderr if "SaslMessage" in line or "Mismatched response" in line)
         stranger.kill()
-    assert "Exception" in refused
+    assert "Exception" in error_line
 
 
 @pytest.mark.slow

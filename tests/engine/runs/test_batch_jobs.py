@@ -21,14 +21,14 @@ ENDLESS = [
 def test_a_batch_job_under_way_is_suspended_and_dropped(sql: Sql, query: str) -> None:
     sql("CREATE TABLE found (n BIGINT) USING parquet")
     tracker = sql.engine.spark.sparkContext.statusTracker()
-    told = []
-    creating = threading.Thread(target=lambda: told.extend(sql(f"CREATE JOB endless AS INSERT INTO found {query}")))
+    replies = []
+    creating = threading.Thread(target=lambda: replies.extend(sql(f"CREATE JOB endless AS INSERT INTO found {query}")))
     creating.start()
     until(lambda: tracker.getActiveJobsIds() != [])
     [(_, _, status, message)] = sql("SUSPEND JOB endless")
     assert status == "SUSPENDED" and message.startswith("Suspended. The query was stopped.")
     creating.join(60)
-    assert "Another statement has suspended the job." in told[0][3]
+    assert "Another statement has suspended the job." in replies[0][3]
     until(lambda: tracker.getActiveJobsIds() == [])
     sql("RESUME JOB endless")
     sql("SUSPEND JOB endless")  # perhaps before Spark has begun

@@ -38,7 +38,7 @@ def source(sql: Sql) -> Sql:
 
 
 def copy(sql: Sql, options: str = NO_RESTARTS, rows: str = "id") -> Path:
-    """A job that copies rows; its folder."""
+    """Create a job that copies rows, and return its folder."""
     return job_folder(sql, sql(f"CREATE JOB j {options} AS INSERT INTO sink SELECT {rows} FROM STREAM src"))
 
 
@@ -52,7 +52,7 @@ def location(sql: Sql, table: str) -> Path:
 
 
 def newest(folder: Path) -> Path:
-    """The newest entry of one of Spark's logs, or the newest manifest."""
+    """Return the newest entry of one of Spark's logs, or the newest manifest."""
     return max((path for path in folder.iterdir() if path.stem.isdigit()), key=lambda path: int(path.stem))
 
 
@@ -66,7 +66,7 @@ def last_event(sql: Sql) -> tuple[str, str]:
 
 
 def add(sql: Sql, *ids: int) -> Path:
-    """Rows in a new file of the source, which is returned."""
+    """Add rows in a new file of the source, and return the file."""
     before = set(location(sql, "src").glob("part-*"))
     sql(f"INSERT INTO src SELECT /*+ COALESCE(1) */ * FROM VALUES {', '.join(f'({n})' for n in ids)}")
     [new] = set(location(sql, "src").glob("part-*")) - before
@@ -126,7 +126,7 @@ def damages(folder: Path) -> list[tuple[Path, Callable[[Path], None], str]]:
     ]
 
 
-def test_a_damaged_checkpoint_is_refused_until_it_is_put_back(source: Sql) -> None:
+def test_damaged_checkpoint_is_refused_until_restored(source: Sql) -> None:
     folder = copy(source, "OPTIONS ('snapshotIntervalMillis' = '100', 'suspendOnFailure' = 'false')")
     add(source, 2)
     assert ids(source) == [1, 2]
@@ -148,7 +148,7 @@ def test_a_damaged_checkpoint_is_refused_until_it_is_put_back(source: Sql) -> No
 
 
 @pytest.mark.slow
-def test_damaged_state_suspends_at_once_and_names_the_file(sql: Sql) -> None:
+def test_damaged_state_suspends_immediately_and_names_the_file(sql: Sql) -> None:
     sql("CREATE TABLE src (id INT) USING parquet")
     sql("INSERT INTO src VALUES (1), (2)")
     sql("CREATE TABLE sink (id INT, n BIGINT) USING parquet")
@@ -169,7 +169,7 @@ def test_damaged_state_suspends_at_once_and_names_the_file(sql: Sql) -> None:
 
 
 @pytest.mark.slow
-def test_a_damaged_list_of_read_files_is_told_as_damage_too(source: Sql) -> None:
+def test_damaged_list_of_read_files_is_reported(source: Sql) -> None:
     folder = copy(source)
     source("SUSPEND JOB j")
     read = newest(folder / "spark/sources/0")
@@ -206,7 +206,7 @@ def test_a_damaged_manifest_matters_only_while_files_wait_for_it(source: Sql) ->
 # --- files that can't be written -------------------------------------------------------------------------------------
 
 
-def test_a_folder_that_cant_be_made_is_the_statements_error(source: Sql) -> None:
+def test_folder_creation_error_is_the_statement_error(source: Sql) -> None:
     checkpoints = Path(source.engine.home) / "checkpoints"
     checkpoints.mkdir(exist_ok=True)
     with set_aside(checkpoints):
@@ -220,7 +220,7 @@ def test_a_folder_that_cant_be_made_is_the_statements_error(source: Sql) -> None
 
 
 @pytest.mark.slow
-def test_a_checkpoint_that_cant_be_written(source: Sql) -> None:
+def test_unwritable_checkpoint(source: Sql) -> None:
     folder = copy(source)
     offsets = folder / "spark/offsets"
     with set_aside(offsets):
@@ -281,7 +281,7 @@ def largest_file(sql: Sql) -> Iterator[int]:
 
 
 @pytest.mark.slow
-def test_a_table_that_has_no_room_for_a_batch(sql: Sql) -> None:
+def test_table_without_space_for_a_batch(sql: Sql) -> None:
     sql("CREATE TABLE src (id INT) USING parquet")
     sql("CREATE TABLE sink (id INT, text STRING) USING json")
     with largest_file(sql) as most:
@@ -309,7 +309,7 @@ def unwritable_sink(sql: Sql) -> Iterator[None]:
 
 
 @pytest.mark.slow
-def test_a_source_file_that_goes_before_it_was_read_is_not_left_out_in_silence(source: Sql) -> None:
+def test_source_file_deleted_before_it_was_read_is_reported(source: Sql) -> None:
     copy(source)
     with unwritable_sink(source):
         planned = add(source, 2)
@@ -326,7 +326,7 @@ def test_a_source_file_that_goes_before_it_was_read_is_not_left_out_in_silence(s
 
 
 @pytest.mark.slow
-def test_who_does_not_want_the_file_back_goes_on_without_it(source: Sql) -> None:
+def test_job_continues_without_a_lost_file_by_option(source: Sql) -> None:
     copy(source)
     with unwritable_sink(source):
         planned = add(source, 2)
@@ -340,7 +340,7 @@ def test_who_does_not_want_the_file_back_goes_on_without_it(source: Sql) -> None
 
 
 @pytest.mark.slow
-def test_a_source_file_that_is_cut_off(source: Sql) -> None:
+def test_truncated_source_file(source: Sql) -> None:
     copy(source)
     whole = add(source, 2)
     assert ids(source) == [1, 2]
@@ -358,7 +358,7 @@ def test_a_source_file_that_is_cut_off(source: Sql) -> None:
 
 @pytest.mark.slow
 def test_files_of_any_age_are_read(source: Sql) -> None:
-    """Clocks jump, and files are copied with their times: a file is new when it has not been read yet."""
+    """Read files by their names: clocks jump, and files are copied with their times."""
     copy(source)
     for number, seconds in ((2, 4_000_000_000), (3, 1_000_000), (4, 1_700_000_000)):
         source("SUSPEND JOB j")
@@ -384,7 +384,7 @@ def shop(postgres: Postgres, sql: Sql) -> Iterator[Sql]:
 
 
 @pytest.mark.slow
-def test_a_server_that_stays_away_longer_than_the_restarts(shop: Sql, postgres: Postgres) -> None:
+def test_outage_longer_than_the_restarts(shop: Sql, postgres: Postgres) -> None:
     copy(shop, "OPTIONS ('snapshotIntervalMillis' = '100', 'restartAttempts' = '1')")
     postgres.stop()
     try:
@@ -417,14 +417,14 @@ def test_a_batch_that_fails_while_the_job_is_being_suspended(shop: Sql, postgres
         add(shop, 2)
         waiting = f"application_name = 'JetSQL' AND {blocker.info.backend_pid} = ANY (pg_blocking_pids(pid))"
         until(lambda: bool(postgres(f"SELECT 1 FROM pg_stat_activity WHERE {waiting}")))
-        said: list[tuple[object, ...]] = []
-        suspending = threading.Thread(target=lambda: said.extend(shop("SUSPEND JOB j")))
+        replies: list[tuple[object, ...]] = []
+        suspending = threading.Thread(target=lambda: replies.extend(shop("SUSPEND JOB j")))
         suspending.start()
         until(lambda: shop.status("j").startswith("COMPLETING"))
         postgres(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {waiting}")
         suspending.join()
         blocker.execute("ROLLBACK")
-    [(_, _, status, message)] = said
+    [(_, _, status, message)] = replies
     assert status == "SUSPENDED"
     assert "finished first" not in str(message)
     assert "The running batch failed; the next start repeats it." in str(message)
@@ -438,19 +438,19 @@ def test_a_batch_that_fails_while_the_job_is_being_suspended(shop: Sql, postgres
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "condition", "said", "at"),
+    ("key", "value", "condition", "message", "at"),
     [
         ("spark.sql.shuffle.partitions", "many", "INVALID_OPTION_VALUE", "It should be a/an 'int' value", "'many'"),
         ("spark.sql.session.timeZone", "Mars/Base", "INVALID_OPTION_VALUE", "Cannot resolve", "'Mars/Base'"),
         ("spark.driver.memory", "1g", "OPTION_NOT_CHANGEABLE", "applies to the whole engine", "'spark.driver.memory'"),
     ],
 )
-def test_settings_are_tried_before_a_job_has_them(
-    source: Sql, key: str, value: str, condition: str, said: str, at: str
+def test_settings_are_checked_before_a_job_has_them(
+    source: Sql, key: str, value: str, condition: str, message: str, at: str
 ) -> None:
     text = f"CREATE JOB j OPTIONS ('{key}' = '{value}') AS INSERT INTO sink SELECT id FROM STREAM src"
     error = source.error(text)
-    assert (error.condition, said in error.message) == (f"JETSQL.{condition}", True), error
+    assert (error.condition, message in error.message) == (f"JETSQL.{condition}", True), error
     assert (error.line, error.column) == (1, text.index(at) + 1)
     assert not source("SHOW JOBS")
     copy(source)
@@ -459,7 +459,7 @@ def test_settings_are_tried_before_a_job_has_them(
     assert (source.status("j"), f"option {key}" in facts(source)) == ("SUSPENDED", False)
 
 
-def test_what_cant_heal_is_not_tried_again(source: Sql) -> None:
+def test_fatal_errors_are_not_retried(source: Sql) -> None:
     copy(source, "OPTIONS ('snapshotIntervalMillis' = '100')", rows="CAST(10 / (id - 2) AS INT)")
     file = add(source, 2)
     error = source.error("WAIT FOR JOB j UNTIL IDLE")
@@ -485,7 +485,7 @@ TOO_LARGE = "CAST(a.id * 100 AS TINYINT)"
         ),
     ],
 )
-def test_a_value_that_does_not_fit_is_reported_with_its_file(source: Sql, body: str) -> None:
+def test_unreadable_value_is_reported_with_its_file(source: Sql, body: str) -> None:
     source("CREATE TABLE totals (k INT, n BIGINT) USING parquet")
     source(f"CREATE JOB j OPTIONS ('snapshotIntervalMillis' = '100') AS {body}")
     file = add(source, 2)
@@ -522,7 +522,7 @@ def test_a_partition_with_the_text_of_null_is_refused(sql: Sql) -> None:
     assert ids(sql) == [1, 2, 3]
 
 
-def test_every_condition_that_cant_heal_exists(sql: Sql) -> None:
+def test_every_fatal_condition_exists(sql: Sql) -> None:
     spark = sql.engine.spark
     jvm = spark.sparkContext._jvm
     java(spark).kafka.KafkaConnector.load(spark._jsparkSession)

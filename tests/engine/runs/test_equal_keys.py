@@ -57,7 +57,7 @@ OPERATORS: Final = {
 """
 
 OURS: Final = ("over", "patterns", "asof", "forgotten rows", "forgotten join")
-"""Those that Spark does not have."""
+"""The operators that Spark does not have."""
 
 KEYS: Final = {
     "nested": "struct(d AS x, array(CAST(d AS FLOAT)) AS y)",

@@ -1,4 +1,4 @@
-"""Test that jobs and statements share the cores: nobody waits until the others are idle."""
+"""Test that jobs and statements share the cores: none waits until the others are idle."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def waiting_tasks(sql: Sql) -> int:
 
 @pytest.mark.slow
 def test_a_huge_batch_takes_turns_with_small_ones(sql: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scheduled first in, first out, each of the small ones would wait for the end of the huge one."""
+    """Share the cores. With first in, first out, each small batch would wait for the end of the huge one."""
     sql("CREATE TABLE few USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '2')")
     sql("CREATE TABLE kept (value BIGINT) USING parquet")
     sql("CREATE JOB small OPTIONS ('snapshotIntervalMillis' = '100') AS INSERT INTO kept SELECT value FROM STREAM few")
@@ -86,13 +86,13 @@ def long_queries(sql: Sql, *pools: str | None) -> Iterator[None]:
             thread.join()
 
 
-def test_a_statement_runs_beside_busy_pools(sql: Sql) -> None:
+def test_statement_runs_next_to_busy_pools(sql: Sql) -> None:
     with long_queries(sql, "1", "2", "3"):
         assert sql.value(QUICK) == 45
         assert waiting_tasks(sql) > 500
 
 
-def test_a_statement_runs_beside_a_long_one(sql: Sql) -> None:
+def test_statement_runs_next_to_a_long_one(sql: Sql) -> None:
     with long_queries(sql, None):
         assert sql.value(QUICK) == 45
         assert waiting_tasks(sql) > 100

@@ -17,7 +17,7 @@ OPTIONS = "OPTIONS ('idleTimeoutMillis' = '2000', 'snapshotIntervalMillis' = '10
 
 @pytest.fixture
 def sources(sql: Sql) -> Sql:
-    """Two streams, of which `quiet` has one row, and a table for counts by minute."""
+    """Return two streams, of which `quiet` has one row, and a table for counts by minute."""
     for name in ("busy", "quiet"):
         sql(f"CREATE TABLE {name} (ts TIMESTAMP) USING parquet")
     sql("CREATE TABLE minutes (since TIMESTAMP, n BIGINT) USING parquet")

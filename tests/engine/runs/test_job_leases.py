@@ -24,7 +24,7 @@ def test_an_engine_is_alive_while_its_process_is() -> None:
 
 
 def test_the_clock_of_the_machine_was_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The system computes the start of a process from the time of the boot, which it computes from the clock."""
+    """Shift the clock. The system computes the start of a process from the boot time, and that from the clock."""
     mine = _this_process()
     booted, started = psutil.boot_time(), psutil.Process.create_time
     for shift in (3600, -3600):
@@ -36,7 +36,7 @@ def test_the_clock_of_the_machine_was_set(monkeypatch: pytest.MonkeyPatch) -> No
             assert not replace(mine, pid=later.pid).is_alive
 
 
-def test_an_engine_is_dead_when_it_was_killed_and_nobody_has_asked_how_it_ended() -> None:
+def test_killed_engine_is_dead_before_its_exit_code_is_read() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         engine = owner_of(process.pid)
         assert engine.is_alive

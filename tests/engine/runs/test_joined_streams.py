@@ -160,7 +160,7 @@ def test_a_join_that_would_lose_rows_is_refused(sql: Sql, tmp_path: Path) -> Non
     assert shown.condition == "JETSQL.UNSUPPORTED_QUERY"
 
 
-def test_the_hint_of_a_refused_join_gives_both_sides_a_watermark(sql: Sql, tmp_path: Path) -> None:
+def test_hint_of_a_refused_join_adds_watermarks(sql: Sql, tmp_path: Path) -> None:
     streams = Streams(sql, tmp_path / "streams", 1, {"a"})
     sql("CREATE TABLE found (x STRING, y INT) USING parquet")
     error = sql.error(f"CREATE JOB j AS INSERT INTO found {streams.streamed(joined('LEFT JOIN', 'bound'))}")
@@ -170,7 +170,7 @@ def test_the_hint_of_a_refused_join_gives_both_sides_a_watermark(sql: Sql, tmp_p
 
 
 def test_joins_return_what_batch_returns(sql: Sql, tmp_path: Path) -> None:
-    """The first one is of a stream without a WATERMARK, whose rows come at any time."""
+    """Compare joins; the first is of a stream without a WATERMARK, whose rows come at any time."""
     queries = [joined("JOIN", "bound"), counted("LEFT JOIN", "bound"), joined_again("LEFT JOIN", "bound")]
     assert Streams(sql, tmp_path / "one", 1, {"a", "c"}).compare(queries[:1]) == 1
     for name in NAMES:

@@ -38,7 +38,7 @@ asof = pytest.mark.needs_spark("4.3")
 
 @pytest.fixture(params=[1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
 def streams(request: pytest.FixtureRequest, sql: Sql, tmp_path: Path) -> Iterator[Sql]:
-    """Two streams of four files each. The last row of each closes all others."""
+    """Return two streams of four files each. The last row of each closes all others."""
     chosen = random.Random(request.param)
     orders = [row(chosen, n, "ts", id=n, k=chosen.choice((*"abc", None))) for n in range(60)]
     rates = [row(chosen, n, "at", k=chosen.choice((*"abd", None)), rate=n % 11) for n in range(60)]
@@ -74,7 +74,7 @@ def batch(query: str) -> str:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in QUERIES]
 )
-def test_a_job_joins_what_batch_joins(streams: Sql, name: str) -> None:
+def test_job_and_batch_join_the_same_rows(streams: Sql, name: str) -> None:
     sql, query = streams, QUERIES[name]
     sql(f"CREATE JOB j OPTIONS ('trigger' = 'availableNow') AS INSERT INTO joined {query}")
     sql("WAIT FOR JOB j UNTIL COMPLETED TIMEOUT 120")
@@ -142,7 +142,7 @@ REFUSED: Final = {
 
 
 @asof
-def test_other_joins_by_time_are_refused_with_the_way_out(streams: Sql) -> None:
+def test_other_joins_by_time_are_refused_with_a_hint(streams: Sql) -> None:
     for query, advice in REFUSED.items():
         error = streams.error(f"CREATE JOB j AS INSERT INTO joined {query}")
         assert error.condition == "JETSQL.NO_OUTPUT_MODE", query

@@ -58,7 +58,7 @@ def clicks(request: pytest.FixtureRequest, sql: Sql, tmp_path: Path) -> Iterator
 
 @pytest.fixture
 def views(clicks: Clicks, sql: Sql, tmp_path: Path) -> Clicks:
-    """A second source."""
+    """Return a second source."""
     return Clicks(sql, tmp_path / "views", 11)
 
 
@@ -210,7 +210,7 @@ BOUNDS: Final = (
         pytest.param(SUBQUERIES, ("left", "right"), id="subqueries", marks=pytest.mark.slow),
     ],
 )
-def test_each_row_of_a_join_by_time_is_joined_or_late(
+def test_rows_of_a_join_by_time_are_joined_or_late(
     sql: Sql, clicks: Clicks, views: Clicks, query: str, names: tuple[str, str]
 ) -> None:
     for source in (clicks, views):
@@ -233,7 +233,7 @@ def test_each_row_of_a_join_by_time_is_joined_or_late(
 
 
 @pytest.mark.slow
-def test_each_row_of_a_window_function_by_time_is_written_or_late(sql: Sql, clicks: Clicks) -> None:
+def test_rows_of_a_window_function_are_written_or_late(sql: Sql, clicks: Clicks) -> None:
     query = f"SELECT id, sum(id) OVER (PARTITION BY page ORDER BY ts) AS total, lag(id) OVER w FROM {CLICKS}"
     query += " WINDOW w AS (PARTITION BY page ORDER BY ts)"
     sql("CREATE TABLE totals (id INT, total BIGINT, before INT) USING parquet")
@@ -320,10 +320,10 @@ def test_late_rows_of_several_streams_in_a_union(sql: Sql, clicks: Clicks, views
 def test_queries_whose_late_rows_cannot_be_kept(sql: Sql, body: str, reason: str) -> None:
     sql("CREATE TABLE IF NOT EXISTS events (id INT, ts TIMESTAMP) USING json")
     sql("CREATE TABLE IF NOT EXISTS t (id INT) USING parquet")
-    with pytest.raises(StatementError, match="INVALID_OPTION_VALUE") as refused:
+    with pytest.raises(StatementError, match="INVALID_OPTION_VALUE") as caught:
         sql(f"CREATE JOB j OPTIONS ('lateRows' = 'table:kept') AS {body}")
-    assert "The late rows of this job cannot be kept: " in refused.value.message
-    assert reason in refused.value.message
+    assert "The late rows of this job cannot be kept: " in caught.value.message
+    assert reason in caught.value.message
     assert sql("SHOW TABLES LIKE 'kept'") == []
 
 

@@ -38,7 +38,7 @@ class Case:
     """Returns the number of rows, and of different ones."""
 
 
-class World:
+class Bench:
     """The shared engine, with a table of files that has two files."""
 
     def __init__(self, sql: Sql, folder: Path) -> None:
@@ -85,21 +85,21 @@ class World:
 
 
 @pytest.fixture
-def world(sql: Sql, tmp_path: Path) -> World:
-    return World(sql, tmp_path / "numbers")
+def bench(sql: Sql, tmp_path: Path) -> Bench:
+    return Bench(sql, tmp_path / "numbers")
 
 
-def kafka_source(world: World, kafka: Kafka) -> Case:
-    topic = kafka.topic(f"outage{id(world)}", 2)
+def kafka_source(bench: Bench, kafka: Kafka) -> Case:
+    topic = kafka.topic(f"outage{id(bench)}", 2)
     kafka.send(topic, (Message(None, b"%d" % row + b"x" * 200) for row in range(ROWS)))
     options = kafka.options(topic, kafka_max_partition_fetch_bytes="4000", kafka_fetch_max_bytes="4000")
-    world.sql(f"CREATE TABLE source {options}")
-    return Case(f"INSERT INTO copy SELECT CAST(value AS STRING) FROM STREAM source WHERE {SLOW}", world.copied)
+    bench.sql(f"CREATE TABLE source {options}")
+    return Case(f"INSERT INTO copy SELECT CAST(value AS STRING) FROM STREAM source WHERE {SLOW}", bench.copied)
 
 
-def kafka_sink(world: World, kafka: Kafka) -> Case:
-    topic = kafka.topic(f"outage{id(world)}", 2)
-    world.sql(f"CREATE TABLE sink {kafka.options(topic)}")
+def kafka_sink(bench: Bench, kafka: Kafka) -> Case:
+    topic = kafka.topic(f"outage{id(bench)}", 2)
+    bench.sql(f"CREATE TABLE sink {kafka.options(topic)}")
 
     def count() -> list[int]:
         values = [message.value for message in kafka.read(topic)]
@@ -111,17 +111,17 @@ def kafka_sink(world: World, kafka: Kafka) -> Case:
     return Case(f"INSERT INTO sink (value) SELECT {value} FROM STREAM numbers CROSS JOIN hundred WHERE {slow}", count)
 
 
-def jdbc_source(world: World, postgres: Postgres) -> Case:
+def jdbc_source(bench: Bench, postgres: Postgres) -> Case:
     series = "(SELECT n FROM generate_series(0, 99) n) q"
-    world.sql(f"CREATE TABLE series {postgres.options(series, fetchsize='1')}")
+    bench.sql(f"CREATE TABLE series {postgres.options(series, fetchsize='1')}")
     slow = f"(SELECT n FROM series WHERE {SLOW})"
-    return Case(f"INSERT INTO copy SELECT concat(id, '-', n) FROM STREAM numbers CROSS JOIN {slow}", world.copied)
+    return Case(f"INSERT INTO copy SELECT concat(id, '-', n) FROM STREAM numbers CROSS JOIN {slow}", bench.copied)
 
 
-def jdbc_sink(world: World, postgres: Postgres) -> Case:
-    name = f"outage{id(world)}"
+def jdbc_sink(bench: Bench, postgres: Postgres) -> Case:
+    name = f"outage{id(bench)}"
     postgres(f"CREATE TABLE {name} (v text)")
-    world.sql(f"CREATE TABLE sink {postgres.options(name, batchsize='10')}")
+    bench.sql(f"CREATE TABLE sink {postgres.options(name, batchsize='10')}")
 
     def count() -> list[int]:
         return list(postgres(f"SELECT count(*), count(DISTINCT v) FROM {name}")[0])
@@ -131,23 +131,23 @@ def jdbc_sink(world: World, postgres: Postgres) -> Case:
     )
 
 
-def test_a_source_that_stalls_gives_its_task_slots_back(world: World, kafka: Kafka) -> None:
-    world.check(kafka_source(world, kafka), kafka.paused)
+def test_stalled_source_releases_its_task_slots(bench: Bench, kafka: Kafka) -> None:
+    bench.check(kafka_source(bench, kafka), kafka.paused)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [kafka_source, kafka_sink])
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_kafka_goes_away_in_a_batch(
-    world: World, kafka: Kafka, make: Callable[[World, Kafka], Case], is_killed: bool
+def test_kafka_outage_during_a_batch(
+    bench: Bench, kafka: Kafka, make: Callable[[Bench, Kafka], Case], is_killed: bool
 ) -> None:
-    world.check(make(world, kafka), kafka.killed if is_killed else kafka.paused)
+    bench.check(make(bench, kafka), kafka.killed if is_killed else kafka.paused)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [jdbc_source, jdbc_sink])
 @pytest.mark.parametrize("is_stopped", [False, True])
-def test_a_database_goes_away_in_a_batch(
-    world: World, postgres: Postgres, make: Callable[[World, Postgres], Case], is_stopped: bool
+def test_database_outage_during_a_batch(
+    bench: Bench, postgres: Postgres, make: Callable[[Bench, Postgres], Case], is_stopped: bool
 ) -> None:
-    world.check(make(world, postgres), postgres.stopped if is_stopped else postgres.paused)
+    bench.check(make(bench, postgres), postgres.stopped if is_stopped else postgres.paused)

@@ -89,7 +89,7 @@ def test_each_row_leaves_once_with_the_values_of_batch(sql: Sql, query: str) -> 
 
 
 @pytest.mark.parametrize("function", ["lead(v)", "ntile(2)"])
-def test_what_needs_later_rows_is_refused(sql: Sql, function: str) -> None:
+def test_functions_that_need_later_rows_are_refused(sql: Sql, function: str) -> None:
     body = _body(f"SELECT id, ts, 0 a, 0 b, {function} OVER (PARTITION BY k ORDER BY ts) c FROM s")
     with pytest.raises(StatementError, match="NO_OUTPUT_MODE"):
         sql(f"EXPLAIN CREATE JOB refused AS {body}")

@@ -34,7 +34,7 @@ def with_source(end: object, latest: object) -> BatchMetrics:
     return measure_batch(RUN, {**PROGRESS, "sources": [source]}, None, ("a.t",), LagTracker())
 
 
-def test_everything_that_is_told_is_taken() -> None:
+def test_all_reported_values_are_used() -> None:
     assert measure_batch(RUN, PROGRESS, 9, ("a.t",), LagTracker()) == BatchMetrics(
         run=3,
         batch=7,
@@ -55,7 +55,7 @@ def test_everything_that_is_told_is_taken() -> None:
     )
 
 
-def test_what_is_not_told_is_not_known() -> None:
+def test_missing_values_are_unknown() -> None:
     least = {"timestamp": "2024-01-01T00:00:10.500Z", "batchId": 7}
     assert measure_batch(RUN, least, None, (), LagTracker()) == BatchMetrics(3, 7, 1704067210.5, input_rows=0)
     assert measure_batch(
@@ -78,21 +78,21 @@ def test_before_the_first_event_there_is_no_watermark() -> None:
         ("3", "1", 0),
     ],
 )
-def test_the_lag_is_what_lies_behind(end: object, latest: object, lag: int) -> None:
+def test_lag_is_the_number_of_unread_rows(end: object, latest: object, lag: int) -> None:
     assert with_source(end, latest).lag == {"a.t": lag}
 
 
 @pytest.mark.parametrize(("end", "latest"), [(3, None), (None, None), ("x", "y"), ("1", {"a": "b"}), ({}, {"a": 1.5})])
-def test_a_source_that_does_not_tell_has_no_lag(end: object, latest: object) -> None:
+def test_source_without_offsets_has_no_lag(end: object, latest: object) -> None:
     assert with_source(end, latest).lag == {}
 
 
-def test_what_waits_came_when_the_source_grew_past_what_is_read() -> None:
+def test_waiting_rows_date_from_the_growth_of_the_source() -> None:
     late = LagTracker()
 
     def seconds(time: float, end: dict[str, int], latest: dict[str, int]) -> float:
-        told = {"endOffset": {"t": end}, "latestOffset": json.dumps({"t": latest})}
-        return late.measure_seconds(time, [told], ["a.t"])["a.t"]
+        progress = {"endOffset": {"t": end}, "latestOffset": json.dumps({"t": latest})}
+        return late.measure_seconds(time, [progress], ["a.t"])["a.t"]
 
     assert seconds(100.0, {"0": 10}, {"0": 10}) == 0.0
     assert seconds(110.0, {"0": 10}, {"0": 30}) == 10.0
@@ -101,10 +101,10 @@ def test_what_waits_came_when_the_source_grew_past_what_is_read() -> None:
     assert seconds(140.0, {"0": 30, "1": 5}, {"0": 30, "1": 5}) == 0.0
 
 
-def test_what_was_there_before_the_first_batch_is_reckoned_by_how_the_source_grew() -> None:
-    late, told = LagTracker(), {"endOffset": 0, "latestOffset": 100}
-    assert late.measure_seconds(10.0, [told], ["t"]) == {}
-    assert late.measure_seconds(20.0, [told], ["t"]) == {"t": 10.0}
+def test_age_of_initial_rows_is_estimated_from_the_growth() -> None:
+    late, progress = LagTracker(), {"endOffset": 0, "latestOffset": 100}
+    assert late.measure_seconds(10.0, [progress], ["t"]) == {}
+    assert late.measure_seconds(20.0, [progress], ["t"]) == {"t": 10.0}
     assert late.measure_seconds(30.0, [{"endOffset": 50, "latestOffset": 140}], ["t"]) == {"t": 45.0}
     assert late.measure_seconds(40.0, [{"endOffset": 50, "latestOffset": None}], ["t"]) == {}
 

@@ -215,7 +215,7 @@ FIXED: Final = [
 
 
 @pytest.mark.slow
-def test_values_that_compare_in_their_own_way(comparison: Comparison) -> None:
+def test_values_with_special_comparison(comparison: Comparison) -> None:
     values = (None, 0.0, "NaN", -2.0, "NaN", None, 1.5, 0.0)
     rows = [{"k": n % 3 or None, "g": None, "v": n % 2, "d": d, "t": None} for n, d in enumerate(values)]
     comparison.compare([rows[:3], rows[3:5], rows[5:]], FIXED)

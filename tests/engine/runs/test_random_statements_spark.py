@@ -87,7 +87,7 @@ class RandomStatements:
         return BODIES[job].format(table=table or job, life=next(self.lives), where=where)
 
     def run(self, text: str) -> Sequence[Sequence[object]]:
-        """A statement, or something that happens beside them."""
+        """Run a statement, or another event of the test."""
         if text.startswith(GROW):
             self.grow()
         elif text.startswith(KILL):
@@ -101,7 +101,7 @@ class RandomStatements:
             self.source.add(1)
 
     def kill(self, job: str) -> None:
-        """Stop the query that a job has at this moment, as somebody else's program in the session could."""
+        """Stop the query that a job has at this moment, as another program in the session could."""
         live = {row[0] for row in self.sql(f"SHOW JOBS LIKE '{job}'")}
         for run, running in list(spark_engine(self.sql)._runs._runs.items()):
             query = getattr(running, "_query", None)
@@ -126,7 +126,7 @@ def problems(home: Path) -> set[Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
-def test_every_row_once_whatever_is_said(sql: Sql, numbers: Source, seed: int) -> None:
+def test_random_statements_keep_rows_exactly_once(sql: Sql, numbers: Source, seed: int) -> None:
     store, before = sql.engine._manager.store, problems(sql.engine.home)
     for job, columns in COLUMNS.items():
         sql(f"CREATE TABLE {job} ({columns}) USING parquet")
@@ -181,14 +181,14 @@ def rows(sql: Sql, job: str, table: str = "", where: str = "true") -> Counter[tu
 
 
 def closed(source: Source) -> Iterator[tuple[int, int, int]]:
-    """(number, rows, sum of ids) of each window of three minutes that a later minute has closed."""
+    """Yield (number, rows, sum of ids) of each window of three minutes that a later minute has closed."""
     for window in range((source.minutes - 1) // 3):
         ids = range(window * 3 * ROWS_A_FILE, (window + 1) * 3 * ROWS_A_FILE)
         yield window, len(ids), sum(ids)
 
 
 def assert_lives(found: Counter[tuple[int, ...]], source: Source, last: int) -> None:
-    """The last life has everything; those before it have whole files, none of them twice."""
+    """Check that the last life has all rows, and that earlier ones have whole files, none of them twice."""
     assert set(found.values()) == {1}
     assert sorted(i for i, life in found if life == last) == list(source.ids())
     files = Counter((i // ROWS_A_FILE, life) for i, life in found)

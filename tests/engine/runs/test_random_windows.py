@@ -198,7 +198,7 @@ def test_calls_that_read_earlier_rows_do_so_over_batches(comparison: Comparison)
 
 
 @pytest.mark.slow
-def test_a_day_of_a_frame_has_25_hours_where_clocks_were_set_back(comparison: Comparison) -> None:
+def test_frame_of_one_day_has_25_hours_after_clock_change(comparison: Comparison) -> None:
     times = ("2026-10-24T12:00:00", "2026-10-25T11:15:00", "2026-10-25T11:30:00")  # 24.5 hours in Berlin
     batches: Batches = [[{"id": n, "k": 0, "v": n, "w": "a", "ts": time}] for n, time in enumerate(times)]
     comparison.sql("SET TIME ZONE 'Europe/Berlin'")

@@ -128,7 +128,7 @@ class Tables:
     def __init__(self, sql: Sql, folder: Path, names: list[str]) -> None:
         self.sql = sql
         self.explained: dict[str, str] = {}
-        """What EXPLAIN says of each job."""
+        """Return the explanation of each job."""
         self.refusals: dict[str, Exception] = {}
         """The error of each query that did not become a job. Its own test raises it."""
         _write_files(folder)
@@ -191,8 +191,8 @@ def tables(
     here = [item for item in request.session.items if item.path == request.path and isinstance(item, pytest.Function)]
     selected = {item.callspec.params.get("name") for item in here if hasattr(item, "callspec")}
     names = [name for name in QUERIES if name in selected]
-    made = Tables(sql, tmp_path_factory.mktemp("rewrites") / "events", names)
-    yield made
+    shared_tables = Tables(sql, tmp_path_factory.mktemp("rewrites") / "events", names)
+    yield shared_tables
     for row in sql("SHOW ALL JOBS"):
         if row[2] not in ("COMPLETED", "FAILED"):
             sql(f"DROP JOB '{row[0]}'")
@@ -238,12 +238,12 @@ def test_a_rewritten_query_returns_what_batch_returns(tables: Tables, name: str)
         ),
     ],
 )
-def test_what_would_be_wrong_stays_refused(tables: Tables, body: str, words: str) -> None:
+def test_wrong_rewrites_stay_refused(tables: Tables, body: str, words: str) -> None:
     tables.sql("CREATE TABLE IF NOT EXISTS default.t (a INT, b INT) USING parquet")
     tables.sql("USE streamed")
-    with pytest.raises(StatementError, match="NO_OUTPUT_MODE") as refused:
+    with pytest.raises(StatementError, match="NO_OUTPUT_MODE") as caught:
         tables.sql(f"EXPLAIN CREATE JOB refused AS {body.replace(' t ', ' default.t ', 1)}")
-    assert words.casefold() in str(refused.value).casefold()
+    assert words.casefold() in str(caught.value).casefold()
 
 
 @pytest.mark.needs_spark("4.2")

@@ -252,7 +252,7 @@ FIXED: Final = [
 ]
 
 
-def test_a_job_and_a_table_have_the_matches_of_the_simple_matcher(comparison: Comparison) -> None:
+def test_job_and_table_match_as_the_simple_matcher(comparison: Comparison) -> None:
     events = [{"k": n % 2, "v": (n * 7 + n // 5) % 6 if n % 9 else None, "late": n * n % 3} for n in range(40)]
     comparison.compare(events, FIXED, 3)
 

@@ -54,7 +54,7 @@ def test_a_dropped_side_table_fails_its_job(join_sentences: Callable[[str], list
         ),
     ],
 )
-def test_a_replaced_side_table_is_read_anew(
+def test_replaced_side_table_is_read_again(
     join_sentences: Callable[[str], list[tuple[Any, ...]]], statement: str, sql: Sql
 ) -> None:
     join_sentences(statement)

@@ -18,7 +18,7 @@ def resolved(before: Analysis, *rules: Rewrite) -> Any:
     return SimpleNamespace(analysis=replace(before, rewrites=rules))
 
 
-def test_state_that_an_earlier_version_of_a_rule_made_is_not_continued() -> None:
+def test_state_of_an_earlier_rule_version_is_not_continued() -> None:
     rule = Rewrite("rows by time", 1)
     old = job(of=analysis(rewrites=(rule,)))
     check_same_query(old, resolved(old.plan.analysis, rule), accepts_functions=False)

@@ -27,7 +27,7 @@ _schemas = itertools.count(1)
 
 @pytest.fixture
 def streams(sql: Sql, tmp_path: Path) -> Iterator[Sql]:
-    """Two streams of four files each."""
+    """Return two streams of four files each."""
     chosen = random.Random(1)
     for name, column in (("clicks", "v"), ("users", "w")):
         rows = [{"k": chosen.choice((None, *range(9))), column: chosen.randrange(12)} for _ in range(60)]
@@ -38,7 +38,7 @@ def streams(sql: Sql, tmp_path: Path) -> Iterator[Sql]:
 
 @pytest.fixture
 def totals(postgres: Postgres, sql: Sql) -> Iterator[str]:
-    """A table in PostgreSQL with one row for each `k`."""
+    """Return a table in PostgreSQL with one row for each `k`."""
     schema = f"state_ttl_{next(_schemas)}"
     postgres(f"CREATE SCHEMA {schema}")
     postgres(f"CREATE TABLE {schema}.totals (k int PRIMARY KEY, n bigint, s bigint, a float8, m int)")
@@ -73,14 +73,19 @@ def test_rows_are_joined_that_arrive_within_the_time_to_live(streams: Sql) -> No
 
 @pytest.mark.slow
 def test_groups_are_updated_within_the_time_to_live(streams: Sql, totals: str) -> None:
-    told = streams.value(f"EXPLAIN CREATE JOB j OPTIONS ('stateTtlMillis' = '1000') AS SINK INTO {totals} {TOTALS}")
-    assert "each group by k is forgotten 1000 ms after its last row" in told and "nothing removes" not in told
+    explanation = streams.value(
+        f"EXPLAIN CREATE JOB j OPTIONS ('stateTtlMillis' = '1000') AS SINK INTO {totals} {TOTALS}"
+    )
+    assert (
+        "each group by k is forgotten 1000 ms after its last row" in explanation
+        and "nothing removes" not in explanation
+    )
     rows = rows_of(streams, "SINK INTO", TOTALS, totals, HOUR)
     assert rows == streams(f"{TOTALS.replace('STREAM', '')} ORDER BY ALL")
 
 
 @pytest.mark.slow
-def test_a_group_begins_anew_after_the_time_to_live(streams: Sql, totals: str) -> None:
+def test_group_starts_again_after_the_time_to_live(streams: Sql, totals: str) -> None:
     rows = rows_of(streams, "SINK INTO", TOTALS, totals, 1)
     assert 0 < sum(row[1] for row in rows) < streams.value("SELECT count(k) FROM clicks")
 
@@ -105,7 +110,7 @@ BESIDE_WATERMARKS: Final = {
 
 @pytest.fixture
 def timed(sql: Sql, tmp_path: Path) -> Sql:
-    """Two streams with a row that is later than the watermark, and a last one that closes all windows before it."""
+    """Return two streams with a row later than the watermark, and a last one that closes all windows before it."""
     rows = ((0, "00:00"), (1, "10:00"), (1, "10:30"), (2, "00:05"), (3, "59:00"))
     parts = [[{"k": k, "ts": f"2026-01-01T00:{at}"}] for k, at in rows]
     for name in ("s", "u"):
@@ -113,7 +118,7 @@ def timed(sql: Sql, tmp_path: Path) -> Sql:
     return sql
 
 
-def test_state_that_the_clock_removes_keeps_late_rows_and_its_job_ends(timed: Sql) -> None:
+def test_state_removed_by_the_clock_keeps_late_rows(timed: Sql) -> None:
     now = "'trigger' = 'availableNow', 'stateTtlMillis' = '3600000'"
     for name, query in BESIDE_WATERMARKS.items():
         timed(f"CREATE TABLE {name} (k INT) USING parquet")
@@ -149,7 +154,7 @@ def test_windows_above_a_join_without_a_watermark_are_refused(timed: Sql) -> Non
         "INSERT INTO found SELECT DISTINCT k FROM pages",
     ],
 )
-def test_state_that_cannot_be_forgotten(sql: Sql, body: str) -> None:
+def test_state_that_cannot_expire(sql: Sql, body: str) -> None:
     sql("CREATE TABLE pages (k INT) USING json")
     sql("CREATE TABLE found (k INT) USING parquet")
     error = sql.error(f"CREATE JOB j OPTIONS ('stateTtlMillis' = '1000') AS {body}")

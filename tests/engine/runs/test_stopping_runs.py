@@ -25,7 +25,7 @@ class Stubborn:
         return True
 
 
-def test_a_run_that_could_not_be_stopped_is_there_for_the_next_try() -> None:
+def test_run_that_could_not_be_stopped_is_kept_for_retry() -> None:
     runs = JobRuns.__new__(JobRuns)
     run, stubborn = RunId("j", 1), Stubborn()
     runs._runs, runs._lock = {run: stubborn}, threading.Lock()  # type: ignore[dict-item, misc]

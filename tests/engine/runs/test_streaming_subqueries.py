@@ -36,7 +36,7 @@ SLOW: Final = ("exists", "not exists", "in", "anti join", "with")
 
 @pytest.fixture(params=[1, pytest.param(2, marks=pytest.mark.slow)])
 def streams(request: pytest.FixtureRequest, sql: Sql, tmp_path: Path) -> Iterator[Sql]:
-    """Two streams of four files each. The last row of each closes all others."""
+    """Return two streams of four files each. The last row of each closes all others."""
     chosen = random.Random(request.param)
     begin = datetime(2026, 1, 1)
     orders = [{"id": n if n % 9 else None, "ts": f"{begin + timedelta(seconds=n * 2)}"} for n in range(48)]
@@ -72,7 +72,7 @@ def batch(query: str) -> str:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in QUERIES]
 )
-def test_a_job_finds_what_batch_finds(streams: Sql, name: str) -> None:
+def test_job_and_batch_have_the_same_rows(streams: Sql, name: str) -> None:
     sql, query = streams, QUERIES[name]
     sql(f"CREATE JOB j OPTIONS ('trigger' = 'availableNow') AS INSERT INTO found {query}")
     sql("WAIT FOR JOB j UNTIL COMPLETED TIMEOUT 120")
@@ -121,7 +121,7 @@ REFUSED: Final = {
 """Queries with a part of the message or of the hint."""
 
 
-def test_other_subqueries_are_refused_with_the_way_out(streams: Sql) -> None:
+def test_other_subqueries_are_refused_with_a_hint(streams: Sql) -> None:
     for query, advice in REFUSED.items():
         text = f"CREATE JOB j AS INSERT INTO found {query}"
         error = streams.error(text)

@@ -89,18 +89,18 @@ class Cluster:
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    made = Cluster({"orders": A, "sums": B})
-    monkeypatch.setattr(topic_watch, "TopicReader", made.reader)
-    monkeypatch.setattr(topic_watch, "java", made.java)
-    return made
+    kafka = Cluster({"orders": A, "sums": B})
+    monkeypatch.setattr(topic_watch, "TopicReader", kafka.reader)
+    monkeypatch.setattr(topic_watch, "java", kafka.java)
+    return kafka
 
 
 def job(**version: Any) -> Job:
-    found, made = analysis(), body()
+    found, statement_body = analysis(), body()
     sources = (Source("in", "kafka", "", Replay.YES, created=1),)
     found = replace(found, streaming=True, sources=sources, sink=replace(found.sink, table="out", kind=SinkKind.KAFKA))
-    plan = make_plan(found, parse_options(()), made.verb, None)
-    return Job("1", "j", Version("", made, plan, **{"first_trigger_done": True, **version}), 0.0, run=1)
+    plan = make_plan(found, parse_options(()), statement_body.verb, None)
+    return Job("1", "j", Version("", statement_body, plan, **{"first_trigger_done": True, **version}), 0.0, run=1)
 
 
 def watch(cluster: Cluster, of: Job | None = None) -> TopicWatch:
@@ -115,7 +115,7 @@ class WithFiles:
         self.spark_checkpoint, self.read_progress = cluster.spark_checkpoint, cluster.read_progress
 
 
-def refused(check: Callable[[], None]) -> StatementError:
+def error_of(check: Callable[[], None]) -> StatementError:
     with pytest.raises(StatementError) as error:
         check()
     return error.value
@@ -125,12 +125,12 @@ def stored(cluster: Cluster) -> Any:
     return json.loads(cluster.files["topics.json"])
 
 
-def test_a_job_of_an_earlier_release_learns_the_ids_at_its_start(cluster: Cluster) -> None:
+def test_job_of_an_earlier_release_stores_the_ids_at_start(cluster: Cluster) -> None:
     watch(cluster).check_start()
     assert stored(cluster) == {"sources": {"0": {"orders": A}}, "sinks": {"out": {"sums": B}}}
     watch(cluster).check_start()
     cluster.ids["orders"] = C
-    error = refused(watch(cluster).check_start)
+    error = error_of(watch(cluster).check_start)
     assert error.condition == "JETSQL.SOURCE_CHANGED" and error.where == "orders"
     assert error.message == (
         f"The topic orders of Kafka b:9 was deleted and created again: its id was {A}, and is {C}. The job's offsets"
@@ -147,11 +147,11 @@ def test_a_job_of_an_earlier_release_learns_the_ids_at_its_start(cluster: Cluste
 def test_a_topic_that_the_job_writes(cluster: Cluster) -> None:
     watch(cluster).check_start()
     cluster.ids["sums"] = C
-    error = refused(watch(cluster).check_start)
+    error = error_of(watch(cluster).check_start)
     assert error.condition == "JETSQL.SINK_CHANGED" and "The topic sums of Kafka b:9, which out writes" in error.message
     assert "write only further rows into the new" in error.hint and "gone with the old topic" in error.message
     cluster.ids["orders"] = A[:-1] + "x"
-    both = refused(watch(cluster).check_start)
+    both = error_of(watch(cluster).check_start)
     assert both.condition == "JETSQL.SOURCE_CHANGED" and both.where == "orders, sums"
     assert f"'{A[:-1]}x, {C}'" in both.hint
 
@@ -165,7 +165,7 @@ def test_accepted_topics_are_known_from_then_on(cluster: Cluster) -> None:
     watch(cluster).check_start()
 
 
-def test_a_broker_that_is_away_or_has_no_ids_stops_no_start(cluster: Cluster) -> None:
+def test_unreachable_broker_or_missing_ids_allow_a_start(cluster: Cluster) -> None:
     cluster.is_away = True
     watch(cluster).check_start()
     assert cluster.files == {}
@@ -192,11 +192,11 @@ def test_a_running_job(cluster: Cluster) -> None:
     topics.check_interval(None, 8)
     cluster.of_query["0"]["orders"] = C
     for check in (topics.check_idle, topics.check_interval):
-        error = refused(lambda check=check: check(None, 8))  # type: ignore[misc]
+        error = error_of(lambda check=check: check(None, 8))  # type: ignore[misc]
         assert error.condition == "JETSQL.SOURCE_CHANGED" and "If it was replaced" not in error.message
-    assert refused(lambda: topics.check_batch(None, 8)).condition == "JETSQL.SOURCE_CHANGED"
+    assert error_of(lambda: topics.check_batch(None, 8)).condition == "JETSQL.SOURCE_CHANGED"
     cluster.of_query["0"]["orders"], cluster.ids["sums"] = A, C
-    assert refused(lambda: topics.check_interval(None, 8)).condition == "JETSQL.SINK_CHANGED"
+    assert error_of(lambda: topics.check_interval(None, 8)).condition == "JETSQL.SINK_CHANGED"
 
 
 def test_the_batches_since_the_last_comparison_are_named(cluster: Cluster) -> None:
@@ -205,15 +205,15 @@ def test_the_batches_since_the_last_comparison_are_named(cluster: Cluster) -> No
     cluster.of_query = {"0": {"orders": A}}
     topics.check_interval(None, 8)
     cluster.of_query, cluster.committed = {"0": {"orders": C}}, 11
-    assert "while one of the batches 8 to 11 ran" in refused(lambda: topics.check_interval(None, 12)).message
+    assert "while one of the batches 8 to 11 ran" in error_of(lambda: topics.check_interval(None, 12)).message
 
 
 def test_the_remedy_fits_the_job(cluster: Cluster) -> None:
     watch(cluster).check_start()
     cluster.ids["orders"] = C
-    table = refused(watch(cluster, job(table_kind=TableKind.STREAMING_TABLE)).check_start)
+    table = error_of(watch(cluster, job(table_kind=TableKind.STREAMING_TABLE)).check_start)
     assert table.hint.endswith("run DROP STREAMING TABLE and CREATE STREAMING TABLE.")
-    new = refused(watch(cluster, job(first_trigger_done=False)).check_start)
+    new = error_of(watch(cluster, job(first_trigger_done=False)).check_start)
     assert new.hint.endswith(f"run CREATE JOB again with OPTIONS ('acceptedTopics' = '{C}').")
 
 

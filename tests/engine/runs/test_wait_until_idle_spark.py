@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.mark.slow
-def test_a_trigger_under_way_is_not_the_last_word(sql: "Sql") -> None:
+def test_trigger_in_progress_does_not_end_the_wait(sql: "Sql") -> None:
     sql("CREATE TABLE source (k INT) USING json")
     sql("CREATE TABLE sink (k INT) USING json")
     # Many files make long triggers: each lists them all.
@@ -29,7 +29,7 @@ def test_a_trigger_under_way_is_not_the_last_word(sql: "Sql") -> None:
 
 
 @pytest.mark.slow
-def test_a_wait_does_not_end_because_the_clock_was_set_back(tmp_path: Path) -> None:
+def test_clock_set_back_does_not_end_a_wait(tmp_path: Path) -> None:
     clock, home = ShiftedClock(tmp_path), tmp_path / "home"
 
     def run(*arguments: str) -> CompletedProcess[str]:

@@ -42,7 +42,7 @@ def opened(address: str, user: str = "me", session: str = "") -> SparkConnectCli
 
 
 def value(client: SparkConnectClient, text: str) -> object:
-    """The only value of the only row."""
+    """Return the only value of the only row."""
     rows, _ = client.to_table(SQL(text).to_proto(client), {})[:2]
     return rows.column(0)[0].as_py()
 
@@ -109,9 +109,9 @@ def reattached(client: SparkConnectClient, operation: str) -> str:
     """Return the error that a client gets which asks for the results of an operation."""
     request = proto.ReattachExecuteRequest(session_id=client._session_id, operation_id=operation)
     request.user_context.user_id = client._user_id or ""
-    with pytest.raises(RpcError) as refused:
+    with pytest.raises(RpcError) as caught:
         next(client._stub.ReattachExecute(request, metadata=client._builder.metadata()))
-    return str(refused.value)
+    return str(caught.value)
 
 
 def release(client: SparkConnectClient, operation: str) -> str:
@@ -123,12 +123,12 @@ def release(client: SparkConnectClient, operation: str) -> str:
 
 
 def operations(engine: EmbeddedEngine) -> list[str]:
-    """The ids of the operations that run, as they appear in the tags of Spark's jobs."""
+    """Return the ids of the running operations, as they appear in the tags of Spark's jobs."""
     return [tag.rpartition("_Operation_")[2] for tag in tagged_jobs(engine) if "_Operation_" in tag]
 
 
 def tagged_jobs(engine: EmbeddedEngine) -> list[str]:
-    """The tags of Spark's jobs that run."""
+    """Return the tags of Spark's running jobs."""
     java = engine.spark.sparkContext._jsc.sc()
     jobs = java.statusStore().jobsList(None)
     tags = [tag for job in jobs_of(jobs) if str(job.status()) == "RUNNING" for tag in jobs_of(job.jobTags())]
@@ -143,8 +143,8 @@ def jobs_of(sequence: object) -> list[object]:
     return found
 
 
-def test_a_session_is_named_by_its_user_too(address: str) -> None:
-    """A client needs the id and the user name, as docs/reference/security.md says; the id alone is not enough."""
+def test_sessions_are_identified_by_user_and_id(address: str) -> None:
+    """Require the id and the user name, as docs/reference/security.md says; the id alone is not enough."""
     session = str(uuid.uuid4())
     with closing(opened(address, "ann", session)) as ann, closing(opened(address, "bob", session)) as bob:
         ann.execute_command(SQL("CREATE TEMPORARY VIEW mine AS SELECT 1").command(ann))

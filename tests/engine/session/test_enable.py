@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.support.programs.plain_spark", str(tmp_path_factory.mktemp("home"))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -26,59 +26,59 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
-def test_every_statement_of_spark_gives_what_it_gave(told: dict[str, Any]) -> None:
-    assert len(told["before"]) > 30
-    assert told["after"] == told["before"]
+def test_statements_of_spark_are_unchanged(report: dict[str, Any]) -> None:
+    assert len(report["before"]) > 30
+    assert report["after"] == report["before"]
 
 
-def test_the_session_keeps_its_queries_and_settings(told: dict[str, Any]) -> None:
-    assert told["queries"] == ["theirs"]
-    assert told["zone"] == "Europe/Paris"
-    assert "Did you mean 'spark.sql.shuffle.partitions'?" in told["misspelled"]
-    assert told["same"] is True
+def test_the_session_keeps_its_queries_and_settings(report: dict[str, Any]) -> None:
+    assert report["queries"] == ["theirs"]
+    assert report["zone"] == "Europe/Paris"
+    assert "Did you mean 'spark.sql.shuffle.partitions'?" in report["misspelled"]
+    assert report["same"] is True
 
 
-def test_statements_return_rows_that_are_frames_like_others(told: dict[str, Any]) -> None:
-    [[_, name, status, message]] = told["created"]
+def test_statements_return_rows_that_are_frames_like_others(report: dict[str, Any]) -> None:
+    [[_, name, status, message]] = report["created"]
     assert (name, status) == ("copy", "RUNNING")
     assert "exactly once" in message
-    assert told["listed"] == ["copy"]
-    assert told["filtered"] == 1
-    assert told["rows"] == 2
+    assert report["listed"] == ["copy"]
+    assert report["filtered"] == 1
+    assert report["rows"] == 2
 
 
-def test_the_relations_are_in_a_catalogue_in_memory_too(told: dict[str, Any]) -> None:
-    assert {"jobs", "snapshots", "job_history"} <= set(told["relations"])
-    assert told["relation"] == [["copy", "RUNNING"]]
+def test_the_relations_are_in_a_catalogue_in_memory_too(report: dict[str, Any]) -> None:
+    assert {"jobs", "snapshots", "job_history"} <= set(report["relations"])
+    assert report["relation"] == [["copy", "RUNNING"]]
 
 
-def test_errors_have_condition_and_position(told: dict[str, Any]) -> None:
-    assert told["error"][0] == "AnalysisException"
-    assert "[JETSQL.JOB_NOT_FOUND]" in told["error"][1] and "line 1 pos 12" in told["error"][1]
-    assert "[JETSQL.PARSE_SYNTAX_ERROR]" in told["near miss"][1] and "line 2 pos 1" in told["near miss"][1]
-    assert "[JETSQL.STREAM_OUTSIDE_JOB]" in told["insert"][1]
+def test_errors_have_condition_and_position(report: dict[str, Any]) -> None:
+    assert report["error"][0] == "AnalysisException"
+    assert "[JETSQL.JOB_NOT_FOUND]" in report["error"][1] and "line 1 pos 12" in report["error"][1]
+    assert "[JETSQL.PARSE_SYNTAX_ERROR]" in report["near miss"][1] and "line 2 pos 1" in report["near miss"][1]
+    assert "[JETSQL.STREAM_OUTSIDE_JOB]" in report["insert"][1]
 
 
-def test_a_missing_jdbc_driver_is_an_error_of_the_engine(told: dict[str, Any]) -> None:
-    kind, message = told["no driver"]
+def test_a_missing_jdbc_driver_is_an_error_of_the_engine(report: dict[str, Any]) -> None:
+    kind, message = report["no driver"]
     assert kind == "DriverMissing"
     assert message.startswith("[JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE] The engine has no JDBC driver")
     assert "com.mysql.cj.jdbc.Driver" in message and "spark.jars.packages=" in message
 
 
-def test_what_could_not_be_set_is_said(told: dict[str, Any]) -> None:
-    assert any("in memory" in text for text in told["warnings"])
-    assert any("FIFO" in text for text in told["warnings"])
-    assert any("spark.authenticate=true" in text for text in told["warnings"])
-    assert not any("spark.ui.enabled" in text for text in told["warnings"])  # theirs is off
+def test_unchangeable_settings_are_reported(report: dict[str, Any]) -> None:
+    assert any("in memory" in text for text in report["warnings"])
+    assert any("FIFO" in text for text in report["warnings"])
+    assert any("spark.authenticate=true" in text for text in report["warnings"])
+    assert not any("spark.ui.enabled" in text for text in report["warnings"])  # theirs is off
 
 
-def test_secrets_of_tables_are_hidden_beside_what_the_session_hides(told: dict[str, Any]) -> None:
-    assert told["secrets"] == [0, 1]  # what is theirs to hide is hidden in their session only
+def test_secrets_of_tables_are_hidden_in_addition(report: dict[str, Any]) -> None:
+    assert report["secrets"] == [0, 1]  # what is theirs to hide is hidden in their session only
 
 
 @pytest.mark.slow
-def test_a_second_engine_in_one_process_has_the_relations_in_its_own_catalogue(tmp_path: Path) -> None:
+def test_second_engine_of_a_process_has_its_own_relations(tmp_path: Path) -> None:
     homes = [str(tmp_path / name) for name in ("first", "second")]
     command = [sys.executable, "-m", "tests.support.programs.two_engines", *homes]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200)
@@ -98,10 +98,10 @@ def test_a_second_home_in_one_process_is_refused(engine: EmbeddedEngine, tmp_pat
     assert list(engine.run("SHOW JOBS LIKE 'none of this name'").rows) == []
 
 
-def test_closed_the_session_is_sparks_alone(told: dict[str, Any]) -> None:
-    assert told["closed"][0] == "ParseException"
-    assert "[JETSQL.ENGINE_NOT_STARTED]" in told["closed relation"][1]
+def test_closed_session_is_plain_spark(report: dict[str, Any]) -> None:
+    assert report["closed"][0] == "ParseException"
+    assert "[JETSQL.ENGINE_NOT_STARTED]" in report["closed relation"][1]
 
 
-def test_an_engine_whose_spark_was_stopped_is_closed(told: dict[str, Any]) -> None:
-    assert told["stopped"] is True
+def test_an_engine_whose_spark_was_stopped_is_closed(report: dict[str, Any]) -> None:
+    assert report["stopped"] is True

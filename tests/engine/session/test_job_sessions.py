@@ -92,7 +92,7 @@ def test_settings_that_spark_lacks_are_refused(source: Sql) -> None:
 
 
 @pytest.mark.needs_spark("4.3")
-def test_lint_has_the_settings_of_the_newest_spark_and_its_verdicts(engine: EmbeddedEngine) -> None:
+def test_lint_knows_the_settings_of_the_newest_spark(engine: EmbeddedEngine) -> None:
     settings = java(engine.spark).options.SparkSettings
     listed = "\n".join(json.loads(settings.list())) + "\n"
     path = ROOT / "jetsql/jobs/model/spark_settings.txt"
@@ -137,7 +137,7 @@ def test_lint_has_the_settings_of_the_newest_spark_and_its_verdicts(engine: Embe
         ),
     ],
 )
-def test_what_belongs_to_the_session_is_refused_at_its_token(
+def test_session_objects_are_refused_at_their_token(
     source: Sql, prepare: str, body: str, token: str, clean: str
 ) -> None:
     source(prepare)
@@ -199,9 +199,7 @@ def test_spark_sql_gives_the_same_error_with_position(source: Sql) -> None:
         ),
     ],
 )
-def test_sinks_and_sources_that_a_job_could_not_keep_its_word_on(
-    source: Sql, ddl: str, body: str, condition: str
-) -> None:
+def test_unsuitable_sinks_and_sources_are_refused(source: Sql, ddl: str, body: str, condition: str) -> None:
     source(ddl)
     error = source.error(f"CREATE JOB refused AS {body}")
     assert error.condition.startswith(condition), error
@@ -216,7 +214,7 @@ def test_a_table_that_a_job_overwrites_is_no_stream(source: Sql) -> None:
 
 
 def test_stored_functions_and_other_sessions_hide_no_built_in_function(source: Sql, tmp_path: Path) -> None:
-    """A job means the same after each restart, whatever other users of the engine create."""
+    """Keep the meaning of a job after each restart, whatever other users of the engine create."""
     file = jar(tmp_path, "upper", "UDFMd5", "UDFAny")
     source(f"CREATE FUNCTION upper AS '{CLASSES}UDFAny' USING JAR '{file}'")
     source("CREATE FUNCTION lower(x STRING) RETURNS STRING LANGUAGE PYTHON AS $$ return 'other' $$")
@@ -232,8 +230,8 @@ def test_stored_functions_and_other_sessions_hide_no_built_in_function(source: S
     assert source.error("SELECT twice('a')").condition == "UNRESOLVED_ROUTINE"
 
 
-def test_a_function_runs_the_class_of_its_own_jar_or_none(source: Sql, tmp_path: Path) -> None:
-    """All sessions share the loader of added jars, in which the first jar with a class hides the others."""
+def test_functions_run_only_classes_of_their_own_jar(source: Sql, tmp_path: Path) -> None:
+    """Check the jars. All sessions share their class loader, in which the first jar with a class hides the others."""
     first, copy, second = (jar(tmp_path, *each) for each in (("a", "UDFBin"), ("c", "UDFBin"), ("b", "UDFHex")))
     name = f"{CLASSES}UDFOwn"
     for function, file in (("f1", first), ("f2", copy), ("g", second)):
@@ -248,7 +246,7 @@ def test_a_function_runs_the_class_of_its_own_jar_or_none(source: Sql, tmp_path:
 
 
 @pytest.mark.needs_spark("4.2")
-def test_a_job_is_not_created_in_a_session_with_a_path_of_its_own(source: Sql) -> None:
+def test_job_is_refused_in_a_session_with_its_own_path(source: Sql) -> None:
     schema = source.value("SELECT current_schema()")
     session = source.engine.session()
     path = f"SET PATH = spark_catalog.{schema}, system.builtin"

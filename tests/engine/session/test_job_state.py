@@ -39,11 +39,11 @@ class Events:
 
 @pytest.fixture
 def events(sql: Sql, tmp_path: Path) -> Events:
-    made = Events(tmp_path / "events")
-    made.add((1, 1, "00:00:01"), (2, 1, "00:00:02"), (3, 2, "00:00:03"))
-    sql(f"CREATE TABLE events (id INT, k INT, ts TIMESTAMP) USING json LOCATION '{made.folder}'")
+    events_table = Events(tmp_path / "events")
+    events_table.add((1, 1, "00:00:01"), (2, 1, "00:00:02"), (3, 2, "00:00:03"))
+    sql(f"CREATE TABLE events (id INT, k INT, ts TIMESTAMP) USING json LOCATION '{events_table.folder}'")
     sql("CREATE TABLE counts (k INT, n BIGINT) USING parquet")
-    return made
+    return events_table
 
 
 def counts(sql: Sql, job: str = "counts") -> dict[Any, Any]:

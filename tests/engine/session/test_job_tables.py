@@ -20,7 +20,7 @@ def test_explain_shows_the_columns_and_creates_nothing(sql: Sql) -> None:
     assert [row[1] for row in sql("SHOW TABLES")] == ["src"]
 
 
-def test_the_words_of_a_statement_can_be_on_lines_of_their_own(sql: Sql) -> None:
+def test_words_of_a_statement_can_be_on_separate_lines(sql: Sql) -> None:
     sql("CREATE TABLE src (id BIGINT) USING parquet")
     sql("INSERT INTO src VALUES (1), (2)")
     sql("CREATE\nMATERIALIZED\nVIEW\nv\nAS\nSELECT\ncount(*)\nAS\nn\nFROM\nsrc")
@@ -69,7 +69,7 @@ CREATE JOB j AS FROM STREAM src INSERT INTO other SELECT id, d INSERT INTO {t} S
 """.strip().splitlines()
 
 
-def test_only_its_job_writes_a_streaming_table_or_a_materialized_view(sql: Sql, tmp_path: Path) -> None:
+def test_only_its_job_writes_a_declared_table(sql: Sql, tmp_path: Path) -> None:
     sql("CREATE TABLE src (id BIGINT, d STRING) USING parquet")
     sql("CREATE TABLE other (id BIGINT, d STRING) USING parquet")
     sql("INSERT INTO src VALUES (1, 'a')")
@@ -96,7 +96,7 @@ def test_only_its_job_writes_a_streaming_table_or_a_materialized_view(sql: Sql, 
         for text in ("UNSET TBLPROPERTIES ('jetsql.kind')", "SET TBLPROPERTIES ('jetsql.job' = 'x')"):
             assert sql.error(f"ALTER TABLE {table} {text}").condition == "JETSQL.OPTION_NOT_CHANGEABLE"
         assert sql(f"SELECT * FROM {table}") == [(1, "a")]
-    sql("INSERT INTO src VALUES (2, 'b')")  # the jobs themselves go on
+    sql("INSERT INTO src VALUES (2, 'b')")  # the jobs themselves continue
     sql("REFRESH STREAMING TABLE st")
     sql("REFRESH MATERIALIZED VIEW mv")
     assert sql.value("SELECT count(*) FROM st JOIN mv USING (id, d)") == 2

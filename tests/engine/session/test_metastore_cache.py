@@ -21,7 +21,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def sessions(sql: Sql, engine: EmbeddedEngine) -> Iterator[tuple[SparkSession, SparkSession]]:
-    """Yield two sessions beside the engine's, and a table `known` that both have read."""
+    """Yield two sessions next to the engine's, and a table `known` that both have read."""
     pair = engine.spark.newSession(), engine.spark.newSession()
     sql("CREATE SCHEMA cached")
     sql("CREATE TABLE cached.known (id INT) USING parquet")
@@ -70,7 +70,7 @@ def test_each_session_sees_a_change_of_another(
     assert _columns(reading) == columns
 
 
-def test_a_table_that_is_gone_is_not_found(sessions: tuple[SparkSession, SparkSession]) -> None:
+def test_dropped_table_is_not_found(sessions: tuple[SparkSession, SparkSession]) -> None:
     changing, reading = sessions
     changing.sql("ALTER TABLE cached.known RENAME TO cached.renamed")
     assert _columns(reading, "cached.renamed") == ["id"]
@@ -94,7 +94,7 @@ def test_a_change_that_fails_changes_nothing(sessions: tuple[SparkSession, Spark
     assert _columns(reading) == ["id", "name"]
 
 
-def test_readers_beside_changes_end_with_the_newest(sessions: tuple[SparkSession, SparkSession]) -> None:
+def test_concurrent_readers_end_with_the_newest_table(sessions: tuple[SparkSession, SparkSession]) -> None:
     changing, reading = sessions
     with ThreadPoolExecutor(4) as pool:
         for number in range(10):
@@ -105,7 +105,7 @@ def test_readers_beside_changes_end_with_the_newest(sessions: tuple[SparkSession
             assert all(len(each.result()) in (number + 1, number + 2) for each in readers)
 
 
-def test_a_start_reads_the_views_of_the_relations_only_when_one_is_missing(sql: Sql, engine: EmbeddedEngine) -> None:
+def test_start_reads_views_only_when_one_is_missing(sql: Sql, engine: EmbeddedEngine) -> None:
     spark = engine.spark
     before = _requests(spark)
     relation_views.install(spark, SYSTEM_TABLES)

@@ -12,13 +12,13 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def job(sql: Sql) -> str:
-    """A running job named orders; its id."""
+    """Return the id of a running job named orders."""
     sql("CREATE TABLE src (id INT) USING json")
     sql("CREATE TABLE dst (id INT) USING parquet")
     sql("INSERT INTO src VALUES (1), (2)")
     options = "'snapshotIntervalMillis' = '100'"
-    [(made, *_)] = sql(f"CREATE JOB orders OPTIONS ({options}) AS INSERT INTO dst SELECT * FROM STREAM src")
-    return str(made)
+    [(job_id, *_)] = sql(f"CREATE JOB orders OPTIONS ({options}) AS INSERT INTO dst SELECT * FROM STREAM src")
+    return str(job_id)
 
 
 @pytest.fixture
@@ -55,9 +55,7 @@ def test_they_are_read_like_every_table(sql: Sql, job: str, home_schema: str) ->
         assert sql(query.format(job, f"spark_catalog.{home_schema}.src")) == [("orders",)], query
 
 
-def test_a_plain_name_is_of_the_current_schema_and_weaker_than_a_temporary_view(
-    sql: Sql, job: str, home_schema: str
-) -> None:
+def test_temporary_views_hide_plain_names_of_the_schema(sql: Sql, job: str, home_schema: str) -> None:
     sql("USE jetsql")
     try:
         assert sql.value(f"SELECT name FROM jobs WHERE id = '{job}'") == "orders"
@@ -90,11 +88,11 @@ def test_every_query_sees_what_is_now(sql: Sql, job: str) -> None:
 
 
 def test_timestamps_are_exact(sql: Sql, job: str) -> None:
-    """One to the microsecond, though they are floats on the way, rounded in two languages."""
+    """Compare to the microsecond, though the times are floats on the way, rounded in two languages."""
     shown = [row[:1] for row in sql(f"SHOW JOB HISTORY '{job}'")]
     assert sql(f"SELECT time FROM jetsql.job_history WHERE job_id = '{job}'") == shown
-    told = [time for time, *_ in sql.engine.spark.sql(f"SHOW JOB HISTORY '{job}'").collect()]
-    assert [time.timestamp() for (time,) in shown] == [time.timestamp() for time in told]
+    times = [time for time, *_ in sql.engine.spark.sql(f"SHOW JOB HISTORY '{job}'").collect()]
+    assert [time.timestamp() for (time,) in shown] == [time.timestamp() for time in times]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +120,7 @@ def test_they_are_not_to_be_changed(sql: Sql, statement: str) -> None:
 
 
 @pytest.mark.parametrize("statement", ["TRUNCATE TABLE jetsql.jobs", "ALTER TABLE jetsql.jobs ADD COLUMN x INT"])
-def test_what_is_for_tables_only_spark_refuses(sql: Sql, statement: str) -> None:
+def test_statements_for_tables_are_refused(sql: Sql, statement: str) -> None:
     assert sql.error(statement).condition.startswith("EXPECT_TABLE_NOT_VIEW")
 
 
@@ -149,7 +147,7 @@ def test_unknown_names_keep_sparks_errors(sql: Sql) -> None:
     assert sql.error("SELECT statuss FROM jetsql.jobs").condition == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
 
 
-def test_beside_a_stream_each_batch_sees_what_is_then(sql: Sql, job: str) -> None:
+def test_each_batch_of_a_stream_sees_current_rows(sql: Sql, job: str) -> None:
     sql("CREATE TABLE seen (id INT, status STRING) USING parquet")
     sql(
         "CREATE JOB watching OPTIONS ('snapshotIntervalMillis' = '100') AS INSERT INTO seen"
@@ -161,14 +159,14 @@ def test_beside_a_stream_each_batch_sees_what_is_then(sql: Sql, job: str) -> Non
     assert sql("SELECT * FROM seen ORDER BY id") == [(1, "RUNNING"), (2, "RUNNING"), (3, "SUSPENDED")]
 
 
-def test_a_batch_job_keeps_what_was_there(sql: Sql, job: str) -> None:
+def test_batch_job_keeps_the_rows_of_its_start(sql: Sql, job: str) -> None:
     sql("CREATE TABLE archive (job STRING, event STRING) USING parquet")
     sql(f"CREATE JOB archive AS INSERT INTO archive SELECT job, event FROM jetsql.job_history WHERE job_id = '{job}'")
     sql("WAIT FOR JOB archive UNTIL COMPLETED")
     assert ("orders", "submitted") in sql("SELECT * FROM archive")
 
 
-def test_members_are_the_driver_alone_where_all_is_in_one_process(sql: Sql) -> None:
+def test_members_of_a_local_engine_are_the_driver(sql: Sql) -> None:
     [(member, cores, status, driver, since)] = sql("SELECT id, cores, status, is_driver, since FROM jetsql.members")
     assert (member, cores, status, driver) == ("driver", 2, "ACTIVE", True)
     assert sql(f"SELECT until, reason FROM jetsql.members WHERE since = TIMESTAMP'{since}'") == [(None, None)]
@@ -198,19 +196,19 @@ def test_watermark_and_state_are_measured(sql: Sql) -> None:
     sql("CREATE TABLE events (at TIMESTAMP) USING json")
     sql("CREATE TABLE counts (start TIMESTAMP, n BIGINT) USING parquet")
     sql("INSERT INTO events VALUES (TIMESTAMP'2024-01-01 00:30:00Z')")
-    [(made, *_)] = sql(
+    [(job_id, *_)] = sql(
         "CREATE JOB counts OPTIONS ('snapshotIntervalMillis' = '100') AS INSERT INTO counts"
         " SELECT window(at, '1 hour').start, count(*) FROM STREAM events WATERMARK at DELAY OF INTERVAL 0 SECONDS"
         " GROUP BY window(at, '1 hour')"
     )
     sql("INSERT INTO events VALUES (TIMESTAMP'2024-01-01 05:30:00Z')")
     sql("WAIT FOR JOB counts UNTIL IDLE")
-    measured = f"FROM jetsql.metrics WHERE job_id = '{made}'"
+    measured = f"FROM jetsql.metrics WHERE job_id = '{job_id}'"
     rows = sql(f"SELECT CAST(watermark AS STRING), state_rows, state_bytes > 0, late_rows {measured} ORDER BY batch")
     # A batch without rows comes behind each new watermark, unless the next rows are quicker.
     assert rows[0] == (None, 1, True, 0)
     assert rows[-1] == ("2024-01-01 05:30:00", 1, True, 0)
-    assert sql(f"SELECT n FROM jetsql.jobs j, counts WHERE j.id = '{made}'") == [(1,)]
+    assert sql(f"SELECT n FROM jetsql.jobs j, counts WHERE j.id = '{job_id}'") == [(1,)]
 
 
 def test_a_job_without_metrics_has_no_rows(sql: Sql) -> None:
@@ -218,17 +216,17 @@ def test_a_job_without_metrics_has_no_rows(sql: Sql) -> None:
     sql("CREATE TABLE dst (id INT) USING parquet")
     sql("INSERT INTO src VALUES (1)")
     options = "'metricsEnabled' = 'false', 'storeMetricsAfterJobCompletion' = 'true'"
-    [(made, *_)] = sql(f"CREATE JOB quiet OPTIONS ({options}) AS INSERT INTO dst SELECT * FROM src")
+    [(job_id, *_)] = sql(f"CREATE JOB quiet OPTIONS ({options}) AS INSERT INTO dst SELECT * FROM src")
     sql("WAIT FOR JOB quiet UNTIL COMPLETED")
-    assert sql(f"SELECT * FROM jetsql.metrics WHERE job_id = '{made}'") == []
+    assert sql(f"SELECT * FROM jetsql.metrics WHERE job_id = '{job_id}'") == []
 
 
-def test_a_batch_job_is_measured_as_one_batch_and_kept_by_its_option(sql: Sql) -> None:
+def test_batch_job_has_one_measure_kept_by_its_option(sql: Sql) -> None:
     sql("CREATE TABLE src (id INT) USING json")
     sql("CREATE TABLE dst (id INT) USING parquet")
     sql("INSERT INTO src VALUES (1), (2)")
     options = "'storeMetricsAfterJobCompletion' = 'true'"
-    [(made, *_)] = sql(f"CREATE JOB once OPTIONS ({options}) AS INSERT INTO dst SELECT * FROM src")
+    [(job_id, *_)] = sql(f"CREATE JOB once OPTIONS ({options}) AS INSERT INTO dst SELECT * FROM src")
     sql("WAIT FOR JOB once UNTIL COMPLETED")
-    found = sql(f"SELECT batch, output_rows, trigger_ms > 0, watermark FROM jetsql.metrics WHERE job_id = '{made}'")
+    found = sql(f"SELECT batch, output_rows, trigger_ms > 0, watermark FROM jetsql.metrics WHERE job_id = '{job_id}'")
     assert found == [(0, 2, True, None)]

@@ -72,8 +72,8 @@ def test_status_shows_the_endpoints_without_the_token(engine: ClientTestEngine) 
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_connections_without_the_token_lock_nobody_out(engine: ClientTestEngine) -> None:
-    """At every endpoint at once, from the address that the honest client has."""
+def test_connections_without_the_token_do_not_block_clients(engine: ClientTestEngine) -> None:
+    """Connect to all endpoints in parallel, from the address of the honest client."""
     with ExitStack() as stack:
         for address, count in ((engine.url, 1500), (engine.thrift.removeprefix("jdbc:"), 600), (engine.connect, 1500)):
             port = urlsplit(address).port
@@ -88,8 +88,8 @@ def test_connections_without_the_token_lock_nobody_out(engine: ClientTestEngine)
 
 
 @pytest.mark.spark
-def test_no_log_has_what_gives_access_to_a_session(engine: ClientTestEngine) -> None:
-    """Logs are copied into tickets, and the id of a session is all that a client with the token shows for it."""
+def test_logs_contain_no_session_access(engine: ClientTestEngine) -> None:
+    """Search the logs, which are copied into tickets, for ids of sessions: a client needs only the id and the token."""
     http, chosen = HttpClient(engine.url, engine.token), str(uuid.uuid4())
     opened = str(http.request("POST", "/v1/sessions")["session"])
     connect = SparkConnectClient(f"{engine.connect}/;token={engine.token};user_id=ann;session_id={chosen}")
@@ -124,7 +124,7 @@ def test_a_flag_that_would_do_nothing_is_refused(engine: ClientTestEngine) -> No
 @pytest.mark.slow
 @pytest.mark.spark
 def test_the_engine_ends_while_clients_wait(engine: ClientTestEngine) -> None:
-    """The last one here: both clients hear of it, and neither holds the engine up."""
+    """Stop the engine, as the last test here: both clients are notified, and neither delays the engine."""
     run_jetsql(engine.home, "-e", "CREATE TABLE t (id BIGINT) USING parquet; CREATE TABLE s (id BIGINT) USING json;")
     run_jetsql(engine.home, "-e", "CREATE JOB waits AS INSERT INTO t SELECT * FROM STREAM s")
     environment = engine.environment("none")
@@ -144,11 +144,11 @@ def test_the_engine_ends_while_clients_wait(engine: ClientTestEngine) -> None:
         for client in clients:
             assert client.stdout is not None and client.stdout.readline() == "waiting\n"
         assert run_jetsql(engine.home, "stop", "--timeout", "60").returncode == 0
-        told = [client.communicate(timeout=60)[0] for client in clients]
-        assert [said[:7] for said in told] == ["ended: ", "ended: "], told
+        outputs = [client.communicate(timeout=60)[0] for client in clients]
+        assert [output[:7] for output in outputs] == ["ended: ", "ended: "], outputs
 
 
-def test_a_port_that_is_taken_is_told_before_spark_starts(tmp_path: Path) -> None:
+def test_port_in_use_is_reported_before_spark_starts(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         without_java = {**os.environ, "JAVA_HOME": str(tmp_path / "none")}

@@ -19,7 +19,7 @@ def shop(sql: Sql) -> Sql:
 
 
 @pytest.mark.slow
-def test_names_that_are_misspelled(shop: Sql) -> None:
+def test_misspelled_names(shop: Sql) -> None:
     schema = shop.value("SELECT current_schema()")
     for text, hint in {
         "SELECT * FROM ordres": "Did you mean orders?",

@@ -31,7 +31,7 @@ NEW_YEAR = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 
 @pytest.fixture
 def zone(sql: Sql) -> Iterator[Callable[[str], None]]:
-    """Sets the session's time zone for a test."""
+    """Yield a function that sets the session's time zone for a test."""
     yield lambda name: sql(f"SET TIME ZONE '{name}'") and None
     sql("SET TIME ZONE 'UTC'")
 
@@ -45,7 +45,7 @@ def test_timestamps_go_by_the_clock_of_the_session(
     assert (shown, shown.utcoffset()) == (NEW_YEAR, dt.timedelta(hours=hours))
 
 
-def test_nested_timestamps_too_and_readings_of_a_clock_have_no_offset(sql: Sql, zone: Callable[[str], None]) -> None:
+def test_nested_timestamps_and_local_times_have_the_right_offset(sql: Sql, zone: Callable[[str], None]) -> None:
     zone("Asia/Tokyo")
     [(array, table, pair)] = sql(
         "SELECT array(t, NULL), map(t, array(struct(t))), struct(t AS a, TIMESTAMP_NTZ'2024-01-01 00:00:00' AS b)"
@@ -56,19 +56,19 @@ def test_nested_timestamps_too_and_readings_of_a_clock_have_no_offset(sql: Sql, 
     assert {array[0].utcoffset(), pair.a.utcoffset()} == {dt.timedelta(hours=9)}
 
 
-def test_the_last_timestamp_can_be_shown_where_the_clock_is_beyond_it(sql: Sql, zone: Callable[[str], None]) -> None:
+def test_last_timestamp_can_be_shown_in_every_zone(sql: Sql, zone: Callable[[str], None]) -> None:
     zone("Asia/Tokyo")
     assert sql.value("SELECT TIMESTAMP'9999-12-31 23:59:59Z'").year == 9999
 
 
 @pytest.mark.parametrize("value", ["DATE'99999-01-01'", "DATE'-0044-03-15'", "TIMESTAMP'+99999-01-01 00:00:00'"])
-def test_values_that_cannot_be_shown_are_told_with_the_way_out(sql: Sql, value: str) -> None:
+def test_values_that_cannot_be_shown_are_reported_with_a_hint(sql: Sql, value: str) -> None:
     error = sql.error(f"SELECT {value} AS v")
     assert (error.condition, error.hint) == ("JETSQL.VALUE_NOT_SHOWN", "Cast the column to STRING.")
     assert sql.value(f"SELECT CAST({value} AS STRING)")
 
 
-def test_an_interval_of_the_calendar_is_shown_as_spark_writes_it(sql: Sql) -> None:
+def test_calendar_interval_is_shown_as_spark_writes_it(sql: Sql) -> None:
     assert sql.value("SELECT make_interval(1, 2)") == "1 years 2 months"
 
 
@@ -107,7 +107,7 @@ def kept_by_spark(sql: Sql) -> set[str]:
     return kept | {f"job {number}" for number in context.statusTracker().getActiveJobsIds()}
 
 
-def test_rows_leave_nothing_behind_in_spark(sql: Sql, left: Callable[[], set[str]]) -> None:
+def test_read_rows_leave_no_data_in_spark(sql: Sql, left: Callable[[], set[str]]) -> None:
     assert len(sql("SELECT id FROM range(0, 100000, 1, 4)")) == 100000
     until(lambda: not left())
 
@@ -118,9 +118,7 @@ ENDLESS = [
 ]
 
 
-def test_rows_that_are_not_read_to_their_end_leave_nothing_behind_either(
-    sql: Sql, left: Callable[[], set[str]]
-) -> None:
+def test_partly_read_rows_leave_no_data_in_spark(sql: Sql, left: Callable[[], set[str]]) -> None:
     rows = sql.engine.run("SELECT id FROM range(0, 1000000, 1, 4)").rows
     assert next(rows) == (0,)
     rows.close()  # type: ignore[attr-defined]
@@ -133,9 +131,7 @@ def test_spark_begins_when_rows_are_read(sql: Sql, left: Callable[[], set[str]])
     del unread
 
 
-def test_a_statement_cancelled_before_its_rows_are_read_leaves_nothing_behind(
-    sql: Sql, left: Callable[[], set[str]]
-) -> None:
+def test_cancelled_unread_statement_leaves_no_data_in_spark(sql: Sql, left: Callable[[], set[str]]) -> None:
     token = Cancellation()
     with cancellable(token):
         rows = sql.engine.run(ENDLESS[0]).rows
@@ -145,7 +141,7 @@ def test_a_statement_cancelled_before_its_rows_are_read_leaves_nothing_behind(
     assert left() == set()
 
 
-def test_rows_that_spark_fetches_leave_nothing_behind_either(sql: Sql, left: Callable[[], set[str]]) -> None:
+def test_rows_fetched_by_spark_leave_no_data(sql: Sql, left: Callable[[], set[str]]) -> None:
     assert len(list(sql.engine.spark.sql("SELECT id FROM range(0, 1000, 1, 4)").toLocalIterator())) == 1000
     until(lambda: not left())
 
@@ -163,7 +159,7 @@ def test_rows_come_up_to_an_error(sql: Sql, left: Callable[[], set[str]]) -> Non
 
 @pytest.mark.parametrize("size", [0, 5000])
 def test_a_full_disk_never_shortens_a_result(sql: Sql, server: RunningServer, remote: RemoteEngine, size: int) -> None:
-    """Spark's block store can lose the end of a block on a full disk, and then reads it without an error."""
+    """Fill the disk: Spark's block store can lose the end of a block, and then reads it without an error."""
     sql("CREATE TABLE counted (name STRING) USING json")
     sql("INSERT INTO counted VALUES ('a'), ('b')")
     connection = jetsql.connect(server.url, token=TOKEN)
@@ -193,7 +189,7 @@ def test_a_full_disk_never_shortens_a_result(sql: Sql, server: RunningServer, re
     connection.close()
 
 
-def test_a_disk_that_fills_while_a_client_waits_never_shortens_its_result(sql: Sql, remote: RemoteEngine) -> None:
+def test_disk_filling_during_a_wait_never_shortens_a_result(sql: Sql, remote: RemoteEngine) -> None:
     text = "SELECT id, repeat(uuid(), 100) AS text FROM range(0, 20000, 1, 8)"  # more than the sockets keep
     pid = sql.engine.spark.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
     rows = iter(remote.run(text).rows)
@@ -262,7 +258,7 @@ def test_statements_that_spark_cannot_parse_are_refused(sql: Sql, text: str, pla
 
 
 @pytest.mark.parametrize("text", ["SELECT '\ud800'", "\udfff", "SHOW JOBS \ud800", "CREATE JOB \ud800 AS SELECT 1"])
-def test_half_a_surrogate_pair_is_no_text_and_the_engine_goes_on(sql: Sql, text: str) -> None:
+def test_half_a_surrogate_pair_is_refused(sql: Sql, text: str) -> None:
     error = sql.error(text)
     assert (error.condition, error.sqlstate) == ("JETSQL.REQUEST_NOT_READABLE", "08P01")
     assert "an unpaired surrogate" in error.message and error.message.isprintable()
@@ -270,7 +266,7 @@ def test_half_a_surrogate_pair_is_no_text_and_the_engine_goes_on(sql: Sql, text:
 
 
 @pytest.mark.parametrize("levels", [10, 95])
-def test_parameters_within_each_other(server: RunningServer, levels: int) -> None:
+def test_nested_parameters(server: RunningServer, levels: int) -> None:
     remote = RemoteEngine(server.url, TOKEN)
     value: Any = 1
     for _ in range(levels):
@@ -279,8 +275,8 @@ def test_parameters_within_each_other(server: RunningServer, levels: int) -> Non
     with closing(HTTPConnection(urlsplit(server.url).netloc, timeout=60)) as connection:
         connection.request("POST", "/v1/sql", json.dumps(request), {"Authorization": f"Bearer {TOKEN}"})
         response = connection.getresponse()
-        told = response.read().decode()
-    assert response.status == 200, told
-    assert "JETSQL.ENGINE_NOT_REACHABLE" not in told
+        response_text = response.read().decode()
+    assert response.status == 200, response_text
+    assert "JETSQL.ENGINE_NOT_REACHABLE" not in response_text
     assert list(remote.run("SELECT 1").rows) == [(1,)]
     remote.close()

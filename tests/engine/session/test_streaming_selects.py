@@ -116,7 +116,7 @@ def test_windows_are_seen_before_they_close(stream: Sql) -> None:
 
 
 @pytest.mark.slow
-def test_the_time_is_up(stream: Sql, hurried: None) -> None:
+def test_timeout_of_a_select(stream: Sql, hurried: None) -> None:
     # On a busy machine the time may be up before the first batch.
     until(lambda: len(stream("SELECT id FROM STREAM numbers LIMIT 100")) == 9)
     thirds = "SELECT third, count(*) FROM thirds GROUP BY third LIMIT 9"
@@ -124,7 +124,7 @@ def test_the_time_is_up(stream: Sql, hurried: None) -> None:
     assert stream("SELECT id FROM STREAM numbers WHERE id < 0 LIMIT 1") == []
 
 
-def test_without_a_limit_it_is_refused_with_the_ways_out(stream: Sql) -> None:
+def test_select_without_a_limit_is_refused_with_hints(stream: Sql) -> None:
     error = stream.error("SELECT id FROM STREAM numbers")
     assert error.condition == "JETSQL.STREAM_WITHOUT_LIMIT"
     assert "LIMIT" in error.message and "CREATE JOB" in error.message
@@ -146,7 +146,7 @@ ERRORS = [
 """Queries with words of their errors."""
 
 
-def test_what_spark_says_is_the_answer(stream: Sql) -> None:
+def test_errors_of_spark_are_passed_on(stream: Sql) -> None:
     for text, words in ERRORS:
         assert words in stream.error(text).message, text
 
@@ -173,7 +173,7 @@ def test_a_whole_result_replaces_the_one_before(stream: Sql) -> None:
         assert list(next(batches).rows) == [(0, 4), (1, 3)]
 
 
-def test_what_comes_later_counts_to_the_limit(stream: Sql) -> None:
+def test_later_rows_count_towards_the_limit(stream: Sql) -> None:
     found: list[Any] = []
     text = "SELECT a.id FROM STREAM numbers a JOIN STREAM numbers b ON a.id = b.id LIMIT 11"
     thread = threading.Thread(target=lambda: found.extend(stream(text)))
@@ -231,13 +231,13 @@ def test_a_select_that_begins_while_all_are_ended_leaves_nothing(stream: Sql) ->
 
 
 def queries(sql: Sql) -> list[str]:
-    """The threads of queries that go on."""
+    """Return the threads of running queries."""
     jvm: Any = sql.engine.spark.sparkContext._jvm
     names = [thread.getName() for thread in jvm.java.lang.Thread.getAllStackTraces().keySet()]
     return [name for name in names if name.startswith("stream execution thread")]
 
 
-def test_what_a_killed_engine_left_goes_at_the_next_start(engine: EmbeddedEngine, hurried: None) -> None:
+def test_files_of_a_killed_engine_are_deleted_at_start(engine: EmbeddedEngine, hurried: None) -> None:
     of_killed = engine.home / "streaming-selects" / "jetsql-select-1" / "offsets"
     os.makedirs(of_killed)
     streaming_selects.connect(engine.spark, str(engine.home / "streaming-selects"), 1.0)
@@ -276,7 +276,7 @@ def test_arrow(stream: Sql) -> None:
 
 
 @pytest.mark.slow
-def test_in_sessions_of_spark_it_stays_a_dataframe_but_in_those_of_thrift(stream: Sql) -> None:
+def test_select_is_a_dataframe_except_over_thrift(stream: Sql) -> None:
     spark = stream.engine.spark
     text = "SELECT id FROM thirds LIMIT 4"
     theirs = spark.newSession()

@@ -26,10 +26,10 @@ class Place:
     """A place where a user writes options."""
 
     statement: str
-    """With {option} for the option, and {name} for a new table."""
+    """The statement, with {option} for the option, and {name} for a new table."""
     accepted: tuple[str, ...]
     """Names of options that the place has."""
-    refused: dict[str, str]
+    refusals: dict[str, str]
     """Names of options that it lacks, with a part of the message."""
 
 
@@ -183,7 +183,7 @@ def places(sql: Sql, postgres: Postgres, tmp_path: Path) -> Iterator[dict[str, s
 
 def test_each_place_refuses_the_options_that_it_lacks(sql: Sql, places: dict[str, str]) -> None:
     for number, place in enumerate(PLACES):
-        for name, message in place.refused.items():
+        for name, message in place.refusals.items():
             text = place.statement.format(name="t", option=f"'{name}' = 'true'", **places)
             error = sql.error(text)
             assert error.condition in ("JETSQL.UNKNOWN_OPTION", "JETSQL.OPTION_NOT_CHANGEABLE"), (text, error)
@@ -218,7 +218,7 @@ def test_writers_of_frames_refuse_them_too(sql: Sql, places: dict[str, str]) -> 
 
 
 def test_a_login_in_the_url_of_postgresql_is_refused(sql: Sql, places: dict[str, str]) -> None:
-    """Its driver would take the password for a part of the host, and log it."""
+    """Refuse a login in the URL, which the driver would take for a part of the host, and log."""
     log = sql.engine.home / "engine.log"
     for login in ("ann:hush-hush@", "ann@", ":hush-hush@"):
         text = f"CREATE TABLE t (id INT) {places['postgres'].replace('//', f'//{login}')})"
@@ -257,7 +257,7 @@ def test_a_url_of_a_misspelled_database_is_refused(sql: Sql, places: dict[str, s
         sql(f"SELECT * FROM {table}")
 
 
-def test_a_table_of_an_earlier_release_can_be_read_but_no_new_job_writes_it(sql: Sql, places: dict[str, str]) -> None:
+def test_table_of_an_earlier_release_is_read_only(sql: Sql, places: dict[str, str]) -> None:
     earlier = sql.engine.spark.newSession()
     earlier.conf.set("spark.jetsql.job", "this session checks no options")
     schema = sql.value("SELECT current_schema()")

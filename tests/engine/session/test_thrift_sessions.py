@@ -67,7 +67,7 @@ class Client:
         return self.calls.ExecuteStatement(request)
 
     def value(self, text: str) -> str:
-        """The only value of the only row, a text."""
+        """Return the only value of the only row, a text."""
         first = self._rpc.TFetchOrientation.FETCH_NEXT
         request = self._rpc.TFetchResultsReq(self.execute(text).getOperationHandle(), first, 10)
         [column] = self.calls.FetchResults(request).getResults().getColumns()
@@ -101,8 +101,8 @@ def is_answered(endpoint: Endpoint) -> bool:
         client.close()
 
 
-def test_clients_log_in_after_kafkas_own_check_of_logins_is_loaded(engine: EmbeddedEngine) -> None:
-    """Kafka's clients register a check for the mechanism PLAIN in Java when a table first logs in to a broker."""
+def test_clients_log_in_after_kafka_registers_its_check(engine: EmbeddedEngine) -> None:
+    """Load Kafka's clients, which register a check for the mechanism PLAIN in Java at the first login to a broker."""
     load_kafka_connector(engine.spark)
     java: Any = engine.spark.sparkContext._jvm.java
     java.security.Security.removeProvider("HiveSaslPlain")
@@ -113,15 +113,15 @@ def test_clients_log_in_after_kafkas_own_check_of_logins_is_loaded(engine: Embed
 
 
 @pytest.mark.slow
-def test_600_half_open_connections_do_not_lock_out_a_client_at_the_same_address(engine: EmbeddedEngine) -> None:
+def test_600_half_open_connections_do_not_block_a_client(engine: EmbeddedEngine) -> None:
     with thrift(engine, NEVER) as endpoint, half_open(endpoint.port, 600, *BEGINNINGS) as strangers:
         assert is_answered(endpoint)
         assert all(is_closed(stranger) for stranger in strangers[: len(strangers) - NEVER.logins_most])
         assert is_answered(endpoint)
 
 
-def test_clients_log_in_on_the_threads_of_sessions_that_have_ended(engine: EmbeddedEngine) -> None:
-    """A session leaves its class loader, which is closed, to the thread that served it."""
+def test_clients_log_in_on_threads_of_ended_sessions(engine: EmbeddedEngine) -> None:
+    """End sessions, whose closed class loaders stay with the threads that served them."""
     with thrift(engine, NEVER) as endpoint:
         for _ in range(12):  # the server keeps five threads
             client = endpoint.client()
@@ -156,7 +156,7 @@ def test_bytes_that_trickle_do_not_keep_a_connection_open(engine: EmbeddedEngine
 
 
 def test_a_stranger_cannot_make_the_engine_reserve_memory(engine: EmbeddedEngine) -> None:
-    """The announced length of a message is what the library allocates, before a byte of it has arrived."""
+    """Limit the announced length of a message, which the library allocates before a byte of it has arrived."""
     with thrift(engine, NEVER) as endpoint:
         for beginning in (START, PLAIN + OK):
             with connect(endpoint.port) as stranger:
@@ -164,7 +164,7 @@ def test_a_stranger_cannot_make_the_engine_reserve_memory(engine: EmbeddedEngine
                 assert is_closed(stranger)
 
 
-def test_a_client_that_has_logged_in_has_no_deadline_and_no_small_limit(engine: EmbeddedEngine) -> None:
+def test_logged_in_client_has_no_deadline_or_small_limit(engine: EmbeddedEngine) -> None:
     with thrift(engine, SOON) as endpoint:
         client = endpoint.client()
         with connect(endpoint.port) as later:
@@ -174,7 +174,7 @@ def test_a_client_that_has_logged_in_has_no_deadline_and_no_small_limit(engine: 
 
 
 def test_the_current_schema_of_a_new_session(engine: EmbeddedEngine) -> None:
-    """Hive's drivers name the schema when they open a session."""
+    """Set the schema when a session is opened, as Hive's drivers do."""
     with thrift(engine, NEVER) as endpoint:
         client = endpoint.client()
         settings = endpoint.jvm.java.util.HashMap()
@@ -182,14 +182,14 @@ def test_the_current_schema_of_a_new_session(engine: EmbeddedEngine) -> None:
         client.session = client.open(settings).getSessionHandle()
         assert client.value("SELECT current_schema()") == "jetsql"
         settings.put("use:database", "nope")
-        refused = client.open(settings)
-        assert "[SCHEMA_NOT_FOUND]" in str(refused.getStatus().getErrorMessage())
-        assert not refused.isSetSessionHandle()
+        response = client.open(settings)
+        assert "[SCHEMA_NOT_FOUND]" in str(response.getStatus().getErrorMessage())
+        assert not response.isSetSessionHandle()
         client.close()
 
 
 def test_a_handle_with_a_wrong_secret_is_no_handle(engine: EmbeddedEngine) -> None:
-    """Names of operations and sessions appear in logs; their secrets do not."""
+    """Require the secrets of operations and sessions, because their names appear in logs."""
     with thrift(engine, NEVER) as endpoint:
         owner, other = endpoint.client(), endpoint.client()
         running = owner.execute(ENDLESS, background=True).getOperationHandle()
@@ -221,7 +221,7 @@ def test_clients_that_fetch_no_rows_delay_nobody(engine: EmbeddedEngine) -> None
 
 
 def test_jars_can_be_added_after_a_session_has_ended(engine: EmbeddedEngine, tmp_path: Path) -> None:
-    """Jobs that need a connector add its jars while the engine runs."""
+    """Add jars while the engine runs, as jobs do that need a connector."""
     with thrift(engine, NEVER) as endpoint:
         client = endpoint.client()
         assert client.value("SELECT 'a statement'") == "a statement"

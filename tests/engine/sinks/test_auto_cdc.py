@@ -84,7 +84,7 @@ def test_the_newest_change_of_each_key_wins(people: People) -> None:
 
 
 @pytest.mark.slow
-def test_the_table_is_what_the_changes_make_of_it_in_any_order(people: People) -> None:
+def test_table_is_independent_of_the_order_of_changes(people: People) -> None:
     """Deliver changes shuffled, some of them twice, in several batches: the table is that of all of them in order."""
     random = Random(7)
     people.sql(f"CREATE JOB j {QUICK} AS {CDC}")
@@ -113,7 +113,7 @@ def test_columns_are_matched_by_name_and_the_others_are_null(people: People) -> 
     assert people.rows() == [(1, None, "Rome"), (3, None, None)]
 
 
-def test_explain_names_what_is_kept(people: People) -> None:
+def test_explain_names_the_stored_state(people: People) -> None:
     lines = "\n".join(str(row[0]) for row in people.sql(f"EXPLAIN CREATE JOB j AS {CDC}"))
     assert "the newest change of each key updates or deletes its row, by id" in lines
     assert "exactly once" in lines
@@ -174,13 +174,13 @@ REFUSED = {
 }
 
 
-def test_what_cannot_work_is_refused_at_its_place(people: People) -> None:
+def test_impossible_changes_are_refused_at_their_place(people: People) -> None:
     people.sql("CREATE TABLE files (id INT, name STRING) USING parquet")
     people.sql(f"CREATE TABLE keyless {people.server.options(f'{people.schema}.people')}")
-    for case, (body, word, said) in REFUSED.items():
+    for case, (body, word, message) in REFUSED.items():
         options = "OPTIONS ('outputMode' = 'append') " if case == "another mode" else ""
         text = f"CREATE JOB j {options}AS AUTO CDC {body}"
         error = people.sql.error(text)
-        assert said in error.message, case
+        assert message in error.message, case
         assert not word or error.column == text.rindex(word) + 1, case
     assert people.sql("SHOW JOBS") == []

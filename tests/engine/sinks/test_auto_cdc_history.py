@@ -124,7 +124,7 @@ def test_the_history_is_that_of_all_changes_in_order(history: History, seed: int
     assert rows == sorted_history([(1, "Ann", "I", 10), (2, "Bob", "I", 10), *changes])
 
 
-def test_explain_names_what_grows(history: History) -> None:
+def test_explain_names_the_growing_table(history: History) -> None:
     lines = "\n".join(str(row[0]) for row in history.sql(f"EXPLAIN CREATE JOB j AS {CDC}"))
     assert "each change is a row, by id, __start_at" in lines
     assert "the state keeps all changes" in lines
@@ -139,14 +139,14 @@ def test_a_table_that_cannot_keep_a_history_is_refused(history: History) -> None
     history.create("newest", f"{columns}, __end_at bigint, PRIMARY KEY (id)", keys="id")
     history.create("unindexed", f"{columns}, __end_at bigint")
     sql("CREATE TABLE files (id INT, name STRING, __start_at BIGINT, __end_at BIGINT) USING parquet")
-    for table, said, hint in (
+    for table, message, hint in (
         ("endless", "the table does not have __END_AT", "__END_AT of the type of SEQUENCE BY"),
         ("newest", "has one row for each id", "'key.columns' = 'id, __START_AT'"),
         ("unindexed", "has no primary key", "CREATE UNIQUE INDEX"),
         ("files", "is a file table", "USING delta, iceberg, jdbc or kafka"),
     ):
         error = sql.error(f"CREATE JOB j {QUICK} AS {CDC.replace('people', table)}")
-        assert said in error.message, table
+        assert message in error.message, table
         assert hint in f"{error.message} {error.hint}", table
     error = sql.error(f"CREATE JOB j AS {CDC.replace('(id)', '(name)')}")
     assert (

@@ -26,14 +26,16 @@ Rows = list[list[dict[str, Any]]]
 def random_rows(seed: int, value: str, parts: int = 4, rows: int = 6) -> Rows:
     """Return parts with rows of few different values, among them equal ones and NULL. Some parts are empty."""
     chosen = Random(seed * 2 + (value == "w"))
-    made: Rows = []
+    result: Rows = []
     for part in range(parts):
         count = 0 if part and chosen.random() < 0.2 else rows
-        made.append([])
+        result.append([])
         for _ in range(count):
             k, g, number = chosen.choice((None, 0, 1, 2, 3)), chosen.choice((None, "a", "b")), chosen.randrange(-1, 3)
-            made[-1].append({"id": sum(map(len, made)), "k": k, "g": g, value: chosen.choice((None, number, number))})
-    return made
+            result[-1].append(
+                {"id": sum(map(len, result)), "k": k, "g": g, value: chosen.choice((None, number, number))}
+            )
+    return result
 
 
 @pytest.fixture
@@ -167,7 +169,7 @@ def test_explain_and_refusals(tables: Tables, sql: Sql, tmp_path: Path) -> None:
         assert error.condition == "JETSQL.STATE_NOT_COMPATIBLE", error
     grouped = "SELECT k, g, count(*) AS n FROM u GROUP BY k, g"
     sql("CREATE TABLE copy (i INT, j INT, v INT, w INT) USING parquet")
-    for refused, reason, hint, followed in (
+    for query, reason, hint, followed in (
         (
             PAIRS.replace("s.k = u.k", "s.v < u.w"),
             "the join compares no columns of both sides with =",
@@ -193,7 +195,7 @@ def test_explain_and_refusals(tables: Tables, sql: Sql, tmp_path: Path) -> None:
             PAIRS,
         ),
     ):
-        error = sql.error(f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(refused)}")
+        error = sql.error(f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(query)}")
         assert error.condition == "JETSQL.NO_OUTPUT_MODE" and reason in error.message, error
         assert hint in error.hint, error
         sql(f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(followed)}")

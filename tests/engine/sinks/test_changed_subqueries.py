@@ -137,7 +137,7 @@ def test_explain_and_refusals(tables: Tables, sql: Sql, tmp_path: Path) -> None:
         error = sql.error(f"CREATE OR REPLACE JOB j AS SINK INTO r {streamed(changed)}")
         assert error.condition == "JETSQL.STATE_NOT_COMPATIBLE", error
     matches = "EXISTS (SELECT * FROM u WHERE u.k = s.k)"
-    for refused, reason, hint, followed in (
+    for rejected, reason, hint, followed in (
         ("k NOT IN (SELECT k FROM u)", "NOT IN over a stream is not supported", "NOT EXISTS", f"NOT {matches}"),
         ("EXISTS (SELECT * FROM u WHERE w > 1)", "EXISTS over a stream must compare", "b.id = a.id", matches),
         (f"v = 1 OR {matches}", "alone or with AND", "alone or with AND", f"v = 1 AND {matches}"),
@@ -150,7 +150,7 @@ def test_explain_and_refusals(tables: Tables, sql: Sql, tmp_path: Path) -> None:
             matches,
         ),
     ):
-        text = f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(f'SELECT id, v FROM s WHERE {refused}')}"
+        text = f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(f'SELECT id, v FROM s WHERE {rejected}')}"
         error = sql.error(text)
         assert error.condition in ("JETSQL.NO_OUTPUT_MODE", "JETSQL.UNSUPPORTED_QUERY"), error
         assert reason in error.message and hint in error.message + error.hint, error

@@ -1,4 +1,4 @@
-"""Which queries have one row for each key in each batch, so that a MERGE needs no check."""
+"""Queries that have one row for each key in each batch, so that a MERGE needs no check."""
 
 from __future__ import annotations
 

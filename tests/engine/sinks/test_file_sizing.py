@@ -18,7 +18,7 @@ def copy(sql: Sql, query: str) -> None:
 
 
 def files(sql: Sql, batch: int) -> int:
-    """The number of files that a batch of the job became."""
+    """Return the number of files that a batch of the job became."""
     return int(sql.value(f"SELECT count(DISTINCT _metadata.file_name) FROM copied WHERE {written_by(batch)}"))
 
 
@@ -60,7 +60,7 @@ def test_a_large_batch_has_several_writers(sql: Sql) -> None:
 
 
 @pytest.mark.slow
-def test_what_little_a_query_leaves_of_its_batches_is_one_file_from_the_second_on(sql: Sql) -> None:
+def test_small_results_are_one_file_from_the_second_batch(sql: Sql) -> None:
     tables(sql, 800_000, 4)
     copy(sql, "SELECT id, '' FROM STREAM numbers WITH ('maxFilesPerTrigger' = '2') WHERE id % 1000 = 0")
     assert sql.value("SELECT count(DISTINCT id) FROM copied") == 800

@@ -35,7 +35,7 @@ def location(sql: Sql, table: str) -> Path:
 @pytest.mark.parametrize(
     "rights", ["640", *(pytest.param(rights, marks=pytest.mark.slow) for rights in ("755", "600", "1777"))]
 )
-def test_files_and_folders_have_the_rights_that_are_asked_for(sql: Sql, tmp_path: Path, rights: str) -> None:
+def test_files_and_folders_have_the_requested_permissions(sql: Sql, tmp_path: Path, rights: str) -> None:
     spark = sql.engine.spark
     hadoop = spark.sparkContext._jvm.org.apache.hadoop.fs
     files = hadoop.FileSystem.get(spark._jsparkSession.sessionState().newHadoopConf())
@@ -111,7 +111,7 @@ def test_static_partition_column_list_and_by_name(source: Sql) -> None:
 
 
 @pytest.mark.slow
-def test_rows_of_others_stay_and_new_rows_are_seen_by_open_sessions(source: Sql) -> None:
+def test_other_rows_stay_and_sessions_see_new_ones(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source("INSERT INTO sink VALUES (-1)")
     reader = source.engine.spark.newSession()
@@ -201,7 +201,7 @@ def test_a_batch_job_appends_once_and_completes(source: Sql) -> None:
     assert source.value("SELECT count(*) FROM sink") == 3
 
 
-def test_available_now_runs_again_over_what_is_new(source: Sql) -> None:
+def test_available_now_runs_again_over_new_rows(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source("CREATE JOB j OPTIONS ('trigger' = 'availableNow') AS INSERT INTO sink SELECT id FROM STREAM src")
     source("WAIT FOR JOB j UNTIL COMPLETED")
@@ -211,7 +211,7 @@ def test_available_now_runs_again_over_what_is_new(source: Sql) -> None:
     assert source("SELECT id FROM sink ORDER BY id") == [(1,), (2,), (3,), (4,)]
 
 
-def test_windows_close_with_the_watermark_and_the_rest_is_told(source: Sql) -> None:
+def test_windows_close_with_the_watermark_and_late_rows_are_reported(source: Sql) -> None:
     source("CREATE TABLE events (at TIMESTAMP) USING json")
     source("INSERT INTO events VALUES (TIMESTAMP'2024-01-01 00:10:00'), (TIMESTAMP'2024-01-01 05:00:00')")
     source("CREATE TABLE sink (start TIMESTAMP, n BIGINT) USING parquet")
@@ -251,7 +251,7 @@ def test_overwrite_replaces_and_readers_never_see_less(source: Sql) -> None:
 
 
 @pytest.mark.slow
-def test_an_overwritten_table_can_be_dropped_and_made_again(source: Sql) -> None:
+def test_overwritten_table_can_be_dropped_and_created_again(source: Sql) -> None:
     source("CREATE TABLE sink (k INT, n BIGINT) USING parquet")
     source(f"CREATE JOB j {FAST} AS INSERT OVERWRITE sink SELECT id % 2, count(*) FROM STREAM src GROUP BY 1")
     folder = location(source, "sink")
@@ -262,7 +262,7 @@ def test_an_overwritten_table_can_be_dropped_and_made_again(source: Sql) -> None
     assert not list(folder.parent.glob("*"))
 
 
-def test_a_batch_overwrite_appears_at_once(source: Sql) -> None:
+def test_batch_overwrite_is_atomic(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source("INSERT INTO sink VALUES (7), (8)")
     source("CREATE JOB j AS INSERT OVERWRITE sink SELECT id FROM src")
@@ -271,7 +271,7 @@ def test_a_batch_overwrite_appears_at_once(source: Sql) -> None:
 
 
 @pytest.mark.slow
-def test_replaced_results_go_after_a_while_however_short_the_runs_are(source: Sql) -> None:
+def test_replaced_results_are_deleted_after_a_while(source: Sql) -> None:
     source("CREATE TABLE sink (n BIGINT) USING parquet")
     original = location(source, "sink")
     source("CREATE JOB j OPTIONS ('trigger' = 'availableNow') AS INSERT OVERWRITE sink SELECT count(*) FROM STREAM src")
@@ -299,7 +299,7 @@ def test_a_batch_overwrite_of_one_partition_leaves_the_others(source: Sql) -> No
 
 
 @pytest.mark.slow
-def test_a_batch_overwrite_keeps_the_mode_of_the_session_that_created_it(source: Sql) -> None:
+def test_batch_overwrite_keeps_the_mode_of_its_session(source: Sql) -> None:
     mode = "spark.sql.sources.partitionOverwriteMode"
     source("CREATE TABLE sink (id INT, part STRING) USING parquet PARTITIONED BY (part)")
     source("INSERT INTO sink VALUES (7, 'new'), (8, 'kept')")
@@ -316,7 +316,7 @@ def test_a_batch_overwrite_keeps_the_mode_of_the_session_that_created_it(source:
     assert source(counts) == [("new", 3)]
 
 
-def test_a_sink_that_is_gone_suspends_the_job_and_no_folder_comes_back(source: Sql) -> None:
+def test_dropped_sink_suspends_the_job_and_is_not_recreated(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
     folder = location(source, "sink")
@@ -367,7 +367,7 @@ def rename_from_outside(source: Sql, table: str) -> None:
     source.engine.spark._jsparkSession.sharedState().externalCatalog().renameTable(schema, table, "renamed")
 
 
-def test_a_table_that_got_another_column_suspends_the_job_at_its_next_start(source: Sql) -> None:
+def test_changed_columns_suspend_the_job_at_its_next_start(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
     source("ALTER TABLE sink ADD COLUMN (more INT)")
@@ -380,7 +380,7 @@ def test_a_table_that_got_another_column_suspends_the_job_at_its_next_start(sour
 
 
 @pytest.mark.slow
-def test_a_file_that_is_none_is_told_in_its_own_words(source: Sql) -> None:
+def test_unreadable_file_is_reported_with_its_error(source: Sql) -> None:
     source("CREATE TABLE ids USING parquet AS SELECT id FROM src")
     source("CREATE TABLE sink (id INT) USING parquet")
     options = "OPTIONS ('snapshotIntervalMillis' = '100', 'restartAttempts' = '0')"
@@ -405,7 +405,7 @@ def test_truncate_by_others_is_no_loss_of_new_rows(source: Sql) -> None:
 
 
 @pytest.mark.slow
-def test_the_static_side_is_as_of_each_batch(source: Sql) -> None:
+def test_static_side_is_read_in_each_batch(source: Sql) -> None:
     source("CREATE TABLE names (id INT, title STRING) USING parquet")
     source("INSERT INTO names VALUES (1, 'one')")
     source("CREATE TABLE sink (id INT, title STRING) USING parquet")
@@ -424,7 +424,7 @@ def test_the_static_side_is_as_of_each_batch(source: Sql) -> None:
     assert source("SELECT * FROM sink ORDER BY id") == [(1, "one"), (4, "title 4"), (5, "title 5"), (6, "title 6")]
 
 
-def test_a_chain_passes_everything_on_and_old_files_count(source: Sql) -> None:
+def test_chained_jobs_pass_on_all_rows(source: Sql) -> None:
     source("CREATE TABLE middle (id INT) USING parquet")
     source("CREATE TABLE sink (id INT) USING parquet")
     source(f"CREATE JOB first {FAST} AS INSERT INTO middle SELECT id FROM STREAM src")
@@ -435,7 +435,7 @@ def test_a_chain_passes_everything_on_and_old_files_count(source: Sql) -> None:
     assert source("SELECT id FROM sink ORDER BY id") == [(1,), (2,), (3,), (4,)]
 
 
-def test_a_suspended_job_goes_on_where_it_was(source: Sql) -> None:
+def test_suspended_job_continues_where_it_stopped(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
     [(_, _, status, message)] = source("SUSPEND JOB j")
@@ -461,7 +461,7 @@ def test_without_a_guarantee_every_start_is_from_scratch(source: Sql) -> None:
 
 
 @pytest.mark.slow
-def test_a_table_emptied_before_its_staged_rows_moved_in_is_told(source: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_emptied_before_its_staged_rows_is_reported(source: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
     emptied: list[str] = []
@@ -493,7 +493,7 @@ def staged(source: Sql, table: str) -> list[str]:
 
 
 def test_a_drop_deletes_staged_rows_after_the_last_task(source: Sql) -> None:
-    """A task that computes a row goes on after its Spark job was cancelled, and writes then."""
+    """Drop the job while a task computes a row: it continues after its Spark job was cancelled, and writes then."""
     context: Any = source.engine.spark.sparkContext
     source("CREATE TABLE hashes (hash STRING) USING parquet")
     slow = "aggregate(sequence(1, 600000 + id), 'x', (hash, n) -> sha2(concat(hash, n), 512))"

@@ -65,7 +65,7 @@ def shop(postgres: Postgres, sql: Sql) -> Iterator[Shop]:
 
 
 def test_an_update_whose_first_batch_is_being_committed(shop: Shop) -> None:
-    """The connection breaks in COMMIT; JetSQL asks for the batch before PostgreSQL has committed it."""
+    """Break the connection in COMMIT; JetSQL queries the ledger before PostgreSQL has committed the batch."""
     shop.create_job()
     shop.sql("SUSPEND JOB j")
     shop.sql("INSERT INTO events VALUES (3)")
@@ -86,7 +86,7 @@ def test_an_update_whose_first_batch_is_being_committed(shop: Shop) -> None:
 
 
 def test_derby_lets_a_run_wait_for_a_commit(sql: Sql) -> None:
-    """Another transaction has written batch 1, and its COMMIT is in progress."""
+    """Write batch 1 in another transaction, whose COMMIT is in progress."""
     url = f"jdbc:derby:memory:{SCHEMA}"
     spark = sql.engine.spark
     spark.sql("SELECT 1 AS ID WHERE false").write.jdbc(f"{url};create=true", "T")

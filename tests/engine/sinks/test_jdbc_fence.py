@@ -130,7 +130,7 @@ def test_a_batch_is_written_once(sink: Sink) -> None:
 @pytest.mark.parametrize(
     "ask", [lambda writer: writer.has_batch(0), lambda writer: writer.write(ROWS, 0) is None], ids=["question", "run"]
 )
-def test_a_question_waits_for_a_commit(
+def test_ledger_query_waits_for_a_commit(
     sink: Sink, threads: ThreadPoolExecutor, ask: Callable[[JdbcTransactions], bool]
 ) -> None:
     with sink.committing(threads) as pid:
@@ -151,7 +151,7 @@ def test_a_commit_that_fails_has_not_written_the_batch(
     assert sink.rows() == []
 
 
-def test_a_transaction_that_begins_after_the_answer_fails(sink: Sink, threads: ThreadPoolExecutor) -> None:
+def test_transaction_that_begins_after_the_reply_fails(sink: Sink, threads: ThreadPoolExecutor) -> None:
     """Refuse the transaction of an engine that was paused before it, for example."""
     sink.may_stage.clear()
     writing = threads.submit(sink.writer(1).write, ROWS, 0)
@@ -166,7 +166,7 @@ def test_a_transaction_that_begins_after_the_answer_fails(sink: Sink, threads: T
 
 
 def test_a_batch_that_comes_after_later_ones_fails(sink: Sink, threads: ThreadPoolExecutor) -> None:
-    """Its row of the ledger is gone: that of a later batch has replaced it."""
+    """Remove its row of the ledger, which that of a later batch has replaced."""
     late = sink.writer(1)
     late.write(ROWS, 0)
     sink.may_stage.clear()
@@ -187,7 +187,7 @@ def test_a_batch_that_comes_after_later_ones_fails(sink: Sink, threads: ThreadPo
 def test_a_transaction_that_does_not_end(
     sink: Sink, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The batch is asked for again."""
+    """Query the ledger again while the transaction is open."""
 
     def find_impatient(driver: Any) -> Any:
         dialect = find_dialect(driver)

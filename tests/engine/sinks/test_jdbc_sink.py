@@ -25,7 +25,7 @@ _schemas = itertools.count(1)
 
 @dataclass(frozen=True)
 class Shop:
-    """A schema of the server for one test, beside the test's schema in the catalogue."""
+    """A schema of the server for one test, next to the test's schema in the catalogue."""
 
     server: Postgres
     sql: Sql
@@ -37,11 +37,11 @@ class Shop:
         self.sql(f"CREATE TABLE {name} {self.server.options(f'{self.schema}.{name}', **options)}")
 
     def rows(self, name: str) -> list[tuple[Any, ...]]:
-        """A table's rows, as the database has them, sorted by the first column."""
+        """Return a table's rows, as the database has them, sorted by the first column."""
         return self.server(f"SELECT * FROM {self.schema}.{name} ORDER BY 1")
 
     def ours(self) -> list[str]:
-        """The tables that JetSQL has in the schema."""
+        """Return the tables that JetSQL has in the schema."""
         query = f"SELECT tablename FROM pg_tables WHERE schemaname = '{self.schema}' AND tablename LIKE 'jetsql%'"
         return [name for (name,) in self.server(query)]
 
@@ -65,7 +65,7 @@ def words(found: Any) -> str:
 # --- what gets in ----------------------------------------------------------------------------------------------------
 
 
-def test_each_batch_is_in_once_with_its_number_beside_it(shop: Shop) -> None:
+def test_each_batch_is_written_once_with_its_number(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     [(job_id, _, status, message)] = shop.sql(f"CREATE JOB j {QUICK} AS INSERT INTO t SELECT * FROM STREAM events")
     assert (status, message) == ("RUNNING", "Created. The first batch is committed. Delivery: exactly once.")
@@ -79,7 +79,7 @@ def test_each_batch_is_in_once_with_its_number_beside_it(shop: Shop) -> None:
 
 
 @pytest.mark.slow
-def test_values_arrive_as_they_are(shop: Shop) -> None:
+def test_values_arrive_unchanged(shop: Shop) -> None:
     shop.server(f"CREATE TYPE {shop.schema}.mood AS ENUM ('sad', 'happy')")
     columns = {
         "int": "42",
@@ -149,7 +149,7 @@ def test_a_statement_creates_the_table_of_the_catalogue(shop: Shop) -> None:
 
 
 @pytest.mark.slow
-def test_rows_that_are_all_key_are_there_once(shop: Shop) -> None:
+def test_rows_of_key_columns_only_are_written_once(shop: Shop) -> None:
     shop.table("seen", "id int, name text, PRIMARY KEY (id, name)", key_columns="id, NAME")
     shop.sql("INSERT INTO events VALUES (1, 'a'), (1, 'a')")
     shop.sql(f"CREATE JOB j {QUICK} AS SINK INTO seen SELECT id, coalesce(name, '') FROM STREAM events")
@@ -170,7 +170,7 @@ def test_overwrite_shows_readers_the_old_result_or_the_new_one(shop: Shop) -> No
 
 
 @pytest.mark.slow
-def test_batch_jobs_appear_as_a_whole_and_leave_nothing_behind(shop: Shop) -> None:
+def test_batch_jobs_write_atomically_and_leave_no_tables(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     [row] = shop.sql("CREATE JOB j AS INSERT INTO t SELECT * FROM events")
     read = "Created: it has read events once and ended; write STREAM events to read new rows as they arrive."
@@ -183,7 +183,7 @@ def test_batch_jobs_appear_as_a_whole_and_leave_nothing_behind(shop: Shop) -> No
 
 
 @pytest.mark.slow
-def test_at_least_once_appends_and_needs_no_tables_of_ours(shop: Shop) -> None:
+def test_at_least_once_appends_without_ledger_tables(shop: Shop) -> None:
     shop.table("t", "id int, name uuid")
     options = "OPTIONS ('snapshotIntervalMillis' = '100', 'processingGuarantee' = 'atLeastOnce')"
     shop.sql(f"CREATE JOB j {options} AS INSERT INTO t SELECT id, NULL FROM STREAM events")
@@ -204,7 +204,7 @@ def test_without_a_guarantee_every_start_writes_its_batches_again(shop: Shop) ->
 
 
 @pytest.mark.slow
-def test_available_now_goes_on_where_it_was(shop: Shop) -> None:
+def test_available_now_continues_where_it_stopped(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     shop.sql("CREATE JOB j OPTIONS ('trigger' = 'availableNow') AS INSERT INTO t SELECT * FROM STREAM events")
     shop.sql("WAIT FOR JOB j UNTIL COMPLETED")
@@ -229,7 +229,7 @@ def test_staged_rows_of_a_dead_run_are_swept(shop: Shop) -> None:
 # --- rows that can't get in ------------------------------------------------------------------------------------------
 
 
-def test_a_duplicate_key_is_not_tried_again(shop: Shop) -> None:
+def test_duplicate_key_is_not_retried(shop: Shop) -> None:
     shop.table("t", "id int PRIMARY KEY, name text")
     shop.sql(f"CREATE JOB j {QUICK} AS INSERT INTO t SELECT * FROM STREAM events")
     shop.sql("INSERT INTO events VALUES (3, 'new'), (1, 'again')")
@@ -247,7 +247,7 @@ def test_a_duplicate_key_is_not_tried_again(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("SELECT 1, name", "[JETSQL.DUPLICATE_KEY] Two rows of batch 0 have the same key (id)"),
         ("SELECT nullif(id, 1), name", "[JETSQL.SINK_REFUSED_ROWS] Batch 0 has rows (1) with NULL in a key column"),
@@ -255,18 +255,18 @@ def test_a_duplicate_key_is_not_tried_again(shop: Shop) -> None:
         ("SELECT id, ''", "[JETSQL.SINK_REFUSED_ROWS] PostgreSQL"),
     ],
 )
-def test_rows_that_an_upsert_can_t_place(shop: Shop, query: str, said: str) -> None:
+def test_rows_without_a_unique_key_for_an_upsert(shop: Shop, query: str, message: str) -> None:
     shop.table("t", "id int, name text UNIQUE CHECK (name <> '')", key_columns="id")
     shop.server(f"CREATE UNIQUE INDEX ON {shop.schema}.t (id); INSERT INTO {shop.schema}.t VALUES (100, 'taken')")
     error = shop.sql.error(f"CREATE JOB j {QUICK} AS SINK INTO t {query} FROM STREAM events")
-    assert said in error.message
+    assert message in error.message
     assert shop.rows("t") == [(100, "taken")]
     assert shop.sql.status("j") == "FAILED"
 
 
 @pytest.mark.slow
-def test_rows_that_were_staged_twice_are_not_moved(shop: Shop) -> None:
-    """As a task does whose success got lost; here the server itself adds a row to each new staging table."""
+def test_rows_staged_twice_are_written_once(shop: Shop) -> None:
+    """Stage rows twice, as a task does whose success was lost; here the server adds a row to each new staging table."""
     shop.table("t", "id int, name text")
     shop.server(
         f"""
@@ -290,7 +290,7 @@ def test_rows_that_were_staged_twice_are_not_moved(shop: Shop) -> None:
 
 
 @pytest.mark.slow
-def test_a_batch_that_another_run_has_just_written_is_not_written_again(shop: Shop) -> None:
+def test_batch_written_by_another_run_is_not_repeated(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     shop.sql("CREATE JOB first AS INSERT INTO t SELECT * FROM events")
     shop.server(
@@ -308,7 +308,7 @@ def test_a_batch_that_another_run_has_just_written_is_not_written_again(shop: Sh
 
 
 @pytest.mark.slow
-def test_a_checkpoint_older_than_the_table_is_noticed(shop: Shop) -> None:
+def test_checkpoint_older_than_the_table_is_detected(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     shop.sql(f"CREATE JOB j {QUICK} AS INSERT INTO t SELECT * FROM STREAM events")
     shop.server(f"UPDATE {shop.schema}.jetsql_ledger SET batch = 7")
@@ -323,7 +323,7 @@ def test_a_checkpoint_older_than_the_table_is_noticed(shop: Shop) -> None:
 
 
 def refusals(shop: Shop) -> Iterator[tuple[str, str, str]]:
-    """Statements (`{}` stands before the sink), the condition, and what the error says."""
+    """Yield statements (with `{}` before the sink), the condition, and a part of the message."""
     shop.server(
         f"""
         CREATE TABLE {shop.schema}.t (id int PRIMARY KEY, name text);
@@ -368,12 +368,12 @@ def refusals(shop: Shop) -> Iterator[tuple[str, str, str]]:
     yield f"CREATE JOB j AS INSERT INTO {{}}locked_out {rows}", not_ready, "password authentication failed"
 
 
-def test_what_can_t_work_is_refused_and_nothing_is_made(shop: Shop) -> None:
-    for text, condition, said in refusals(shop):
+def test_impossible_jobs_are_refused_and_nothing_is_created(shop: Shop) -> None:
+    for text, condition, message in refusals(shop):
         statement = text.replace("{}", "")
         before = text.partition("{}")[0]
         error = shop.sql.error(statement)
-        assert (error.condition, said in words(error)) == (condition, True), (statement, error)
+        assert (error.condition, message in words(error)) == (condition, True), (statement, error)
         place = (before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
         assert (error.line, error.column) == place, statement
         assert "pw-of-bob" not in words(error)
@@ -383,7 +383,7 @@ def test_what_can_t_work_is_refused_and_nothing_is_made(shop: Shop) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_that_does_not_answer_is_given_up_soon(shop: Shop) -> None:
+def test_unresponsive_server_times_out(shop: Shop) -> None:
     shop.table("t", "id int, name text", loginTimeout="1")
     shop.server.stop()
     try:
@@ -396,7 +396,7 @@ def test_a_server_that_does_not_answer_is_given_up_soon(shop: Shop) -> None:
     assert not shop.sql("SHOW JOBS")
 
 
-def test_a_missing_driver_is_named_with_where_to_get_it(shop: Shop) -> None:
+def test_missing_driver_is_named_with_a_hint(shop: Shop) -> None:
     options = "url 'jdbc:other:x', driver 'org.other.Driver', dbtable 't'"
     error = shop.sql.error(f"CREATE TABLE t USING jdbc OPTIONS ({options})")
     assert error.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
@@ -422,7 +422,7 @@ def test_columns_that_changed_in_the_database(shop: Shop) -> None:
 
 
 def wait_for_error(sql: Sql, job: str) -> str:
-    """The job's newest error; waits until it has one."""
+    """Return the job's newest error, after waiting for one."""
     for _ in range(30):
         found = dict(sql(f"DESCRIBE JOB {job}"))["last error"]
         if found:
@@ -432,23 +432,23 @@ def wait_for_error(sql: Sql, job: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_job_goes_on_when_its_server_is_back(shop: Shop) -> None:
+def test_job_continues_when_its_server_is_back(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     options = "OPTIONS ('snapshotIntervalMillis' = '100', 'restartAttempts' = '20')"
     shop.sql(f"CREATE JOB j {options} AS INSERT INTO t SELECT * FROM STREAM events")
     shop.server.stop()
     try:
         shop.sql("INSERT INTO events VALUES (3, 'c')")
-        said = wait_for_error(shop.sql, "j")
+        error = wait_for_error(shop.sql, "j")
     finally:
         shop.server.start()
     shop.sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
-    assert f"UNAVAILABLE] PostgreSQL 127.0.0.1:{shop.server.port}/postgres cannot be reached: " in said
+    assert f"UNAVAILABLE] PostgreSQL 127.0.0.1:{shop.server.port}/postgres cannot be reached: " in error
     assert shop.rows("t") == [(1, "a"), (2, None), (3, "c")]
 
 
 @pytest.mark.slow
-def test_a_session_cut_off_in_the_middle_loses_and_doubles_nothing(shop: Shop) -> None:
+def test_aborted_session_loses_and_duplicates_nothing(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     shop.sql(f"CREATE JOB j {QUICK} AS INSERT INTO t SELECT * FROM STREAM events")
     with shop.server.connect() as blocker:
@@ -473,7 +473,7 @@ def cut_off(server: Postgres, blocker: int) -> None:
 
 
 @pytest.mark.slow
-def test_drop_does_not_hang_on_a_server_that_is_gone(shop: Shop) -> None:
+def test_drop_does_not_wait_for_an_unreachable_server(shop: Shop) -> None:
     shop.table("t", "id int, name text")
     [row] = shop.sql(f"CREATE JOB j {QUICK} AS INSERT INTO t SELECT * FROM STREAM events")
     shop.sql("SUSPEND JOB j")
@@ -515,7 +515,7 @@ def created(sql: Sql, table: str) -> str:
     return str(next(row[1] for row in sql(f"DESCRIBE TABLE EXTENDED {table}") if row[0] == "Created Time"))
 
 
-def test_passwords_are_nowhere_but_in_the_catalogue(shop: Shop) -> None:
+def test_passwords_are_only_in_the_catalogue(shop: Shop) -> None:
     shop.table("t", "id int PRIMARY KEY, name text")
     shop.sql(f"CREATE JOB j {QUICK} AS INSERT INTO t SELECT * FROM STREAM events")
     shop.sql("INSERT INTO events VALUES (1, 'again')")

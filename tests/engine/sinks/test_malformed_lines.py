@@ -68,7 +68,7 @@ def by_text(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return sorted(rows, key=str)
 
 
-def test_what_becomes_of_lines_of_json_that_do_not_fit(sql: Sql, tmp_path: Path) -> None:
+def test_handling_of_unreadable_json_lines(sql: Sql, tmp_path: Path) -> None:
     sql("SET spark.sql.files.maxPartitionBytes = 40")  # a part of a file has one or two lines
     plain = write(tmp_path / "in/p=7/a.json", JSON)
     packed = write(tmp_path / "in/p=7/b.json.gz", JSON[1::-1])
@@ -138,7 +138,7 @@ def test_lines_of_csv(sql: Sql, tmp_path: Path) -> None:
     assert [row[:2] for row in sql("SELECT * FROM whole")] == [(broken, None)]
 
 
-def test_sparks_own_options_and_jobs_of_earlier_releases_keep_their_rows_of_nulls(sql: Sql, tmp_path: Path) -> None:
+def test_spark_options_and_earlier_jobs_keep_rows_of_nulls(sql: Sql, tmp_path: Path) -> None:
     write(tmp_path / "in/a.json", (b'{"id": 1}', b"?"))
     table(sql, "t", "id INT", tmp_path / "in")
     table(sql, "drops", "id INT", tmp_path / "in", mode="DROPMALFORMED")

@@ -111,8 +111,8 @@ def test_a_table_that_refuses_a_batch_gets_it_later(orders: Sql, postgres: Postg
 
 
 @pytest.mark.slow
-def test_each_row_goes_one_way_also_in_one_table(orders: Sql) -> None:
-    """The source is computed once for all branches, and so is the current time."""
+def test_each_row_takes_one_branch_even_into_one_table(orders: Sql) -> None:
+    """Compute the source once for all branches, and the current time, too."""
     orders("CREATE TABLE twice (id INT, chance DOUBLE, at TIMESTAMP, day DATE) USING parquet")
     orders(
         f"""CREATE JOB j {QUICK} AS FROM (SELECT *, rand() AS chance FROM STREAM orders)
@@ -183,7 +183,7 @@ def test_a_wrong_branch_is_reported_at_its_place(orders: Sql) -> None:
 
 
 @pytest.mark.slow
-def test_a_source_without_a_stream_or_with_columns_that_cannot_be_stored_is_refused(orders: Sql) -> None:
+def test_unsuitable_sources_of_branches_are_refused(orders: Sql) -> None:
     body = "INSERT INTO good SELECT id, kind INSERT INTO items SELECT kind, id"
     for source in ("orders", "(SELECT *, make_interval(1) AS span FROM STREAM orders)"):
         wider = body.replace("items SELECT", "items SELECT span || '' ||") if "span" in source else body

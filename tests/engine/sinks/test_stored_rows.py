@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 
 
 def test_rows_that_are_sorted_by_their_source(sql: Sql, tmp_path: Path) -> None:
-    """The largest text of each group is found in sorted rows. Spark names a column then that they do not have."""
+    """Read sorted rows, in which the largest text of each group is found. Spark then names a column that they lack."""
     sql("CREATE TABLE numbers (k BIGINT, id BIGINT) USING parquet")
     sql("INSERT INTO numbers SELECT id % 3, id FROM range(0, 100, 1, 2)")
     read = []

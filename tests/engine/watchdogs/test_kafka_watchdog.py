@@ -74,59 +74,59 @@ def topics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topics]:
 
 
 def job(number: int, source: str, sink: str) -> Job:
-    found, made = analysis(), body()
+    found, statement_body = analysis(), body()
     sources = (Source(source, "kafka", "", Replay.YES, created=1),)
     found = replace(found, sources=sources, sink=replace(found.sink, table=sink, kind=SinkKind.KAFKA))
-    version = Version("", made, make_plan(found, parse_options(()), made.verb, None))
+    version = Version("", statement_body, make_plan(found, parse_options(()), statement_body.verb, None))
     return Job(str(number), "j", version, 0.0, run=1)
 
 
 def watching(topics: Topics, *jobs: Job) -> tuple[KafkaWatchdog, list[WatchedRun], list[Any]]:
-    """The runs that are watched, and what is told of them."""
-    keeper, told = KafkaWatchdog(None, topics), []  # type: ignore[arg-type, var-annotated]
+    """Return the watchdog, the runs that it watches, and the reports about them."""
+    keeper, reports = KafkaWatchdog(None, topics), []  # type: ignore[arg-type, var-annotated]
     topics.keepers.append(keeper)
     runs = [WatchedRun() for _ in jobs]
     for run, each in zip(runs, jobs, strict=True):
-        keeper.watch(run, each, told.append)
-    return keeper, runs, told
+        keeper.watch(run, each, reports.append)
+    return keeper, runs, reports
 
 
-def test_a_run_that_is_stuck_is_told_why_once_and_when_that_is_over(topics: Topics) -> None:
-    keeper, _, told = watching(topics, job(1, "a_in", "a_out"))
+def test_stalled_run_reports_its_cause_once_and_its_end(topics: Topics) -> None:
+    keeper, _, reports = watching(topics, job(1, "a_in", "a_out"))
     keeper.check_runs()
-    assert told == [] and topics.asked == [("a_in", KafkaOperation.READ), ("a_out", KafkaOperation.WRITE)]
+    assert reports == [] and topics.asked == [("a_in", KafkaOperation.READ), ("a_out", KafkaOperation.WRITE)]
     topics.wrong["a_out"] = NO_TOPIC
     keeper.check_runs()
     keeper.check_runs()
-    [hindered] = told
+    [hindered] = reports
     assert isinstance(hindered, RunBlocked) and hindered.cause is not None
     assert hindered.cause.message == "Kafka x has no topic a_out." and not hindered.cause.external_outage
     topics.wrong.clear()
     keeper.check_runs()
-    assert told[1:] == [RunBlocked(RunId("1", 1), None)]
+    assert reports[1:] == [RunBlocked(RunId("1", 1), None)]
 
 
-def test_a_run_that_goes_on_is_not_asked_for(topics: Topics) -> None:
-    keeper, [run], told = watching(topics, job(1, "a_in", "a_out"))
+def test_progressing_run_is_not_checked(topics: Topics) -> None:
+    keeper, [run], reports = watching(topics, job(1, "a_in", "a_out"))
     topics.wrong["a_in"] = AWAY
     keeper.check_runs()
     topics.wrong = {"a_out": AWAY}
     keeper.check_runs()
     run.stuck = False
     keeper.check_runs()
-    assert [event.cause is not None and event.cause.external_outage for event in told] == [True, False]
+    assert [event.cause is not None and event.cause.external_outage for event in reports] == [True, False]
     assert [name for name, _ in topics.asked] == ["a_in", "a_in", "a_out"]
     run.stuck = True
     keeper.unwatch(RunId("1", 1))
     keeper.check_runs()
-    assert len(told) == 2
+    assert len(reports) == 2
 
 
-def test_a_cluster_that_is_away_is_asked_once_for_all_runs(topics: Topics) -> None:
-    keeper, _, told = watching(topics, job(1, "a_in", "b_out"), job(2, "b_in", "a_out"), job(3, "b_in", "b_out"))
+def test_unreachable_cluster_is_checked_once_for_all_runs(topics: Topics) -> None:
+    keeper, _, reports = watching(topics, job(1, "a_in", "b_out"), job(2, "b_in", "a_out"), job(3, "b_in", "b_out"))
     topics.wrong["a_in"] = AWAY
     keeper.check_runs()
-    assert [event.run.job for event in told] == ["1", "2"]
+    assert [event.run.job for event in reports] == ["1", "2"]
     assert topics.asked == [
         ("a_in", KafkaOperation.READ),
         ("b_in", KafkaOperation.READ),
@@ -134,17 +134,17 @@ def test_a_cluster_that_is_away_is_asked_once_for_all_runs(topics: Topics) -> No
     ]
 
 
-def test_runs_compare_their_topics_unless_their_broker_is_away(topics: Topics) -> None:
-    keeper, runs, told = watching(topics, job(1, "a_in", "a_out"), job(2, "b_in", "b_out"), job(3, "b_in", "b_out"))
+def test_runs_compare_topics_unless_their_broker_is_unreachable(topics: Topics) -> None:
+    keeper, runs, reports = watching(topics, job(1, "a_in", "a_out"), job(2, "b_in", "b_out"), job(3, "b_in", "b_out"))
     topics.wrong["a_in"] = AWAY
     runs[1].stuck = False
     runs[1].wrong = StatementError("SOURCE_NOT_READY", "No.")  # the run reports that itself
     keeper.check_runs()
     assert [run.compared for run in runs] == [0, 1, 1]
-    assert [event.run.job for event in told] == ["1"]
+    assert [event.run.job for event in reports] == ["1"]
 
 
-def test_the_batch_of_a_run_is_ended_in_an_outage_only(topics: Topics, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_is_cancelled_only_in_an_outage(topics: Topics, monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([100.0, 100.0, 106.0, 200.0, 201.0])
     monkeypatch.setattr(kafka_watchdog, "monotonic", lambda: next(times))
     keeper, [run], _ = watching(topics, job(1, "a_in", "a_out"))

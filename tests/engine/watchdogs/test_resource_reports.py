@@ -36,7 +36,7 @@ MEMORY = ResourceReport(Resource.MEMORY, "", Scarcity.DANGER, 900, 1000, 900, {}
         ({}, None),
     ],
 )
-def test_the_culprit_uses_most_and_enough(amounts: dict[str, int], culprit: str | None) -> None:
+def test_culprit_uses_the_largest_and_a_large_share(amounts: dict[str, int], culprit: str | None) -> None:
     report = replace(MEMORY, amounts=amounts)
     if amounts == {"a": 100, "b": 100}:
         report = replace(report, grown=200)
@@ -70,7 +70,7 @@ def test_the_cause_names_state_share_and_remedy() -> None:
     assert danger_cause(disk, "a").where == "/data"
 
 
-def test_of_a_crash_the_newest_report_tells_the_culprit() -> None:
+def test_newest_report_names_the_culprit_of_a_crash() -> None:
     busy = {"a": Activity.BATCH, "b": Activity.FIRST_BATCH}
     crash = judge_crash("The heap was full.", busy, replace(MEMORY, amounts={"a": 800}))
     assert (crash.suspects, crash.busy_jobs) == (("a",), ("a", "b"))
@@ -89,7 +89,7 @@ def test_of_a_crash_the_newest_report_tells_the_culprit() -> None:
         ({}, ()),
     ],
 )
-def test_without_a_report_those_are_suspects_that_have_committed_nothing(
+def test_without_a_report_jobs_without_commits_are_suspects(
     busy: dict[str, Activity], suspects: tuple[str, ...]
 ) -> None:
     assert judge_crash("Spark's process crashed.", busy, None).suspects == suspects
@@ -99,5 +99,5 @@ def test_without_a_report_those_are_suspects_that_have_committed_nothing(
     ("count", "text"),
     [(0, "0 bytes"), (999, "999 bytes"), (1500, "1.5 kB"), (25_000_000, "25 MB"), (3 * 10**15, "3000 TB")],
 )
-def test_bytes_are_told_with_units(count: int, text: str) -> None:
+def test_bytes_have_units(count: int, text: str) -> None:
     assert describe_bytes(count) == text

@@ -29,11 +29,11 @@ def events() -> list[EngineEvent]:
 
 @pytest.fixture
 def watchdog(events: list[EngineEvent], monkeypatch: pytest.MonkeyPatch) -> ResourceWatchdog:
-    """A watchdog of one run, without Spark."""
+    """Return a watchdog of one run, without Spark."""
     monkeypatch.setattr(resource_watchdog, "java", MagicMock())
-    made = ResourceWatchdog(MagicMock())
-    made.watch(JOB, events.append, "file:/checkpoints/1")
-    return made
+    result = ResourceWatchdog(MagicMock())
+    result.watch(JOB, events.append, "file:/checkpoints/1")
+    return result
 
 
 def test_a_warning_is_reported_once(watchdog: ResourceWatchdog, events: list[EngineEvent]) -> None:
@@ -62,8 +62,8 @@ def test_without_a_culprit_none_is_suspended(
 
 
 @pytest.mark.spark
-def test_it_counts_what_the_tasks_of_a_job_write(engine: EmbeddedEngine, tmp_path: Path) -> None:
-    """No disk has as much free space as the thresholds ask for."""
+def test_written_bytes_of_tasks_are_counted(engine: EmbeddedEngine, tmp_path: Path) -> None:
+    """Set thresholds for which no disk has enough free space."""
     reports: list[ResourceReport] = []
 
     class Recorder(ResourceWatchdog):

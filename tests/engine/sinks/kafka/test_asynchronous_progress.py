@@ -72,7 +72,7 @@ def values(kafka: Kafka, topic: str) -> list[str]:
 
 
 def log(sql: Sql, job_id: str, name: str) -> Path:
-    """A log of the only checkpoint that a job has."""
+    """Return the entries of a log in the only checkpoint of a job."""
     [folder] = (sql.engine.home / "checkpoints" / job_id).glob("spark*")
     return folder / name
 
@@ -83,7 +83,7 @@ def entries(folder: Path) -> list[int]:
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_a_job_that_is_suspended_has_noted_all_that_it_wrote(kafka: Kafka, sql: Sql, topic: str) -> None:
+def test_suspended_job_has_stored_its_whole_progress(kafka: Kafka, sql: Sql, topic: str) -> None:
     [(job_id, *_)] = sql(f"CREATE JOB j OPTIONS ({SELDOM}, {AT_LEAST}) AS {QUERY}")
     assert dict(sql("DESCRIBE JOB j"))["trigger"] == (
         "interval: rows as they arrive; offsets are committed every 3600000 ms"
@@ -104,9 +104,7 @@ def test_a_job_that_is_suspended_has_noted_all_that_it_wrote(kafka: Kafka, sql: 
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_what_was_not_noted_comes_again_also_when_the_job_is_to_be_exactly_once(
-    kafka: Kafka, sql: Sql, topic: str
-) -> None:
+def test_unrecorded_batch_is_repeated_after_a_change_to_exactly_once(kafka: Kafka, sql: Sql, topic: str) -> None:
     [(job_id, *_)] = sql(f"CREATE JOB j OPTIONS ({SELDOM}, {AT_LEAST}) AS {QUERY}")
     for value in "abc":
         send(kafka, topic, value)
@@ -127,7 +125,7 @@ def test_what_was_not_noted_comes_again_also_when_the_job_is_to_be_exactly_once(
 
 
 @pytest.mark.spark
-def test_messages_carry_the_number_of_their_batch_at_least_once_too(kafka: Kafka, sql: Sql, topic: str) -> None:
+def test_at_least_once_messages_carry_their_batch_number(kafka: Kafka, sql: Sql, topic: str) -> None:
     out = kafka.topic(f"{topic}.numbered")
     options = kafka.options(out, includeHeaders="true", delivery_headers="true")
     sql(f"CREATE TABLE numbered {options}")

@@ -18,7 +18,7 @@ KAFKA = "org.apache.kafka.common.errors."
 # --- in a transaction, or when a topic is asked for ------------------------------------------------------------------
 
 
-def told(
+def error_report(
     kind: str,
     message: str = "No.",
     step: str = "commit",
@@ -45,57 +45,61 @@ def told(
         ("NotCoordinatorException", "No.", "marked", "EXTERNAL_SYSTEM_UNAVAILABLE", "cannot be reached"),
     ],
 )
-def test_errors_say_what_is_missing(kind: str, message: str, step: str, condition: str, words: str) -> None:
-    error = told(f"{KAFKA}{kind}", message, step)
+def test_errors_name_missing_rights_and_topics(kind: str, message: str, step: str, condition: str, words: str) -> None:
+    error = error_report(f"{KAFKA}{kind}", message, step)
     assert error.condition == f"JETSQL.{condition}"
     assert words in error.explanation
 
 
-def test_a_transaction_that_was_open_for_too_long_is_told_with_the_ways_out() -> None:
-    error = told(f"{KAFKA}InvalidProducerEpochException", seconds=301.2)
+def test_expired_transaction_is_reported_with_hints() -> None:
+    error = error_report(f"{KAFKA}InvalidProducerEpochException", seconds=301.2)
     assert "k0-orders-3) took 301 s" in error.message and "longer than 300 s" in error.message
     assert "maxOffsetsPerTrigger" in error.hint and "kafka.transaction.timeout.ms" in error.hint
 
 
 def test_a_row_without_a_key_for_a_compacted_topic() -> None:
-    error = told("org.apache.kafka.common.InvalidRecordException", "Compacted topic cannot accept message", "sent")
+    error = error_report(
+        "org.apache.kafka.common.InvalidRecordException", "Compacted topic cannot accept message", "sent"
+    )
     assert error.condition == "JETSQL.SINK_REFUSED_ROWS" and "compacted" in error.hint
     cause = run_told("Compacted topic cannot accept message", "org.apache.kafka.common.InvalidRecordException")
     assert cause.condition == "JETSQL.SINK_REFUSED_ROWS"
 
 
-def test_a_value_that_kafkas_client_does_not_take() -> None:
-    said = "Invalid value nope for configuration isolation.level"
-    cause = run_told(said, "org.apache.kafka.common.config.ConfigException")
-    assert cause.condition == "JETSQL.INVALID_OPTION_VALUE" and said in cause.message and not cause.retryable
+def test_invalid_option_of_the_kafka_client() -> None:
+    message = "Invalid value nope for configuration isolation.level"
+    cause = run_told(message, "org.apache.kafka.common.config.ConfigException")
+    assert cause.condition == "JETSQL.INVALID_OPTION_VALUE" and message in cause.message and not cause.retryable
 
 
-def test_what_kafkas_client_tells_by_words_alone() -> None:
+def test_kafka_errors_recognized_by_their_message() -> None:
     kafka = "org.apache.kafka.common.KafkaException"
-    allowed = told(kafka, "Unexpected error in TxnOffsetCommitResponse: Topic authorization failed.", "mark")
+    allowed = error_report(kafka, "Unexpected error in TxnOffsetCommitResponse: Topic authorization failed.", "mark")
     assert "Allow READ on the topic" in allowed.hint
-    long = told(kafka, "The transaction timeout is larger than the maximum value allowed by the broker", "transaction")
+    long = error_report(
+        kafka, "The transaction timeout is larger than the maximum value allowed by the broker", "transaction"
+    )
     assert "does not allow transactions of 300 s" in long.message
 
 
-def test_messages_that_are_not_taken_in_time_may_be_too_many_for_their_topic() -> None:
-    said = "Expiring 2 record(s) for sums-0:120001 ms has passed since batch creation"
-    assert "'kafka.batch.size'" in told(f"{KAFKA}TimeoutException", said, "sent").hint
-    cause = run_told(said, f"{KAFKA}TimeoutException")
+def test_expired_messages_may_exceed_the_limits_of_their_topic() -> None:
+    message = "Expiring 2 record(s) for sums-0:120001 ms has passed since batch creation"
+    assert "'kafka.batch.size'" in error_report(f"{KAFKA}TimeoutException", message, "sent").hint
+    cause = run_told(message, f"{KAFKA}TimeoutException")
     assert cause.external_outage and "did not accept messages in time" in cause.message
 
 
-def test_a_checkpoint_that_is_older_than_the_topic_is_never_gone_on_with() -> None:
-    error = told("java.lang.IllegalStateException", "newest: 7", "opened")
+def test_checkpoint_older_than_topic_is_refused() -> None:
+    error = error_report("java.lang.IllegalStateException", "newest: 7", "opened")
     assert error.condition == "JETSQL.SINK_CHANGED"
 
 
-def test_no_secret_is_told() -> None:
-    assert "s3cr3t" not in str(told(f"{KAFKA}UnknownServerException", f"bad config {JAAS}"))
+def test_errors_contain_no_secret() -> None:
+    assert "s3cr3t" not in str(error_report(f"{KAFKA}UnknownServerException", f"bad config {JAAS}"))
 
 
-def test_who_asks_for_a_topic_to_read_is_told_of_the_source() -> None:
-    error = told(f"{KAFKA}TopicAuthorizationException", step="connect", doing=KafkaOperation.READ)
+def test_missing_read_permission_names_the_source() -> None:
+    error = error_report(f"{KAFKA}TopicAuthorizationException", step="connect", doing=KafkaOperation.READ)
     assert error.message == "Kafka b:9092 does not allow ann to read the topic sums."
     assert (error.condition, error.hint) == ("JETSQL.SOURCE_NOT_READY", "Allow READ and DESCRIBE on the topic.")
 
@@ -129,7 +133,7 @@ def run_told(message: str, innermost: str, condition: str = "") -> Cause:
         ),
     ],
 )
-def test_errors_of_runs_are_told_by_their_classes(
+def test_run_errors_are_recognized_by_their_class(
     kind: str, says: str, condition: str, heals_itself: bool, hint: str
 ) -> None:
     cause = run_told("what the client says", kind if "." in kind else f"{KAFKA}{kind}")
@@ -139,16 +143,16 @@ def test_errors_of_runs_are_told_by_their_classes(
 
 
 def test_lost_messages_are_explained_without_the_connectors_advice() -> None:
-    said = (
+    message = (
         "Some data may have been lost because they are not available. Reason: Partitions t-0 have been deleted."
         " This could be either 1) a user error or 2) something else."
     )
     kind = "org.apache.spark.sql.kafka010.KafkaIllegalStateException"
-    cause = run_told(said, kind, "KAFKA_DATA_LOSS.PARTITIONS_DELETED")
+    cause = run_told(message, kind, "KAFKA_DATA_LOSS.PARTITIONS_DELETED")
     assert cause.message == ("Kafka no longer has the next messages of the job: Partitions t-0 have been deleted.")
     assert (cause.condition, cause.retryable) == ("JETSQL.SOURCE_CHANGED", False)
 
 
 @pytest.mark.parametrize("kind", ["java.util.concurrent.TimeoutException", f"{KAFKA}UnheardOfException"])
-def test_other_errors_stay_what_they_are(kind: str) -> None:
+def test_other_errors_are_unchanged(kind: str) -> None:
     assert run_told("slow", kind).message == "slow"

@@ -29,7 +29,7 @@ class Topics:
         self._prefix = f"faults{next(_numbers)}"
 
     def make(self, *names: str, login: bool = False, **config: str) -> None:
-        """login: the tables are reached as `USER`. config: of the topics."""
+        """Create tables and their topics. login: the tables are read as `USER`. config: of the topics."""
         for name in names:
             topic = self.kafka.topic(self.topic(name), 1, **config)
             options = self.kafka.options(topic)
@@ -47,7 +47,7 @@ class Topics:
         self.sql(f"CREATE JOB {name} OPTIONS ({options}) AS {insert}")
 
     def send(self, name: str, numbers: range, size: int = 0) -> None:
-        """size: of what is added to each, which can't be compressed."""
+        """Send numbers. size: of the bytes added to each, which cannot be compressed."""
         values = [f"{number}".encode() + b"," * bool(size) + os.urandom(size) for number in numbers]
         self.kafka.send(self.topic(name), [Message(value[:4], value) for value in values])
 
@@ -69,7 +69,7 @@ def topics(kafka: Kafka, sql: Sql) -> Topics:
 
 
 @pytest.mark.slow
-def test_a_broker_that_is_away_is_told_while_jobs_wait_for_it(topics: Topics) -> None:
+def test_unreachable_broker_is_reported_while_jobs_wait(topics: Topics) -> None:
     topics.make("source", "sink", "quick", "quick_sink")
     topics.job("j", "source", "sink")
     topics.job("r", "quick", "quick_sink", REAL_TIME)
@@ -90,13 +90,13 @@ def test_a_broker_that_is_away_is_told_while_jobs_wait_for_it(topics: Topics) ->
     assert topics.found("sink") == Counter(range(20))
     for job in ("j", "r"):
         until(lambda job=job: topics.error(job) == "None")
-        told = [row[1] for row in topics.sql(f"SHOW JOB HISTORY {job}")]
-        assert "blocked" in told and told[-1] == "recovered"
+        titles = [row[1] for row in topics.sql(f"SHOW JOB HISTORY {job}")]
+        assert "blocked" in titles and titles[-1] == "recovered"
     assert not any("suspended" in str(row) for row in topics.sql("SHOW JOB HISTORY j"))
 
 
 @pytest.mark.slow
-def test_jobs_can_be_stopped_while_their_broker_is_away(topics: Topics, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_can_be_stopped_while_their_broker_is_unreachable(topics: Topics, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics.sql.engine._manager.workers, "_stop_deadline", 0.5)
     topics.make("source", "once", "least", "quick")
     topics.job("j", "source", "once")
@@ -123,8 +123,8 @@ def test_jobs_can_be_stopped_while_their_broker_is_away(topics: Topics, monkeypa
 
 
 @pytest.mark.slow
-def test_statements_say_that_a_topic_is_gone_or_its_broker_away(topics: Topics) -> None:
-    """Kafka's own clients wait for both, and name neither."""
+def test_statements_report_missing_topics_and_unreachable_brokers(topics: Topics) -> None:
+    """Name the reason, which Kafka's own clients do not: they wait for both."""
     topics.make("gone", "there")
     topics.kafka.delete_topic(topics.topic("gone"))
     read, write = "SELECT value FROM {}", "INSERT INTO {} (value) VALUES (X'00')"
@@ -147,7 +147,7 @@ def test_statements_say_that_a_topic_is_gone_or_its_broker_away(topics: Topics) 
 
 
 @pytest.mark.slow
-def test_rights_that_are_taken_away_suspend_a_job_and_given_back_let_it_go_on(topics: Topics) -> None:
+def test_job_is_suspended_without_rights_and_resumes_with_them(topics: Topics) -> None:
     topics.kafka.forbid_all()
     topics.make("source", "sink", login=True)
     rights = [(kind, "*") for kind in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)]
@@ -169,7 +169,7 @@ def test_rights_that_are_taken_away_suspend_a_job_and_given_back_let_it_go_on(to
 
 
 @pytest.mark.slow
-def test_a_message_that_is_too_large_suspends_a_job_until_its_topic_takes_it(topics: Topics) -> None:
+def test_too_large_message_suspends_a_job(topics: Topics) -> None:
     topics.make("source")
     topics.make("once", "least", max_message_bytes="1000")
     topics.send("source", range(10))

@@ -67,7 +67,7 @@ def test_each_message_is_a_change(sql: Sql, kafka: Kafka) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_no_change_of_a_row(sql: Sql, kafka: Kafka) -> None:
+def test_messages_without_a_row_change(sql: Sql, kafka: Kafka) -> None:
     topic = kafka.topic("debezium.broken", 1)
     broken = {
         b"{": "it is not valid JSON",
@@ -92,7 +92,7 @@ def test_what_is_no_change_of_a_row(sql: Sql, kafka: Kafka) -> None:
 
 
 @pytest.mark.slow
-def test_changes_become_the_table_again(sql: Sql, kafka: Kafka) -> None:
+def test_changes_restore_the_table(sql: Sql, kafka: Kafka) -> None:
     source, compacted, changed = (kafka.topic(f"debezium.{name}") for name in ("source", "compacted", "changed"))
     make_people(sql, kafka, source)
     keyed = {"key_columns": "id"}

@@ -153,8 +153,8 @@ def test_types_of_debezium(sql: Sql, kafka: Kafka, registry: Registry) -> None:
     row = number(1) + b"\0" + number(2000) + number(TIME) + text(zoned) + number(2) + (1234).to_bytes(2, "big")
     kafka.send(topic, [change(id_, "c", None, row, 1, 1)])
     make(sql, kafka, registry, "t", "", topic)
-    made = sql("SELECT day, millis, unix_millis(at), zoned, price FROM t")
-    assert made == [(date(1970, 1, 2), datetime(1970, 1, 1, 0, 0, 2), TIME, zoned, Decimal("12.34"))]
+    rows = sql("SELECT day, millis, unix_millis(at), zoned, price FROM t")
+    assert rows == [(date(1970, 1, 2), datetime(1970, 1, 1, 0, 0, 2), TIME, zoned, Decimal("12.34"))]
     make(sql, kafka, registry, "converted", "(millis BIGINT, zoned TIMESTAMP, price STRING)", topic)
     at = datetime(2025, 12, 31, 23, 0, 0, 500_000, UTC)
     assert sql("SELECT * FROM converted") == [(2000, at, "12.34")]
@@ -166,7 +166,7 @@ def test_types_of_debezium(sql: Sql, kafka: Kafka, registry: Registry) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_no_change_of_a_row(sql: Sql, kafka: Kafka, registry: Registry) -> None:
+def test_messages_without_a_row_change(sql: Sql, kafka: Kafka, registry: Registry) -> None:
     topic = kafka.topic("debezium.avro.broken", 1)
     plain = registry.add("other", {"type": "record", "name": "Order", "fields": [ID]})
     id_ = registry.add(f"{topic}-value", envelope(*PERSON))

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def topic(kafka: Kafka, request: pytest.FixtureRequest) -> str:
-    """A topic of the test's own, with two partitions and a dot in its name."""
+    """Return a topic for one test, with two partitions and a dot in its name."""
     return kafka.topic(f"t.{re.sub(r'[^a-z_]', '.', request.node.name)}")
 
 
@@ -47,9 +47,9 @@ def test_a_table_with_kafkas_own_columns(sql: Sql, kafka: Kafka, topic: str) -> 
     ]
     sql("CREATE VIEW v AS SELECT one.value FROM t AS one JOIN t AS two USING (partition, offset)")
     assert sql.value("SELECT count(*) FROM v WHERE value IS NOT NULL") == 2
-    made = sql.value("SHOW CREATE TABLE t")
+    statement = sql.value("SHOW CREATE TABLE t")
     sql("DROP TABLE t")
-    sql(made)
+    sql(statement)
     assert sql.value("SELECT count(*) FROM t") == 3
 
 
@@ -66,9 +66,7 @@ def test_rows_are_inserted_as_messages(sql: Sql, kafka: Kafka, topic: str) -> No
     assert sql("SELECT value FROM again WHERE value = X'33'") == [(b"3",)]
 
 
-def test_clients_are_set_for_streams_of_small_messages_unless_the_table_says_otherwise(
-    sql: Sql, kafka: Kafka, topic: str
-) -> None:
+def test_client_defaults_are_for_many_small_messages(sql: Sql, kafka: Kafka, topic: str) -> None:
     own = {"kafka_LINGER_ms": "7", "kafka_max_poll_records": "77"}
     spark = sql.engine.spark
     for name, more in (("t", {}), ("u", own)):
@@ -80,8 +78,8 @@ def test_clients_are_set_for_streams_of_small_messages_unless_the_table_says_oth
         assert reading.get("kafka.isolation.level") == "read_committed"
         schema = sql.value("SELECT current_schema()")
         for in_batches, linger in ((True, "20"), (False, "0")):
-            told = TopicTable(spark, f"spark_catalog.{schema}.{name}").writer_options(in_batches)
-            writing = {key.lower(): value for key, value in told.items()}
+            options = TopicTable(spark, f"spark_catalog.{schema}.{name}").writer_options(in_batches)
+            writing = {key.lower(): value for key, value in options.items()}
             assert writing["kafka.linger.ms"] == ("7" if more else linger)
             assert writing.get("kafka.compression.type") == ("lz4" if in_batches else None)
             assert writing.get("kafka.batch.size") == ("262144" if in_batches else None)
@@ -89,7 +87,7 @@ def test_clients_are_set_for_streams_of_small_messages_unless_the_table_says_oth
 
 
 @pytest.mark.slow
-def test_batches_of_messages_are_no_larger_than_their_topic_takes(sql: Sql, kafka: Kafka) -> None:
+def test_producer_batches_fit_the_topic(sql: Sql, kafka: Kafka) -> None:
     topic = kafka.topic("small", 1, max_message_bytes="3000")
     schema = sql.value("SELECT current_schema()")
     for name, more, size in (("t", {}, "3000"), ("u", {"kafka_BATCH_size": "2000"}, "2000")):
@@ -190,7 +188,7 @@ def test_columns_are_read_from_json(sql: Sql, kafka: Kafka, topic: str) -> None:
 
 
 @pytest.mark.slow
-def test_what_becomes_of_messages_that_do_not_fit(sql: Sql, kafka: Kafka, topic: str) -> None:
+def test_handling_of_unreadable_messages(sql: Sql, kafka: Kafka, topic: str) -> None:
     kafka.send(topic, [Message(None, text, 0) for text in (b'{"id": 1}', *GARBAGE, b'{"id": 2}')])
     sql(f"CREATE TABLE fails {typed(kafka, topic)}")
     sql(f"CREATE TABLE skips {typed(kafka, topic, on_error='skip')}")
@@ -341,18 +339,18 @@ def test_create_job_asks_the_broker(sql: Sql, kafka: Kafka, topic: str) -> None:
             sql(f"CREATE TABLE {name} {options.replace(kafka.servers, kafka.sasl_servers)}")
         sql("CREATE TABLE vs (value BINARY) USING parquet")
 
-        def refused(name: str) -> tuple[str, str]:
+        def error_of(name: str) -> tuple[str, str]:
             error = sql.error(f"CREATE JOB j AS INSERT INTO vs SELECT value FROM STREAM {name}")
             return error.condition.removeprefix("JETSQL."), error.message
 
-        assert refused("unreachable")[0] == "EXTERNAL_SYSTEM_UNAVAILABLE"
-        assert refused("missing") == ("SOURCE_NOT_READY", f"Kafka {kafka.servers} has no topic not.there.")
+        assert error_of("unreachable")[0] == "EXTERNAL_SYSTEM_UNAVAILABLE"
+        assert error_of("missing") == ("SOURCE_NOT_READY", f"Kafka {kafka.servers} has no topic not.there.")
         at_once = "CREATE JOB j OPTIONS ('trigger' = 'realTime') AS INSERT INTO denied (value)"
         away = sql.error(f"{at_once} SELECT value FROM STREAM unreachable")
         assert away.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
-        condition, words = refused("wrong")
+        condition, words = error_of("wrong")
         assert condition == "SOURCE_NOT_READY" and f"does not accept the credentials of {USER}" in words
-        assert refused("denied")[1].endswith(f"does not allow {USER} to read the topic {topic}.")
+        assert error_of("denied")[1].endswith(f"does not allow {USER} to read the topic {topic}.")
         least = "CREATE JOB j OPTIONS ('processingGuarantee' = 'atLeastOnce') AS INSERT INTO missing (value)"
         unwritten = sql.error(f"{least} SELECT value FROM STREAM vs")
         assert unwritten.condition == "JETSQL.SINK_NOT_READY" and "has no topic not.there" in unwritten.message

@@ -22,7 +22,7 @@ Table = Callable[..., str]
 
 @pytest.fixture
 def table(sql: Sql, kafka: Kafka) -> Table:
-    """Makes a table over a topic of its own, with columns that are JSON unless told otherwise; gives the topic."""
+    """Return a function that creates a table over a new topic, with JSON columns by default, and returns the topic."""
 
     def make(name: str, columns: str, form: str = "json", **options: str) -> str:
         topic = kafka.topic(f"tables.{next(_numbers)}", 1)
@@ -57,29 +57,29 @@ def test_statements_that_any_table_takes(sql: Sql, kafka: Kafka, table: Table) -
     sql.engine.spark.catalog.refreshTable("u")
     assert sql("SELECT * FROM u") == sql("SELECT * FROM v") == [(1, "a")]
     assert sql("SELECT * FROM w") == [(1, 0)]
-    [(made,)] = sql("SHOW CREATE TABLE u")
-    assert topic in made and "COMMENT 'its number'" in made and "COMMENT 'orders'" in made
-    assert ("topic", topic) in [(row[0], row[1]) for row in re.findall(r"'(\w+)' = '([^']*)'", made)]
+    [(statement,)] = sql("SHOW CREATE TABLE u")
+    assert topic in statement and "COMMENT 'its number'" in statement and "COMMENT 'orders'" in statement
+    assert ("topic", topic) in [(row[0], row[1]) for row in re.findall(r"'(\w+)' = '([^']*)'", statement)]
     sql("DROP TABLE u")
     assert len(kafka.read(topic)) == 1
 
 
 @pytest.mark.slow
 def test_a_table_recreated_from_its_own_statement_means_the_same(sql: Sql, table: Table) -> None:
-    """A job's fingerprint names the columns of the table, not the expressions behind them."""
+    """Recreate the table: a job's fingerprint names its columns, not the expressions of its watermark."""
     table("ticks", "name STRING, at TIMESTAMP", watermark="at DELAY OF INTERVAL 1 SECOND")
     sql("CREATE TABLE counted (name STRING, n BIGINT) USING parquet")
     counted = "SELECT name, count(*) FROM STREAM ticks GROUP BY name"
     sql(f"CREATE JOB counting OPTIONS ('snapshotIntervalMillis' = '100') AS INSERT OVERWRITE counted {counted}")
     sql("SUSPEND JOB counting")
-    [(made,)] = sql("SHOW CREATE TABLE ticks")
+    [(statement,)] = sql("SHOW CREATE TABLE ticks")
     sql("DROP TABLE ticks")
     time.sleep(1.1)  # Hive's catalogue has the creation time of a table in whole seconds
-    sql(made)
+    sql(statement)
     same = sql.error("RESUME JOB counting").message
     assert "was dropped and recreated" in same and "It was:" not in same
     sql("DROP TABLE ticks")
-    sql(made.replace("1 SECOND", "2 SECONDS"))
+    sql(statement.replace("1 SECOND", "2 SECONDS"))
     other = sql.error("RESUME JOB counting").message
     assert "EventTimeWatermark; `source0.at`: timestamp; delay 1 seconds" in other and "raise_error" not in other
 
@@ -92,11 +92,11 @@ def test_a_stream_does_not_fill_a_new_table(sql: Sql, kafka: Kafka, table: Table
     assert sql("SHOW TABLES LIKE 'filled'") == []
 
 
-def test_errors_of_kafkas_clients_are_told_of_plain_statements_too(sql: Sql, kafka: Kafka, table: Table) -> None:
+def test_errors_of_kafka_clients_in_plain_statements(sql: Sql, kafka: Kafka, table: Table) -> None:
     compacted = kafka.topic("tables.compacted", 1, cleanup_policy="compact")
     sql(f"CREATE TABLE compacted (id BIGINT) {kafka.options(compacted, value_format='json')}")
-    refused = sql.error("INSERT INTO compacted VALUES (1)")
-    assert refused.condition == "JETSQL.SINK_REFUSED_ROWS" and "Give each row a key" in str(refused.hint)
+    error = sql.error("INSERT INTO compacted VALUES (1)")
+    assert error.condition == "JETSQL.SINK_REFUSED_ROWS" and "Give each row a key" in str(error.hint)
     topic = table("odd", "id BIGINT", kafka_isolation_level="nope")
     kafka.send_json(topic, [{"id": 1}])
     wrong = sql.error("SELECT * FROM odd")
@@ -126,7 +126,7 @@ def test_errors_of_kafkas_clients_are_told_of_plain_statements_too(sql: Sql, kaf
         ("ALTER TABLE {t} CLUSTER BY (id)", "cannot be altered"),
     ],
 )
-def test_statements_that_are_refused_at_the_tables_name(sql: Sql, text: str, words: str) -> None:
+def test_statements_refused_at_the_table_name(sql: Sql, text: str, words: str) -> None:
     sql("CREATE TABLE refusing (id INT) USING kafka OPTIONS"
         " ('kafka.bootstrap.servers' = 'x:1', 'topic' = 't', 'value.format' = 'json')")  # fmt: skip
     error = sql.error(text.format(t="\n refusing"))
@@ -159,7 +159,7 @@ def test_options_of_a_query_are_checked_at_their_places(sql: Sql, option: str, c
         assert (error.line, error.column) == (2, text.splitlines()[1].index(at) + 1)
 
 
-def test_a_query_says_what_becomes_of_what_does_not_fit(sql: Sql, kafka: Kafka, table: Table) -> None:
+def test_query_option_for_unreadable_messages(sql: Sql, kafka: Kafka, table: Table) -> None:
     topic = table("t", "id INT", on_error="table:dead")
     kafka.send(topic, [Message(None, b'{"id": 1}'), Message(None, b"?")])
     assert sql("SELECT id FROM t WITH ('on.error' = 'null') ORDER BY _offset") == [(1,), (None,)]
@@ -168,7 +168,7 @@ def test_a_query_says_what_becomes_of_what_does_not_fit(sql: Sql, kafka: Kafka, 
     assert error.condition == "JETSQL.OPTION_NOT_CHANGEABLE" and "dead letters" in error.message
 
 
-def test_names_that_are_not_known_are_told_in_an_insert(sql: Sql, table: Table) -> None:
+def test_unknown_names_in_an_insert_are_reported(sql: Sql, table: Table) -> None:
     table("t", "id INT")
     for text in ("INSERT INTO t SELECT nope FROM t", "CREATE JOB j AS INSERT INTO t SELECT nope FROM STREAM u"):
         sql("CREATE TABLE IF NOT EXISTS u (id INT) USING json")
@@ -275,7 +275,7 @@ NO_OBJECT = {
 }
 
 
-def test_a_message_of_json_is_one_object_and_keeps_its_texts(sql: Sql, kafka: Kafka, table: Table) -> None:
+def test_json_message_is_one_object(sql: Sql, kafka: Kafka, table: Table) -> None:
     texts = ["1.10", '{"a":1.10, "b": 12345678901234567890.12}', "12345678901234567890123", "[1.50,2]", "1E5", "true"]
     topic = table("t", "id INT, s STRING", on_error="null")
     good = [
@@ -298,7 +298,7 @@ def test_a_message_of_json_is_one_object_and_keeps_its_texts(sql: Sql, kafka: Ka
 
 
 def test_a_message_with_bytes_after_its_record_does_not_fit(sql: Sql, kafka: Kafka, table: Table) -> None:
-    """A reader that stops after the first record would lose the others."""
+    """Refuse the message, because a reader that stops after the first record would lose the others."""
     records = {
         "csv": (b"1,a", b'2,"a\nb"', b"3,c\n", b"4,d\n5,e", b"6,f\r\n7,g"),
         "avro": (b"\0\2\0\2a", b"\0\4\0\6a\nb", b"\0\6\0\2c", b"\0\x08\0\2d\0\x0a\0\2e", b"\0\x0c\0\2f\0"),
@@ -313,7 +313,7 @@ def test_a_message_with_bytes_after_its_record_does_not_fit(sql: Sql, kafka: Kaf
             assert reason in sql.error(f"SELECT * FROM {form}_fails WHERE _offset = {offset}").message
 
 
-def test_avro_by_a_schema_of_others(sql: Sql, kafka: Kafka, table: Table) -> None:
+def test_avro_with_another_schema(sql: Sql, kafka: Kafka, table: Table) -> None:
     types = {"more": '["null", "string"]', "ID": '"long"', "x": '"float"'}
     fields = ", ".join(f'{{"name": "{name}", "type": {kind}}}' for name, kind in types.items())
     schema = f'{{"type": "record", "name": "r", "fields": [{fields}]}}'
@@ -324,7 +324,7 @@ def test_avro_by_a_schema_of_others(sql: Sql, kafka: Kafka, table: Table) -> Non
     assert sql("SELECT * FROM t ORDER BY _offset") == [(1, Decimal("2.5")), (2, Decimal("1.0")), (8, None), (9, None)]
 
 
-def test_avro_with_the_number_of_a_registrys_schema(sql: Sql, kafka: Kafka, table: Table) -> None:
+def test_avro_with_a_registry_schema_number(sql: Sql, kafka: Kafka, table: Table) -> None:
     head = b"\0\0\0\1\2"
     topic = table("t", "id INT, name STRING", "avro", avro_schema_id="258", on_error="null", key_columns="id")
     sql("INSERT INTO t VALUES (1, 'a')")
@@ -338,7 +338,7 @@ def test_avro_with_the_number_of_a_registrys_schema(sql: Sql, kafka: Kafka, tabl
     assert "schema id of the option 'avro.schema.id'" in sql.error("SELECT * FROM u WHERE _offset = 4").message
 
 
-def test_messages_that_are_no_avro(sql: Sql, kafka: Kafka, table: Table) -> None:
+def test_messages_without_avro(sql: Sql, kafka: Kafka, table: Table) -> None:
     topic = table("t", "id INT, name STRING", "avro", on_error="skip")
     sql("INSERT INTO t VALUES (1, 'a')")
     sql("INSERT INTO t VALUES (NULL, NULL)")

@@ -71,35 +71,33 @@ def test_a_new_batch_is_stored_before_anything_is_asked(manifests: PartitionMani
     assert (stored(manifests, 4), broker.asked) == ([A.name, B.name], 0)
 
 
-def test_a_batch_that_is_in_is_told_from_one_that_is_in_in_part(manifests: PartitionManifests) -> None:
+def test_partial_batch_is_detected(manifests: PartitionManifests) -> None:
     is_committed(manifests, Broker(), "t", 4, (A, B))
     assert not is_committed(manifests, Broker({A.name: 4, B.name: 3}), "t", 4, (B, A))
     assert is_committed(manifests, Broker({A.name: 4, B.name: 4}), "t", 4, (B, A))
     assert is_committed(manifests, Broker({A.name: 4, B.name: 4}, kept=0.0), "t", 4, (C,))
 
 
-def test_other_parts_are_taken_while_none_is_in_and_refused_after_that(manifests: PartitionManifests) -> None:
+def test_other_parts_are_accepted_until_one_is_committed(manifests: PartitionManifests) -> None:
     is_committed(manifests, Broker(), "t", 4, (A, B))
     moved = Part(B.name, "k0-t-1 0-9")
-    with pytest.raises(StatementError, match="1 of 2 parts of batch 4 are in t") as refused:
+    with pytest.raises(StatementError, match="1 of 2 parts of batch 4 are in t") as caught:
         is_committed(manifests, Broker({A.name: 4}), "t", 4, (A, moved))
-    assert refused.value.condition == "JETSQL.PENDING_BATCH_FAILED"
+    assert caught.value.condition == "JETSQL.PENDING_BATCH_FAILED"
     broker = Broker({A.name: 3})
     assert not is_committed(manifests, broker, "t", 4, (A, moved, C))
     assert broker.fenced == [A.name, B.name]
     assert stored(manifests, 4) == [A.name, moved.name, C.name]
 
 
-def test_a_part_that_was_being_committed_when_it_was_asked_for_counts(manifests: PartitionManifests) -> None:
+def test_part_in_commit_counts_as_committed(manifests: PartitionManifests) -> None:
     is_committed(manifests, Broker(), "t", 4, (A, B))
     with pytest.raises(StatementError, match="1 of 2 parts of batch 4 are in t"):
         is_committed(manifests, Broker(under_way={B.name: 4}), "t", 4, (A, C))
     assert stored(manifests, 4) == [A.name, B.name]
 
 
-def test_a_batch_whose_notes_may_be_gone_is_refused(
-    manifests: PartitionManifests, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batch_with_expired_notes_is_refused(manifests: PartitionManifests, monkeypatch: pytest.MonkeyPatch) -> None:
     is_committed(manifests, Broker(), "t", 4, (A, B))
     later = time.time() + 3 * 86400
     monkeypatch.setattr(time, "time", lambda: later)
@@ -108,15 +106,15 @@ def test_a_batch_whose_notes_may_be_gone_is_refused(
         is_committed(manifests, Broker({A.name: 4}, kept=3 * 86400.0), "t", 4, (A, B))
 
 
-def test_half_a_list_is_damage(manifests: PartitionManifests) -> None:
+def test_partial_manifest_is_damage(manifests: PartitionManifests) -> None:
     is_committed(manifests, Broker(), "t", 4, (A,))
     manifests.files.write("job/parts/000000004.json", '{"batch": 4, "par')
-    with pytest.raises(StatementError) as refused:
+    with pytest.raises(StatementError) as caught:
         is_committed(manifests, Broker(), "t", 4, (A,))
-    assert refused.value.condition == "JETSQL.CHECKPOINT_DAMAGED"
+    assert caught.value.condition == "JETSQL.CHECKPOINT_DAMAGED"
 
 
-def test_old_lists_go(manifests: PartitionManifests) -> None:
+def test_old_manifests_are_deleted(manifests: PartitionManifests) -> None:
     for batch in range(15):
         is_committed(manifests, Broker(), "t", batch, (A,))
     assert [batch for batch in range(15) if manifests.read(batch) is not None] == list(range(5, 15))

@@ -21,7 +21,7 @@ def topic(kafka: Kafka, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def tables(sql: Sql, kafka: Kafka, topic: str) -> str:
-    """`t` over the topic, `out` over another; the name of that one."""
+    """Create `t` over the topic and `out` over another topic, and return the name of that topic."""
     out = kafka.topic(f"{topic}.out", 1)
     sql(f"CREATE TABLE t {kafka.options(topic)}")
     sql(f"CREATE TABLE out {kafka.options(out)}")
@@ -39,8 +39,8 @@ def numbers(kafka: Kafka, topic: str) -> Counter[int]:
 @pytest.mark.slow
 def test_rows_go_through_while_their_batch_lasts(sql: Sql, kafka: Kafka, topic: str, tables: str) -> None:
     send(kafka, topic, range(10))
-    told = sql(f"CREATE JOB j {REAL_TIME} AS INSERT INTO out (value) SELECT value FROM STREAM t WHERE offset > 1")
-    assert "rows are written as they arrive" in told[0][3] and "at least once" in told[0][3]
+    created = sql(f"CREATE JOB j {REAL_TIME} AS INSERT INTO out (value) SELECT value FROM STREAM t WHERE offset > 1")
+    assert "rows are written as they arrive" in created[0][3] and "at least once" in created[0][3]
     shown = dict(sql("DESCRIBE JOB j"))
     assert shown["delivery"].startswith("at least once") and "realTime" in shown["trigger"]
     send(kafka, topic, range(10, 20))
@@ -61,9 +61,7 @@ def test_rows_go_through_while_their_batch_lasts(sql: Sql, kafka: Kafka, topic: 
 
 
 @pytest.mark.slow
-def test_messages_that_are_gone_are_left_out_when_somebody_says_so(
-    sql: Sql, kafka: Kafka, topic: str, tables: str
-) -> None:
+def test_deleted_messages_are_skipped_by_option(sql: Sql, kafka: Kafka, topic: str, tables: str) -> None:
     other = kafka.topic(f"{topic}.other", 1)
     sql(f"CREATE TABLE lenient {kafka.options(topic, failOnDataLoss='false')}")
     sql(f"CREATE TABLE also {kafka.options(other)}")
@@ -87,9 +85,7 @@ def test_messages_that_are_gone_are_left_out_when_somebody_says_so(
 
 
 @pytest.mark.needs_spark("4.2")
-def test_what_the_mode_cannot_do_is_refused_before_anything_is_made(
-    sql: Sql, kafka: Kafka, topic: str, tables: str
-) -> None:
+def test_real_time_limitations_are_refused_before_any_change(sql: Sql, kafka: Kafka, topic: str, tables: str) -> None:
     wide = kafka.topic(f"{topic}.wide", 8)
     sql(f"CREATE TABLE wide {kafka.options(wide)}")
     sql("CREATE TABLE files (value BINARY) USING parquet")
@@ -110,7 +106,7 @@ def test_what_the_mode_cannot_do_is_refused_before_anything_is_made(
 
 
 @pytest.mark.slow
-def test_a_job_with_state_goes_over_to_the_mode_and_back(sql: Sql, kafka: Kafka, topic: str) -> None:
+def test_stateful_job_changes_to_real_time_and_back(sql: Sql, kafka: Kafka, topic: str) -> None:
     keyed = kafka.topic(f"{topic}.keyed", 1, cleanup_policy="compact")
     sql(f"CREATE TABLE source (id BIGINT) {kafka.options(topic, value_format='json')}")
     sql(f"CREATE TABLE counts (odd BOOLEAN, n BIGINT) {kafka.options(keyed, value_format='json', key_columns='odd')}")

@@ -86,7 +86,7 @@ def accept(sql: Sql, job: str = "j") -> None:
     sql(statement)
 
 
-def test_a_job_reads_all_messages_of_a_replaced_topic_once_it_is_accepted(sql: Sql, topic: Topic) -> None:
+def test_accepted_replacement_topic_is_read_from_its_beginning(sql: Sql, topic: Topic) -> None:
     sql("CREATE TABLE o (id INT) USING parquet")
     topic.send([1, 2, 3])
     sql(f"CREATE JOB j OPTIONS ({FAST}) AS INSERT INTO o SELECT id FROM STREAM s")
@@ -95,9 +95,9 @@ def test_a_job_reads_all_messages_of_a_replaced_topic_once_it_is_accepted(sql: S
         idle(sql)
         sql("SUSPEND JOB j")
         topic.replace(range(first, first + count))
-        refused = sql.error("RESUME JOB j")
-        assert refused.condition == "JETSQL.JOB_FAILED"
-        error = f"{refused.message} {refused.hint}"
+        rejection = sql.error("RESUME JOB j")
+        assert rejection.condition == "JETSQL.JOB_FAILED"
+        error = f"{rejection.message} {rejection.hint}"
         found = re.search(r"The topic (\S+) of .* its id was ([\w-]{22}), and is ([\w-]{22})", error)
         assert found is not None
         name, before, now = found.groups()
@@ -119,8 +119,8 @@ def test_a_job_reads_all_messages_of_a_replaced_topic_once_it_is_accepted(sql: S
     assert read(sql) == [*expected, 40, 50, 51]
 
 
-def test_a_running_job_ends_before_it_writes_messages_of_a_replaced_topic(sql: Sql, topic: Topic) -> None:
-    """Two sources: an aggregate of the replaced topic, and a table of files."""
+def test_running_job_ends_before_writing_rows_of_replaced_topics(sql: Sql, topic: Topic) -> None:
+    """Read two sources: an aggregate of the replaced topic, and a table of files."""
     sql("CREATE TABLE o (id INT) USING parquet")
     sql("CREATE TABLE files (id INT) USING parquet")
     sql("INSERT INTO files VALUES (100)")
@@ -165,7 +165,7 @@ def test_replaced_topics_of_patterns_and_of_runs_that_end(sql: Sql, topic: Topic
 
 
 @pytest.mark.slow
-def test_a_job_that_began_with_the_newest_messages_and_found_none(sql: Sql, topic: Topic, kafka: Kafka) -> None:
+def test_job_that_began_at_the_newest_offsets_without_messages(sql: Sql, topic: Topic, kafka: Kafka) -> None:
     sql("CREATE TABLE o (id INT) USING parquet")
     sql(f"CREATE TABLE newest (id INT) {kafka.options(topic.name, value_format='json', startingOffsets='latest')}")
     topic.send([1, 2, 3])
@@ -191,9 +191,9 @@ def test_snapshots_and_updates_know_the_topic(sql: Sql, topic: Topic) -> None:
     sql("SUSPEND JOB j")
     topic.replace(range(10, 16))
     replaced = f"{body} WHERE id <> 12"
-    refused = sql.error(f"CREATE OR REPLACE JOB j OPTIONS ({FAST}) AS {replaced}")
-    [now] = re.findall(r"and is ([\w-]{22})", refused.message)
-    assert refused.condition == "JETSQL.UPDATE_FAILED" and read(sql) == [1, 2, 3]
+    error = sql.error(f"CREATE OR REPLACE JOB j OPTIONS ({FAST}) AS {replaced}")
+    [now] = re.findall(r"and is ([\w-]{22})", error.message)
+    assert error.condition == "JETSQL.UPDATE_FAILED" and read(sql) == [1, 2, 3]
     sql(f"CREATE OR REPLACE JOB j OPTIONS ({FAST}, 'acceptedTopics' = '{now}') AS {replaced}")
     idle(sql)
     assert read(sql) == [1, 2, 3, 10, 11, 13, 14, 15]
@@ -213,8 +213,8 @@ def test_a_replaced_topic_that_a_job_writes(sql: Sql, topic: Topic, kafka: Kafka
     idle(sql)
     sql("SUSPEND JOB j")
     out.replace([])
-    refused = sql.error("RESUME JOB j").message
-    assert "[JETSQL.SINK_CHANGED]" in refused and f"The topic {out.name} of" in refused
+    error = sql.error("RESUME JOB j").message
+    assert "[JETSQL.SINK_CHANGED]" in error and f"The topic {out.name} of" in error
     accept(sql)
     topic.send([4])
     idle(sql)
@@ -235,7 +235,7 @@ def test_a_replaced_topic_that_a_job_writes(sql: Sql, topic: Topic, kafka: Kafka
 
 
 @pytest.mark.slow
-def test_a_select_over_a_stream_ends_when_its_topic_is_replaced(sql: Sql, topic: Topic) -> None:
+def test_select_ends_when_its_topic_is_replaced(sql: Sql, topic: Topic) -> None:
     topic.send([1, 2, 3])
     live = EngineSession(sql.engine, sql.engine.spark).run("SELECT id FROM STREAM s", live=True).live
     assert live is not None

@@ -65,7 +65,7 @@ def totals(kafka: Kafka, sql: Sql) -> Iterator[Totals]:
 
 
 @pytest.mark.slow
-def test_changes_are_sent_and_rows_that_leave_the_result_are_deleted(totals: Totals) -> None:
+def test_changes_and_deletions_are_sent(totals: Totals) -> None:
     totals.sql(f"CREATE JOB j {COMPLETE} AS {LARGE}")
     assert totals.changes_after(("a", 20), ("b", 20), ("c", 5)) == {"a": 20, "b": 20}
     assert totals.changes_after(("a", -15), ("c", 6)) == {"a": None, "c": 11}
@@ -162,8 +162,8 @@ def test_the_changes_of_an_aggregate_over_an_aggregate(totals: Totals) -> None:
 
 
 @pytest.mark.slow
-def test_a_result_that_was_never_sent_is_not_compared_with_that_of_a_new_version(totals: Totals) -> None:
-    """The old version fails after it has stored its result: a page has two rows."""
+def test_unsent_result_is_not_compared_with_a_new_version(totals: Totals) -> None:
+    """Let the old version fail after it has stored its result: a page has two rows."""
     text = "JOB j OPTIONS ('snapshotIntervalMillis' = '100', 'outputMode' = 'complete', 'restartAttempts' = '0') AS"
     query = "SINK INTO totals SELECT page, n FROM STREAM visits GROUP BY page, n HAVING n < {}"
     totals.sql(f"CREATE {text} {query.format(100)}")

@@ -35,7 +35,7 @@ class Topics:
         return f"{self.prefix}.{name}"
 
     def send(self, name: str, *values: str) -> None:
-        """Each value is its key as well."""
+        """Send values that are their keys as well."""
         self.kafka.send(self.topic(name), [Message(value.encode(), value.encode()) for value in values])
 
     def values(self, name: str) -> list[str]:
@@ -57,7 +57,7 @@ def topics(kafka: Kafka, sql: Sql) -> Iterator[Topics]:
 # --- what gets in ----------------------------------------------------------------------------------------------------
 
 
-def test_each_message_is_in_once_and_what_is_noted_goes_with_the_job(topics: Topics) -> None:
+def test_messages_are_written_once_and_notes_deleted_with_the_job(topics: Topics) -> None:
     topics.table("source", delivery_headers="false")
     topics.table("sink", delivery_headers="true")
     topics.send("source", *"abcdef")
@@ -77,7 +77,7 @@ def test_each_message_is_in_once_and_what_is_noted_goes_with_the_job(topics: Top
     assert topics.groups(job_id) == []
 
 
-def test_other_attempts_at_a_part_are_fenced_and_fence(topics: Topics) -> None:
+def test_attempts_at_a_part_fence_each_other(topics: Topics) -> None:
     topics.table("source", 1)
     topics.table("sink", 1)
     topics.send("source", "a")
@@ -96,7 +96,7 @@ def test_other_attempts_at_a_part_are_fenced_and_fence(topics: Topics) -> None:
 
 
 @pytest.mark.slow
-def test_rows_that_are_no_topics_are_spread_by_what_is_in_them(topics: Topics) -> None:
+def test_rows_of_other_sources_are_partitioned_by_content(topics: Topics) -> None:
     topics.table("sink")
     topics.sql("CREATE TABLE events (id INT, name STRING) USING json")
     topics.sql("INSERT INTO events VALUES (1, 'a'), (2, NULL), (3, 'c')")
@@ -107,7 +107,7 @@ def test_rows_that_are_no_topics_are_spread_by_what_is_in_them(topics: Topics) -
 
 
 @pytest.mark.slow
-def test_a_join_an_aggregate_and_two_reads_of_one_topic_keep_apart(topics: Topics) -> None:
+def test_join_aggregate_and_two_reads_of_one_topic(topics: Topics) -> None:
     topics.table("source", 3)
     topics.table("sink", 3)
     topics.send("source", *"abc")
@@ -142,14 +142,14 @@ def test_a_keyed_topic_follows_an_aggregate(topics: Topics) -> None:
 
 
 @pytest.mark.slow
-def test_rows_that_would_be_others_when_they_come_again(topics: Topics) -> None:
+def test_nondeterministic_rows_are_refused(topics: Topics) -> None:
     topics.table("source")
     topics.table("sink")
     topics.send("source", "a")
     insert = "INSERT INTO sink (key, value) SELECT /*+ REPARTITION(3) */ key, value FROM STREAM source"
     exactly = "OPTIONS ('processingGuarantee' = 'exactlyOnce')"
-    refused = topics.sql.error(f"CREATE JOB j {exactly} AS {insert}")
-    assert refused.condition == "JETSQL.GUARANTEE_NOT_POSSIBLE" and "Repartition distributes" in refused.message
+    error = topics.sql.error(f"CREATE JOB j {exactly} AS {insert}")
+    assert error.condition == "JETSQL.GUARANTEE_NOT_POSSIBLE" and "Repartition distributes" in error.message
     topics.sql(f"CREATE JOB j {QUICK} AS {insert}")
     assert dict(topics.sql("DESCRIBE JOB j"))["delivery"].startswith("at least once: Repartition distributes")
     uuids = "INSERT INTO sink (key, value) SELECT key, CAST(uuid() AS BINARY) FROM STREAM source"
@@ -157,7 +157,7 @@ def test_rows_that_would_be_others_when_they_come_again(topics: Topics) -> None:
 
 
 @pytest.mark.slow
-def test_rights_that_are_missing_are_told_at_create(topics: Topics) -> None:
+def test_missing_rights_are_reported_at_create(topics: Topics) -> None:
     kafka = topics.kafka
     kafka.forbid_all()  # what other tests have let the user do
     topics.table("source")
@@ -180,13 +180,13 @@ def test_rights_that_are_missing_are_told_at_create(topics: Topics) -> None:
         (ResourceType.GROUP, "*", AclOperation.ALL),
         (ResourceType.TOPIC, topics.topic("sink"), AclOperation.READ),
     )
-    told = []
+    messages = []
     for right in rights:
-        refused = topics.sql.error(create)
-        assert refused.condition == "JETSQL.SINK_NOT_READY" and PASSWORD not in str(refused)
-        told.append(refused.hint)
+        error = topics.sql.error(create)
+        assert error.condition == "JETSQL.SINK_NOT_READY" and PASSWORD not in str(error)
+        messages.append(error.hint)
         kafka.allow(*right)
-    assert [hint.split(" on ")[0] for hint in told[2:]] == [
+    assert [hint.split(" on ")[0] for hint in messages[2:]] == [
         "Allow WRITE and DESCRIBE",
         "Allow READ (and DELETE, to clean up)",
         "Allow READ",
