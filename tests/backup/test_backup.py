@@ -112,7 +112,7 @@ def kill_at(point: str, *arguments: str) -> None:
     assert ended.returncode == -signal.SIGKILL, ended.stderr
 
 
-def test_a_home_comes_back(home: Path, tmp_path: Path) -> None:
+def test_home_is_restored(home: Path, tmp_path: Path) -> None:
     before = jobs(home)
     target = tmp_path / "backups" / "monday"
     target.parent.mkdir()
@@ -139,7 +139,7 @@ def test_a_home_comes_back(home: Path, tmp_path: Path) -> None:
 def test_backups_and_restored_homes_are_private_from_the_beginning(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the umask of the command is, and also where a stranger finds them while they are written."""
+    """Use every umask, and check the folders while they are written, when other users could find them."""
     seen: dict[str, int] = {}
 
     def see(point: str) -> None:
@@ -162,15 +162,15 @@ def test_backups_and_restored_homes_are_private_from_the_beginning(
     assert {name: mode for name, mode in seen.items() if mode} == {}
 
 
-def test_a_pipe_in_the_place_of_a_leftover_is_not_waited_for(home: Path, tmp_path: Path) -> None:
-    """Another user can make it in a folder that all can write."""
+def test_pipe_instead_of_a_leftover_does_not_block(home: Path, tmp_path: Path) -> None:
+    """Ignore the pipe, which another user can create in a folder that all can write."""
     (tmp_path / "monday.part").mkdir()
     os.mkfifo(tmp_path / "monday.part" / "unfinished.json")
     with raises(EngineError):
         back_up(home, tmp_path / "monday")
 
 
-def test_a_storage_outside_the_home_comes_back(home: Path, tmp_path: Path) -> None:
+def test_storage_outside_the_home_is_restored(home: Path, tmp_path: Path) -> None:
     storage = tmp_path / "shared"
     for name in ("checkpoints", "snapshots", "warehouse"):
         (home / name).rename(storage / name) if storage.exists() else shutil.move(home / name, storage / name)
@@ -188,7 +188,7 @@ def test_a_storage_outside_the_home_comes_back(home: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("point", ["backup-half-copied", "backup-written"])
-def test_a_backup_that_was_killed_is_none(home: Path, tmp_path: Path, point: str) -> None:
+def test_killed_backup_is_invalid(home: Path, tmp_path: Path, point: str) -> None:
     target, before = tmp_path / "backup", tree(home)
     kill_at(point, "backup", str(target), "--home", str(home))
     assert not target.exists()
@@ -233,7 +233,7 @@ def test_a_damaged_file_is_found_before_anything_is_written(home: Path, tmp_path
     assert not home.exists()
 
 
-def test_what_is_no_backup_is_refused(home: Path, tmp_path: Path) -> None:
+def test_invalid_backup_is_refused(home: Path, tmp_path: Path) -> None:
     back_up(home, tmp_path / "backup")
     manifest = tmp_path / "backup" / MANIFEST
     fields = json.loads(manifest.read_text())
@@ -391,7 +391,7 @@ def test_a_failure_leaves_no_part_of_a_backup(home: Path, tmp_path: Path, monkey
     assert not (tmp_path / "backup").exists() and not (tmp_path / "backup.part").exists()
 
 
-def test_what_cannot_be_copied_at_one_moment_is_refused(home: Path, tmp_path: Path) -> None:
+def test_files_without_a_consistent_copy_are_refused(home: Path, tmp_path: Path) -> None:
     with raises(EngineError, "pg_dump"):
         back_up(home, tmp_path / "backup", "jdbc:postgresql://db/catalog")
     with raises(EngineError, "the catalogue lake are in the home"):
@@ -408,7 +408,7 @@ def test_what_cannot_be_copied_at_one_moment_is_refused(home: Path, tmp_path: Pa
     assert not (tmp_path / "backup").exists()
 
 
-def test_of_the_versions_of_an_overwritten_table_the_newest_are_kept(tmp_path: Path) -> None:
+def test_newest_versions_of_an_overwritten_table_are_kept(tmp_path: Path) -> None:
     job, other = "0001-0000-0000-0001", "0001-0000-0000-0002"
     names = [*(f"{job}-{batch:09d}" for batch in range(8, 12)), f"{other}-000000000", f"{other}-0002-000000001"]
     fill(tmp_path, {f".t.versions/{name}/part": "" for name in names} | {"t/_delta_log/0.json": "", "t/A/part": ""})
@@ -423,6 +423,6 @@ def test_a_standby_writes_no_backup(home: Path, tmp_path: Path, monkeypatch: pyt
     note = EngineNote(1, "http://127.0.0.1:1", "token", "0", 0.0)
     standby = RunningEngine(note, {"role": "standby", "leader": leader}, client=HttpClient(note.url, note.token))
     monkeypatch.setattr("jetsql.client.find_engine.find_engine", lambda home, keep_connection: standby)
-    refused = run("backup", str(tmp_path / "backup"), "--home", str(home))
-    assert refused.exit_code == ExitCode.NO_ENGINE
-    assert "NOT_LEADER" in refused.output and leader in refused.output
+    ended = run("backup", str(tmp_path / "backup"), "--home", str(home))
+    assert ended.exit_code == ExitCode.NO_ENGINE
+    assert "NOT_LEADER" in ended.output and leader in ended.output

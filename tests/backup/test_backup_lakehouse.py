@@ -29,7 +29,7 @@ FORMATS: Mapping[str, tuple[str, str, str]] = {
         f"{CATALOG}.db.copied (id BIGINT) USING iceberg",
     ),
 }
-"""By format: its Spark, the settings that load it, and a table whose every commit replaces a file."""
+"""The Spark of each format, the settings that load it, and a table whose every commit replaces a file."""
 
 
 class Engine:

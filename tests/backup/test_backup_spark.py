@@ -60,7 +60,7 @@ class Feed:
 
 
 def create_jobs(engine: ServiceEngine, source: Path) -> None:
-    """A copy of a table, a copy of the copy, an overwritten table with state, and a table with partitions."""
+    """Create a copy of a table, a copy of the copy, an overwritten table with state, and a table with partitions."""
     engine(
         "-e",
         f"CREATE TABLE src (id BIGINT) USING json LOCATION '{source}';"
@@ -129,10 +129,10 @@ def test_a_home_is_backed_up_while_its_jobs_run(engine: ServiceEngine, tmp_path:
         engine("stop")
 
 
-def test_a_restored_job_doubles_and_drops_nothing_in_a_sink_that_is_ahead(
+def test_restored_job_writes_each_row_once_into_newer_sinks(
     engine: ServiceEngine, postgres: Postgres, kafka: Kafka, tmp_path: Path
 ) -> None:
-    """The sinks have one batch more than the backup: the restored jobs plan another batch with its number.
+    """Restore a backup older than the sinks by one batch: the restored jobs plan another batch with its number.
 
     The store is on PostgreSQL, and is copied to another schema after the restore.
     """

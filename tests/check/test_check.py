@@ -85,7 +85,7 @@ def execute(path: Path, statement: str) -> None:
 # --- homes that are well ---------------------------------------------------------------------------------------------
 
 
-def test_a_home_that_is_whole_is_well(home: Home) -> None:
+def test_intact_home_has_no_findings(home: Home) -> None:
     job = home.job()
     home.checkpoint(home.spark(job))
     home.manifest(job, 2)
@@ -98,7 +98,7 @@ def test_a_home_that_is_whole_is_well(home: Home) -> None:
     assert list(report_lines(report)) == [f"No problems found: checked 2 jobs and 1 snapshot in {home.path}."]
 
 
-def test_nothing_is_changed(home: Home) -> None:
+def test_check_changes_nothing(home: Home) -> None:
     home.checkpoint(home.spark(home.job()))
     HomeLock(home.path).release()
 
@@ -118,9 +118,7 @@ def test_jobs_without_state_to_keep_need_no_files(home: Home) -> None:
 
 
 @pytest.mark.parametrize("name", ["offsets/1", "commits/0"])
-def test_a_file_that_an_engine_deletes_during_the_check_is_not_missing(
-    home: Home, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_file_deleted_during_the_check_is_not_missing(home: Home, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     job = home.job(batch=8)
     gone = home.checkpoint(home.spark(job), batches=9) / name
 
@@ -134,13 +132,13 @@ def test_a_file_that_an_engine_deletes_during_the_check_is_not_missing(
     assert not gone.exists()
 
 
-def test_a_job_that_has_found_nothing_yet(home: Home) -> None:
+def test_job_without_rows_yet(home: Home) -> None:
     job = home.job(batch=None, stateful=True)
     home.checkpoint(home.spark(job), batches=0)
     assert found(home) == []
 
 
-def test_old_batches_are_deleted_and_lists_of_files_compacted_by_spark(home: Home) -> None:
+def test_deleted_batches_and_compacted_lists_of_files_are_accepted(home: Home) -> None:
     job = home.job(batch=8, stateful=True)
     spark = home.checkpoint(home.spark(job), batches=9, stateful=True)
     for name in ("offsets/0", "offsets/1", "commits/0", "sources/0/0", "sources/0/1", "sources/0/2", "sources/0/3"):
@@ -161,7 +159,7 @@ def test_old_batches_are_deleted_and_lists_of_files_compacted_by_spark(home: Hom
     assert the_one(home).where == str(spark / "state/0/0/SSTs/1.sst")
 
 
-def test_spark_keeps_the_state_of_partitions_that_a_job_has_no_more(home: Home) -> None:
+def test_state_of_former_partitions_is_accepted(home: Home) -> None:
     job = home.job(stateful=True)
     spark = home.checkpoint(home.spark(job), stateful=True)
     (spark / "state" / "0" / "1" / "3_id-2-1.changelog").unlink()
@@ -169,7 +167,7 @@ def test_spark_keeps_the_state_of_partitions_that_a_job_has_no_more(home: Home) 
     assert found(home) == []
 
 
-def test_a_batch_under_way_is_worth_a_note(home: Home) -> None:
+def test_batch_in_progress_is_a_note(home: Home) -> None:
     job = home.job()
     home.checkpoint(home.spark(job), pending=True)
     home.manifest(job, 3, staged=True)
@@ -178,7 +176,7 @@ def test_a_batch_under_way_is_worth_a_note(home: Home) -> None:
     assert check(home.path).is_well
 
 
-def test_without_a_store_nothing_is_wrong_yet(home: Home) -> None:
+def test_home_without_a_store_has_no_findings(home: Home) -> None:
     assert [severity for severity, _ in found(home)] == ["note"]
 
 
@@ -275,7 +273,7 @@ DAMAGES: list[tuple[Damage, str]] = [
 
 
 @pytest.mark.parametrize(("damage", "what"), DAMAGES, ids=[what for _, what in DAMAGES])
-def test_a_damaged_checkpoint_is_named_with_the_way_out(home: Home, damage: Damage, what: str) -> None:
+def test_damaged_checkpoint_is_named_with_a_hint(home: Home, damage: Damage, what: str) -> None:
     job = home.job(stateful=True)
     damage(home.checkpoint(home.spark(job), stateful=True))
     report = checked(home)
@@ -287,7 +285,7 @@ def test_a_damaged_checkpoint_is_named_with_the_way_out(home: Home, damage: Dama
 
 
 @pytest.mark.parametrize(("damage", "what"), DAMAGES, ids=[what for _, what in DAMAGES])
-def test_a_damaged_snapshot_too(home: Home, damage: Damage, what: str) -> None:
+def test_damaged_snapshot_is_named(home: Home, damage: Damage, what: str) -> None:
     job = home.job(status=Status.COMPLETED, has_files=False, stateful=True)
     snapshot = home.snapshot(job)
     damage(home.checkpoint(home.path / "snapshots" / snapshot.id, stateful=True))
@@ -296,7 +294,7 @@ def test_a_damaged_snapshot_too(home: Home, damage: Damage, what: str) -> None:
     assert "DROP SNAPSHOT `before`" in findings[0].remedy
 
 
-def test_a_checkpoint_that_is_gone(home: Home) -> None:
+def test_missing_checkpoint(home: Home) -> None:
     job = home.job("it`s")
     finding = the_one(home)
     assert finding.message == "The checkpoint of job it`s is missing, and with it the progress of its sources."
@@ -305,7 +303,7 @@ def test_a_checkpoint_that_is_gone(home: Home) -> None:
     assert the_one(home) == finding
 
 
-def test_two_batches_can_not_be_under_way(home: Home) -> None:
+def test_two_batches_in_progress_are_an_error(home: Home) -> None:
     spark = home.checkpoint(home.spark(home.job()))
     for batch in (3, 4):
         home.planned(spark, batch)
@@ -325,7 +323,7 @@ def test_entries_that_no_start_needs_are_noted(home: Home, log: str) -> None:
     assert check(home.path).is_well
 
 
-def test_a_commit_that_is_gone_is_repeated_by_the_next_start(home: Home) -> None:
+def test_missing_commit_is_repeated_by_the_next_start(home: Home) -> None:
     spark = home.checkpoint(home.spark(home.job(stateful=True)), stateful=True)
     (spark / "commits" / "2").unlink()
     what = "Batch 2 of job orders is planned but not committed; the next start repeats it."
@@ -363,7 +361,7 @@ def test_files_of_failed_tasks_are_no_state(home: Home) -> None:
     assert the_one(home).message.endswith("state/0/0/3_id-2-0.changelog is missing.")
 
 
-def test_a_file_that_is_no_batch_is_not_mistaken_for_one(home: Home) -> None:
+def test_other_files_are_not_taken_for_batches(home: Home) -> None:
     spark = home.checkpoint(home.spark(home.job()))
     for name in ("offsets/.7.tmp", "offsets/7.draft", "commits/x"):
         write(spark / name, "whatever")
@@ -388,7 +386,7 @@ def test_a_snapshot_without_its_folder(home: Home) -> None:
 
 
 @given(st.sets(st.integers(0, 30)), st.integers(0, 10), st.integers(0, 30))
-def test_stretches_that_are_missing(present: set[int], first: int, last: int) -> None:
+def test_missing_ranges(present: set[int], first: int, last: int) -> None:
     lost = [number for stretch in missing(present, first, last) for number in stretch]
     assert lost == [number for number in range(first, last + 1) if number not in present]
     assert all(len(stretch) > 0 for stretch in missing(present, first, last))
@@ -396,7 +394,7 @@ def test_stretches_that_are_missing(present: set[int], first: int, last: int) ->
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(data=st.data())
-def test_whatever_bytes_are_in_the_files_there_is_an_answer(home: Home, data: st.DataObject) -> None:
+def test_random_bytes_in_files_give_findings(home: Home, data: st.DataObject) -> None:
     if not home.path.joinpath("jetsql.db").exists():
         home.job(stateful=True)
     shutil.rmtree(home.path / "checkpoints", ignore_errors=True)
@@ -458,7 +456,7 @@ def test_a_manifest_that_does_not_name_a_staged_file(home: Home) -> None:
         write(path, whole)
 
 
-def test_a_manifest_that_no_staged_rows_wait_for_is_not_needed(home: Home) -> None:
+def test_manifest_without_staged_rows_is_not_needed(home: Home) -> None:
     job = home.job()
     home.checkpoint(home.spark(job))
     write(home.manifest(job, 1, staged=True), "{")
@@ -467,7 +465,7 @@ def test_a_manifest_that_no_staged_rows_wait_for_is_not_needed(home: Home) -> No
 
 
 @pytest.mark.parametrize(("pending", "findings"), [(False, 0), (True, 1)])
-def test_a_list_of_parts_is_needed_while_its_batch_is_repeated(home: Home, pending: bool, findings: int) -> None:
+def test_partition_manifest_is_needed_until_its_batch_is_repeated(home: Home, pending: bool, findings: int) -> None:
     job = home.job()
     spark = home.checkpoint(home.spark(job), pending=pending)
     write(spark.parent / "parts" / "000000003.json", "{")
@@ -475,13 +473,13 @@ def test_a_list_of_parts_is_needed_while_its_batch_is_repeated(home: Home, pendi
     assert problems == ["A list of parts of job orders is not readable: it is not JSON."] * findings
 
 
-def test_a_table_whose_folder_is_gone(home: Home) -> None:
+def test_missing_folder_of_a_table(home: Home) -> None:
     home.checkpoint(home.spark(home.job()))
     (home.warehouse / "orders").rmdir()
     assert the_one(home).message == "The folder of the table orders, which job orders writes, is missing."
 
 
-def test_rows_staged_by_nobody(home: Home) -> None:
+def test_staged_rows_without_a_job(home: Home) -> None:
     job = home.job()
     home.checkpoint(home.spark(job))
     for place in ("orders/.jetsql", "shop.db/other/.jetsql", "unknown/.jetsql"):
@@ -499,7 +497,7 @@ def test_rows_staged_by_nobody(home: Home) -> None:
 # --- leftovers -------------------------------------------------------------------------------------------------------
 
 
-def test_files_that_belong_to_nothing(home: Home) -> None:
+def test_files_without_an_owner(home: Home) -> None:
     ended = home.job(status=Status.COMPLETED, has_files=False)
     home.checkpoint(home.spark(ended))
     home.checkpoint(home.path / "snapshots" / OTHER)
@@ -509,7 +507,7 @@ def test_files_that_belong_to_nothing(home: Home) -> None:
     ]
 
 
-def test_a_snapshot_that_is_being_written_is_no_leftover(home: Home) -> None:
+def test_snapshot_in_progress_is_no_leftover(home: Home) -> None:
     job = home.job(status=Status.SUSPENDED_EXPORTING_SNAPSHOT, snapshot_request=SnapshotRequest(OTHER, "before"))
     home.checkpoint(home.spark(job))
     home.checkpoint(home.path / "snapshots" / OTHER)
@@ -523,7 +521,7 @@ def test_a_snapshot_that_is_being_written_is_no_leftover(home: Home) -> None:
         lease.release()
 
 
-def test_a_job_whose_files_are_still_to_be_deleted_is_not_warned_of(home: Home) -> None:
+def test_job_with_files_to_delete_gives_no_warning(home: Home) -> None:
     home.checkpoint(home.spark(home.job(status=Status.FAILED)))
     assert found(home) == []
 
@@ -531,13 +529,13 @@ def test_a_job_whose_files_are_still_to_be_deleted_is_not_warned_of(home: Home) 
 # --- the store and the home ------------------------------------------------------------------------------------------
 
 
-def test_a_store_that_is_gone_is_told_before_an_engine_makes_a_new_one(home: Home) -> None:
+def test_missing_store_is_reported(home: Home) -> None:
     home.checkpoint(home.spark(home.job()))
     (home.path / "jetsql.db").unlink()
     assert the_one(home).message == "The store is missing, but files of 1 jobs and snapshots exist."
 
 
-def test_records_that_cannot_be_read_are_named_and_the_others_are_checked(home: Home) -> None:
+def test_unreadable_records_are_named_and_others_checked(home: Home) -> None:
     home.job()
     home.job("other", id=OTHER)
     home.snapshot(home.job("ended", id="0003-0000-0000-0001", status=Status.COMPLETED, has_files=False))
@@ -546,12 +544,12 @@ def test_records_that_cannot_be_read_are_named_and_the_others_are_checked(home: 
     execute(home.path / "jetsql.db", "UPDATE history SET after = 'DREAMING' WHERE number = 1")
     home.checkpoint(home.path / "checkpoints" / OTHER / "spark")
     (home.warehouse / "other" / ".jetsql" / OTHER).mkdir(parents=True)
-    told = [what for _, what in found(home)]
-    assert len(told) == 4
-    assert told[0].startswith(f"The record of job {OTHER} is not readable")
-    assert told[1].startswith("The record of snapshot 0009-0000-0000-0001 is not readable")
-    assert told[2] == f"Row 1 of the history of job {ID} is not readable (unknown status)."
-    assert told[3].startswith("The checkpoint of job orders is missing")
+    findings = [what for _, what in found(home)]
+    assert len(findings) == 4
+    assert findings[0].startswith(f"The record of job {OTHER} is not readable")
+    assert findings[1].startswith("The record of snapshot 0009-0000-0000-0001 is not readable")
+    assert findings[2] == f"Row 1 of the history of job {ID} is not readable (unknown status)."
+    assert findings[3].startswith("The checkpoint of job orders is missing")
 
 
 @pytest.mark.parametrize(
@@ -592,7 +590,7 @@ def test_a_newer_store(home: Home) -> None:
     assert "Install the newer JetSQL" in the_one(home).remedy
 
 
-def test_an_older_store_is_read_and_left_as_it_is(home: Home) -> None:
+def test_older_store_is_read_and_not_changed(home: Home) -> None:
     execute(home.path / "jetsql.db", V1.read_text(encoding="utf-8"))
     before = (home.path / "jetsql.db").read_bytes()
     report = checked(home)
@@ -627,7 +625,7 @@ def test_a_damaged_file_of_the_home(home: Home, name: str, content: bytes | None
 
 
 def test_a_backup_is_checked_in_its_place(home: Home, tmp_path: Path) -> None:
-    """Its tables and manifests are those of the copy, although the store has the paths of the original."""
+    """Check the tables and manifests of the copy, although the store has the paths of the original."""
     job = home.job()
     home.checkpoint(home.spark(job))
     home.manifest(job, 2, staged=True)
@@ -644,13 +642,13 @@ def test_a_backup_is_checked_in_its_place(home: Home, tmp_path: Path) -> None:
     assert [finding.where for finding in check(copy).findings if finding.severity.is_problem] == [str(table)]
 
 
-def test_staged_rows_next_to_a_backup_may_be_those_of_newer_jobs(home: Home, tmp_path: Path) -> None:
+def test_staged_rows_next_to_a_backup_may_be_newer(home: Home, tmp_path: Path) -> None:
     table = tmp_path / "outside"
     (table / ".jetsql" / "0009-0000-0000-0009").mkdir(parents=True)
-    made = home.job()
-    sink = replace(made.plan.analysis.sink, location=f"file:{table}")
+    original = home.job()
+    sink = replace(original.plan.analysis.sink, location=f"file:{table}")
     places = Places(home.path, tmp_path / "original")
-    job = made.with_plan(replace(made.plan, analysis=replace(made.plan.analysis, sink=sink)))
+    job = original.with_plan(replace(original.plan, analysis=replace(original.plan.analysis, sink=sink)))
     assert list(check_staging([job], home.warehouse, places)) == []
     assert len(list(check_staging([job], home.warehouse, Places(home.path)))) == 1
 
@@ -678,7 +676,7 @@ def test_a_disk_needs_500_mib(home: Home, monkeypatch: pytest.MonkeyPatch, free:
     assert [severity for severity, _ in found(home)] == severities
 
 
-def test_beside_a_running_engine(home: Home) -> None:
+def test_check_next_to_a_running_engine(home: Home) -> None:
     home.checkpoint(home.spark(home.job()))
     lease = HomeLock(home.path)
     try:
@@ -694,7 +692,7 @@ def test_beside_a_running_engine(home: Home) -> None:
     assert found(home) == []
 
 
-def test_what_an_open_store_has_just_written_is_seen(home: Home) -> None:
+def test_new_rows_of_an_open_store_are_read(home: Home) -> None:
     job = home.job()
     home.checkpoint(home.spark(job))
     with closing(Store(home.path / "jetsql.db")) as store:
@@ -702,7 +700,7 @@ def test_what_an_open_store_has_just_written_is_seen(home: Home) -> None:
         assert the_one(home).message.endswith("offsets/7 is missing, and the job has committed batch 7.")
 
 
-def test_what_is_gone_at_the_second_look_was_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_findings_that_disappear_are_not_reported(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     spark = home.checkpoint(home.spark(home.job()))
     (spark / "offsets" / "1").unlink()
     looks = iter([lambda: None, lambda: home.planned(spark, 1)])
@@ -720,9 +718,7 @@ def test_what_is_gone_at_the_second_look_was_nothing(home: Home, monkeypatch: py
         lease.release()
 
 
-def test_what_only_the_second_look_finds_is_the_running_engines_doing(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_findings_of_only_the_second_check_are_not_reported(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     spark = home.checkpoint(home.spark(home.job()))
     looks = iter([lambda: None, (spark / "offsets" / "1").unlink])
 
@@ -747,7 +743,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli.cli, arguments, catch_exceptions=False, prog_name="jetsql")
 
 
-def test_the_command_says_what_to_do_and_exits_with_what_it_found(home: Home) -> None:
+def test_command_has_hints_and_an_exit_code(home: Home) -> None:
     job = home.job()
     ended = run("check", "--home", str(home.path))
     assert ended.exit_code == ExitCode.PROBLEMS_FOUND == 1
@@ -767,13 +763,13 @@ def test_the_command_gives_rows_to_programs(home: Home) -> None:
     assert run("--format", "csv", "check", "--home", str(home.path)).stdout.startswith("severity,what,where,what_to_do")
 
 
-def test_a_home_that_is_not_there_is_an_error_and_is_not_made(tmp_path: Path) -> None:
+def test_missing_home_is_an_error_and_not_created(tmp_path: Path) -> None:
     ended = run("check", "--home", str(tmp_path / "nowhere"))
     assert ended.exit_code == ExitCode.PROBLEMS_FOUND and "The home folder does not exist." in ended.stdout
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_a_home_that_can_not_be_looked_at(tmp_path: Path) -> None:
+def test_unreadable_home(tmp_path: Path) -> None:
     ended = run("check", "--home", str(tmp_path / ("x" * 300)))
     assert ended.exit_code == ExitCode.PROBLEMS_FOUND and "Cannot read this: File name too long." in ended.stdout
 

@@ -32,7 +32,7 @@ def schema(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sche
 
 @pytest.fixture
 def home(tmp_path: Path, schema: SchemaPlace) -> Home:
-    """A home with one job, whose store was moved to PostgreSQL."""
+    """Return a home with one job, whose store was moved to PostgreSQL."""
     home = Home(tmp_path / "home")
     home.path.mkdir()
     home.checkpoint(home.spark(home.job()))

@@ -35,7 +35,7 @@ class Damage:
     name: str
     change: Change
     is_fatal: bool
-    """Whether no engine starts."""
+    """True if no engine starts."""
 
     def __str__(self) -> str:
         return f"{self.file} {self.name}"
@@ -143,17 +143,17 @@ class Reached(Exception):
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     """Return a home as an engine with one job and a snapshot leaves it."""
     monkeypatch.setattr(check_home, "MIN_FREE_BYTES", 0)
-    made = Home(tmp_path / "home")
-    made.path.mkdir(mode=0o700)
-    job = made.job(status=Status.SUSPENDED)
-    made.checkpoint(made.spark(job))
-    snapshot = made.snapshot(job)
-    made.checkpoint(made.path / "snapshots" / snapshot.id)
-    check_location(made.path)
-    home_token(made.path)
-    HomeLock(made.path).release()
-    Managed(made.path).close()
-    return made
+    result = Home(tmp_path / "home")
+    result.path.mkdir(mode=0o700)
+    job = result.job(status=Status.SUSPENDED)
+    result.checkpoint(result.spark(job))
+    snapshot = result.snapshot(job)
+    result.checkpoint(result.path / "snapshots" / snapshot.id)
+    check_location(result.path)
+    home_token(result.path)
+    HomeLock(result.path).release()
+    Managed(result.path).close()
+    return result
 
 
 def start(home: Path) -> JetSQLError | None:
@@ -173,7 +173,7 @@ def start(home: Path) -> JetSQLError | None:
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=str)
-def test_the_check_says_whether_an_engine_starts(home: Home, damage: Damage) -> None:
+def test_check_agrees_with_the_start_of_an_engine(home: Home, damage: Damage) -> None:
     assert check(home.path).findings == () and start(home.path) is None
     path = home.path / damage.file
     damage.change(path)

@@ -1,7 +1,7 @@
-"""Damaged checkpoints: `jetsql check` reports an error for those, and only those, from which the job does not go on.
+"""Damaged checkpoints: `jetsql check` reports an error for those, and only those, with which the job does not continue.
 
 Each damage is made to a suspended job. The check is compared with the start: either the job continues and its table is
-exact, or it is suspended with the damaged file, at once and with an unchanged table, and goes on when the file is back.
+exact, or it is suspended immediately with the damaged file and an unchanged table, and continues when the file is back.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ IN_GATE = (
 
 
 @dataclass
-class World:
+class TwoJobs:
     """A source of one row a file, a job that copies it, and one that counts it."""
 
     sql: Sql
@@ -226,12 +226,12 @@ class World:
 
 
 @pytest.fixture
-def world(sql: Sql) -> Iterator[World]:
+def jobs(sql: Sql) -> Iterator[TwoJobs]:
     sql("CREATE TABLE src (id INT, k INT) USING json")
     facts = {row[0]: row[1] for row in sql("DESCRIBE EXTENDED src")}
-    world = World(sql, Path(facts["Location"].removeprefix("file:")), {})
-    world.source.mkdir(exist_ok=True)
-    world.add()
+    jobs = TwoJobs(sql, Path(facts["Location"].removeprefix("file:")), {})
+    jobs.source.mkdir(exist_ok=True)
+    jobs.add()
     sql("CREATE TABLE plain_table (id INT) USING parquet")
     sql("CREATE TABLE totals_table (k INT, n BIGINT) USING parquet")
     texts = {
@@ -239,12 +239,12 @@ def world(sql: Sql) -> Iterator[World]:
         "totals": "INSERT OVERWRITE totals_table SELECT k, count(*) FROM STREAM src GROUP BY k",
     }
     for job, text in texts.items():
-        world.ids[job] = str(sql(f"CREATE JOB {job} {OPTIONS} AS {text}")[0][0])
+        jobs.ids[job] = str(sql(f"CREATE JOB {job} {OPTIONS} AS {text}")[0][0])
     for _ in range(5):
-        world.add()
+        jobs.add()
         for job in texts:
             sql(f"WAIT FOR JOB {job} UNTIL IDLE")
-    yield world
+    yield jobs
 
 
 def put_back(moved: list[tuple[Path, Path]]) -> None:
@@ -255,25 +255,25 @@ def put_back(moved: list[tuple[Path, Path]]) -> None:
         (shutil.copytree if copy.is_dir() else shutil.copy)(copy, path)
 
 
-def check_damage(world: World, damage: Damage) -> None:
+def check_damage(jobs: TwoJobs, damage: Damage) -> None:
     """Damage a job's checkpoint and start the job. Fail unless the check has said what the start does."""
-    job, before = damage.job, world.table(damage.job)
-    world.sql(f"SUSPEND JOB {job}")
-    assert world.errors(job) == [], f"{damage}: not whole before"
-    events = len(world.sql(f"SHOW JOB HISTORY {job}"))
-    moved = damage.apply(world.folder(job))
-    errors = world.errors(job)
-    world.add()
-    message = world.resume(job)
-    stopped, table = world.sql.status(job) == "SUSPENDED", world.table(job)
-    titles = [row[1] for row in world.sql(f"SHOW JOB HISTORY {job}")][events:]
+    job, before = damage.job, jobs.table(damage.job)
+    jobs.sql(f"SUSPEND JOB {job}")
+    assert jobs.errors(job) == [], f"{damage}: not whole before"
+    events = len(jobs.sql(f"SHOW JOB HISTORY {job}"))
+    moved = damage.apply(jobs.folder(job))
+    errors = jobs.errors(job)
+    jobs.add()
+    message = jobs.resume(job)
+    stopped, table = jobs.sql.status(job) == "SUSPENDED", jobs.table(job)
+    titles = [row[1] for row in jobs.sql(f"SHOW JOB HISTORY {job}")][events:]
     if stopped:
         put_back(moved)
         if not moved:
-            gone(damage.target(world.folder(job)))
-        again = world.resume(job)
+            gone(damage.target(jobs.folder(job)))
+        again = jobs.resume(job)
         assert again == "", f"{damage}: after it was put back: {again}"
-    assert world.table(job) == world.expected(job), f"{damage}: the rows are {world.table(job)}"
+    assert jobs.table(job) == jobs.expected(job), f"{damage}: the rows are {jobs.table(job)}"
     assert stopped == bool(errors), f"{damage}: check found {errors}; the start: {message or 'goes on'}"
     if stopped:
         assert "[JETSQL.CHECKPOINT_DAMAGED] The job's checkpoint is damaged: " in message, f"{damage}: {message}"
@@ -282,22 +282,22 @@ def check_damage(world: World, damage: Damage) -> None:
         assert table == before, f"{damage}: the rows changed: {table}"
 
 
-def test_the_check_says_what_the_start_does(world: World) -> None:
+def test_check_agrees_with_the_start(jobs: TwoJobs) -> None:
     for damage in DAMAGES:
         if str(damage) in IN_GATE:
-            check_damage(world, damage)
+            check_damage(jobs, damage)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_the_check_says_what_the_start_does_for_each_damage(world: World) -> None:
+def test_check_agrees_with_the_start_for_each_damage(jobs: TwoJobs) -> None:
     assert len(DAMAGES) >= 60 and set(IN_GATE) <= set(map(str, DAMAGES))
     wrong = []
     for damage in DAMAGES:
         try:
-            check_damage(world, damage)
+            check_damage(jobs, damage)
         except (AssertionError, OSError) as error:
             wrong.append(f"{damage}: {error}".partition("\n")[0])
-            if world.sql.status(damage.job) == "SUSPENDED":
-                world.resume(damage.job)
+            if jobs.sql.status(damage.job) == "SUSPENDED":
+                jobs.resume(damage.job)
     assert not wrong, "\n".join(wrong)

@@ -56,7 +56,7 @@ BANNED_WORDS = {
     r"such an?": "a noun",
     r"lets? go|(comes?|came) about|(gets?|got) nowhere|(gives?|gave|given) up": "a plain verb",
     r"goes on|go on|went on|going on": "continue",
-    r"stands?(?! for| by)": "is, is written",
+    r"stands?(?! for| by| in for)": "is, is written",
     r"(?<!thing )else": "otherwise",
 }
 BANNED = re.compile("|".join(rf"(?P<w{n}>\b(?:{words})\b(?!-))" for n, words in enumerate(BANNED_WORDS)), re.IGNORECASE)
@@ -97,14 +97,8 @@ PRAGMA = re.compile(r"#\s*(type:|noqa|mypy:|ruff:|fmt:|pragma:|!)")
 MESSAGE = re.compile(r"[A-Z`'{].* .*[.?!]", re.DOTALL)
 PROPERTIES = frozenset(("property", "cached_property", "setter", "getter"))
 
-# Folders of tests in which the rules hold.
-TESTS = (
-    "cli client console dbt_adapter embedded engine external_clients faults home jobs language language_server"
-    " notebook output project releases server shell sqlalchemy_suite sqlglot_dialect support"
-).split()
-TOPS = ("jetsql", "client", "tools", "benchmarks", *(f"tests/{folder}" for folder in TESTS))
 FOLDERS = sorted(
-    {path.parent for top in TOPS for path in (ROOT / top).rglob("*.py")} | {ROOT / "tests"}
+    {path.parent for top in ("jetsql", "client", "tools", "benchmarks", "tests") for path in (ROOT / top).rglob("*.py")}
 )  # one case for each package
 
 

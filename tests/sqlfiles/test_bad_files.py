@@ -155,7 +155,7 @@ def test_words_that_are_missing_or_doubled() -> None:
 
 @pytest.mark.parametrize("call", CALLS_THAT_SQLGLOT_FAILS_FOR)
 @pytest.mark.parametrize("head", ["", "CREATE JOB j AS INSERT INTO t ", "CREATE MATERIALIZED VIEW v AS "])
-def test_what_sqlglot_fails_for_stays_and_the_rest_is_formatted(call: str, head: str) -> None:
+def test_statements_that_sqlglot_rejects_stay_unformatted(call: str, head: str) -> None:
     statement = f"{head}SELECT  {call} AS a FROM s"
     text = f"{statement};\nshow   jobs;\n"
     formatted = FileFormatter(only_check=True).format(SqlFile("a.sql", text))

@@ -49,7 +49,7 @@ def test_sql_of_spark_keeps_its_meaning(text: str, dialect: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["SELECT * FROM a, b;", "CREATE JOB j AS INSERT INTO t SELECT v:x FROM s;"])
-def test_what_sqlglot_would_write_with_another_meaning_stays_and_is_reported(text: str) -> None:
+def test_statements_that_sqlglot_would_change_stay_and_are_reported(text: str) -> None:
     for dialect in ("spark", "databricks"):
         written, [problem] = converted(text, dialect)
         assert written == text and problem.endswith("Not converted: sqlglot would write it with another meaning.")
@@ -80,7 +80,7 @@ def test_only_the_bodies_of_jobs_are_of_the_other_system() -> None:
         ("SELECT 'a", "1:8 Cannot read the script: "),
     ],
 )
-def test_what_could_not_be_converted_is_reported(text: str, problem: str) -> None:
+def test_unconverted_statements_are_reported(text: str, problem: str) -> None:
     _, problems = converted(text, "postgres")
     assert problems[0].startswith(problem)
 

@@ -135,7 +135,7 @@ def test_keywords_that_are_names_keep_their_case(text: str) -> None:
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.timeout(1500)
-def test_spark_reads_each_keyword_as_before_where_a_name_can_be(spark_parser: SparkParser) -> None:
+def test_keywords_keep_their_meaning_where_names_can_be(spark_parser: SparkParser) -> None:
     for statement in WITH_NAMES.read_text(encoding="utf-8").splitlines():
         for keyword in sorted(KEYWORDS):
             before = statement.replace("{}", keyword.lower())
@@ -167,7 +167,7 @@ def test_spark_reads_text_in_no_other_rule(spark_parser: SparkParser) -> None:
 
 
 @pytest.mark.spark
-def test_what_spark_reads_as_text_stays(spark_parser: SparkParser) -> None:
+def test_text_for_spark_stays(spark_parser: SparkParser) -> None:
     for text in RAW_STATEMENTS:
         once = formatted(text)
         assert once is not None

@@ -118,13 +118,13 @@ def reads_no_stream_by_itself(statement: str) -> bool:
 
 
 @pytest.mark.parametrize("statement", [each for each in document_statements() if not reads_no_stream_by_itself(each)])
-def test_the_documentation_has_no_problem_that_lint_alone_finds(statement: str) -> None:
-    """Errors of the grammar are in the documentation on purpose."""
+def test_documentation_has_no_lint_problems(statement: str) -> None:
+    """Omit errors of the grammar, which the documentation has on purpose."""
     found = [problem for problem in lint(statement, data="x", servers="y") if problem.level.value == "warning"]
     assert lines(found) == []
 
 
-def test_what_two_files_replace() -> None:
+def test_objects_replaced_by_two_files() -> None:
     first = """INSERT OVERWRITE t SELECT 1; INSERT OVERWRITE t SELECT 2;
 CREATE OR REPLACE JOB a AS INSERT INTO u SELECT 1;
 INSERT OVERWRITE p PARTITION (d = 1) SELECT 1; CREATE OR REPLACE TABLE r AS SELECT 1; INSERT INTO s SELECT 1;"""
@@ -143,7 +143,7 @@ def test_a_comment_turns_off_warnings_of_its_statement() -> None:
     assert len(lint("SELECT a b 'jetsql lint: ignore' c FROM t;")) == 1
 
 
-def test_a_job_that_needs_no_stream_is_not_warned_of() -> None:
+def test_job_without_need_of_a_stream_gives_no_warning() -> None:
     text = """CREATE VIEW v AS SELECT * FROM STREAM s; CREATE VIEW w AS SELECT * FROM db.v JOIN t;
 CREATE JOB a AS INSERT INTO t SELECT * FROM w;
 CREATE JOB b AS INSERT INTO t SELECT * FROM d JOIN STREAM s;

@@ -35,7 +35,7 @@ def mutations() -> Iterator[tuple[str, Mutation]]:
                 yield file.stem, mutation
 
 
-def test_19_of_20_mutations_are_noticed(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+def test_19_of_20_mutations_are_detected(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     chosen = random.Random(4).sample(list(mutations()), SAMPLE)
     files = [_mutated(tmp_path / str(number), *each) for number, each in enumerate(chosen)]
     with SparkOfTests(2) as spark:

@@ -19,13 +19,13 @@ def write(folder: Path, text: str, **files: str) -> str:
     return str(path)
 
 
-def test_the_file_under_test_is_beside_the_test_file(tmp_path: Path) -> None:
+def test_file_under_test_is_next_to_the_test_file(tmp_path: Path) -> None:
     file = read_test_file(write(tmp_path, TEST, a="CREATE TABLE t (id INT);"), {})
     assert [step.prepared.filled.text for step in file.setup] == ["CREATE TABLE t (id INT)"]
     assert [(test.name, test.line, len(test.steps)) for test in file.tests] == [("one", 1, 1)]
 
 
-def test_statements_before_run_file_come_first_and_variables_are_filled_in(tmp_path: Path) -> None:
+def test_statements_before_run_file_run_first_with_variables(tmp_path: Path) -> None:
     text = f"CREATE TABLE ${{name}} (id INT); RUN FILE 'b.sql', 'c.sql'; INSERT INTO t VALUES (1);\n{TEST}"
     file = read_test_file(write(tmp_path, text, b="SELECT 1;", c="SELECT 2;"), {"name": "t"})
     texts = [step.prepared.filled.text for step in file.setup]
@@ -47,7 +47,7 @@ def test_statements_before_run_file_come_first_and_variables_are_filled_in(tmp_p
         (f"{TEST}SELECT 'x;", "3:8", "The string that begins here is not closed."),
     ],
 )
-def test_a_file_that_cannot_be_run_is_refused_at_its_place(tmp_path: Path, text: str, place: str, message: str) -> None:
+def test_invalid_test_file_is_refused_at_its_place(tmp_path: Path, text: str, place: str, message: str) -> None:
     path = write(tmp_path, text, a="SELECT 1;", b="RUN JOBS;")
     with pytest.raises(InvalidTestFile) as caught:
         read_test_file(path, {})

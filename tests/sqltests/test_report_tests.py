@@ -35,7 +35,7 @@ RESULTS = [
 ]
 
 
-def test_junit_is_xml_with_a_case_for_each_test_and_invalid_file() -> None:
+def test_junit_report_has_a_case_for_each_test() -> None:
     [text] = report_results(RESULTS, INVALID, ReportFormat.JUNIT)
     suite = ElementTree.fromstring(text.encode())
     assert {name: suite.get(name) for name in ("tests", "failures", "errors")} == {
@@ -72,7 +72,7 @@ def test_json_has_all_results() -> None:
     assert report["tests"][0]["problem"]["line"] == 2 and report["invalid"][0]["file"] == "c.test.sql"
 
 
-def test_what_no_row_has_reached_is_a_warning_at_its_place() -> None:
+def test_conditions_without_rows_are_warnings_at_their_place() -> None:
     gap = (Site("a.sql", 2, 8, "case", 0, "CASE WHEN a THEN 1\nELSE 2 END"), "no row took this branch")
     coverage = Coverage(3, (gap,))
     described = "a.sql:2:8: ELSE of CASE WHEN a THEN 1 ELSE 2 END: no row took this branch"

@@ -77,7 +77,7 @@ def test_the_exit_code_says_whether_the_chosen_tests_passed(
     assert FakeSpark.runs == ([] if run is None else [run])
 
 
-def test_a_folder_without_tests_and_a_missing_path_have_codes_of_their_own(tmp_path: Path) -> None:
+def test_empty_folder_and_missing_path_have_exit_codes(tmp_path: Path) -> None:
     assert CliRunner().invoke(cli, ["test", str(tmp_path)]).exit_code == 5
     assert CliRunner().invoke(cli, ["test", str(tmp_path / "none")]).exit_code == 2
 
@@ -95,7 +95,7 @@ def _change_files(folder: Path) -> Iterator[None]:
     raise KeyboardInterrupt
 
 
-def test_watch_runs_the_tests_again_after_each_change_until_ctrl_c(tmp_path: Path) -> None:
+def test_watch_runs_tests_after_each_change_until_ctrl_c(tmp_path: Path) -> None:
     FakeSpark.changes = _change_files(write(tmp_path, "one"))
     result = CliRunner().invoke(cli, ["test", "--watch", str(tmp_path)])
     assert FakeSpark.runs == [["one"], ["changed"], [], ["changed"], ["changed", "new"]]

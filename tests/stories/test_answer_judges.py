@@ -41,7 +41,7 @@ def faults(answer: Answer, *jobs: Job) -> list[str]:
         Answer("CREATE JOB a AS SELECT 1", "a", 29.0, 31.0, condition="JETSQL.JOB_ALREADY_EXISTS"),
     ],
 )
-def test_what_the_history_explains_is_right(answer: Answer) -> None:
+def test_answers_explained_by_the_history_are_accepted(answer: Answer) -> None:
     assert faults(answer) == []
 
 

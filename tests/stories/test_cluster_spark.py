@@ -44,7 +44,7 @@ class Engine:
     connection: Connection | None = None
 
     def start(self, **more: str) -> None:
-        """more: further variables of its environment."""
+        """Start the engine. more: further variables of its environment."""
         self._command("start", **more)
         self.connection = jetsql.connect(home=self.home, start=False)
 
@@ -75,7 +75,7 @@ class Engine:
         return self._rows(self.connection, text)
 
     def other(self, text: str) -> list[dict[str, Any]]:
-        """The same in a session of its own, for a statement that takes its time."""
+        """Return the rows of a long statement, in a session of its own."""
         with jetsql.connect(home=self.home, start=False) as connection:
             return self._rows(connection, text)
 
@@ -88,25 +88,25 @@ class Engine:
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def batch(self, job: str) -> int:
-        """The newest that it has committed; -1 before the first. A query would wait for members that jobs keep busy."""
-        told = {name: value for name, value in (row.values() for row in self.sql(f"DESCRIBE JOB EXTENDED {job}"))}
-        newest = told["newest batch"]
+        """Return the newest committed batch, or -1. A query instead would wait for members that jobs keep busy."""
+        facts = {name: value for name, value in (row.values() for row in self.sql(f"DESCRIBE JOB EXTENDED {job}"))}
+        newest = facts["newest batch"]
         return -1 if newest is None else int(newest)
 
     def history(self, job: str) -> list[dict[str, Any]]:
-        """Asked of often, and cheaper than a query."""
+        """Return the history, which is cheaper than a query."""
         return self.sql(f"SHOW JOB HISTORY {job}")
 
     def runs(self, job: str) -> int:
-        """The number of the job's run; 0 while it does not run."""
+        """Return the number of the job's run; 0 while it does not run."""
         newest = self.history(job)[-1]
         return int(newest["run"]) if newest["to_status"] == "RUNNING" else 0
 
     def titles(self, job: str) -> list[str]:
         return [row["event"] for row in self.history(job)]
 
-    def told(self, job: str) -> str:
-        """All that its history says."""
+    def messages(self, job: str) -> str:
+        """Return all messages of the history."""
         return " ".join(row["message"] for row in self.history(job))
 
     def members(self, status: str = "ACTIVE") -> list[str]:
@@ -127,10 +127,10 @@ class Engine:
         wait_until(lambda: self.history(job)[-1]["to_status"] == status, f"{job} is not {status}")
 
     def wait_title(self, job: str, title: str) -> None:
-        wait_until(lambda: title in self.titles(job), f"{job} has not been told as '{title}'")
+        wait_until(lambda: title in self.titles(job), f"{job} has no event '{title}'")
 
-    def go_on(self, *jobs: str) -> None:
-        """Until each has committed some more batches."""
+    def wait_for_batches(self, *jobs: str) -> None:
+        """Wait until each job has committed two more batches."""
         goals = {job: self.batch(job) + 2 for job in jobs}
         for job, batch in goals.items():
             self.sql(f"WAIT FOR JOB {job} UNTIL BATCH {batch}")
@@ -142,7 +142,7 @@ class Engine:
         assert rows["n"] == rows["once"] == rows["last"] + 1 == (self.batch(job) + 1) * ROWS
 
     def check_totals(self, job: str, table: str) -> None:
-        """The job's table has what its numbers come to."""
+        """Check that the job's table has the totals of its numbers."""
         self.sql(f"SUSPEND JOB {job}")
         rows = self.sql(f"SELECT digit, numbers, total FROM {table} ORDER BY digit")
         end = sum(row["numbers"] for row in rows)
@@ -165,8 +165,8 @@ class Engine:
     def _make(self, name: str, columns: str, verb: str, query: str, *options: str) -> dict[str, Any]:
         self.sql(f"CREATE TABLE {name} ({columns}) USING parquet")
         given = ", ".join(("'snapshotIntervalMillis' = '1000'", *options))
-        [made] = self.sql(f"CREATE JOB {name} OPTIONS ({given}) AS {verb} {name} {query}")
-        return made
+        [job_row] = self.sql(f"CREATE JOB {name} OPTIONS ({given}) AS {verb} {name} {query}")
+        return job_row
 
     def drop(self, *jobs: str) -> None:
         for job in jobs:
@@ -175,38 +175,38 @@ class Engine:
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with cluster(tmp_path_factory.mktemp("cluster")) as made:
-        yield made
+    with cluster(tmp_path_factory.mktemp("cluster")) as cluster_:
+        yield cluster_
 
 
 @pytest.fixture(scope="module")
 def engine(spark: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Yield an engine that starts without members."""
-    made = Engine(tmp_path_factory.mktemp("home"), spark)
-    made.start()
+    result = Engine(tmp_path_factory.mktemp("home"), spark)
+    result.start()
     try:
-        made.sql(f"CREATE TABLE numbers USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '{ROWS}')")
-        yield made
+        result.sql(f"CREATE TABLE numbers USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '{ROWS}')")
+        yield result
     finally:
-        made.stop()
+        result.stop()
 
 
 def test_each_cell_of_the_table(engine: Engine) -> None:
     engine.have(0)
-    made = engine.keep("kept")
-    assert made["status"] == "NOT_RUNNING" and "Waiting for an executor" in made["message"]
+    created = engine.keep("kept")
+    assert created["status"] == "NOT_RUNNING" and "Waiting for an executor" in created["message"]
     engine.have(1)
     engine.wait_run("kept", 1)
     engine.keep("anew", NONE)
     engine.keep("stays", OFF)
     engine.keep("stays_at_least", OFF, "'processingGuarantee' = 'atLeastOnce'")
     engine.keep("stays_anew", OFF, NONE)
-    engine.go_on("kept", "stays")
+    engine.wait_for_batches("kept", "stays")
 
     engine.have(2)
     for job in ("kept", "anew"):
         engine.wait_run(job, 2)
-    engine.go_on("kept", "stays")
+    engine.wait_for_batches("kept", "stays")
     assert [engine.runs(job) for job in ("stays", "stays_at_least", "stays_anew")] == [1, 1, 1]
     assert all(row["completed_tasks"] > 0 for row in engine.sql("SHOW MEMBERS") if not row["is_driver"])
 
@@ -215,32 +215,32 @@ def test_each_cell_of_the_table(engine: Engine) -> None:
         engine.wait_run(job, 3)
     for job, status in (("stays", "SUSPENDED"), ("stays_at_least", "SUSPENDED"), ("stays_anew", "FAILED")):
         engine.wait_status(job, status)
-        assert "Member 0 is lost" in engine.told(job)
+        assert "Member 0 is lost" in engine.messages(job)
     assert len(engine.members()) == len(engine.members("GONE")) == 1
     assert engine.sql("RESUME JOB stays")[0]["status"] == "RUNNING"
-    engine.go_on("kept", "stays")
+    engine.wait_for_batches("kept", "stays")
     for job in ("kept", "stays"):
         engine.check_once(job, job)
-    told = [title for title in engine.titles("kept") if title in ("members joined", "member lost")]
-    assert told == ["members joined", "members joined", "member lost"]
+    titles = [title for title in engine.titles("kept") if title in ("members joined", "member lost")]
+    assert titles == ["members joined", "members joined", "member lost"]
     engine.drop("kept", "anew", "stays", "stays_at_least")
 
 
-def test_state_is_spread_over_more_cores_and_survives_a_death_in_the_middle(engine: Engine) -> None:
+def test_repartitioning_over_more_cores_survives_a_crash(engine: Engine) -> None:
     engine.have(1)
     engine.count("totals")
     engine.count("busiest", behind="ORDER BY numbers DESC, digit LIMIT 5")
     engine.count("by_hand", OFF)
     engine.keep("first", OFF, query="SELECT value FROM STREAM numbers LIMIT 1000000")
-    engine.go_on("totals", "busiest", "by_hand", "first")
+    engine.wait_for_batches("totals", "busiest", "by_hand", "first")
     engine.have(2, cores=3)
     for job in ("totals", "busiest"):
         engine.wait_title(job, "state rescaled")
     assert [engine.runs(job) for job in ("by_hand", "first")] == [1, 1]
-    assert "repartitioned into 4 partitions" in engine.told("totals")
+    assert "repartitioned into 4 partitions" in engine.messages("totals")
     engine.sql("RESTART JOB first")
-    assert "cannot be repartitioned" in engine.told("first")
-    engine.go_on("totals", "busiest", "by_hand", "first")
+    assert "cannot be repartitioned" in engine.messages("first")
+    engine.wait_for_batches("totals", "busiest", "by_hand", "first")
 
     engine.stop()
     engine.start(JETSQL_FAILPOINT="state-repartitioned:by_hand")
@@ -254,18 +254,18 @@ def test_state_is_spread_over_more_cores_and_survives_a_death_in_the_middle(engi
     assert "state rescaled" not in engine.titles("by_hand")
     engine.sql("RESTART JOB by_hand")
     engine.wait_title("by_hand", "state rescaled")
-    engine.go_on("totals", "by_hand")
+    engine.wait_for_batches("totals", "by_hand")
     for job in ("totals", "by_hand"):
         engine.check_totals(job, job)
     engine.check_once("first", "first")
     engine.drop("totals", "by_hand", "busiest", "first")
 
 
-def test_nobody_is_left_to_spread_the_state(engine: Engine) -> None:
+def test_repartitioning_without_members(engine: Engine) -> None:
     engine.have(1)
     engine.count("alone", OFF)
     engine.count("waited_for", OFF)
-    engine.go_on("alone", "waited_for")
+    engine.wait_for_batches("alone", "waited_for")
     engine.have(2, cores=3)
     for member in engine.spark.members:
         engine.spark.suspend(member)
@@ -276,12 +276,12 @@ def test_nobody_is_left_to_spread_the_state(engine: Engine) -> None:
         assert engine.sql("SUSPEND JOB waited_for")[0]["status"] == "SUSPENDED"
         engine.have(0)
         engine.wait_status("alone", "NOT_RUNNING")
-        [made] = restarts[0].result()
-        assert "Waiting for an executor" in made["message"]
-    assert "No executor is left to repartition the state" in engine.told("alone")
+        [restarted] = restarts[0].result()
+        assert "Waiting for an executor" in restarted["message"]
+    assert "No executor is left to repartition the state" in engine.messages("alone")
     engine.have(1)
     engine.sql("RESUME JOB waited_for")
-    engine.go_on("alone", "waited_for")
+    engine.wait_for_batches("alone", "waited_for")
     for job in ("alone", "waited_for"):
         engine.check_totals(job, job)
     engine.drop("alone", "waited_for")
@@ -293,12 +293,12 @@ def test_a_quorum(engine: Engine) -> None:
     assert engine.runs("safe") == 1
     engine.have(2)
     engine.wait_run("safe", 2)
-    assert "needs 2 members from now on" in engine.told("safe")
-    engine.go_on("safe")
+    assert "needs 2 members from now on" in engine.messages("safe")
+    engine.wait_for_batches("safe")
     engine.have(1)
     engine.wait_status("safe", "NOT_RUNNING")
     words = "1 is available and the job needs 2 (splitBrainProtectionEnabled), so 1 is missing"
-    assert words in engine.told("safe")
+    assert words in engine.messages("safe")
     engine.have(2)
     engine.wait_run("safe", 3)
     engine.have(1)
@@ -306,68 +306,68 @@ def test_a_quorum(engine: Engine) -> None:
     engine.sql("SUSPEND JOB safe")
     [altered] = engine.sql("ALTER JOB safe OPTIONS ('restartAttempts' = '5') RESUME")
     assert altered["status"] == "RUNNING"
-    engine.go_on("safe")
+    engine.wait_for_batches("safe")
     engine.check_once("safe", "safe")
     engine.drop("safe")
 
 
-def test_the_whole_cluster_is_lost_and_comes_back(engine: Engine) -> None:
+def test_whole_cluster_is_lost_and_returns(engine: Engine) -> None:
     engine.have(2)
     engine.keep("patient")
-    engine.go_on("patient")
+    engine.wait_for_batches("patient")
     engine.have(0)
     engine.wait_status("patient", "NOT_RUNNING")
-    assert "Waiting for an executor: none is available" in engine.told("patient")
+    assert "Waiting for an executor: none is available" in engine.messages("patient")
     before = int(engine.history("patient")[-1]["run"])
     engine.have(1)
     engine.wait_run("patient", before + 1)
-    engine.go_on("patient")
+    engine.wait_for_batches("patient")
     engine.check_once("patient", "patient")
     engine.drop("patient")
 
 
-def test_jobs_go_on_without_the_master_and_with_its_next_one(engine: Engine) -> None:
+def test_jobs_continue_without_the_master_and_with_its_successor(engine: Engine) -> None:
     engine.have(1)
     engine.keep("steady")
     engine.spark.kill_master()
-    engine.go_on("steady")
+    engine.wait_for_batches("steady")
     assert engine.runs("steady") == 1
     engine.spark.start_master()
     engine.have(2)
     engine.wait_run("steady", 2)
-    engine.go_on("steady")
+    engine.wait_for_batches("steady")
     engine.check_once("steady", "steady")
     engine.drop("steady")
 
 
-def test_a_member_that_can_not_be_reached_writes_nothing_twice(engine: Engine) -> None:
+def test_unreachable_member_writes_nothing_twice(engine: Engine) -> None:
     engine.have(2)
     engine.keep("careful")
     engine.count("summed")
-    engine.go_on("careful", "summed")
+    engine.wait_for_batches("careful", "summed")
     lost = engine.spark.members[0]
     engine.spark.suspend(lost)
     wait_until(lambda: len(engine.members()) == 1, "nobody finds out that it does not answer")
-    engine.go_on("careful", "summed")
+    engine.wait_for_batches("careful", "summed")
     engine.spark.resume(lost)
-    engine.go_on("careful", "summed")
+    engine.wait_for_batches("careful", "summed")
     engine.check_once("careful", "careful")
     engine.check_totals("summed", "summed")
     engine.drop("careful", "summed")
 
 
 def test_real_time_mode_on_members(engine: Engine, kafka: Kafka) -> None:
-    """It has a core for each of its tasks or waits, and ends at a boundary on whatever members they are."""
+    """Run a job in real time: it waits for a core for each task, and ends at a boundary on any members."""
     topics = [kafka.topic(f"t.members.{name}", 2) for name in ("in", "out")]
     engine.have(0)
     for table, topic in zip(("came", "gone"), topics, strict=True):
         engine.sql(f"CREATE TABLE {table} {kafka.options(topic)}")
     options = "'trigger' = 'realTime', 'snapshotIntervalMillis' = '60000'"
     body = "INSERT INTO gone (value) SELECT value FROM STREAM came"
-    [made] = engine.sql(f"CREATE JOB at_once OPTIONS ({options}) AS {body}")
-    assert made["status"] == "NOT_RUNNING" and "Waiting for an executor" in made["message"]
+    [created] = engine.sql(f"CREATE JOB at_once OPTIONS ({options}) AS {body}")
+    assert created["status"] == "NOT_RUNNING" and "Waiting for an executor" in created["message"]
     engine.have(1)
-    wait_until(lambda: "The engine has 1." in engine.told("at_once"), "nothing is said of the missing core")
+    wait_until(lambda: "The engine has 1." in engine.messages("at_once"), "nothing is said of the missing core")
     engine.have(2)
     engine.wait_status("at_once", "RUNNING")
     _send(kafka, topics, range(50))

@@ -26,7 +26,7 @@ from tests.support.engines.jobs_harness import run_manager
 KINDS = {kind.name: kind for scenario in SCENARIOS.values() for kind in scenario.kinds}
 
 
-def test_every_failpoint_is_come_to() -> None:
+def test_every_failpoint_is_reached() -> None:
     scenarios = (*SCENARIOS.values(), MIGRATION)
     armed = {place.name for scenario in scenarios for round in scenario.rounds for place in round.armed}
     lake = {point for point in POINTS if point.startswith("lake-")}  # of older Sparks, see test_lakehouse_crashes
@@ -34,7 +34,7 @@ def test_every_failpoint_is_come_to() -> None:
     assert armed == set(POINTS) - lake - backup
 
 
-def test_one_failpoint_alone_needs_no_round_before_it_but_the_one_that_makes_the_jobs() -> None:
+def test_single_failpoint_needs_only_the_round_that_creates_jobs() -> None:
     first, *rest = SINKS.only("table-moved").rounds
     assert first.places == ()
     assert first.statements == tuple(kind.job for kind in SINKS.jobs)
@@ -43,7 +43,7 @@ def test_one_failpoint_alone_needs_no_round_before_it_but_the_one_that_makes_the
     assert [round.places for round in STATEMENTS.only("store-made").rounds] == [("store-made",), ()]
 
 
-def test_a_death_in_a_migration_leaves_the_store_as_it_was(tmp_path: Path) -> None:
+def test_crash_during_a_migration_keeps_the_store(tmp_path: Path) -> None:
     outcome = Migration(MIGRATION, tmp_path / "home", lambda _: None).run()
     assert outcome.faults == []
     assert [death.died for death in outcome.deaths] == [True, True]
@@ -60,7 +60,7 @@ def judged(name: str, rows: list[tuple[int, ...]], facts: Facts) -> Loss:
     return KINDS[name].check(Counter(rows), facts)
 
 
-def test_rows_that_are_lost_there_twice_or_wrong_are_counted(facts: Facts) -> None:
+def test_lost_duplicate_and_wrong_rows_are_counted(facts: Facts) -> None:
     copied = [(i + more,) for i in facts.source.ids() for more in (0, TOO)] + [(-1,)]
     assert judged("copy", copied, facts) == Loss(0, 0)
     assert judged("copy", copied[3:], facts) == Loss(3, 0)
@@ -69,14 +69,14 @@ def test_rows_that_are_lost_there_twice_or_wrong_are_counted(facts: Facts) -> No
     assert judged("parts", [(i, 1) for i in facts.source.ids()], facts) == Loss(54, 54)
 
 
-def test_of_a_windowed_aggregate_all_minutes_but_the_newest_are_wanted(facts: Facts) -> None:
+def test_windowed_aggregate_has_all_minutes_but_the_newest(facts: Facts) -> None:
     closed = facts.source.closed()
     assert closed == [(0, 20, 190), (1, 20, 590)]
     assert judged("minutes", [*closed], facts) == Loss(0, 0)
     assert judged("minutes", [closed[0], (1, 19, 590)], facts) == Loss(1, 1)
 
 
-def test_rows_that_wait_for_a_watermark_are_those_of_batch_as_far_as_it_has_passed(facts: Facts) -> None:
+def test_rows_before_the_watermark_are_those_of_batch(facts: Facts) -> None:
     unmatched = [(i,) for i in (*range(13, 20), *range(33, 40))]  # 53 and later can still find a match
     assert judged("unmatched", unmatched, facts) == Loss(0, 0)
     assert judged("unmatched", [*unmatched[1:], (0,), (53,)], facts) == Loss(1, 2)
@@ -84,7 +84,7 @@ def test_rows_that_wait_for_a_watermark_are_those_of_batch_as_far_as_it_has_pass
     assert judged("idle", [(0, 40, 380), (1, 20, 590)], facts) == Loss(1, 1)
 
 
-def test_each_row_is_in_the_result_or_late_for_each_stream(facts: Facts) -> None:
+def test_rows_are_in_the_result_or_late_per_stream(facts: Facts) -> None:
     totals = [(2, 2), (4, 144), (0, 254), (24, 314), (40, -1)]
     assert judged("late_totals", totals, facts) == Loss(55, 0)
     assert judged("late_totals", [*totals, (40, -1), (21, -1), (30, 114)], facts) == Loss(55, 3)
@@ -93,14 +93,14 @@ def test_each_row_is_in_the_result_or_late_for_each_stream(facts: Facts) -> None
     assert judged("late_pairs", [*pairs, (40, -3), (24, 4), (40, -2)], facts) == Loss(65, 3)
 
 
-def test_at_least_once_rows_may_come_again_and_may_not_be_wrong(facts: Facts) -> None:
+def test_at_least_once_rows_may_repeat_but_not_differ(facts: Facts) -> None:
     closed = facts.source.closed()
     assert judged("least", [*closed, *closed], facts) == Loss(0, 0)
     assert judged("least", [closed[0], closed[0]], facts) == Loss(1, 0)
     assert judged("least", [*closed, (0, 21, 190)], facts) == Loss(0, 1)
 
 
-def test_a_job_made_anew_has_everything_and_its_lives_before_whole_files(facts: Facts) -> None:
+def test_recreated_job_has_all_rows_and_earlier_lives_whole_files(facts: Facts) -> None:
     newest = [(i, 7) for i in facts.source.ids()]
     assert judged("renewed", [*newest, *((i, 2) for i in ids_in_minute(0))], facts) == Loss(0, 0)
     assert judged("renewed", [*newest, *((i, 2) for i in ids_in_minute(0)[3:])], facts) == Loss(3, 0)
@@ -116,7 +116,7 @@ def test_a_job_made_anew_has_everything_and_its_lives_before_whole_files(facts: 
 
 
 class Tables:
-    """Tables of files, and a reader that looks when it is told to."""
+    """Return tables of files, and a reader that reads on request."""
 
     def __init__(self, warehouse: Path) -> None:
         self.warehouse = warehouse
@@ -138,7 +138,7 @@ def tables(tmp_path: Path) -> Tables:
     return Tables(tmp_path)
 
 
-def test_a_reader_is_content_with_whole_files_and_sees_no_hidden_ones(tables: Tables) -> None:
+def test_reader_accepts_whole_files_and_ignores_hidden_ones(tables: Tables) -> None:
     tables.write("copy/1.parquet", ids_in_minute(0))
     for hidden in ("copy/.jetsql/a/1.parquet", "copy/_temporary/0/1.parquet", "copy/2.parquet._COPYING_"):
         tables.write(hidden, ids_in_minute(0)).write_bytes(b"half")
@@ -181,7 +181,7 @@ def test_a_reader_sees_a_batch_of_one_file_in_part(tables: Tables) -> None:
     assert tables.wrong() == ["copy: 1 batches are there in part, for example (0, 0)"]
 
 
-def test_a_history_that_makes_no_sense_is_seen(tmp_path: Path) -> None:
+def test_inconsistent_history_is_detected(tmp_path: Path) -> None:
     kind = replace(FILE_KINDS[0], name="j")
     with run_manager(tmp_path) as jobs:
         jobs.reply("CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s")
@@ -209,7 +209,7 @@ def test_an_error_in_a_history_is_reported_with_its_words(tmp_path: Path, suspen
     assert fault.startswith("j met an error: ") and "The disk is full." in fault
 
 
-def test_what_comes_after_a_death_is_compared_with_what_was_asked_for(tmp_path: Path) -> None:
+def test_history_after_a_crash_is_compared_with_the_requests(tmp_path: Path) -> None:
     with run_manager(tmp_path) as jobs:
         jobs.reply("CREATE JOB j AS INSERT INTO t SELECT * FROM STREAM s")
         deaths = Deaths(Path(jobs.store.database.name))

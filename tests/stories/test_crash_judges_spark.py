@@ -23,13 +23,13 @@ PASSED: Final = {
     "late_pairs": "(SELECT at FROM numbers WHERE numbers.id = result.id) <= (SELECT min(at) FROM (SELECT max(at) AS at"
     " FROM numbers WHERE id % 3 = 0 UNION ALL SELECT max(at) FROM numbers WHERE id % 2 = 0))",
 }
-"""For each kind, the condition of the rows that the watermark has passed."""
+"""The condition of the rows that the watermark has passed, by kind."""
 LATE: Final = {"late_totals": ((3, -1),), "late_pairs": ((3, -2), (2, -3))}
-"""For each kind with late rows, the divisor of each stream, and what is written for the late rows of the stream."""
+"""The divisor of each stream, and what is written for its late rows, by kind with late rows."""
 
 
 @pytest.mark.parametrize("kind", TIMED_KINDS, ids=lambda kind: kind.name)
-def test_a_judge_wants_what_batch_returns(sql: Sql, numbers: Source, kind: Kind) -> None:
+def test_judge_expects_the_rows_of_batch(sql: Sql, numbers: Source, kind: Kind) -> None:
     numbers.add(6)
     columns = {"idle": "start, n, total", "unmatched": "id"}.get(kind.name, "id, value")
     passed = PASSED[kind.name].format(newest=NEWEST)
@@ -44,7 +44,7 @@ def test_a_judge_wants_what_batch_returns(sql: Sql, numbers: Source, kind: Kind)
 
 
 @pytest.mark.parametrize("name", ["j_maxima", "j_pairs", "k_pairs"])
-def test_a_judge_of_changes_wants_what_batch_returns(sql: Sql, numbers: Source, name: str) -> None:
+def test_judge_of_changes_expects_the_rows_of_batch(sql: Sql, numbers: Source, name: str) -> None:
     numbers.add(6)
     kind = next(kind for kind in (*REWRITTEN_KINDS, *KAFKA_KINDS) if kind.name == name)
     rows = sql(batch(kind))

@@ -18,7 +18,7 @@ from tests.support.servers.postgres import Postgres
 pytestmark = pytest.mark.spark
 
 
-def test_nothing_is_lost_and_nothing_is_there_twice(postgres: Postgres, kafka: Kafka, tmp_path: Path) -> None:
+def test_no_row_is_lost_or_duplicated(postgres: Postgres, kafka: Kafka, tmp_path: Path) -> None:
     outcome = Matrix(EACH_SINK, tmp_path, postgres, print, kafka).run()
     assert outcome.faults == []
     assert [death.died for death in outcome.deaths] == [True]

@@ -33,7 +33,7 @@ JOBS = {
 }
 MEGABYTES = 300
 FILLS = 12
-"""How often the disk is filled and freed."""
+"""The number of times that the disk is filled and freed."""
 
 
 class Disk:
@@ -119,19 +119,19 @@ class Home:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Disk]:
-    made = Disk(tmp_path / "disk", tmp_path / "disk.img")
-    yield made
-    made.unmount()
+    result = Disk(tmp_path / "disk", tmp_path / "disk.img")
+    yield result
+    result.unmount()
 
 
 @pytest.fixture
 def home(tmp_path: Path, disk: Disk) -> Iterator[Home]:
-    made = Home(tmp_path, disk)
-    made.begin()
-    yield made
+    result = Home(tmp_path, disk)
+    result.begin()
+    yield result
     disk.empty()
-    if made.engine.processes():
-        made.engine("stop")
+    if result.engine.processes():
+        result.engine("stop")
 
 
 def answers(home: Home, seconds: float) -> list[int]:
@@ -207,7 +207,7 @@ def test_a_disk_that_becomes_read_only(home: Home) -> None:
 
 
 def test_a_power_failure(home: Home) -> None:
-    """What is not on the disk yet is lost, of files of every age."""
+    """Lose what is not on the disk yet, of files of every age."""
     for _ in range(2):
         for _ in range(10):
             time.sleep(1)
@@ -223,7 +223,7 @@ def test_a_power_failure(home: Home) -> None:
 
 
 def test_a_process_that_may_open_no_more_files(home: Home) -> None:
-    """The engine goes on, or ends and is started again."""
+    """Limit the open files: the engine continues, or ends and is started again."""
     counts = []
     for files in (20, 5, -5):
         java = next(each for each in home.engine.processes() if "java" in each.name())

@@ -23,7 +23,7 @@ DAY = {"year": 2013, "month": 1, "day": 1}
 
 
 def raw(hour: str, minute: int, carrier: str = "UA", **more: object) -> dict[str, object]:
-    """A row as the package has it: landed ten minutes late unless told otherwise."""
+    """Return a row as the package has it, by default landed ten minutes late."""
     row = {
         **DAY,
         "time_hour": f"2013-01-{hour}:00:00Z",
@@ -50,7 +50,7 @@ def flights(*rows: dict[str, object]) -> pd.DataFrame:
 CANCELLED = {"dep_time": None, "arr_time": None, "dep_delay": None, "arr_delay": None, "air_time": None}
 
 
-def test_one_file_a_day_with_exact_times_and_without_what_is_missing(tmp_path: Path) -> None:
+def test_one_file_per_day_with_exact_times_and_complete_rows(tmp_path: Path) -> None:
     rows = flights(
         raw("02T04", 59, day=1, tailnum=None, **CANCELLED),
         raw("01T10", 15),
@@ -135,7 +135,7 @@ def test_rejected_flights_by_what_is_missing() -> None:
     }
 
 
-def test_the_busiest_routes_are_ordered_by_name_where_they_are_equal() -> None:
+def test_equally_busy_routes_are_ordered_by_name() -> None:
     rows = flights(raw("01T10", 0), raw("01T10", 1, dest="ATL"), raw("01T10", 2, dest="ZZZ"), raw("01T10", 3))
     assert expected.top_routes(rows, 2) == {("EWR", "IAH"): (2, 2800), ("EWR", "ATL"): (1, 1400)}
 
@@ -157,7 +157,7 @@ def test_the_whole_year_is_in_the_package() -> None:
     assert sum(numbers[0] for numbers in expected.rejected(year).values()) == 9_430
 
 
-def test_a_folder_with_something_of_yours_is_not_wiped(tmp_path: Path) -> None:
+def test_folder_with_other_files_is_not_deleted(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine", encoding="utf-8")
     command = [sys.executable, "-m", "examples.flights.demo", "--home", str(tmp_path)]
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -170,7 +170,7 @@ def test_a_folder_with_something_of_yours_is_not_wiped(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_the_first_days_of_the_demo(sql: "Sql", tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The whole story on the engine of the tests; `make demo` runs it on an engine of its own, over the year."""
+    """Run the story on the engine of the tests; `make demo` runs it on an engine of its own, over the year."""
     from examples.flights import demo  # here, because it imports PySpark
     from examples.story import Story, in_literal
 
@@ -188,7 +188,7 @@ def test_the_first_days_of_the_demo(sql: "Sql", tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.spark
-def test_a_row_too_many_in_a_table_is_told(sql: "Sql") -> None:
+def test_surplus_row_of_a_table_is_reported(sql: "Sql") -> None:
     from examples.flights import demo
     from examples.story import Story
 

@@ -13,7 +13,7 @@ from examples.lakehouse import expected
 from tests.support.paths import ROOT
 
 
-def play(*words: str) -> subprocess.CompletedProcess[str]:
+def run_demo(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "examples.lakehouse.demo", *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=1000, check=False, cwd=ROOT)
 
@@ -34,9 +34,9 @@ def test_an_aircraft_is_where_it_landed_last() -> None:
     assert expected.inserted_once(found) == {("N1",): (1,), ("N2",): (1,)}
 
 
-def test_a_folder_with_something_of_yours_is_not_wiped(tmp_path: Path) -> None:
+def test_folder_with_other_files_is_not_deleted(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine", encoding="utf-8")
-    ended = play("--home", str(tmp_path))
+    ended = run_demo("--home", str(tmp_path))
     assert ended.returncode == 2
     assert f"{tmp_path} is not empty" in ended.stderr
     assert (tmp_path / "mine").exists()
@@ -46,7 +46,7 @@ def test_a_folder_with_something_of_yours_is_not_wiped(tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.timeout(1200)  # long enough to install a Spark for the first time
 def test_the_whole_story(tmp_path: Path) -> None:
-    ended = play("--home", str(tmp_path / "demo"), "--days", "40")
+    ended = run_demo("--home", str(tmp_path / "demo"), "--days", "40")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stdout.count("| same") == 5
     assert "kill -9" in ended.stdout and "update_postimage" in ended.stdout

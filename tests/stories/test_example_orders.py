@@ -42,7 +42,7 @@ def test_messages_are_always_the_same_and_of_all_kinds() -> None:
     assert {expected.UNKNOWN, *producer.CUSTOMERS} == set(orders.table["customer"])
 
 
-def test_totals_count_orders_without_an_amount_and_none_that_came_too_late() -> None:
+def test_totals_include_orders_without_amount_and_exclude_late_ones() -> None:
     first = [sent(1, "09:00:10.5"), sent(2, "09:00:59", amount=None), sent(3, "09:09:00", customer=None)]
     second = [sent(4, "09:00:59"), sent(5, "09:07:00", amount=0.25)]
     orders = expected.orders_of([first, second])
@@ -53,21 +53,21 @@ def test_totals_count_orders_without_an_amount_and_none_that_came_too_late() -> 
     }
 
 
-def test_what_is_no_order_and_what_is_large() -> None:
+def test_invalid_and_large_orders() -> None:
     broken = [Sent(b"", text) for text in (b'{"id": 1', b"[1]", sent(2, "09:00:00", amount="a lot").value)]
     orders = expected.orders_of([[*broken, sent(3, "09:00:00", amount=950), sent(4, "09:00:00", amount=949.99)]])
     assert expected.broken(orders) == {(message.value.decode(),): (1,) for message in broken}
     assert expected.large(orders) == {(3,): (95_000,)}
 
 
-def test_the_newest_total_counts_and_one_that_is_written_again_shows() -> None:
+def test_newest_total_counts_and_repeated_ones_are_reported() -> None:
     messages = [total(1, "5.00"), total(2, "7.10"), total(2, "7.10"), total(1, "0.10", "Jun")]
     wanted = {("Ada", NINE): (2, 710, 0), ("Jun", NINE): (1, 10, 0)}
-    told = verdict.verdict("totals", wanted, expected.in_topic(messages))
-    assert told.differences == (f"Ada, {NINE}: 2, 710, 1 in the table, 2, 710, 0 in the source",)
+    found = verdict.verdict("totals", wanted, expected.in_topic(messages))
+    assert found.differences == (f"Ada, {NINE}: 2, 710, 1 in the table, 2, 710, 0 in the source",)
 
 
-def test_an_alert_that_came_again_counts_once() -> None:
+def test_repeated_alert_counts_once() -> None:
     alert = Message(b"1", b'{"id": 1, "customer": "Ada", "amount": 951.30}')
     assert expected.by_order([alert, alert]) == [(1, 95_130)]
 
@@ -75,7 +75,7 @@ def test_an_alert_that_came_again_counts_once() -> None:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_the_story_with_few_orders(sql: Sql, kafka: Kafka, capsys: pytest.CaptureFixture[str]) -> None:
-    """The whole story on engine and broker of the tests; `make demo-orders` runs it on its own ones."""
+    """Run the story on engine and broker of the tests; `make demo-orders` runs it on its own ones."""
     from examples.orders import demo  # here, because it imports PySpark
     from examples.story import Story
 

@@ -12,13 +12,13 @@ import pytest
 from tests.support.paths import ROOT
 
 
-def play(*words: str) -> subprocess.CompletedProcess[str]:
+def run_demo(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "examples.scaling.demo", *words]
     environ = {**os.environ, "JETSQL_CONFIG": os.devnull}
     return subprocess.run(command, capture_output=True, text=True, timeout=280, check=False, cwd=ROOT, env=environ)
 
 
-def test_what_must_be_there_follows_from_the_newest_batch() -> None:
+def test_newest_batch_decides_the_expected_rows() -> None:
     from examples.scaling import demo
 
     facts = demo.by_digit(1)
@@ -27,9 +27,9 @@ def test_what_must_be_there_follows_from_the_newest_batch() -> None:
     assert facts[(3,)][0] == 2 * demo.ROWS // 10
 
 
-def test_a_folder_with_something_of_yours_is_not_wiped(tmp_path: Path) -> None:
+def test_folder_with_other_files_is_not_deleted(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine", encoding="utf-8")
-    ended = play("--home", str(tmp_path))
+    ended = run_demo("--home", str(tmp_path))
     assert ended.returncode == 2
     assert f"{tmp_path} is not empty" in ended.stderr
 
@@ -37,7 +37,7 @@ def test_a_folder_with_something_of_yours_is_not_wiped(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_the_whole_story(tmp_path: Path) -> None:
-    ended = play("--home", str(tmp_path / "demo"), "--delay", "1")
+    ended = run_demo("--home", str(tmp_path / "demo"), "--delay", "1")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stdout.count("| same") == 2
     assert "members joined" in ended.stdout and "member lost" in ended.stdout

@@ -52,7 +52,7 @@ class OwnSession:
         self.error = engine.error
 
     def close(self) -> None:
-        """The engine goes on for other tests."""
+        """Keep the engine running for other tests."""
 
 
 @pytest.mark.parametrize("story", STORIES, ids=[story.stem for story in STORIES])

@@ -264,7 +264,7 @@ def test_late_rows_are_kept_next_to_the_table(lake: LakeTables) -> None:
 
 @pytest.mark.parametrize("lake_home", ["delta"], indirect=True, scope="module")
 @pytest.mark.parametrize(("verb", "keys"), [("SINK INTO", {"key_columns": "name"}), ("INSERT OVERWRITE", {})])
-def test_changes_of_a_table_that_a_job_writes_are_passed_on(lake: LakeTables, verb: str, keys: dict[str, str]) -> None:
+def test_changes_of_a_written_table_are_passed_on(lake: LakeTables, verb: str, keys: dict[str, str]) -> None:
     sums = lake.create("sums", "name STRING, total BIGINT", delta_enableChangeDataFeed="true", **keys)
     copy = lake.create("copy", "name STRING, total BIGINT", key_columns="name")
     complete = "OPTIONS ('snapshotIntervalMillis' = '100', 'outputMode' = 'complete')"

@@ -74,7 +74,7 @@ class Maintainer(threading.Thread):
         self._lake = lake
         self._ended = threading.Event()
         self.counts: Counter[str] = Counter()
-        """How often each kind of statement has run, and been overtaken."""
+        """The numbers of statements of each kind that have run, and that were overtaken."""
         self.errors: list[str] = []
         """The other errors."""
 

@@ -149,7 +149,7 @@ def test_restart_snapshot_and_new_version_write_each_row_once(lake: LakeTables) 
     assert [row[0] for row in lake.after("t", (6, "f"))] == [1, 2, 3, 4, 105, 106]
 
 
-def test_without_a_guarantee_no_row_is_lost_to_an_old_note(lake: LakeTables) -> None:
+def test_without_a_guarantee_old_notes_lose_no_row(lake: LakeTables) -> None:
     t = lake.create("t", "id INT, name STRING")
     options = "OPTIONS ('snapshotIntervalMillis' = '100', 'processingGuarantee' = 'none')"
     lake.sql(f"CREATE JOB j {options} AS INSERT INTO {t} SELECT * FROM STREAM events")

@@ -72,7 +72,7 @@ def test_delta_changes_with_deletes(delta: Lakehouse) -> None:
     ]
 
 
-def test_a_delta_table_that_is_another_one(delta: Lakehouse) -> None:
+def test_replaced_delta_table(delta: Lakehouse) -> None:
     delta("CREATE TABLE r (id BIGINT) USING delta", "CREATE TABLE r_copy (id BIGINT) USING parquet")
     delta("CREATE JOB r_job AS INSERT INTO r_copy SELECT id FROM STREAM r", "SUSPEND JOB r_job")
     delta("CREATE OR REPLACE TABLE r (id BIGINT) USING delta", "INSERT INTO r VALUES (7)")
@@ -149,7 +149,7 @@ def test_a_snapshot_that_has_expired(iceberg: Lakehouse) -> None:
     assert "removed by expire_snapshots" in iceberg.wait_until_suspended("e_job")
 
 
-def test_an_iceberg_table_that_is_another_one(iceberg: Lakehouse) -> None:
+def test_replaced_iceberg_table(iceberg: Lakehouse) -> None:
     iceberg("CREATE TABLE lake.a.`x.y z` (id BIGINT) USING iceberg", "CREATE TABLE r_copy (id BIGINT) USING parquet")
     iceberg("CREATE JOB r_job AS INSERT INTO r_copy SELECT id FROM STREAM lake.a.`x.y z`", "SUSPEND JOB r_job")
     assert iceberg("SELECT sources FROM jetsql.jobs WHERE name = 'r_job'") == [(["lake.a.`x.y z`"],)]

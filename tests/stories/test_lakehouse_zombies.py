@@ -97,5 +97,5 @@ def test_a_stopped_engine_does_not_write_a_batch_again(table_format: str, verb: 
         ended = _outcome(first)
     assert ended["counted"] == [10, 10]
     error = str(ended["outcome"])
-    refused = ("another run of the job wrote batch 0", "ConcurrentTransactionException", "ValidationException")
-    assert any(each in error for each in refused), error
+    refusals = ("another run of the job wrote batch 0", "ConcurrentTransactionException", "ValidationException")
+    assert any(each in error for each in refusals), error

@@ -44,7 +44,7 @@ STATEMENTS = {
 """The statements, and how often each is chosen."""
 
 
-class Storm:
+class RandomClients:
     """Clients that run random statements until the end, each on a thread of its own."""
 
     def __init__(self, engine: ServiceEngine) -> None:
@@ -102,8 +102,8 @@ def test_answers_of_many_clients_agree_with_the_history(tmp_path: Path, capsys: 
     engine("-e", f"CREATE TABLE numbers (id BIGINT) USING json LOCATION '{source.folder}'")
     for name in NAMES:
         engine("-e", f"CREATE TABLE copied_{name} (id BIGINT) USING parquet")
-    storm = Storm(engine)
-    storm.start()
+    clients = RandomClients(engine)
+    clients.start()
     try:
         for victim in VICTIMS:
             for _ in range(SECONDS_BETWEEN_KILLS):
@@ -113,7 +113,7 @@ def test_answers_of_many_clients_agree_with_the_history(tmp_path: Path, capsys: 
             engine("start")
         time.sleep(SECONDS_BETWEEN_KILLS)
     finally:
-        storm.end()
+        clients.end()
     for name in NAMES:
         engine("-e", f"CREATE JOB IF NOT EXISTS {name} AS INSERT INTO copied_{name} SELECT id FROM STREAM numbers")
         engine("-e", f"RESUME JOB {name}")
@@ -122,10 +122,10 @@ def test_answers_of_many_clients_agree_with_the_history(tmp_path: Path, capsys: 
     with closing(Store(engine.home / "jetsql.db")) as store:
         jobs = store.all_jobs()
         histories = Histories(jobs, {job.id: store.history(job.id) for job in jobs})
-    answered = [each for each in storm.answers if each.job or each.condition]
+    answered = [each for each in clients.answers if each.job or each.condition]
     outcomes = Counter((each.verb, each.condition or "ok") for each in answered)
     with capsys.disabled():
-        sys.stdout.write(f"\n{len(answered)} answers, {storm.lost} without, {len(jobs)} jobs: {dict(outcomes)}\n")
+        sys.stdout.write(f"\n{len(answered)} answers, {clients.lost} without, {len(jobs)} jobs: {dict(outcomes)}\n")
     assert histories.faults(answered) == []
     assert {verb for verb, outcome in outcomes if outcome == "ok"} == {
         "CREATE",

@@ -84,7 +84,7 @@ def test_jobs_and_tables_survive_and_no_password_is_shown(
 
 @pytest.mark.timeout(900)
 def test_jobs_continue_when_their_store_is_moved(postgres: Postgres, tmp_path: Path) -> None:
-    """Their checkpoints have the numbers of leaders of the earlier stores."""
+    """Continue checkpoints that have the numbers of leaders of the earlier stores."""
     home, server = tmp_path / "home", f"127.0.0.1:{postgres.port}/postgres"
     catalog = {
         "catalog": f"jdbc:postgresql://{server}?currentSchema=moved_catalog",

@@ -1,4 +1,4 @@
-"""A job that uses too much is suspended, and the other jobs of the engine go on: nothing is lost, nothing twice."""
+"""Test that a job that uses too much is suspended, and that the other jobs continue without loss or duplicates."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
     engine("stop")
 
 
-def test_a_job_that_eats_the_heap_is_suspended_and_the_engine_lives(story: Story) -> None:
+def test_job_that_fills_the_heap_is_suspended(story: Story) -> None:
     engine = story.engine
     engine("start")
     [process, *_] = engine.processes()
@@ -104,7 +104,7 @@ def test_a_job_that_eats_the_heap_is_suspended_and_the_engine_lives(story: Story
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can mount a disk")
-def test_a_job_that_fills_the_disk_is_suspended_and_the_others_go_on(tmp_path: Path) -> None:
+def test_job_that_fills_the_disk_is_suspended_and_others_continue(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     limits = {"disk_warning_bytes": "700000000", "disk_danger_bytes": "500000000"}

@@ -32,13 +32,13 @@ def expected(source: Source) -> dict[str, list[list[int]]]:
     return {name: sorted(rows, key=str) for name, rows in wanted.items()}
 
 
-def test_there_is_one_of_the_first_release() -> None:
+def test_first_release_has_a_recorded_home() -> None:
     assert RECORDED
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda path: path.name)
-def test_a_home_that_was_killed_goes_on(recorded: Path, tmp_path: Path, postgres: Postgres) -> None:
+def test_killed_home_of_a_release_continues(recorded: Path, tmp_path: Path, postgres: Postgres) -> None:
     home = tmp_path / "home"
     restore_server(recorded, postgres)
     before = expected(Source(recorded / "numbers"))
@@ -46,7 +46,7 @@ def test_a_home_that_was_killed_goes_on(recorded: Path, tmp_path: Path, postgres
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=250, check=False)
     assert ended.returncode == 0, ended.stderr[-3000:]
-    told = json.loads(ended.stdout)
-    assert told["found"] == before
-    assert told["more"] == expected(Source(home / "numbers"))
-    assert [row[2] for row in told["jobs"]] == ["RUNNING"] * 4
+    report = json.loads(ended.stdout)
+    assert report["found"] == before
+    assert report["more"] == expected(Source(home / "numbers"))
+    assert [row[2] for row in report["jobs"]] == ["RUNNING"] * 4

@@ -29,7 +29,7 @@ PAUSED_AT = {
     "delivered": "jdbc-staged",
     "sent": "kafka-marked",
 }
-"""By the table of a sink, the point in its second batch at which the leader is paused."""
+"""The point in its second batch at which the leader is paused, by the table of a sink."""
 KILLED_AT = (
     {"staged": "manifest-written", "moved": "files-moved", "replaced": "table-moved", "delivered": "jdbc-committed"},
     {"staged": "staged", "replaced": "result-staged", "delivered": "jdbc-staged", "sent": "kafka-sent"},
@@ -46,7 +46,7 @@ STATEMENTS = {
     "dropped": ("staging-discarded", "DROP JOB dropped"),
     "suspended": ("stored-suspend-requested", "SUSPEND JOB suspended"),
 }
-"""By job, the point at which the leader is killed in a statement. At the last one, no other event is stored."""
+"""The point at which the leader is killed in a statement, by job. At the last one, no other event is stored."""
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def make_pair(postgres: Postgres, folder: Path, schema: str) -> Iterator[Pair]:
 
 @pytest.fixture
 def pair(postgres: Postgres, tmp_path: Path) -> Iterator[Pair]:
-    """A leader and a standby."""
+    """Return a leader and a standby."""
     with make_pair(postgres, tmp_path, "pair") as engines:
         for engine in engines:
             engine("start")
@@ -157,10 +157,10 @@ def test_a_leader_that_was_paused_becomes_a_standby(pair: Pair, tmp_path: Path) 
 
 
 @pytest.mark.timeout(900)
-def test_a_leader_that_was_paused_in_transactions_holds_up_nobody(
+def test_leader_paused_in_transactions_does_not_block_its_successor(
     pair: Pair, postgres: Postgres, tmp_path: Path
 ) -> None:
-    """A change of the store, one of the catalogue and a batch have locks on rows that the next leader needs."""
+    """Pause it in changes of store and catalogue and in a batch, which lock rows that the next leader needs."""
     first, second = pair
     source = tmp_path / "src"
     copy_files(first, source)
@@ -214,7 +214,7 @@ def test_a_leader_that_was_paused_in_a_commit_changes_nothing(
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("points", KILLED_AT, ids=lambda points: "-".join(points.values()))
-def test_a_standby_continues_a_batch_of_a_leader_that_was_killed_in_its_commit(
+def test_standby_continues_a_batch_killed_in_its_commit(
     pair: Pair, postgres: Postgres, kafka: Kafka, tmp_path: Path, points: dict[str, str]
 ) -> None:
     first, second = pair
@@ -230,7 +230,7 @@ def test_a_standby_continues_a_batch_of_a_leader_that_was_killed_in_its_commit(
     until(lambda: all(sinks.contents(second, table) == expected(table, 1, 2, 3) for table in points))
 
 
-def test_a_standby_continues_after_statements_in_which_the_leader_was_killed(pair: Pair, tmp_path: Path) -> None:
+def test_standby_continues_after_statements_killed_with_the_leader(pair: Pair, tmp_path: Path) -> None:
     first, second = pair
     arm_leader(pair, [f"{point}:{job}" for job, (point, _) in STATEMENTS.items()])
     source = tmp_path / "src"

@@ -41,7 +41,7 @@ def server(network: Network) -> Iterator[Postgres]:
 
 @pytest.fixture
 def pair(network: Network, server: Postgres, tmp_path: Path) -> Iterator[Pair]:
-    """Two engines, of which the first one is in the network that can be cut off."""
+    """Return two engines, of which the first one is in the network that can be cut off."""
     settings = {
         "store": f"postgresql://{USER}@{HOST}:{server.port}/postgres",
         "store_password": "secret:env:STORE_PASSWORD",
@@ -97,7 +97,7 @@ def test_a_leader_that_is_cut_off_from_the_store(
 def test_a_leader_that_gets_no_answers_from_the_store(
     pair: Pair, network: Network, server: Postgres, tmp_path: Path
 ) -> None:
-    """The store receives what the leader sends, such as commits, and the leader never learns of it."""
+    """Drop only the replies: the store receives commits of the leader, which never gets the outcome."""
     first, second = pair
     source = tmp_path / "src"
     copy_first_file(first, source)

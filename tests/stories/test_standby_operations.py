@@ -30,7 +30,7 @@ def clock(tmp_path: Path) -> ShiftedClock:
 
 @pytest.fixture
 def pair(postgres: Postgres, tmp_path: Path, clock: ShiftedClock) -> Iterator[Pair]:
-    """A leader whose clock can jump, and a standby."""
+    """Return a leader whose clock can jump, and a standby."""
     with make_pair(postgres, tmp_path, SCHEMA) as (first, second):
         for variable, value in clock.environment.items():
             first.set(variable, value)
@@ -72,7 +72,7 @@ def wait_for_heartbeats(postgres: Postgres, count: int) -> None:
 
 
 def test_engines_of_other_versions(pair: Pair, postgres: Postgres, tmp_path: Path) -> None:
-    """The store has the version of a newer JetSQL, then that of an older one, which the standby migrates."""
+    """Give the store the version of a newer JetSQL, then that of an older one, which the standby migrates."""
     first, second = pair
     source = tmp_path / "src"
     copy_first_file(first, source)
@@ -82,8 +82,8 @@ def test_engines_of_other_versions(pair: Pair, postgres: Postgres, tmp_path: Pat
     postgres(newer)
     until(lambda: not second.processes())
     assert too_new in second.log
-    refused = second("start", code=3)
-    assert refused.count("JETSQL.STORE_TOO_NEW") == 1 and too_new in refused
+    message = second("start", code=3)
+    assert message.count("JETSQL.STORE_TOO_NEW") == 1 and too_new in message
     assert (first.role, postgres(LEASE)) == ("leader", before)
     add(source, 2)
     until(lambda: ids(first) == [1, 2])
@@ -99,8 +99,8 @@ def test_engines_of_other_versions(pair: Pair, postgres: Postgres, tmp_path: Pat
     until(lambda: ids(second) == [1, 2, 3])
 
 
-def test_the_store_is_away_for_longer_than_the_lease(pair: Pair, postgres: Postgres, tmp_path: Path) -> None:
-    """Nobody leads meanwhile, and then the same engine continues the jobs."""
+def test_store_outage_longer_than_the_lease(pair: Pair, postgres: Postgres, tmp_path: Path) -> None:
+    """Wait without a leader; then the same engine continues the jobs."""
     first, second = pair
     source = tmp_path / "src"
     copy_first_file(first, source)
@@ -111,8 +111,8 @@ def test_the_store_is_away_for_longer_than_the_lease(pair: Pair, postgres: Postg
         add(source, 2)
         until(lambda: not first.is_ready)
         until(lambda: "is out of reach; trying again" in second.log)
-        refused = first("-e", "SUSPEND JOB copy", code=1)
-        assert "JETSQL.STORE_NOT_USABLE" in refused
+        message = first("-e", "SUSPEND JOB copy", code=1)
+        assert "JETSQL.STORE_NOT_USABLE" in message
         assert len(list(written.glob("*.parquet"))) == 1, "no batch is committed while nobody leads"
         assert (first.role, second.role) == ("leader", "standby")
         assert '"up"' in first("status", "--format", "json") and '"up"' in second("status", "--format", "json")
@@ -129,7 +129,7 @@ def test_the_store_is_away_for_longer_than_the_lease(pair: Pair, postgres: Postg
 
 
 def test_a_leader_is_stopped_while_it_loses_the_lead(pair: Pair, tmp_path: Path) -> None:
-    """The command finds the engine before it notices, while its Spark ends, or while it starts as a standby."""
+    """Stop the engine before it detects the loss, while its Spark ends, or while it starts as a standby."""
     first, second = pair
     source = tmp_path / "src"
     copy_first_file(first, source)

@@ -29,7 +29,7 @@ def proxy(postgres: Postgres) -> Iterator[TcpProxy]:
 
 @pytest.fixture
 def pair(postgres: Postgres, proxy: TcpProxy, tmp_path: Path) -> Iterator[Pair]:
-    """A leader and a standby, both behind the proxy."""
+    """Return a leader and a standby, which connect to the store through the proxy."""
     settings = {
         "store": f"postgresql://{USER}@127.0.0.1:{proxy.port}/postgres?schema=late",
         "store_password": "secret:env:STORE_PASSWORD",

@@ -86,13 +86,15 @@ class Folder:
 
 @pytest.fixture
 def folder() -> Folder:
-    made = Folder()
-    made.files = {"jobs.sql": JOBS, "tables.sql": TABLES}
-    made.engine.catalog.tables[("default", "spares")] = "CREATE TABLE spares (customer STRING, n BIGINT) USING parquet"
-    return made
+    result = Folder()
+    result.files = {"jobs.sql": JOBS, "tables.sql": TABLES}
+    result.engine.catalog.tables[("default", "spares")] = (
+        "CREATE TABLE spares (customer STRING, n BIGINT) USING parquet"
+    )
+    return result
 
 
-def test_what_is_missing_is_created_in_order_and_a_second_run_has_nothing_to_do(folder: Folder) -> None:
+def test_missing_objects_are_created_once_in_order(folder: Folder) -> None:
     assert folder.apply(only_plan=True) is ApplyStatus.PLANNED
     plan = ["+ create table orders", "+ create table totals", "+ create job totals"]
     assert folder.plan == plan and folder.engine.catalog.ran == []
@@ -122,7 +124,7 @@ def test_the_spelling_of_a_statement_changes_nothing(folder: Folder, text: str) 
     assert folder.apply() is ApplyStatus.NOTHING_TO_DO
 
 
-def test_a_job_that_differs_is_replaced_with_the_verdict_and_a_difference(folder: Folder) -> None:
+def test_differing_job_is_replaced_with_verdict_and_difference(folder: Folder) -> None:
     folder.apply()
     folder.files["jobs.sql"] = JOBS.replace("count(*)", "count(id)")
     assert folder.apply(only_plan=True) is ApplyStatus.PLANNED
@@ -148,7 +150,7 @@ def test_a_job_that_differs_is_replaced_with_the_verdict_and_a_difference(folder
     assert folder.engine.catalog.ran[0].startswith("CREATE OR REPLACE JOB totals")
 
 
-def test_a_job_that_cannot_keep_its_state_prevents_the_whole_plan(folder: Folder) -> None:
+def test_job_with_incompatible_state_prevents_the_plan(folder: Folder) -> None:
     folder.apply()
     folder.engine.catalog.refusals["totals"] = "the stateful operators differ"
     folder.files["jobs.sql"] = JOBS.replace("count(*)", "count(id)")
@@ -163,7 +165,7 @@ def test_a_job_that_cannot_keep_its_state_prevents_the_whole_plan(folder: Folder
     assert folder.error.endswith("1 error in 3 files. Nothing was changed.")
 
 
-def test_an_error_of_the_engine_is_shown_at_its_place_in_the_file(folder: Folder) -> None:
+def test_engine_error_has_its_place_in_the_file(folder: Folder) -> None:
     folder.apply()
     folder.files["more.sql"] = "\n  CREATE JOB more AS\n    INSERT INTO spares SELECT ${x}, 1 FROM STREAM orders;"
     assert folder.apply(values={"x": "nothing"}) is ApplyStatus.NOT_POSSIBLE
@@ -182,7 +184,7 @@ CREATE VIEW wrong AS SELECT * FROM missing;"""
     assert "    not checked: the plan creates table orders first" in folder.output.lines
 
 
-def test_a_failure_ends_the_run_and_a_second_run_does_the_rest(folder: Folder) -> None:
+def test_second_run_completes_a_failed_one(folder: Folder) -> None:
     folder.files["jobs.sql"] = JOBS + "CREATE JOB wrong AS INSERT INTO spares SELECT nothing, 1 FROM STREAM orders;\n"
     folder.files["later.sql"] = "CREATE JOB later AS INSERT INTO spares SELECT customer, 1 FROM STREAM orders;"
     assert folder.apply() is ApplyStatus.FAILED
@@ -220,7 +222,7 @@ def test_an_interruption_reports_what_was_done(folder: Folder, error: BaseExcept
     assert folder.apply() is ApplyStatus.APPLIED and folder.plan == ["+ create table totals", "+ create job totals"]
 
 
-def test_what_another_program_creates_meanwhile_is_the_error_of_the_statement(folder: Folder) -> None:
+def test_object_created_meanwhile_is_an_error_of_the_statement(folder: Folder) -> None:
     def create_first(text: str) -> None:
         folder.engine.catalog.before = lambda text: None
         DeclaredEngine(folder.engine.catalog).run(TABLES.split(";")[0])
@@ -258,7 +260,7 @@ def test_the_jobs_of_a_group_are_pruned(folder: Folder) -> None:
     ]
 
 
-def test_a_renamed_job_is_dropped_before_the_new_one_writes_its_table(folder: Folder) -> None:
+def test_renamed_job_is_dropped_before_its_successor_starts(folder: Folder) -> None:
     folder.apply(group="shop")
     folder.files["jobs.sql"] = JOBS.replace("JOB totals", "JOB counts")
     folder.files["more.sql"] = "CREATE JOB more AS INSERT INTO orders SELECT 1, 'x' FROM STREAM totals;"
@@ -332,7 +334,7 @@ CREATE FUNCTION twice(x INT) RETURNS INT RETURN x * 2;"""
     assert folder.engine.catalog.ran[0].startswith("CREATE OR REPLACE FUNCTION plus")
 
 
-def test_a_table_that_differs_is_an_error_with_the_statement_to_run(folder: Folder) -> None:
+def test_differing_table_is_an_error_with_a_statement(folder: Folder) -> None:
     folder.apply()
     folder.files["tables.sql"] = TABLES.replace("customer STRING)", "customer STRING, day DATE)")
     assert folder.apply() is ApplyStatus.NOT_POSSIBLE

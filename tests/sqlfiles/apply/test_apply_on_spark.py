@@ -89,8 +89,8 @@ def test_a_folder_is_applied_changed_and_pruned(apply: Apply, sql: Sql) -> None:
     assert actions(again).keys() == {"leave"} and again.exit_code == 0, again.stdout
 
     Path("sql/jobs.sql").write_text(JOBS.replace("count(*)", "count(id)"))
-    refused = apply("--plan", "--group", "shop")
-    assert refused.exit_code == 1 and "count(id) replaced count(*) in the aggregate" in refused.output, refused.output
+    plan = apply("--plan", "--group", "shop")
+    assert plan.exit_code == 1 and "count(id) replaced count(*) in the aggregate" in plan.output, plan.output
 
     changed = JOBS.replace("SELECT customer FROM STREAM orders", "SELECT customer FROM STREAM orders WHERE id > 1")
     Path("sql/jobs.sql").write_text(changed.replace("CREATE JOB made", "CREATE JOB other").replace("ids", "ids2"))
@@ -108,7 +108,7 @@ def test_a_folder_is_applied_changed_and_pruned(apply: Apply, sql: Sql) -> None:
     assert apply("--plan", "--group", "shop", "--prune").exit_code == 0
 
 
-def test_a_broken_statement_ends_the_run_and_the_next_one_continues(apply: Apply, sql: Sql) -> None:
+def test_next_run_continues_after_a_broken_statement(apply: Apply, sql: Sql) -> None:
     Path("sql/a.sql").write_text(TABLES)
     wrong = "\nUSE ${schema};\nCREATE JOB a_job AS\n  INSERT INTO totals SELECT nothing, 1, NULL FROM STREAM orders;"
     Path("sql/b.sql").write_text(wrong)

@@ -131,11 +131,11 @@ def test_names_of_different_kinds_and_schemas_are_different() -> None:
         ),
     ],
 )
-def test_what_a_statement_needs_comes_before_it(texts: list[str], order: str) -> None:
+def test_dependencies_come_before_a_statement(texts: list[str], order: str) -> None:
     assert names(*texts) == order.split()
 
 
-def test_statements_that_need_each_other_are_an_error_with_their_places() -> None:
+def test_circular_statements_are_an_error_with_places() -> None:
     found = ordered(
         "CREATE VIEW a AS SELECT * FROM b;", "CREATE VIEW b AS SELECT * FROM c;\nCREATE VIEW c AS SELECT * FROM a;"
     )
@@ -208,7 +208,7 @@ def test_the_head_of_a_statement_is_changed(text: str, creation: str, replacemen
             assert explained.script.text[at:].startswith(word)
 
 
-def test_an_error_inside_of_what_was_added_is_at_the_word_before_it() -> None:
+def test_error_in_added_text_is_at_the_word_before() -> None:
     [item] = read("CREATE JOB j AS INSERT INTO ${name} SELECT 1;").items
     explained = explaining(item, "g")
     script = explained.script.text
