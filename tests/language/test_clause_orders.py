@@ -127,14 +127,12 @@ CASES = [
 
 
 @pytest.mark.parametrize(("statement", "word", "hint", "right"), CASES)
-def test_an_error_points_at_the_word_and_its_hint_can_be_followed(
-    statement: str, word: str, hint: str, right: str
-) -> None:
-    with pytest.raises(StatementError) as refused:
+def test_errors_point_at_the_word_and_have_usable_hints(statement: str, word: str, hint: str, right: str) -> None:
+    with pytest.raises(StatementError) as caught:
         parse(statement)
-    place = refused.value.place
+    place = caught.value.place
     assert place is not None and statement[place.start : place.stop] == word
-    assert hint in refused.value.hint
+    assert hint in caught.value.hint
     assert parse(right) is not None
 
 
@@ -226,7 +224,7 @@ def test_the_clauses_of_a_target_in_the_orders_of_spark(spark: SparkParser) -> N
 
 
 @pytest.mark.spark
-def test_the_clauses_of_a_new_table_in_the_orders_of_spark(spark: SparkParser) -> None:
+def test_clauses_of_a_new_table_in_the_orders_of_spark(spark: SparkParser) -> None:
     table = (
         "USING json",
         "OPTIONS ('k' = 'v')",

@@ -285,9 +285,7 @@ def test_every_socket_of_a_cluster_is_known_and_refuses_strangers(members: Clust
 
 @AS_STRANGER
 @pytest.mark.slow
-def test_the_secrets_of_an_engine_are_in_no_command_line_or_file_of_its_cluster(
-    members: Cluster, tmp_path: Path
-) -> None:
+def test_secrets_of_an_engine_are_hidden_in_its_cluster(members: Cluster, tmp_path: Path) -> None:
     assert members.master is not None
     confs = ("executor.memory=512m", f"my.password={SECRET}", f"executorEnv.MY_TOKEN={SECRET}")
     flags = [word for each in confs for word in ("--conf", f"spark.{each}")]

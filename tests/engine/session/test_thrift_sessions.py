@@ -208,7 +208,7 @@ def test_a_handle_with_a_wrong_secret_is_no_handle(engine: EmbeddedEngine) -> No
         other.close()
 
 
-def test_clients_that_fetch_no_rows_delay_nobody(engine: EmbeddedEngine) -> None:
+def test_clients_that_fetch_no_rows_delay_no_others(engine: EmbeddedEngine) -> None:
     with thrift(engine, NEVER) as endpoint:
         readers = [endpoint.client() for _ in range(8)]
         for reader in readers:
