@@ -14,11 +14,13 @@ from jetsql.engine.runs.progress import batch_committed, measure_batch_job
 from jetsql.engine.runs.run_context import RunContext, end_event, tag_thread
 from jetsql.engine.session.startup import is_lost
 from jetsql.engine.sinks import StreamWriter
+from jetsql.engine.watchdogs.external_systems import outage_error
 from jetsql.engine.watchdogs.resource_reports import Activity
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import EngineEvent, Report, RestartRequested, RunCompleted, RunFailed
 from jetsql.jobs.lifecycle.step_context import describe_cause
+from jetsql.jobs.model.job import Cause
 
 
 class BatchRun:
@@ -30,6 +32,12 @@ class BatchRun:
         self._writer = context.writer
         self._stopping = False
         self._thread: threading.Thread | None = None
+        self._rounds = 0
+        """The rounds of the watchdog."""
+        self._unreachable_in = -1
+        """The newest round in which a system was away."""
+        self._outage: StatementError | None = None
+        """The reason why the run was ended."""
 
     def start(self) -> None:
         self._thread = InheritableThread(target=self._execute, session=self._context.session)
@@ -38,12 +46,30 @@ class BatchRun:
 
     def stop(self, deadline_seconds: float) -> bool:
         self._stopping = True
-        java(self._context.session).scheduling.CancelledJobGroups.cancel(
-            self._context.session._jsparkSession, str(self._context.id)
-        )
+        self._cancel()
         if self._thread is not None:
             self._thread.join()
         return True
+
+    def is_stalled(self) -> bool:
+        """Return True: Spark reports no progress of a batch job."""
+        self._rounds += 1
+        return True
+
+    def end_batch(self, outage: Cause, stalled_seconds: float) -> None:
+        """End the run when a system is away in two successive rounds, each of which waits for an answer."""
+        if self._outage is None and self._unreachable_in == self._rounds - 1:
+            self._outage = outage_error(outage)
+            self._cancel()
+        self._unreachable_in = self._rounds
+
+    def check_topics(self) -> None:
+        """Do nothing: a batch job reads the topics as they are at its start."""
+
+    def _cancel(self) -> None:
+        java(self._context.session).scheduling.CancelledJobGroups.cancel(
+            self._context.session._jsparkSession, str(self._context.id)
+        )
 
     def watch(self, wait: int) -> None:
         """Do nothing: a batch job is never idle."""
@@ -67,7 +93,7 @@ class BatchRun:
         except Exception as error:  # any error ends the job and is reported as its failure
             # Without Spark's process, the engine ends, and its next start continues the job.
             if not self._stopping and not is_lost(error):
-                context.report(end_event(context, cause_of(error, 0, context.paths)))
+                context.report(end_event(context, cause_of(self._outage or error, 0, context.paths)))
             return
         context.report(
             batch_committed(

@@ -89,8 +89,7 @@ class JobRuns:
     def _start(self, job: Job, session: SparkSession, report: Report) -> None:
         context = self._open(job, session, self._forget_when_ended(report))
         run = _create_run(context)
-        if isinstance(run, StreamingRun):
-            self._kafka_watchdog.watch(run, job, context.report)
+        self._kafka_watchdog.watch(run, job, context.report)
         try:
             if job.plan.trigger is Trigger.REAL_TIME:
                 check_real_time_query(session, context.body.query, self.count_held_cores())
@@ -250,7 +249,7 @@ class JobRuns:
         return listen
 
 
-def _create_run(context: RunContext) -> Run:
+def _create_run(context: RunContext) -> StreamingRun | BatchRun:
     if context.job.plan.trigger is Trigger.REAL_TIME:
         return RealTimeRun(context)
     return StreamingRun(context) if context.job.plan.analysis.streaming else BatchRun(context)

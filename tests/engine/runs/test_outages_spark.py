@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,3 +152,44 @@ def test_database_outage_during_a_batch(
     bench: Bench, postgres: Postgres, make: Callable[[Bench, Postgres], Case], is_stopped: bool
 ) -> None:
     bench.check(make(bench, postgres), postgres.stopped if is_stopped else postgres.paused)
+
+
+SLOW_ROWS = f"SELECT CAST(concat(id, '-', n) AS BINARY) FROM numbers CROSS JOIN hundred WHERE {SLOW}"
+
+
+@pytest.mark.slow
+def test_stalled_broker_during_a_batch_job(bench: Bench, kafka: Kafka) -> None:
+    sql, topic = bench.sql, kafka.topic(f"batch{id(bench)}", 2)
+    sql(f"CREATE TABLE sink {kafka.options(topic)}")
+    with ThreadPoolExecutor(1) as threads:
+        created = threads.submit(sql, f"CREATE JOB j {OPTIONS} AS INSERT INTO sink (value) {SLOW_ROWS}")
+        until(lambda: sql.engine.spark.sparkContext.statusTracker().getActiveJobsIds() != [])
+        with kafka.paused():  # the rows are computed first, so that each attempt writes the same ones
+            bench.sleep(0)
+            until(lambda: "cannot be reached" in str(sql("SHOW JOBS LIKE 'j'")[0][-1]))
+            until(lambda: sql.engine.spark.sparkContext.statusTracker().getActiveJobsIds() == [])
+            assert sql("SELECT count(*) FROM hundred") == [(100,)]
+        created.result(120)
+    until(lambda: sql.status("j") == "COMPLETED")
+    values = [message.value for message in kafka.read(topic)]
+    assert len(values) == len(set(values)) == ROWS
+    assert not any("(restart " in str(row[-1]) for row in sql("SHOW JOB HISTORY j"))
+
+
+@pytest.mark.slow
+def test_stalled_broker_during_an_insert(bench: Bench, kafka: Kafka) -> None:
+    sql, topic = bench.sql, kafka.topic(f"insert{id(bench)}", 2)
+    sql(f"CREATE TABLE sink {kafka.options(topic)}")
+    sql("SET spark.jetsql.externalSystemTimeout = 3s")
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            failed = threads.submit(sql.error, f"INSERT INTO sink (value) {SLOW_ROWS}")
+            until(lambda: kafka.read(topic) != [])
+            with kafka.paused():
+                bench.sleep(0)
+                error = failed.result(60)
+                assert sql("SELECT count(*) FROM hundred") == [(100,)]
+    finally:
+        sql("RESET spark.jetsql.externalSystemTimeout")
+    assert error.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
+    assert f"Kafka {kafka.servers} cannot be reached" in error.message

@@ -365,11 +365,17 @@ public final class KafkaTable {
   /** Writes rows to the topic with the connector's own writer. */
   void insert(Dataset<Row> rows) {
     KafkaTopicChecks.check(this, "write");
-    messages(rows, false)
-        .write()
-        .format("kafka")
-        .options(ConnectorOptions.ofWriter(this, true))
-        .save();
+    try (var guard = new InsertGuard(this)) {
+      try {
+        messages(rows, false)
+            .write()
+            .format("kafka")
+            .options(ConnectorOptions.ofWriter(this, true))
+            .save();
+      } catch (Exception e) {
+        throw guard.explain(e);
+      }
+    }
   }
 
   /** Returns the plan of the relation that an INSERT writes to. */
