@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ class Registry:
         self.refusal = ""  # the reason to refuse new versions
         self.has_descriptors = True  # whether `?format=serialized` returns Protobuf schemas as descriptors
         self.holds = ""  # `before` or `after`: a registration stops there, sets `held`, and is never answered
+        self.is_stalled = False  # whether a response stops after its head, until `released`
         self.held = threading.Event()
         self.released = threading.Event()  # ends the registration that is held
         self.url = ""
@@ -132,7 +133,11 @@ def running_registry(tls: ssl.SSLContext | None = None) -> Iterator[Registry]:
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            self.wfile.write(content)
+            if registry.is_stalled:
+                self.wfile.flush()
+                registry.released.wait(60)
+            with suppress(ConnectionError):  # the client has closed the connection
+                self.wfile.write(content)
 
         def do_GET(self) -> None:
             self._respond(None)

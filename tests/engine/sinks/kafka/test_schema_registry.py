@@ -180,6 +180,19 @@ def test_a_registry_with_its_own_authority(sql: Sql, table: Table, tmp_path: Pat
 
 
 @pytest.mark.slow
+def test_a_registry_whose_response_stops_is_away(sql: Sql, registry: Registry) -> None:
+    registry.add("t-value", record(ID))
+    registry.is_stalled = True
+    options = f"'topic' = 't', 'value.format' = 'avro', 'avro.schema.registry.url' = '{registry.url}'"
+    try:
+        error = sql.error(f"CREATE TABLE t USING kafka OPTIONS ('kafka.bootstrap.servers' = 'x:1', {options})")
+    finally:
+        registry.released.set()
+    assert error.condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE"
+    assert f"The schema registry {registry.url} has sent no complete answer for 15 s." in error.message
+
+
+@pytest.mark.slow
 def test_a_job_waits_for_its_registry(sql: Sql, kafka: Kafka, registry: Registry, table: Table) -> None:
     topic = table("t", "(id BIGINT)")
     first = registry.add(f"{topic}-value", record(ID))

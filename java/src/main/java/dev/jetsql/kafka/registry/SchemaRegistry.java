@@ -20,6 +20,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLHandshakeException;
 
 /**
@@ -203,41 +206,54 @@ public final class SchemaRegistry<S> implements Serializable {
 
   private HttpRequest.Builder request(String path) {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create(url + path)).timeout(ANSWER).header("Accept", MEDIA);
+        HttpRequest.newBuilder(URI.create(url + path)).header("Accept", MEDIA);
     headers.forEach(request::setHeader);
     return request;
   }
 
   private HttpResponse<byte[]> send(HttpRequest request) {
+    // The timeout of a request would end with the head of its response.
+    var sent = Client.of(trusted).sendAsync(request, head -> limitedBody());
     try {
-      return Client.of(trusted)
-          .send(
-              request,
-              info ->
-                  HttpResponse.BodySubscribers.mapping(
-                      HttpResponse.BodySubscribers.ofInputStream(),
-                      stream -> {
-                        try (stream) {
-                          return stream.readNBytes(MAX_BYTES);
-                        } catch (IOException e) {
-                          throw new UncheckedIOException(e);
-                        }
-                      }));
-    } catch (IOException | UncheckedIOException e) {
-      String detail = e.getMessage() == null ? "no connection" : e.getMessage();
-      if (e instanceof SSLHandshakeException) {
-        throw unavailable(
-            "has a certificate that is not trusted, or refuses the connection: "
-                + detail
-                + ". Set '"
-                + option(RegistryOptions.TRUST_STORE)
-                + "' in the table's OPTIONS to a file with its certificate or that of its"
-                + " authority");
-      }
-      throw unavailable("cannot be reached: " + detail + " (" + e.getClass().getSimpleName() + ")");
+      return sent.get(ANSWER.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (TimeoutException e) {
+      sent.cancel(true);
+      throw unavailable("has sent no complete answer for " + ANSWER.toSeconds() + " s");
     } catch (InterruptedException e) {
+      sent.cancel(true);
       throw Exceptions.raise(e);
+    } catch (ExecutionException e) {
+      throw unreachable(e.getCause());
     }
+  }
+
+  private static HttpResponse.BodySubscriber<byte[]> limitedBody() {
+    return HttpResponse.BodySubscribers.mapping(
+        HttpResponse.BodySubscribers.ofInputStream(),
+        stream -> {
+          try (stream) {
+            return stream.readNBytes(MAX_BYTES);
+          } catch (IOException e) {
+            throw new UncheckedIOException(e);
+          }
+        });
+  }
+
+  private RuntimeException unreachable(Throwable error) {
+    var cause = error instanceof UncheckedIOException body ? body.getCause() : error;
+    if (!(cause instanceof IOException)) throw Exceptions.raise(cause);
+    String detail = cause.getMessage() == null ? "no connection" : cause.getMessage();
+    if (cause instanceof SSLHandshakeException) {
+      throw unavailable(
+          "has a certificate that is not trusted, or refuses the connection: "
+              + detail
+              + ". Set '"
+              + option(RegistryOptions.TRUST_STORE)
+              + "' in the table's OPTIONS to a file with its certificate or that of its"
+              + " authority");
+    }
+    throw unavailable(
+        "cannot be reached: " + detail + " (" + cause.getClass().getSimpleName() + ")");
   }
 
   private JsonNode json(HttpResponse<byte[]> response) {
