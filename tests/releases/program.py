@@ -4,7 +4,7 @@
     python -m tests.releases.program resume HOME URL RECORDED      create the catalog, restore the files, and continue
 
 `resume` adds rows to the source when all existing rows have arrived. It prints as JSON the rows of the tables before
-and after that, and the status of the jobs.
+and after that, the status of the jobs, and the damage that `jetsql check` finds before the start and after the end.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 import jetsql
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.engine.session.catalog import Catalog
+from tests.faults.leftovers import find_damage
 from tests.faults.source import Source
 from tests.releases.jobs import JOBS, create, tables
 from tests.releases.restoring import restore_files, restore_store
@@ -58,11 +59,13 @@ def resume(home: Path, url: str, recorded: Path) -> None:
         names = [f"spark_catalog.default.{name}" for name in ("numbers", *JOBS)]
         found = {name: Catalog(engine.spark).table(name) for name in names}
     restore_store(recorded, home, {name: table.created for name, table in found.items() if table is not None})
+    report: dict[str, object] = {"damage before": find_damage(home)}
     with opened(home) as engine:
-        report: dict[str, object] = {"found": _settled(engine), "jobs": rows(engine, "SHOW JOBS")}
+        report |= {"found": _settled(engine), "jobs": rows(engine, "SHOW JOBS")}
         Source(home / "numbers").add(2)
         report["more"] = _settled(engine)
-        sys.stdout.write(json.dumps(report, default=str))
+    report["damage after"] = find_damage(home)
+    sys.stdout.write(json.dumps(report, default=str))
 
 
 def _settled(engine: EmbeddedEngine) -> dict[str, list[list[object]]]:

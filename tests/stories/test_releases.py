@@ -1,4 +1,7 @@
-"""Homes that each release left when it was killed while batches ran: this release continues them, each row once."""
+"""Homes that each release left when it was killed while batches ran.
+
+The check of this release finds no damage in them, and its engine continues them, each row once.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +50,7 @@ def test_killed_home_of_a_release_continues(recorded: Path, tmp_path: Path, post
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=250, check=False)
     assert ended.returncode == 0, ended.stderr[-3000:]
     report = json.loads(ended.stdout)
+    assert report["damage before"] == report["damage after"] == []
     assert report["found"] == before
     assert report["more"] == expected(Source(home / "numbers"))
     assert [row[2] for row in report["jobs"]] == ["RUNNING"] * 4
