@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 import pytest
-from grpc import RpcError
+from grpc import Compression, RpcError, insecure_channel
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.client import SparkConnectClient
 from pyspark.sql.connect.conf import RuntimeConf
 from pyspark.sql.connect.plan import SQL
 from pyspark.sql.connect.proto import base_pb2 as proto
+from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub
 
 from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.settings.engine_settings import EndpointSettings
@@ -23,6 +24,8 @@ from tests.support.servers.strangers import half_open
 pytestmark = pytest.mark.spark
 
 TOKEN = "sesame"
+LARGEST = 128 * 1024 * 1024
+UNREAD = "SELECT id, repeat('x', 1000) FROM range(20000)"
 ENDLESS = "SELECT sum(id % 7) FROM range(0, 1000000000000, 1, 1)"
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 SETTINGS = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
@@ -152,3 +155,36 @@ def test_sessions_are_identified_by_user_and_id(address: str) -> None:
             value(bob, "SELECT * FROM mine")
         with closing(opened(address, "ann", session)) as again:
             assert value(again, "SELECT * FROM mine") == 1
+
+
+def test_clients_that_read_no_rows_delay_nobody(engine: EmbeddedEngine, address: str) -> None:
+    with ExitStack() as stack:
+        readers = [stack.enter_context(closing(opened(address))) for _ in range(8)]
+        streams = []
+        for reader in readers:
+            request = reader._execute_plan_request_with_metadata()
+            request.plan.CopyFrom(SQL(UNREAD).to_proto(reader))
+            streams.append(reader._stub.ExecutePlan(request, metadata=reader._builder.metadata()))
+            next(streams[-1])  # the beginning of the response
+        with closing(opened(address)) as other:
+            assert value(other, "SELECT 'honest'") == "honest"
+        until(lambda: engine.spark.sparkContext.statusTracker().getActiveJobsIds() == [])
+        with closing(opened(address)) as other:
+            assert value(other, "SELECT 'honest'") == "honest"
+
+
+@pytest.mark.parametrize(("token", "status"), [(TOKEN, "UNKNOWN"), ("wrong", "UNAUTHENTICATED")])
+def test_a_compressed_request_is_not_expanded_beyond_the_limit(address: str, token: str, status: str) -> None:
+    """Some kilobytes could become gigabytes in the engine's heap.
+
+    The server ends the request while it reads it, which gRPC reports without a reason.
+    """
+    request = proto.ExecutePlanRequest(session_id=str(uuid.uuid4()))
+    request.plan.root.sql.query = f"SELECT 1{' ' * LARGEST}"
+    metadata = [("authorization", f"Bearer {token}")]
+    with insecure_channel(address.removeprefix("sc://"), [("grpc.max_send_message_length", -1)]) as channel:
+        stub = SparkConnectServiceStub(channel)
+        with pytest.raises(RpcError, match=status):
+            next(stub.ExecutePlan(request, metadata=metadata, compression=Compression.Gzip))
+    with closing(opened(address)) as client:
+        assert value(client, "SELECT 'honest'") == "honest"

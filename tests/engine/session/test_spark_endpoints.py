@@ -5,6 +5,7 @@ import resource
 import socket
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -19,6 +20,7 @@ from pyspark.sql.connect.plan import SQL
 
 from jetsql.client.http_client import HttpClient
 from jetsql.errors import ReportedError
+from jetsql.home.private_files import is_open_to_others
 from tests.external_clients.__main__ import try_client
 from tests.external_clients.clients import CLIENTS, PROGRAMS, Client, java_source
 from tests.external_clients.engine import ClientTestEngine, run_engine, run_jetsql
@@ -103,6 +105,35 @@ def test_logs_contain_no_session_access(engine: ClientTestEngine) -> None:
         connect.interrupt_all()
     log = (engine.home / "engine.log").read_text(encoding="utf-8")
     assert opened not in log and chosen not in log
+
+
+@pytest.mark.spark
+def test_files_of_a_client_are_private_in_the_home(engine: ClientTestEngine, tmp_path: Path) -> None:
+    """Spark's default is a folder in /tmp that every user can read."""
+    uploaded = tmp_path / "uploaded.py"
+    uploaded.write_text("x = 1")
+    before = set(Path(tempfile.gettempdir()).iterdir())
+    connect = SparkConnectClient(f"{engine.connect}/;token={engine.token};user_id=ann")
+    with closing(connect):
+        connect.add_artifacts(str(uploaded), pyfile=True, archive=False, file=False)
+        found = list((engine.home / "tmp").rglob(uploaded.name))
+        assert found and not is_open_to_others(engine.home / "tmp")
+        assert not any(path.stat().st_mode & 0o066 for path in found)  # Spark makes files executable
+        new = set(Path(tempfile.gettempdir()).iterdir()) - before
+        assert not [path for path in new if path.name.startswith(("artifacts", "spark"))]
+
+
+@pytest.mark.spark
+def test_a_heap_dump_is_private_in_the_home(engine: ClientTestEngine) -> None:
+    """It contains all secrets. `-XX:+HeapDumpOnOutOfMemoryError` writes it in the same way."""
+    [java] = [each for each in psutil.Process(engine.pid).children(recursive=True) if each.name() == "java"]
+    dumped = subprocess.run(
+        ["jcmd", str(java.pid), "GC.heap_dump", "dump.hprof"], capture_output=True, text=True, timeout=120, check=False
+    )
+    dump = engine.home / "dump.hprof"
+    assert dump.exists(), dumped.stdout + dumped.stderr
+    assert not is_open_to_others(dump)
+    dump.unlink()
 
 
 def command_lines(process: psutil.Process) -> list[str]:
