@@ -157,7 +157,7 @@ def test_sessions_are_identified_by_user_and_id(address: str) -> None:
             assert value(again, "SELECT * FROM mine") == 1
 
 
-def test_clients_that_read_no_rows_delay_nobody(engine: EmbeddedEngine, address: str) -> None:
+def test_unread_rows_do_not_delay_other_clients(engine: EmbeddedEngine, address: str) -> None:
     with ExitStack() as stack:
         readers = [stack.enter_context(closing(opened(address))) for _ in range(8)]
         streams = []
@@ -175,7 +175,7 @@ def test_clients_that_read_no_rows_delay_nobody(engine: EmbeddedEngine, address:
 
 @pytest.mark.parametrize(("token", "status"), [(TOKEN, "UNKNOWN"), ("wrong", "UNAUTHENTICATED")])
 def test_a_compressed_request_is_not_expanded_beyond_the_limit(address: str, token: str, status: str) -> None:
-    """Some kilobytes could become gigabytes in the engine's heap.
+    """Send some kilobytes that could become gigabytes in the engine's heap.
 
     The server ends the request while it reads it, which gRPC reports without a reason.
     """

@@ -109,7 +109,7 @@ def test_logs_contain_no_session_access(engine: ClientTestEngine) -> None:
 
 @pytest.mark.spark
 def test_files_of_a_client_are_private_in_the_home(engine: ClientTestEngine, tmp_path: Path) -> None:
-    """Spark's default is a folder in /tmp that every user can read."""
+    """Upload a file, which Spark writes by default into a folder in /tmp that every user can read."""
     uploaded = tmp_path / "uploaded.py"
     uploaded.write_text("x = 1")
     before = set(Path(tempfile.gettempdir()).iterdir())
@@ -125,7 +125,7 @@ def test_files_of_a_client_are_private_in_the_home(engine: ClientTestEngine, tmp
 
 @pytest.mark.spark
 def test_a_heap_dump_is_private_in_the_home(engine: ClientTestEngine) -> None:
-    """It contains all secrets. `-XX:+HeapDumpOnOutOfMemoryError` writes it in the same way."""
+    """Dump the heap, which contains all secrets. `-XX:+HeapDumpOnOutOfMemoryError` does it in the same way."""
     [java] = [each for each in psutil.Process(engine.pid).children(recursive=True) if each.name() == "java"]
     dumped = subprocess.run(
         ["jcmd", str(java.pid), "GC.heap_dump", "dump.hprof"], capture_output=True, text=True, timeout=120, check=False

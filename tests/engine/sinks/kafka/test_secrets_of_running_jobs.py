@@ -55,7 +55,7 @@ class Pages:
     """The pages of a site on loopback, found by the links in them."""
 
     def __init__(self, port: int, **headers: str) -> None:
-        """headers: of each request"""
+        """Create it without pages. headers: of each request"""
         self._base = f"http://127.0.0.1:{port}"
         self._headers = headers
         self.texts: dict[str, str] = {}
@@ -103,7 +103,7 @@ def engine(tmp_path: Path, kafka: Kafka) -> Iterator[ServiceEngine]:
     kafka.forbid_all()
 
 
-def test_a_password_of_kafka_is_shown_nowhere_while_its_job_runs(engine: ServiceEngine) -> None:
+def test_kafka_passwords_of_running_jobs_are_not_shown(engine: ServiceEngine) -> None:
     for text in STATEMENTS:
         shown = engine("--format", "json", "-e", text)
         assert PASSWORD not in shown, text
