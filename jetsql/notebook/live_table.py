@@ -11,9 +11,8 @@ from typing import Any, Final
 from jetsql.live_rows import LiveMode
 from jetsql.notebook.cell_result import SHOWN_ROWS, CellResult
 from jetsql.output.layout import Cell, raw_cells
+from jetsql.output.live_progress import LiveProgress, mark_changes
 from jetsql.resultset import Column
-from jetsql.shell.output.in_place_table import mark_changes
-from jetsql.shell.output.live_views import LiveProgress
 
 _STATUS_COLUMNS: Final = 200
 

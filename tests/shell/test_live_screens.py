@@ -15,11 +15,12 @@ from jetsql.client.response_rows import RemoteRows
 from jetsql.errors import EngineError
 from jetsql.live_rows import Live, LiveBatch, LiveMode
 from jetsql.output.layout import COLOURS, Cell, cells
+from jetsql.output.live_progress import mark_changes
 from jetsql.output.render import Format
+from jetsql.output.result_summary import ShowOutcome
 from jetsql.shell.output import refresher
-from jetsql.shell.output.in_place_table import InPlaceTable, mark_changes
+from jetsql.shell.output.in_place_table import InPlaceTable
 from jetsql.shell.output.live_views import ReplacedView, TailView, ViewStyle
-from jetsql.shell.output.result_summary import ShowOutcome
 from jetsql.shell.output.screen import ScreenFrame, ScreenSize
 from jetsql.shell.output.show_live import plain_lines
 from tests.support.screens.terminal import ScreenTerminal, columns, create_output

@@ -17,8 +17,8 @@ from jetsql.client.response_rows import RemoteRows
 from jetsql.errors import ErrorReport, JetSQLError, ReportedError
 from jetsql.live_rows import Live, LiveBatch, LiveMode
 from jetsql.output.render import Format
+from jetsql.output.result_summary import ResultSummary, ShowOutcome, format_duration, summary_line
 from jetsql.shell.output.output_writers import pager_command
-from jetsql.shell.output.result_summary import ResultSummary, ShowOutcome, format_duration, summary_line
 from jetsql.shell.output.screen import ScreenFrame
 from jetsql.shell.output.show_results import ResultOutput
 from tests.support.screens.terminal import ScreenTerminal, columns, create_output

@@ -1,20 +1,18 @@
-"""A table that is redrawn in place, fits on the screen and marks changes."""
+"""A table that is redrawn in place and fits on the screen."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.output.layout import Cell, Paint, natural_layout
+from jetsql.output.layout import Paint, natural_layout
+from jetsql.output.live_progress import TableRow
+from jetsql.output.result_summary import more_text
 from jetsql.resultset import Column
-from jetsql.shell.output.result_summary import more_text
 from jetsql.shell.output.screen import ScreenSize
 
 MAX_ROWS: Final = 500
 """The rows that are kept, more than a screen has lines; the others are only counted."""
-
-TableRow = Sequence[Cell]
 
 
 @dataclass(frozen=True)
@@ -40,32 +38,3 @@ class InPlaceTable:
 
     def _omitted_text(self, rest: int) -> str:
         return f"{'' if self.is_exact else 'more than '}{more_text(rest, 'row')}"
-
-
-def mark_changes(before: Sequence[TableRow], after: Sequence[TableRow]) -> tuple[TableRow, ...]:
-    """Return the rows of `after` with the cells marked that differ from `before`.
-
-    Rows are matched by the first columns that are unique in both, because keys usually come first. If there are none, a
-    row is new unless an equal row existed.
-    """
-    keys = _key_columns(before, after)
-    known = {_key(row, keys): row for row in before}
-    return tuple(_mark_row(known.get(_key(row, keys)), row) for row in after)
-
-
-def _key_columns(before: Sequence[TableRow], after: Sequence[TableRow]) -> int:
-    columns = len(after[0]) if after else 0
-    for count in range(1, columns):
-        if all(len({_key(row, count) for row in rows}) == len(rows) for rows in (before, after)):
-            return count
-    return columns
-
-
-def _key(row: TableRow, columns: int) -> tuple[str, ...]:
-    return tuple(cell.text for cell in row[:columns])
-
-
-def _mark_row(before: TableRow | None, row: TableRow) -> TableRow:
-    if before is None:
-        return [cell._replace(changed=True) for cell in row]
-    return [cell._replace(changed=cell.text != old.text) for cell, old in zip(row, before, strict=True)]

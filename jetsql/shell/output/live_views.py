@@ -13,22 +13,17 @@ from threading import Lock
 from typing import Final, Protocol
 
 from jetsql.output.layout import PLAIN, Cell, Layout, Paint, add_room, cells, grow_layout, natural_layout
+from jetsql.output.live_progress import LiveProgress, TableRow, ctrl_c, mark_changes
 from jetsql.output.render import Row, vertical_lines
-from jetsql.output.terminal_text import truncate
+from jetsql.output.result_summary import more_text, row_count
 from jetsql.resultset import Column
-from jetsql.shell.output.in_place_table import MAX_ROWS, InPlaceTable, TableRow, mark_changes
-from jetsql.shell.output.result_summary import format_duration, more_text, row_count
+from jetsql.shell.output.in_place_table import MAX_ROWS, InPlaceTable
 from jetsql.shell.output.screen import ScreenFrame, ScreenSize
 
-_RATE_SECONDS: Final = 5.0
 _MAX_LINES: Final = 100
 """The most rows drawn per frame, to limit the work of the terminal."""
 _FRAME_LINES: Final = 3
 """Lines without rows: column names, rule, status."""
-
-
-def _ctrl_c() -> str:
-    return "Ctrl-C"
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,7 @@ class ViewStyle:
     paint: Paint = PLAIN
     null: str = "NULL"  # the text for NULL
     vertical: bool = False  # show each row as a list of its columns
-    quit_key: Callable[[], str] = _ctrl_c  # the key that ends the view
+    quit_key: Callable[[], str] = ctrl_c  # the key that ends the view
 
 
 class LiveView(Protocol):
@@ -55,66 +50,6 @@ class LiveView(Protocol):
 
     def close(self) -> None:
         """End the result: the next frame is the last."""
-
-
-class LiveProgress:
-    """The progress of a live result: batches, rows and their rate.
-
-    clock: returns seconds with any origin. appends: count the rows of all batches, otherwise of the newest batch.
-    """
-
-    def __init__(self, clock: Callable[[], float], appends: bool, quit_key: Callable[[], str] = _ctrl_c) -> None:
-        self.appends = appends
-        self._quit_key = quit_key
-        self._clock = clock
-        self._started = clock()
-        self._recent: deque[tuple[float, int]] = deque([(self._started, 0)])
-        self.batches = 0
-        self.rows = 0
-        self.is_closed = False
-
-    def end_batch(self) -> None:
-        """Count the batch."""
-        self.batches += 1
-        self._recent.append((self._clock(), self.rows))
-
-    @property
-    def seconds(self) -> float:
-        """Return the seconds since the start."""
-        return self._clock() - self._started
-
-    def rows_per_second(self) -> float:
-        """Return the rate of the last seconds."""
-        now = self._clock()
-        while len(self._recent) > 1 and now - self._recent[1][0] > _RATE_SECONDS:
-            self._recent.popleft()
-        since, rows = self._recent[0]
-        return (self.rows - rows) / max(now - since, 0.5)
-
-    def status_line(self, columns: int, *more: str) -> str:
-        """Return the status line in `columns` cells, cut before the hint about the key that ends the view.
-
-        more: further parts, may be empty.
-        """
-        status = self._status_text(*more)
-        key_text = "" if self.is_closed else f" · {self._quit_key()} ends"
-        return (
-            truncate(status, columns - len(key_text)) + key_text
-            if columns > len(key_text)
-            else truncate(status, columns)
-        )
-
-    def _status_text(self, *more: str) -> str:
-        extra = [each for each in more if each]
-        if self.is_closed:
-            batches = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
-            preposition = "in" if self.appends else "after"
-            return ", ".join([f"{row_count(self.rows)} {preposition} {batches}", format_duration(self.seconds), *extra])
-        if not self.batches and not self.rows:
-            return f"waiting for the first rows, {self.seconds:.0f} s"
-        pace = [f"{self.rows_per_second():,.0f} rows/s"] if self.appends else []
-        parts = [f"batch {max(self.batches, 1):,}", row_count(self.rows), *pace, f"{self.seconds:.0f} s"]
-        return " · ".join([*parts, *extra])
 
 
 def _dim(line: str, paint: Paint) -> str:

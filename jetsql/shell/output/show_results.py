@@ -17,10 +17,11 @@ from jetsql.client.response_rows import RemoteRows
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.live_rows import Live, LiveMode
 from jetsql.output import render
+from jetsql.output.live_progress import LiveProgress
 from jetsql.output.render import Format, Row, Rows
+from jetsql.output.result_summary import ResultSummary, ShowOutcome, row_count, summary_line
 from jetsql.output.terminal_text import printable_lines
 from jetsql.resultset import Column
-from jetsql.shell.output.live_views import LiveProgress
 from jetsql.shell.output.output_writers import (
     CommandWriter,
     OutputTarget,
@@ -34,7 +35,6 @@ from jetsql.shell.output.output_writers import (
 )
 from jetsql.shell.output.refresher import refreshing
 from jetsql.shell.output.result_pages import PageOptions, layout_page
-from jetsql.shell.output.result_summary import ResultSummary, ShowOutcome, row_count, summary_line
 from jetsql.shell.output.screen import Screen, ScreenFrame
 from jetsql.shell.output.show_live import count_live_rows, is_drawn, plain_lines, show_live
 from jetsql.shell.session.typed_ahead import Keyboard

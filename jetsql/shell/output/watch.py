@@ -17,9 +17,10 @@ from typing import Final, Protocol
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.language.statement_effects import writing_word
 from jetsql.output.layout import NULL, Paint, cells
+from jetsql.output.live_progress import TableRow, mark_changes
 from jetsql.output.render import Format, Rows, render_lines
 from jetsql.output.terminal_text import pad, printable, truncate, width
-from jetsql.shell.output.in_place_table import MAX_ROWS, InPlaceTable, TableRow, mark_changes
+from jetsql.shell.output.in_place_table import MAX_ROWS, InPlaceTable
 from jetsql.shell.output.screen import Screen, ScreenFrame, ScreenSize
 
 DEFAULT_SECONDS: Final = 2.0

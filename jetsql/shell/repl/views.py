@@ -13,8 +13,8 @@ from jetsql.client.remote_engine import RemoteEngine
 from jetsql.client.response_rows import RemoteRows
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.output.console import Console
+from jetsql.output.result_summary import ShowOutcome
 from jetsql.shell.output.colours import use_colours
-from jetsql.shell.output.result_summary import ShowOutcome
 from jetsql.shell.output.screen import Screen, create_screen
 from jetsql.shell.output.show_results import ResultOutput
 from jetsql.shell.output.terminal_modes import without_echo
