@@ -21,7 +21,7 @@ from jetsql.engine.session.startup import is_stopped
 from jetsql.errors import RetryableError
 from jetsql.jobs.lifecycle.engine_api import RunIdle, RunProgressed
 from jetsql.jobs.model.job import Cause
-from jetsql.jobs.planning.real_time_rules import ALTERNATIVE, not_possible
+from jetsql.jobs.planning.option_rules import ALTERNATIVE, not_possible
 from jetsql.jobs.store.metrics import BatchMetrics
 
 

@@ -13,12 +13,15 @@ from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
 from jetsql.jobs.model.job import Plan, Trigger
 from jetsql.jobs.planning.guarantee import choose_weakest
-from jetsql.jobs.planning.idle_timeout_rules import check_idle_timeout
-from jetsql.jobs.planning.late_rows_rules import choose_late_rows_table
+from jetsql.jobs.planning.option_rules import (
+    DEFAULT_MILLIS,
+    check_idle_timeout,
+    check_real_time,
+    check_state_ttl,
+    choose_late_rows_table,
+)
 from jetsql.jobs.planning.options import ACCEPTED_TOPICS, Options
 from jetsql.jobs.planning.output_mode import choose_mode
-from jetsql.jobs.planning.real_time_rules import DEFAULT_MILLIS, check_real_time
-from jetsql.jobs.planning.state_ttl_rules import check_state_ttl
 from jetsql.language.statement import Verb
 
 _INTERVAL_MILLIS: Final = 1_000

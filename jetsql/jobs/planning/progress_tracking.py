@@ -32,10 +32,9 @@ def tracks_asynchronously(plan: Plan) -> bool:
 
     Dead letters and batch numbers in messages need offsets that are logged before a batch is written.
     """
-    lettered = any(source.has_dead_letters for source in plan.analysis.sources)
     return (
         can_have_offset_gaps(plan)
         and plan.trigger is Trigger.INTERVAL
         and not plan.analysis.sink.has_batch_numbers
-        and not lettered
+        and not any(source.has_dead_letters for source in plan.analysis.sources)
     )

@@ -1,0 +1,146 @@
+"""The requirements of options: what the query, the sink and the other options must be.
+
+Spark's real-time mode (the trigger realTime) reads Kafka, processes each row when it arrives and writes it to Kafka
+immediately. The end of a batch only commits the progress. So there are no final rows, no complete results and no
+transactions. The checks that need Spark are in `Engine.check_real_time`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from jetsql.errors import Span, StatementError
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
+from jetsql.jobs.model.job import Trigger
+from jetsql.jobs.model.table_names import SESSION_CATALOG
+from jetsql.jobs.planning.options import LATE_ROWS_TABLE, Options
+from jetsql.language.statement import Verb
+
+# Spark's minimum (spark.sql.streaming.realTimeMode.minBatchDuration): rows that arrive at the end of a batch wait.
+MIN_MILLIS: Final = 5_000
+# With batches of 5 s, every hundredth row waits for the end of a batch; with batches of 60 s, no row does.
+DEFAULT_MILLIS: Final = 60_000
+ALTERNATIVE: Final = "Use the trigger 'interval', with a small 'snapshotIntervalMillis' for low latency."
+_STATE_TTL_REWRITE: Final = "state time to live"  # as the Java module names it
+
+
+def check_idle_timeout(analysis: Analysis, options: Options) -> None:
+    """Raise StatementError INVALID_OPTION_VALUE for a query that no idle source can hold back."""
+    if options.idle_timeout_millis is None:
+        return
+    in_real_time = "with the trigger realTime, rows do not wait for a watermark"
+    reason = _general_refusal(analysis, options, in_real_time) or analysis.idle_timeout_refusal
+    if reason:
+        raise StatementError(
+            "INVALID_OPTION_VALUE",
+            f"No idle source can hold back the watermark of this job: {reason}.",
+            place=options.value_place("idleTimeoutMillis"),
+            hint="Leave out 'idleTimeoutMillis'. It applies to queries over several streams with a WATERMARK each.",
+        )
+
+
+def check_state_ttl(analysis: Analysis, options: Options, mode: OutputMode | None) -> None:
+    """Raise StatementError INVALID_OPTION_VALUE for a query without state that a time to live can remove."""
+    if options.state_ttl_millis is None:
+        return
+    in_real_time = "with the trigger realTime, no batch ends at which it could be removed"
+    reason = _general_refusal(analysis, options, in_real_time)
+    if not reason and mode is OutputMode.COMPLETE:
+        reason = "INSERT OVERWRITE writes the whole result, which would lose rows"
+    if not reason and not any(rewrite.rule == _STATE_TTL_REWRITE for rewrite in analysis.rewrites):
+        reason = "a watermark removes it, or it has no operator that can forget"
+    if reason:
+        raise StatementError(
+            "INVALID_OPTION_VALUE",
+            f"No state of this job can have a time to live: {reason}.",
+            place=options.value_place("stateTtlMillis"),
+            hint="Leave out 'stateTtlMillis'. It applies to SELECT DISTINCT, to GROUP BY without a watermark in SINK"
+            " INTO a table with 'key.columns', and to JOIN ... ON equal columns of two streams.",
+        )
+
+
+def choose_late_rows_table(analysis: Analysis, options: Options) -> str:
+    """Return the qualified name of the table for late rows; empty to drop them.
+
+    Raises StatementError INVALID_OPTION_VALUE for a query whose late rows cannot be kept.
+    """
+    if not options.late_rows.startswith(LATE_ROWS_TABLE):
+        return ""
+    in_real_time = "with the trigger realTime, Spark writes rows before their batch ends"
+    reason = _general_refusal(analysis, options, in_real_time) or analysis.late_rows_refusal
+    if reason:
+        raise StatementError(
+            "INVALID_OPTION_VALUE",
+            f"The late rows of this job cannot be kept: {reason}.",
+            place=options.value_place("lateRows"),
+            hint="Late rows are kept for a query with a WATERMARK and one operator with state that uses it. This is"
+            " GROUP BY with a window or with the column of the watermark, the removal of duplicates, OVER (ORDER BY"
+            " that column), or a join. Leave out 'lateRows' for other queries.",
+        )
+    name = options.late_rows.removeprefix(LATE_ROWS_TABLE)
+    session = analysis.session
+    schema = session.schema if session.catalog == SESSION_CATALOG else "default"
+    return f"{SESSION_CATALOG}.{name if '.' in name else f'{schema}.{name}'}"
+
+
+def _general_refusal(analysis: Analysis, options: Options, in_real_time: str) -> str:
+    """Return why an option of streaming queries cannot apply; empty if it may. in_real_time: the trigger's reason."""
+    if not analysis.streaming:
+        return "it reads no stream"
+    return in_real_time if options.trigger is Trigger.REAL_TIME else ""
+
+
+def check_real_time(analysis: Analysis, options: Options, verb: Verb, target: Span | None) -> None:
+    """Raise StatementError TRIGGER_NOT_POSSIBLE, NO_OUTPUT_MODE, INVALID_OPTION_VALUE at the token at fault."""
+    place = options.value_place("trigger")
+    other = next((source for source in analysis.sources if source.format.casefold() != "kafka"), None)
+    if other is not None:
+        raise not_possible(f"requires Kafka sources; the format of {other.name} is {other.format}", place)
+    sink = analysis.sink
+    if analysis.more_sinks:
+        raise not_possible(f"requires a job with one table; this one writes {len(analysis.sinks)}", place)
+    if sink.kind is not SinkKind.KAFKA:
+        raise not_possible(f"requires a Kafka sink; {sink.table} is a table USING {sink.provider}", place)
+    with_dead_letters = next((source for source in analysis.sources if source.has_dead_letters), None)
+    if with_dead_letters is not None:
+        requirement = f"dead letters, which 'on.error' of {with_dead_letters.name} requires"
+        raise not_possible(f"does not support {requirement}", place)
+    if analysis.marks_deleted:
+        raise not_possible("does not support a result that is updated by changes, which needs batches", place)
+    if sink.has_batch_numbers:
+        reason = "Spark writes messages before their batch is committed"
+        raise not_possible(f"does not support 'delivery.headers' of {sink.table}: {reason}", place)
+    _check_verb(analysis, verb, target)
+    _check_interval(options)
+
+
+def not_possible(reason: str, place: Span | None) -> StatementError:
+    """Return the error TRIGGER_NOT_POSSIBLE. reason: a predicate to "the trigger realTime"."""
+    return StatementError("TRIGGER_NOT_POSSIBLE", f"The trigger realTime {reason}.", place=place, hint=ALTERNATIVE)
+
+
+def _check_verb(analysis: Analysis, verb: Verb, target: Span | None) -> None:
+    if verb is Verb.INSERT_OVERWRITE:
+        message = "INSERT OVERWRITE is not possible with the trigger realTime: there is never a complete result."
+        raise StatementError("NO_OUTPUT_MODE", message, place=target, hint=ALTERNATIVE)
+    if verb is Verb.INSERT_INTO and analysis.has_aggregates:
+        raise StatementError(
+            "NO_OUTPUT_MODE",
+            "INSERT INTO needs final rows, and with the trigger realTime the rows of an aggregate are never final:"
+            " Spark writes each change immediately.",
+            place=target,
+            hint=f"Use SINK INTO a table with 'key.columns', whose rows are updated. {ALTERNATIVE}",
+        )
+
+
+def _check_interval(options: Options) -> None:
+    requested = options.snapshot_interval_millis
+    if requested is not None and requested < MIN_MILLIS:
+        raise StatementError(
+            "INVALID_OPTION_VALUE",
+            f"With the trigger realTime 'snapshotIntervalMillis' must be at least {MIN_MILLIS}, not {requested}: it is"
+            " the duration of a batch, and the end of a batch takes some tenths of a second. Rows do not wait for it.",
+            place=options.value_place("snapshotIntervalMillis") or options.value_place("trigger"),
+            hint=f"Remove it for the default of {DEFAULT_MILLIS}. After a crash, the rows since the last batch are"
+            " written again.",
+        )
