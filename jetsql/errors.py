@@ -7,14 +7,19 @@
 
 As with Spark's errors, the *condition* (`JETSQL.JOB_NOT_FOUND`) identifies an error: programs compare conditions, users
 read messages. `SQLSTATES` gives the SQLSTATE of each condition, so code that raises an error names only the condition.
+Each condition also has a class, which is an attribute of this module: `except errors.JobNotFound` catches the error of
+an engine in this process and that of the DB-API.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Self, TypeVar
 
 from jetsql.error_conditions import CONDITIONS
+
+E = TypeVar("E", bound=Exception)
 
 SQLSTATES: Final = {name: condition.sqlstate for name, condition in CONDITIONS.items()}
 
@@ -48,8 +53,71 @@ class ErrorReport:
     trace: str = ""  # stack trace in the engine; empty unless requested
 
 
+class ConditionError(Exception):
+    """An error with a condition of JetSQL. It has a subclass for each condition."""
+
+    condition: str
+    sqlstate: str
+    message: str
+    hint: str
+
+
+def _condition_classes() -> dict[str, type[ConditionError]]:
+    classes = {}
+    for condition, described in CONDITIONS.items():
+        name = condition.title().replace("_", "")
+        classes[name] = type(name, (ConditionError,), {"__module__": __name__, "__doc__": described.meaning})
+    return classes
+
+
+_CLASSES: Final[Mapping[str, type[ConditionError]]] = _condition_classes()
+_BY_CONDITION: Final = dict(zip((f"JETSQL.{condition}" for condition in CONDITIONS), _CLASSES.values(), strict=True))
+
+
+def __getattr__(name: str) -> type[ConditionError]:
+    """Return the class of a condition."""
+    if name not in _CLASSES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _CLASSES[name]
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_CLASSES])
+
+
+def with_condition(kind: type[E], condition: str) -> type[E]:
+    """Return the subclass of an exception that has a condition of JetSQL; the class itself for other conditions."""
+    marker = _BY_CONDITION.get(condition)
+    if marker is None or issubclass(kind, marker):
+        return kind
+    if (kind, marker) not in _combined:
+
+        def reduce(error: Exception) -> tuple[Any, ...]:
+            return _restore, (kind, condition, error.args, error.__dict__)
+
+        members = {"__module__": kind.__module__, "__doc__": marker.__doc__, "__reduce__": reduce}
+        _combined[kind, marker] = type(marker.__name__, (kind, marker), members)
+    combined: type[E] = _combined[kind, marker]
+    return combined
+
+
+_combined: Final[dict[tuple[type[Exception], type[ConditionError]], Any]] = {}
+"""The classes of errors with a condition, which are made when they are first raised."""
+
+
+def _restore(kind: type[E], condition: str, arguments: tuple[Any, ...], attributes: Mapping[str, Any]) -> E:
+    """Return an error that was pickled."""
+    error = Exception.__new__(with_condition(kind, condition), *arguments)
+    error.__dict__.update(attributes)
+    return error
+
+
 class JetSQLError(Exception):
     """An error of JetSQL: condition, message and hint."""
+
+    def __new__(cls, condition: str, *_arguments: Any, **_named: Any) -> Self:
+        """Create the error as an instance of its condition's class, too."""
+        return super().__new__(with_condition(cls, f"JETSQL.{condition}"))
 
     def __init__(
         self,

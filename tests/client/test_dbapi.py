@@ -190,7 +190,7 @@ def test_error_after_the_first_rows(connection: dbapi.Connection) -> None:
     ],
 )
 def test_exception_class_of_an_error(condition: str, kind: type[Exception]) -> None:
-    assert type(dbapi_error(f"JETSQL.{condition}", SQLSTATES[condition])) is kind
+    assert isinstance(dbapi_error(f"JETSQL.{condition}", SQLSTATES[condition]), kind)
 
 
 def test_every_condition_is_a_kind_of_error() -> None:

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import pytest
 
-from jetsql.errors import JetSQLError
+from jetsql.errors import ConditionError, JetSQLError
 from jetsql.version import VERSION
 from tests.support.paths import GOLDEN
 
@@ -88,7 +88,8 @@ def _on_sqlite(test: str) -> str:
 def report(error: Exception) -> list[str]:
     """Return the parts of an error as lines."""
     if not isinstance(error, JetSQLError):
-        return [f"{type(error).__name__}: {error}"]
+        kind = next(kind for kind in type(error).__mro__ if not issubclass(kind, ConditionError))
+        return [f"{kind.__name__}: {error}"]
     place = "" if error.place is None else f"{error.place.start}-{error.place.stop}"
     parts = {"": f"[{error.condition}] {error.message}", "hint": error.hint, "place": place, "where": error.where}
     return [f"{name}: {value}".removeprefix(": ") for name, value in parts.items() if value != ""]

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from jetsql.errors import ErrorReport, JetSQLError, ReportedError
+from jetsql.errors import ErrorReport, JetSQLError, ReportedError, with_condition
 
 
 class Warning(Exception):  # PEP 249's name for it
@@ -90,7 +90,7 @@ _BY_SQLSTATE_CLASS: Final[dict[str, type[DatabaseError]]] = {
 def to_dbapi_error(report: ErrorReport) -> DatabaseError:
     """Return the exception of PEP 249 for an error."""
     kind = _BY_CONDITION.get(report.condition) or _BY_SQLSTATE_CLASS.get(report.sqlstate[:2], DatabaseError)
-    return kind(report)
+    return with_condition(kind, report.condition)(report)
 
 
 def interface_error(message: str, hint: str = "") -> InterfaceError:
