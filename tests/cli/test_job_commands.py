@@ -350,13 +350,15 @@ def test_an_engine_that_speaks_another_version_is_refused(noted: EngineNote, eng
     assert "is JetSQL 9.9 with API version 2" in ended.stderr
 
 
-def test_another_server_at_the_engine_address_is_detected(noted: EngineNote, engine: Managed, tmp_path: Path) -> None:
-    for body in (b"hello", b'{"home": "elsewhere"}', b"[]"):
-        with stranger(body) as url:
-            write_note(tmp_path, replace(noted, url=url))
-            ended = jetsql("list-jobs", "--no-start", "--home", str(tmp_path))
-            assert (ended.exit_code, ended.stdout) == (ExitCode.NO_ENGINE, "")
-            assert ended.stderr.startswith("[JETSQL.ENGINE_NOT_REACHABLE] No engine runs on")
+@pytest.mark.parametrize("body", [b"hello", b'{"home": "elsewhere"}', b"[]"])
+def test_another_server_at_the_engine_address_is_detected(
+    noted: EngineNote, engine: Managed, tmp_path: Path, body: bytes
+) -> None:
+    with stranger(body) as url:
+        write_note(tmp_path, replace(noted, url=url))
+        ended = jetsql("list-jobs", "--no-start", "--home", str(tmp_path))
+        assert (ended.exit_code, ended.stdout) == (ExitCode.NO_ENGINE, "")
+        assert ended.stderr.startswith("[JETSQL.ENGINE_NOT_REACHABLE] No engine runs on")
 
 
 @contextmanager

@@ -134,11 +134,11 @@ def test_the_session_catalogue_has_no_schemas_in_schemas(
     assert "There are no tables." in page.visible
 
 
-def test_errors_of_spark_are_shown(browser: Browser) -> None:
-    for path in ("schemas", "tables?schema=s", "table?name=s.t"):
-        page = browser.get(f"/console/catalog/{path}")
-        assert page.status == 200
-        assert "PARSE_SYNTAX_ERROR" in page.visible
+@pytest.mark.parametrize("path", ["schemas", "tables?schema=s", "table?name=s.t"])
+def test_errors_of_spark_are_shown(browser: Browser, path: str) -> None:
+    page = browser.get(f"/console/catalog/{path}")
+    assert page.status == 200
+    assert "PARSE_SYNTAX_ERROR" in page.visible
 
 
 def test_hostile_tables_are_escaped(engine: Managed, browser: Browser) -> None:

@@ -255,7 +255,7 @@ def test_sparklines() -> None:
 
 
 def test_page_is_notified_of_ended_jobs(engine: Managed, server: RunningServer, browser: Browser) -> None:
-    """Start an engine, which does not know the versions of the one before."""
+    """Send all rows to a page whose version the engine does not know, such as one of an earlier engine."""
     job = create(engine)
     version = browser.get().text.partition('data-version="')[2].partition('"')[0]
     for known, is_all in ((version, False), ("", True), ("of-another-engine", True), ("00000000-0", True)):

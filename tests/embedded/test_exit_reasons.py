@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import pytest
+
 from jetsql.embedded.exit_reasons import ExitReasons
 
 
@@ -14,10 +16,9 @@ def test_unexpected_exit_is_a_crash(tmp_path: Path) -> None:
     assert reasons.describe(-signal.SIGABRT) == "Spark's process crashed."
 
 
-def test_kill_or_stop_is_no_crash(tmp_path: Path) -> None:
-    reasons = ExitReasons(tmp_path / "none")
-    for code in (0, 1, 143, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT):
-        assert reasons.describe(code) is None
+@pytest.mark.parametrize("code", [0, 1, 143, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT])
+def test_kill_or_stop_is_no_crash(tmp_path: Path, code: int) -> None:
+    assert ExitReasons(tmp_path / "none").describe(code) is None
 
 
 def test_kill_by_the_kernel_is_a_crash(tmp_path: Path) -> None:

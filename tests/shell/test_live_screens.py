@@ -116,11 +116,11 @@ def test_more_rows_than_the_screen_has_lines_are_counted() -> None:
     assert feed(view, numbers(10_001, 1)).scrolled_lines[-1] == "   10001 | x"
 
 
-def test_narrow_screen_still_shows_how_to_quit() -> None:
+@pytest.mark.parametrize(("width", "shown"), [(30, "waiting for the… · Ctrl-C ends"), (14, "waiting for t…"), (1, "…")])
+def test_narrow_screen_still_shows_how_to_quit(width: int, shown: str) -> None:
     view, _ = tail()
-    for size, shown in ((30, "waiting for the… · Ctrl-C ends"), (14, "waiting for t…"), (1, "…")):
-        [line] = view.render_frame(ScreenSize(size, 5)).lines
-        assert line == shown
+    [line] = view.render_frame(ScreenSize(width, 5)).lines
+    assert line == shown
 
 
 def test_status_line_shows_progress() -> None:

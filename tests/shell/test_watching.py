@@ -48,10 +48,10 @@ def test_changing_statements_cannot_be_watched(argument: str, word: str) -> None
         parse_watch(argument)
 
 
-def test_a_statement_is_needed() -> None:
-    for argument in ("", "  ", "5", ";"):
-        with pytest.raises(ValueError, match=r"\.watch \[SECONDS\] STATEMENT|is not read-only"):
-            parse_watch(argument)
+@pytest.mark.parametrize("argument", ["", "  ", "5", ";"])
+def test_a_statement_is_needed(argument: str) -> None:
+    with pytest.raises(ValueError, match=r"\.watch \[SECONDS\] STATEMENT|is not read-only"):
+        parse_watch(argument)
 
 
 class ScriptedUser:

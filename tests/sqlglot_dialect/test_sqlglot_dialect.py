@@ -262,16 +262,19 @@ def test_statements_of_spark_stay_as_they_were(text: str) -> None:
         assert one_tree is not None and is_same(text, one_tree.sql(JetSQL, comments=False))
 
 
-def test_the_tokens_of_spark_stay_as_they_were() -> None:
-    """Use the dialect's own method: sqlglot's parser takes the verbs of JetSQL for commands."""
-    for text in (
-        "SELECT suspend, resume AS wait FROM restart",
-        "SELECT a.wait, wait(1) FROM suspend.restart AS resume",
-    ):
-        assert JetSQL().parser().parse(JetSQL().tokenize(text), text) == sqlglot.parse(text, read=Spark)
-    for text in ("SUSPEND JOB j", "WAIT FOR JOB j", "RESUME JOB j", "RESTART JOB j"):
-        [command] = JetSQL().parser().parse(JetSQL().tokenize(text), text)
-        assert isinstance(command, exp.Command) and command.sql(JetSQL) == text
+@pytest.mark.parametrize(
+    "text",
+    ["SELECT suspend, resume AS wait FROM restart", "SELECT a.wait, wait(1) FROM suspend.restart AS resume"],
+)
+def test_words_of_jetsql_stay_names_in_spark_queries(text: str) -> None:
+    assert JetSQL().parser().parse(JetSQL().tokenize(text), text) == sqlglot.parse(text, read=Spark)
+
+
+@pytest.mark.parametrize("text", ["SUSPEND JOB j", "WAIT FOR JOB j", "RESUME JOB j", "RESTART JOB j"])
+def test_verbs_of_jetsql_are_commands_for_the_parser_of_sqlglot(text: str) -> None:
+    """Parse without the dialect's own method, which reads the verbs of JetSQL as statements."""
+    [command] = JetSQL().parser().parse(JetSQL().tokenize(text), text)
+    assert isinstance(command, exp.Command) and command.sql(JetSQL) == text
 
 
 def test_it_subclasses_nothing_that_compiled_builds_forbid() -> None:

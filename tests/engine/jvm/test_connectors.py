@@ -62,10 +62,10 @@ def test_incompatible_versions_are_refused(
     assert f"pip install 'pyspark=={install}.*'" in error.value.hint
 
 
-def test_compatible_versions(monkeypatch: pytest.MonkeyPatch) -> None:
-    for version, formats in (("4.1", ["delta", "iceberg"]), ("4.2", ["delta"]), ("4.3", [])):
-        _run_on(monkeypatch, version)
-        check_formats(formats)
+@pytest.mark.parametrize(("version", "formats"), [("4.1", ["delta", "iceberg"]), ("4.2", ["delta"]), ("4.3", [])])
+def test_compatible_versions(monkeypatch: pytest.MonkeyPatch, version: str, formats: list[str]) -> None:
+    _run_on(monkeypatch, version)
+    check_formats(formats)
 
 
 def test_formats_that_no_spark_has(monkeypatch: pytest.MonkeyPatch) -> None:

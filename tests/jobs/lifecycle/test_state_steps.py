@@ -150,17 +150,23 @@ def test_state_survives_two_failed_versions() -> None:
     assert after(RunFailed(RunId("1", 5), FATAL_ERROR), undone.job).job.status is Status.SUSPENDED
 
 
-def test_decision_on_an_outdated_view_is_refused() -> None:
+CHANGED_PLAN = replace(job().plan, restart_attempts=7)
+
+
+@pytest.mark.parametrize(
+    ("event", "status"),
+    [
+        (Update(version(), CHANGED_PLAN), Status.RUNNING),
+        (Update(version(), CHANGED_PLAN), Status.SUSPENDED),
+        (Update(version(), CHANGED_PLAN), Status.NOT_RUNNING),
+        (AlterOptions(job().plan, CHANGED_PLAN), Status.SUSPENDED),
+    ],
+    ids=["update running", "update suspended", "update not running", "alter suspended"],
+)
+def test_decision_on_an_outdated_view_is_refused(event: Event, status: Status) -> None:
     """Refuse the update after another statement: its verdict is about another plan, and would undo the other change."""
-    changed = replace(job().plan, restart_attempts=7)
-    for event, status in [
-        (Update(version(), changed), Status.RUNNING),
-        (Update(version(), changed), Status.SUSPENDED),
-        (Update(version(), changed), Status.NOT_RUNNING),
-        (AlterOptions(job().plan, changed), Status.SUSPENDED),
-    ]:
-        taken = after(event, job(status))
-        assert taken.outcome is Outcome.REFUSED and "in the meantime" in taken.message
+    taken = after(event, job(status))
+    assert taken.outcome is Outcome.REFUSED and "in the meantime" in taken.message
 
 
 def test_numbers_of_discarded_checkpoints_are_not_reused() -> None:
