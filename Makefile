@@ -6,9 +6,9 @@ PYTHON := .venv/bin/python
 # Python keeps its byte code, also where the environment says otherwise. Without it, each process of the tests compiles all
 # that it imports: three seconds for an engine, fifteen for a worker of pytest.
 export PYTHONDONTWRITEBYTECODE :=
-# These wait half of their time, for processes, terminals and sockets: more of them at once than there are cores.
+# These wait half of their time, for processes, terminals and sockets: more of them in parallel than there are cores.
 FAST := -m "not spark and not browser and not slow" -n 3 --dist worksteal
-# Two modules at once, each with an engine of its own that the next modules share.
+# Two modules in parallel, each with an engine of its own that the next modules share.
 SPARK := -m "(spark or browser) and not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 SLOW := -m slow -n 0 --durations=20
 
@@ -17,7 +17,7 @@ SLOW := -m slow -n 0 --durations=20
 help:
 	@echo "make demo            jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
 	@echo "make demo-scaling    a cluster on this machine: a member joins, one is killed, every row is counted (two minutes)"
-	@echo "make demo-orders     orders through Kafka: totals exactly once, alerts at once, Kafka killed (a minute and a half)"
+	@echo "make demo-orders     orders through Kafka: totals exactly once, alerts immediately, Kafka killed (a minute and a half)"
 	@echo "make demo-lakehouse  upserts into Delta, a job over their changes, older versions, a crash (three minutes; the first"
 	@echo "                     time fetches some 500 MB, a Spark that Delta has a release for)"
 	@echo "make try FILE=x.sql  the statements of a file, on an engine of this checkout with an empty home"

@@ -4,7 +4,7 @@ export function dialog(): HTMLDialogElement {
 }
 
 export function startDialogs(): void {
-  // After htmx has taken over the forms of the new part, which it does at once (defaultSettleDelay): a key must neither
+  // After htmx has taken over the forms of the new part, which it does immediately (defaultSettleDelay): a key must neither
   // submit a form without it, nor close a dialog before this opens it again.
   document.addEventListener("htmx:afterSettle", (event) => {
     const content = event.target;

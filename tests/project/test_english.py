@@ -91,12 +91,26 @@ MAX_NAME_WORDS = 10
 """The limit of words in the name of a test, after `test_`."""
 
 CODE = re.compile(r"`[^`\n]*`|\{[^{}]*\}|'[^'\n]*'")
+# Literals of Java and TypeScript, which can contain what looks like a comment, and comments.
+C_COMMENT = re.compile(
+    r'"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|`[^`]*`|(?P<comment>//[^\n]*|/\*[\s\S]*?\*/)'
+)
+JAVADOC_CODE = re.compile(r"\{@\w+ [^}]*\}")
+# Text in a Makefile, and the title of a link in Markdown, which is that of a page.
+RECIPE = re.compile(r"#\s*(.*)|echo\s+\"(.*)\"")
+LINK = re.compile(r"\[[^\]\n]*\]\([^)\n]*\)")
 # Comments for tools.
 PRAGMA = re.compile(r"#\s*(type:|noqa|mypy:|ruff:|fmt:|pragma:|!)")
 # A message is a text of several words that ends as a sentence does.
 MESSAGE = re.compile(r"[A-Z`'{].* .*[.?!]", re.DOTALL)
 PROPERTIES = frozenset(("property", "cached_property", "setter", "getter"))
 
+OTHER_FILES = (
+    *sorted((ROOT / "java" / "src").rglob("*.java")),
+    *sorted((ROOT / "console" / "src").rglob("*.ts")),
+    ROOT / "Makefile",
+    ROOT / "CHANGELOG.md",
+)
 FOLDERS = sorted(
     {path.parent for top in ("jetsql", "client", "tools", "benchmarks", "tests") for path in (ROOT / top).rglob("*.py")}
 )  # one case for each package
@@ -272,6 +286,32 @@ def problems(path: Path) -> Iterator[Problem]:
         yield from (Problem(path, text.line, *found) for found in long_sentences(text))
 
 
+def other_texts(path: Path) -> Iterator[Text]:
+    """Yield the comments of Java or TypeScript, the comments and texts of a Makefile, or the lines of Markdown."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix in (".java", ".ts"):
+        for comment in C_COMMENT.finditer(source):
+            if comment["comment"]:
+                text = re.sub(r"\s*\n[\s*]*", " ", JAVADOC_CODE.sub("", comment["comment"]))
+                yield Text("comment", source.count("\n", 0, comment.start()) + 1, text)
+        return
+    for number, line in enumerate(source.splitlines(), 1):
+        if path.suffix == ".md":
+            yield Text("comment", number, LINK.sub("", line))
+        elif match := RECIPE.search(line):
+            yield Text("comment", number, match[1] or match[2] or "")
+
+
+def test_plain_english_outside_of_python() -> None:
+    found = [
+        str(Problem(path, text.line, *problem))
+        for path in OTHER_FILES
+        for text in other_texts(path)
+        for problem in banned_words(text)
+    ]
+    assert not found, "\n".join(["", *found])
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=[str(folder.relative_to(ROOT)) for folder in FOLDERS])
 def test_plain_english(folder: Path) -> None:
     found = [str(problem) for path in sorted(folder.glob("*.py")) for problem in problems(path)]
@@ -305,7 +345,21 @@ def test_plain_english(folder: Path) -> None:
         ("def test_nobody_is_told(): pass", ["nobody", "told"]),
     ],
 )
-def test_the_rules(tmp_path: Path, source: str, rules: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules(tmp_path: Path, source: str, rules: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "module.py"
     path.write_text(source)
     assert [problem.text for problem in problems(path)] == rules
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "words"),
+    [
+        ("A.java", 'String s = "// at once"; // at once\n/** Goes\n * on. {@code else} */', ["at once", "Goes on"]),
+        ("a.ts", "const s = `// else`; /* It goes on. */", ["goes on"]),
+        ("Makefile", '# at once\nall:\n\t@echo "make it at once"', ["at once", "at once"]),
+        ("a.md", "It goes on `at once`, see [Go on](go-on.md)", ["goes on"]),
+    ],
+)
+def test_rules_outside_of_python(tmp_path: Path, name: str, source: str, words: list[str]) -> None:
+    (tmp_path / name).write_text(source)
+    assert [word for text in other_texts(tmp_path / name) for _, word in banned_words(text)] == words

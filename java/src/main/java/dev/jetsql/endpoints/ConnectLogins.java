@@ -69,7 +69,9 @@ public final class ConnectLogins implements ServerInterceptor {
       super.channelRead(context, message);
     }
 
-    /** Closes a connection at once. gRPC itself would first wait some seconds for the client. */
+    /**
+     * Closes a connection immediately. gRPC itself would first wait some seconds for the client.
+     */
     private static void close(Channel channel) {
       var unsafe = channel.unsafe();
       if (channel.isRegistered())

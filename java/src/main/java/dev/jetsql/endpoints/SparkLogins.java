@@ -21,7 +21,7 @@ public final class SparkLogins implements TransportServerBootstrap {
   /** The limit of connections of a port between Spark's processes that have not logged in. */
   static final int MAX_LOGINS = 256;
 
-  /** The time for a login at such a port. */
+  /** The time for a login at one of these ports. */
   static final long LOGIN_MILLIS = 10_000;
 
   private final PendingLogins<Channel> pending;

@@ -17,7 +17,7 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Writes the files of a batch to their folder, which nobody reads before the batch is complete.
+ * Writes the files of a batch to their folder, which has no readers before the batch is complete.
  * Spark's own protocol renames each file twice, which are two copies in an object store. The files
  * of tasks that failed or ran twice are deleted at the end.
  */

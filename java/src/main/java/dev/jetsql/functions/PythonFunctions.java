@@ -150,9 +150,7 @@ public final class PythonFunctions {
     }
   }
 
-  /**
-   * Returns "SCHEMA" if there is no such schema, "FUNCTION" if Spark has this function, else "".
-   */
+  /** Returns "SCHEMA" if there is no such schema, "FUNCTION" if Spark has this function, or "". */
   public static String conflict(
       org.apache.spark.sql.classic.SparkSession session, String schema, String name) {
     var catalog = session.sessionState().catalog();

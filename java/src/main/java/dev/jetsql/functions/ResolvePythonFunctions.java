@@ -86,7 +86,7 @@ public final class ResolvePythonFunctions extends Rule<LogicalPlan> {
 
   /**
    * Refuses a function of Spark with the name of a function in Python, and a SQL function that
-   * calls one: Spark looks for it in its own catalog.
+   * calls one: Spark searches for it in its own catalog.
    */
   private void refuseCreation(LogicalPlan plan) {
     if (!(plan instanceof CreateFunction || plan instanceof CreateUserDefinedFunction)) return;

@@ -124,7 +124,9 @@ final class GuardedConnections {
     }
   }
 
-  /** Returns whether the database lets nobody connect. It also answers when it refuses a login. */
+  /**
+   * Returns whether the database accepts no connection. It also answers when it refuses a login.
+   */
   static boolean isAway(Opening opening, long millis) throws InterruptedException {
     var connecting = new CompletableFuture<Void>();
     var thread = new Thread(() -> connect(opening, connecting), "jetsql-jdbc-probe");

@@ -35,7 +35,7 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * A table USING kafka in the catalog: its topic, its columns, and the formats of its messages.
  *
- * <p>Spark itself can read such a table only as a batch, with Kafka's own columns and without the
+ * <p>Spark itself can read this table only as a batch, with Kafka's own columns and without the
  * table's name. JetSQL therefore replaces reads by `KafkaRead`, and the target of an INSERT by a
  * relation that Spark can insert into.
  */

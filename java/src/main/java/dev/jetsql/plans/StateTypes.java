@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.StructType;
 
 /**
  * The types of the rows that operators keep. Spark derives a schema of Avro from each of them, also
- * if it keeps the rows in another format. Such a schema lacks some types, and its names are letters
+ * if it keeps the rows in another format. This schema lacks some types, and its names are letters
  * and digits that no two structs share.
  */
 public final class StateTypes {

@@ -44,7 +44,7 @@ public final class AvroRecords implements Serializable {
     }
   }
 
-  /** Returns whether bytes follow the record at which a decoder stands. Throws Avro's errors. */
+  /** Returns whether bytes follow the record at which a decoder is. Throws Avro's errors. */
   public static boolean hasMoreBytes(Schema schema, BinaryDecoder decoder) throws IOException {
     GenericDatumReader.skip(schema, decoder);
     return !decoder.isEnd();

@@ -22,7 +22,7 @@ public final class SourceColumns {
    */
   public static final String KEY = "jetsql.column";
 
-  /** The metadata of such a column. */
+  /** The metadata of these columns. */
   public static final Metadata MARK = new MetadataBuilder().putBoolean(KEY, true).build();
 
   private SourceColumns() {}

@@ -154,7 +154,7 @@ public record RewrittenQuery(
     return reads.stream().distinct().count() < reads.size();
   }
 
-  /** Removes what only the analyzer needs, and columns that nobody reads, which would be state. */
+  /** Removes what only the analyzer needs, and unused columns, which would be state. */
   private static LogicalPlan prepare(LogicalPlan query) {
     var inlined = SparkCalls.inlined(query);
     return ColumnPruning$.MODULE$.apply(Plans.withSeparateReads(Plans.withoutNames(inlined)));

@@ -20,7 +20,7 @@ final class RowsInBatch {
 
   private RowsInBatch() {}
 
-  /** Returns the batch part of such a body, or null. */
+  /** Returns the batch part of a body with these rows, or null. */
   static BatchPart of(LogicalPlan body) {
     var isRefused = false;
     for (var node = body; ; node = streamingChild(node)) {

@@ -74,7 +74,7 @@ public final class StreamingCheck {
   /**
    * Returns why the query is not run in an output mode, or null if it is: Spark's reason, or that a
    * join would lose rows, or that equal rows have several keys. A job of an earlier release that
-   * Spark can run goes on.
+   * Spark can run continues.
    */
   public String refusal(OutputMode mode) {
     var reason = reason(mode);
@@ -122,8 +122,8 @@ public final class StreamingCheck {
   /**
    * Returns whether the query is one aggregate in complete mode over joins that Spark runs in
    * append mode, or a union of aggregates. Other operators of streams above an aggregate would get
-   * its whole result with each batch. In update mode, only changes go on to the operators above;
-   * Spark 4.1 refuses the joins that newer versions run with the same operators.
+   * its whole result with each batch. In update mode, only changes reach the operators above; Spark
+   * 4.1 refuses the joins that newer versions run with the same operators.
    */
   private boolean runsUnchecked(OutputMode mode) {
     if (mode.equals(OutputMode.Update()))

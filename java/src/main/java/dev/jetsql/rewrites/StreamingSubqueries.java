@@ -88,7 +88,7 @@ public final class StreamingSubqueries extends Rule<LogicalPlan> {
 
   /**
    * Returns whether each WITH that a plan reads is in the plan. Spark also resolves a subquery by
-   * itself; such a part waits until the whole query is resolved.
+   * itself; this part waits until the whole query is resolved.
    */
   private static boolean hasAllDefinitions(LogicalPlan plan) {
     var defined = new HashSet<Long>();

@@ -40,8 +40,8 @@ import scala.Option;
  * Replaces a filter on a rank, such as `row_number() OVER (PARTITION BY k ORDER BY t) &lt;= 10`, by
  * an aggregate that keeps the first rows of each key.
  *
- * <p>QUALIFY is such a filter, too. In append mode, the first row by the column of the watermark is
- * Spark's DeduplicateWithinWatermark.
+ * <p>QUALIFY is a filter on a rank, too. In append mode, the first row by the column of the
+ * watermark is Spark's DeduplicateWithinWatermark.
  */
 final class TopRows {
   private TopRows() {}

@@ -21,7 +21,7 @@ import scala.Enumeration;
  * <p>The scheduler gives a free core to the pool with the fewest running tasks, and among equals to
  * the first in the alphabet. When more pools have tasks than there are cores, most of them run
  * none, and all these are equal: the first names take every core, and the last ones wait for as
- * long as the others are busy. Beside twelve busy jobs on one core, a SELECT took two minutes.
+ * long as the others are busy. Next to twelve busy jobs on one core, a SELECT took two minutes.
  * Here, among equals, the pool that has waited the longest for its turn is first.
  *
  * <p>All statements share the default pool, in which Spark finishes the oldest first, so a long

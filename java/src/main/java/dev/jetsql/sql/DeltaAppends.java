@@ -24,11 +24,11 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * Adds the rows of a batch to a Delta table with one commit, which notes the batch.
  *
- * <p>Delta's writer has the options `txnAppId` and `txnVersion` for the note. With them, it looks
- * for an earlier note in the whole state of the table, which takes several times as long as a small
- * batch. The job knows the notes up to a version, so only the commits since then are read here. The
- * commit itself is checked by Delta: it fails if another one with the same application has come
- * first.
+ * <p>Delta's writer has the options `txnAppId` and `txnVersion` for the note. With them, it
+ * searches for an earlier note in the whole state of the table, which takes several times as long
+ * as a small batch. The job knows the notes up to a version, so only the commits since then are
+ * read here. The commit itself is checked by Delta: it fails if another one with the same
+ * application has come first.
  */
 public final class DeltaAppends {
   private static final String PACKAGE = "org.apache.spark.sql.delta.";

@@ -38,8 +38,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * of the newest committed batch.
  *
  * <p>Spark's data source `statestore` reads the files of the checkpoint and changes none of them,
- * so the job goes on meanwhile. It needs the settings with which the job writes its state, which a
- * user's session does not have: a session of its own opens the source.
+ * so the job continues meanwhile. It needs the settings with which the job writes its state, which
+ * a user's session does not have: a session of its own opens the source.
  */
 final class JobState {
   static final String NAME = "state";

@@ -266,7 +266,7 @@ final class TableRules extends Rule<LogicalPlan> {
             "Cannot change the relation jetsql." + nameOf(target).last() + ": it is read-only."));
   }
 
-  /** Makes the session look again for a table of another catalog that it is about to create. */
+  /** Makes the session search again for a table of another catalog that it is about to create. */
   private void forgetDropped(LogicalPlan command) {
     var creates = command instanceof CreateTable || command instanceof CreateTableAsSelect;
     if (creates

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.trees.Origin;
 
 /**
  * Refuses to drop, rename, move or replace a table that a running job reads as a stream or writes.
- * Spark has no dependencies of tables: the job would find out with its next batch or go on with the
+ * Spark has no dependencies of tables: the job would fail with its next batch or continue with the
  * files of the old table, and its state could not be used with a new table of the same name.
  */
 final class TableUsers {

@@ -38,8 +38,8 @@ import scala.runtime.BoxedUnit;
 
 /**
  * Spark's statements about streaming tables and materialized views. Some of them apply to the job
- * as well, so JetSQL's own statement replaces them. Nobody but the job changes the rows: it would
- * neither know nor repair them.
+ * as well, so JetSQL's own statement replaces them. Only the job changes the rows: otherwise it
+ * would neither know nor repair them.
  */
 final class TablesWithJobs {
   /**

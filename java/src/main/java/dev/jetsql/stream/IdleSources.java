@@ -13,7 +13,7 @@ import org.apache.spark.sql.streaming.StreamingQuery;
 /**
  * Sources without new rows, which hold back the watermark of a query that reads several.
  *
- * <p>Spark's watermark is the earliest of the watermarks of a query, so it stands still when one
+ * <p>Spark's watermark is the earliest of the watermarks of a query, so it does not move when one
  * source has no rows, and the windows of the other sources stay open.
  */
 public final class IdleSources {

@@ -53,7 +53,7 @@ public final class Queries {
 
   /**
    * Returns whether the query's thread ended or slept between triggers before the deadline. The
-   * state changes when no batch is being planned, because Spark would interrupt such a batch.
+   * state changes when no batch is being planned, because Spark would interrupt this batch.
    */
   private static boolean awaitQuiet(StreamExecution execution, long deadlineMillis)
       throws InterruptedException {

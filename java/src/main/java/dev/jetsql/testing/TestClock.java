@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.util.Clock;
 
 /**
- * The clock of a job in a unit test. It stands still until the test moves it, and the job's query
+ * The clock of a job in a unit test. It moves only when the test moves it, and the job's query
  * waits with it between its triggers until a step of the test lets the next one begin.
  */
 final class TestClock implements Clock {

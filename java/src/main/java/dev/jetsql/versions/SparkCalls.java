@@ -69,7 +69,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * The calls of Spark that differ between its versions, apart from those of {@link CaseClasses} and
  * {@link RealTimeReads}. Code that calls another version's method directly does not link.
  *
- * <p>Most methods differ only in parameters that a newer Spark has appended. Such a call passes as
+ * <p>Most methods differ only in parameters that a newer Spark has appended. Each call passes as
  * many arguments as the running Spark's method has parameters.
  */
 public final class SparkCalls {

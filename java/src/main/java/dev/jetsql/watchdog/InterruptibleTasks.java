@@ -12,9 +12,9 @@ import org.apache.spark.sql.execution.joins.CartesianProductExec;
  * Makes the tasks end that can fill the heap or a disk, when their job is cancelled: those that
  * collect values (such as `collect_list`), and those that multiply rows.
  *
- * <p>Without this, a task that has been cancelled goes on to the end of a thousand rows, or of its
- * input. If the heap is full, that takes longer than the heap lasts. Both operators are outside of
- * generated code, so the check costs little.
+ * <p>Without this, a task that has been cancelled continues to the end of a thousand rows, or of
+ * its input. If the heap is full, that takes longer than the heap lasts. Both operators are outside
+ * of generated code, so the check costs little.
  */
 public final class InterruptibleTasks extends ColumnarRule {
   private final Rule<SparkPlan> rule = new AddChecks();

@@ -35,7 +35,7 @@ final class OpenFiles {
    * Returns the number of open files of each owner.
    *
    * @param folders the folders of each job: its checkpoint and its tables
-   * @param temporary the folders of Spark's temporary files, whose names do not tell the job
+   * @param temporary the folders of Spark's temporary files, whose names do not contain the job
    * @param tasks the number of running tasks of each owner, to which temporary files are assigned
    * @param states the number of loaded state stores of each owner
    */

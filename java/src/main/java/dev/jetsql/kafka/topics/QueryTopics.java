@@ -37,7 +37,7 @@ public final class QueryTopics {
   }
 
   /**
-   * Checks that the topics of a query are those of the last call, for a query that nobody restarts.
+   * Checks that the topics of a query are those of the last call, for a query without restarts.
    *
    * @param known the ids of the last calls by source and topic, to which new ones are added
    * @param inBatch see `freshIds`

@@ -44,7 +44,7 @@ final class TopicIdRecorder implements InvocationHandler {
         : null;
   }
 
-  /** Gives a source a new recorder. Opens its client if `opens` is true, or else returns null. */
+  /** Gives a source a new recorder. Opens its client if `opens` is true; otherwise returns null. */
   static TopicIdRecorder install(KafkaOffsetReaderAdmin source, boolean opens) {
     Admin current = opens ? source.admin() : source._admin();
     if (current == null) return null;

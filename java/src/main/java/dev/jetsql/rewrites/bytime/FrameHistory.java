@@ -64,7 +64,7 @@ record FrameHistory(int rows, long micros, boolean all, List<LookBack> lookBacks
         setBack);
   }
 
-  /** Returns what frames and functions that look back over NULLs need. zone: that of the days */
+  /** Returns what frames and functions that ignore NULLs need. zone: that of the days */
   FrameHistory with(List<LookBack> others, ZoneId zone) {
     return new FrameHistory(
         rows, micros, all, new ArrayList<>(others), micros < DAY ? 0 : setBack(zone.getRules()));

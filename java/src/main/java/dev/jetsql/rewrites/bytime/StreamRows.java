@@ -15,7 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
  */
 public record StreamRows(String name, LogicalPlan rows, Attribute time, Expression condition) {
   /**
-   * Returns the names of two streams in FROM, or left and right if these do not tell them apart.
+   * Returns the names of two streams in FROM, or left and right if these are not distinct.
    *
    * @param first a column of the first stream, or null
    * @param second a column of the second stream, or null
