@@ -202,7 +202,7 @@ def test_no_engine(jetsql: CommandLine, refusal: Exception, message: str) -> Non
     assert message in ended.stderr
 
 
-def test_an_engine_that_goes_away(jetsql: CommandLine) -> None:
+def test_engine_that_stops_during_the_run(jetsql: CommandLine) -> None:
     ended = jetsql("--continue", "-e", "SELECT a; CRASH; SELECT b")
     assert ended.exit_code == ExitCode.NO_ENGINE
     assert jetsql.engine.close_calls == 1

@@ -153,7 +153,7 @@ def test_every_value_comes_back(typed: tuple[Type, Any]) -> None:
         (row(["a", "a"], (1, 2)), '{"a":1,"a":2}'),
     ],
 )
-def test_how_values_are_written(value: object, written: str) -> None:
+def test_encoding_of_values(value: object, written: str) -> None:
     assert as_json(value) == written
 
 

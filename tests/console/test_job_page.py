@@ -50,7 +50,7 @@ def commit(engine: Managed, job: str, time: float, **values: Any) -> None:
     engine.engine.report(job, BatchCommitted(run_id, run.batch, time, 10, 10.0, metrics=measure))
 
 
-def test_it_shows_what_the_statements_about_a_job_show(engine: Managed, browser: Browser) -> None:
+def test_page_shows_the_facts_of_the_job_statements(engine: Managed, browser: Browser) -> None:
     job = create(engine, before="COMMENT 'By region' OPTIONS ('restartAttempts' = '7')")
     page = browser.get(f"/console/jobs/{job}")
     assert page.status == 200

@@ -47,13 +47,13 @@ def statements(page: Page) -> list[str]:
     return [unescape(re.sub("<[^>]*>", "", part.partition("</code>")[0])) for part in parts]
 
 
-def test_without_jobs_it_says_what_to_do(browser: Browser) -> None:
+def test_page_without_jobs_says_what_to_do(browser: Browser) -> None:
     page = browser.get()
     assert "There are no jobs yet" in page.visible
     assert "CREATE JOB name AS" in page.visible
 
 
-def test_it_shows_jobs(engine: Managed, browser: Browser) -> None:
+def test_page_shows_jobs(engine: Managed, browser: Browser) -> None:
     job = create(engine)
     engine.engine.commit(job, rows=20, rate=1234.0)
     engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.batch == 1, 20)

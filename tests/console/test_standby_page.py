@@ -9,7 +9,7 @@ from tests.support.servers.http_server import TOKEN
 from tests.support.servers.standby_http import run_standby
 
 
-def test_it_leads_to_the_leader() -> None:
+def test_standby_page_leads_to_the_leader() -> None:
     leader = "http://leader:8630"
     with run_standby(lambda: leader) as url:
         browser = Browser(url)

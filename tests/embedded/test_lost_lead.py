@@ -57,7 +57,7 @@ def lose(home: Path, stop: Event, engine: Engine) -> None:
             threads.submit(service.on_lost, cast(EmbeddedEngine, engine)).result()
 
 
-def test_it_becomes_a_standby(tmp_path: Path) -> None:
+def test_engine_without_the_lead_becomes_a_standby(tmp_path: Path) -> None:
     engine = Engine()
     with pytest.raises(Restarted):
         lose(tmp_path, Event(), engine)
@@ -109,7 +109,7 @@ def test_the_home_has_an_owner_while_the_next_program_imports(tmp_path: Path, mo
     assert watch.owned == [True] and owner(tmp_path) is not None
 
 
-def test_it_is_stopped_while_its_store_is_out_of_reach(tmp_path: Path) -> None:
+def test_standby_is_stopped_while_its_store_is_unreachable(tmp_path: Path) -> None:
     """Show the engine to commands from its restart on: it has the lock and an endpoint of a standby."""
     lost = HomeLock(tmp_path, service=True).hand_over()
     settings = Settings(tmp_path, store=StoreSettings("postgresql://jetsql@127.0.0.1:1/none", "secret"))

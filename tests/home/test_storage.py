@@ -45,7 +45,7 @@ def error_of(home: Path, wanted: str | None, files: Files) -> EngineError:
     return caught.value
 
 
-def test_without_one_everything_is_in_the_home(tmp_path: Path) -> None:
+def test_without_a_storage_all_files_are_in_the_home(tmp_path: Path) -> None:
     files = Files()
     assert begin(tmp_path / "home", None, files) == f"file:{tmp_path}/home/checkpoints"
     assert files == {}
@@ -68,7 +68,7 @@ def test_another_one_is_refused(tmp_path: Path, first: str | None) -> None:
     assert "s3a://bucket/jetsql" in error.message
 
 
-def test_it_belongs_to_one_home(tmp_path: Path) -> None:
+def test_storage_belongs_to_one_home(tmp_path: Path) -> None:
     files = Files()
     begin(tmp_path / "one", HDFS, files)
     assert f"{HDFS}/jetsql-home.json" in error_of(tmp_path / "two", HDFS, files).message

@@ -71,7 +71,7 @@ def test_the_half_written_word_is_replaced_from_its_start() -> None:
     assert completions("ALTER JOB j OPTIONS ") == Expected(marks=("(",), start=20)
 
 
-def test_where_a_statement_can_end() -> None:
+def test_places_where_a_statement_can_end() -> None:
     assert completions("SHOW JOBS ") == Expected(words=("LIKE",), start=10, ends=True)
     assert not completions("SUSPEND JOB ").ends
 

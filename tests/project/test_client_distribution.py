@@ -133,7 +133,7 @@ def run(installed: Path, tmp_path: Path) -> Run:
 # --- the project -----------------------------------------------------------------------------------------------------
 
 
-def test_it_has_all_packages_but_the_engine() -> None:
+def test_client_has_all_packages_but_the_engine() -> None:
     assert packages(CLIENT) == [package for package in packages(WHOLE) if not is_engine(package)]
 
 
@@ -145,19 +145,19 @@ def test_the_contract_of_the_linter_forbids_the_rest() -> None:
     assert {each for each in left_out if each.rpartition(".")[0] not in left_out} == set(contract["forbidden_modules"])
 
 
-def test_it_depends_on_the_same_versions() -> None:
+def test_client_depends_on_the_same_versions() -> None:
     assert set(CLIENT["project"]["dependencies"]) < set(WHOLE["project"]["dependencies"])
 
 
 @pytest.mark.parametrize("key", ["scripts", "entry-points", "license", "requires-python", "classifiers"])
-def test_it_is_the_same_project(key: str) -> None:
+def test_client_is_the_same_project(key: str) -> None:
     assert CLIENT["project"][key] == WHOLE["project"][key]
 
 
 # --- the wheel -------------------------------------------------------------------------------------------------------
 
 
-def test_its_files_are_the_modules_of_its_packages(wheel: Path) -> None:
+def test_client_files_are_the_modules_of_its_packages(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         found = {name for name in archive.namelist() if ".dist-info/" not in name}
         metadata = archive.read(f"jetsql_client-{VERSION}.dist-info/METADATA").decode()

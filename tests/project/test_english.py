@@ -87,6 +87,10 @@ NAMES = [
     (re.compile(rf"_*({pattern})\d*", re.IGNORECASE if pattern.islower() else 0), rule)
     for pattern, rule in BANNED_NAMES.items()
 ]
+# Words with which the name of a test names no subject.
+BANNED_TEST_BEGINNINGS = frozenset(
+    "what whatever who whoever whose which that those this these how where why it its they their there of".split()
+)
 MAX_NAME_WORDS = 10
 """The limit of words in the name of a test, after `test_`."""
 
@@ -266,6 +270,8 @@ def banned_names(name: str) -> Iterator[tuple[str, str]]:
         words = name.removeprefix("test_").split("_")
         if len(words) > MAX_NAME_WORDS:
             yield f"name: the name of a test has more than {MAX_NAME_WORDS} words", name
+        if words[0] in BANNED_TEST_BEGINNINGS:
+            yield "name: the name of a test begins with its subject", name
         yield from banned_words(Text("name", 0, " ".join(words)))
 
 
@@ -343,6 +349,7 @@ def test_plain_english(folder: Path) -> None:
         ("def test_a_b_c_d_e_f_g_h_i_j(): pass", []),
         ("def test_a_b_c_d_e_f_g_h_i_j_k(): pass", ["test_a_b_c_d_e_f_g_h_i_j_k"]),
         ("def test_nobody_is_told(): pass", ["nobody", "told"]),
+        ("def test_what_fails(): pass", ["test_what_fails"]),
     ],
 )
 def test_rules(tmp_path: Path, source: str, rules: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

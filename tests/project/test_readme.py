@@ -11,7 +11,7 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 MOST_LINES = 200
 
 
-def test_it_is_short() -> None:
+def test_readme_is_short() -> None:
     assert len(TEXT.splitlines()) <= MOST_LINES
 
 

@@ -57,7 +57,7 @@ def test_the_description_names_every_path(server: RunningServer) -> None:
     assert served - {("/openapi.json", "GET")} == described
 
 
-def test_it_is_served(server: RunningServer) -> None:
+def test_description_is_served(server: RunningServer) -> None:
     connection = HTTPConnection(urlsplit(server.url).netloc, timeout=30)
     connection.request("GET", "/openapi.json", headers={"Authorization": f"Bearer {TOKEN}"})
     response = connection.getresponse()

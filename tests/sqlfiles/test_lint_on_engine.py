@@ -56,7 +56,7 @@ def ask(text: str, engine: ListeningEngine) -> list[tuple[str, int, int, str]]:
     ]
 
 
-def test_it_explains_jobs_and_changes_only_the_session() -> None:
+def test_lint_explains_jobs_and_changes_only_the_session() -> None:
     engine = ListeningEngine()
     text = """USE a; SET x = 1; SHOW JOBS; CREATE TABLE t (a INT); DROP JOB j; SELECT 1; SUSPENDD JOB j;
 CREATE JOB j OPTIONS ('nothing' = '1') AS INSERT INTO t SELECT 1;

@@ -277,7 +277,7 @@ def test_verbs_of_jetsql_are_commands_for_the_parser_of_sqlglot(text: str) -> No
     assert isinstance(command, exp.Command) and command.sql(JetSQL) == text
 
 
-def test_it_subclasses_nothing_that_compiled_builds_forbid() -> None:
+def test_dialect_subclasses_only_what_compiled_builds_allow() -> None:
     assert JetSQL.parser_class is Spark.parser_class and JetSQL.generator_class is Spark.generator_class
     text = "SELECT a FROM t DISTRIBUTE BY a SORT BY b"  # a subclass in older versions leaves this out
     assert JetSQL().generator().generate(one(text)) == text
@@ -386,7 +386,7 @@ def test_tree_with_kept_text_accepts_only_a_limit() -> None:
         ("a <=> b", "a IS NOT DISTINCT FROM b"),
     ],
 )
-def test_these_texts_mean_the_same(written: str, generated: str) -> None:
+def test_texts_with_the_same_meaning(written: str, generated: str) -> None:
     assert is_same(written, generated)
 
 
@@ -413,7 +413,7 @@ def test_these_texts_mean_the_same(written: str, generated: str) -> None:
         ("INSERT INTO table SELECT 1", "INSERT INTO SELECT 1"),
     ],
 )
-def test_these_texts_do_not_mean_the_same(written: str, generated: str) -> None:
+def test_texts_with_different_meanings(written: str, generated: str) -> None:
     assert not is_same(written, generated)
 
 

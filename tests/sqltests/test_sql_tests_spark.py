@@ -221,7 +221,7 @@ def results(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
         "refused",
     ],
 )
-def test_these_pass(results: dict[str, dict[str, Any]], name: str) -> None:
+def test_passing_tests(results: dict[str, dict[str, Any]], name: str) -> None:
     assert results[name]["verdict"] == "passed", json.dumps(results[name])
 
 

@@ -65,7 +65,7 @@ def _raised(session: object, text: str) -> BaseException:
 
 
 @pytest.mark.needs_spark("4.2")
-def test_it_is_shown_and_dropped_as_functions_of_spark_are(sql: Sql, schema: str) -> None:
+def test_python_function_is_shown_and_dropped_like_others(sql: Sql, schema: str) -> None:
     sql(TIMES.format("return x * by").replace(" AS $$", " COMMENT 'multiplies' AS $$"))
     assert (f"spark_catalog.{schema}.times",) in sql("SHOW USER FUNCTIONS")
     assert sql("SHOW USER FUNCTIONS LIKE 'tim*'") == [(f"spark_catalog.{schema}.times",)]

@@ -50,7 +50,7 @@ READS = (
 """Queries of jobs and their history, with the id of a job and the schema of its source."""
 
 
-def test_they_are_read_like_every_table(sql: Sql, job: str, home_schema: str) -> None:
+def test_relations_are_read_like_tables(sql: Sql, job: str, home_schema: str) -> None:
     for query in READS:
         assert sql(query.format(job, f"spark_catalog.{home_schema}.src")) == [("orders",)], query
 
@@ -113,7 +113,7 @@ def test_timestamps_are_exact(sql: Sql, job: str) -> None:
         "CREATE JOB j AS INSERT INTO jetsql.jobs SELECT * FROM jetsql.jobs",
     ],
 )
-def test_they_are_not_to_be_changed(sql: Sql, statement: str) -> None:
+def test_relations_cannot_be_changed(sql: Sql, statement: str) -> None:
     error = sql.error(statement)
     assert (error.condition, error.sqlstate) == ("JETSQL.RELATION_READ_ONLY", "42809")
     assert "jetsql.jobs" in error.message
@@ -132,7 +132,7 @@ def test_refresh_has_nothing_to_do(sql: Sql) -> None:
     "text",
     ["SELECT * FROM STREAM jetsql.jobs", "CREATE JOB j AS INSERT INTO dst SELECT 1\nFROM STREAM jetsql.jobs"],
 )
-def test_there_is_no_stream_of_them(sql: Sql, job: str, text: str) -> None:
+def test_relations_cannot_be_streams(sql: Sql, job: str, text: str) -> None:
     error = sql.error(text)
     assert (error.condition, error.message) == (
         "JETSQL.UNSUPPORTED_QUERY",

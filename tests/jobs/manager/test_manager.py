@@ -406,7 +406,7 @@ def test_a_run_that_never_ends_does_not_keep_the_engine(tmp_path: Path) -> None:
         assert stored is not None and stored.status is Status.NOT_RUNNING
 
 
-def test_of_two_sessions_that_make_the_same_job_one_wins(jobs: JobsHarness) -> None:
+def test_one_of_two_sessions_creates_the_job(jobs: JobsHarness) -> None:
     both = Barrier(4)
     results: list[str] = []
     analyse = jobs.engine.analyse
