@@ -42,14 +42,17 @@ class KafkaFailure:
     """The step of the client that failed, such as `connect` or `commit`."""
     seconds: float = 0.0
     """The time that writing the part of a batch took; 0 when no part was written."""
+    paused: float = 0.0
+    """The part of `seconds` in which the process did not run."""
     part: str = ""
     """The name of the part of a batch that was written; empty when no part was written."""
 
     @classmethod
     def from_java(cls, report: Mapping[str, str]) -> KafkaFailure:
         """Return the failure that JetSQL's Java code reports as JSON."""
-        error_class, seconds = short_class_name(report["class"]), float(report.get("seconds", 0.0))
-        return cls(error_class, str(report["message"]), report["step"], seconds, report.get("part", ""))
+        error_class, step, part = short_class_name(report["class"]), report["step"], report.get("part", "")
+        seconds, paused = (float(report.get(name, 0.0)) for name in ("seconds", "paused"))
+        return cls(error_class, str(report["message"]), step, seconds, paused, part)
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ class KafkaRequest:
 class _Explanation:
     """The condition, message and hint for one kind of error.
 
-    Placeholders in the message: server, topic, user, verb, limit (of a transaction), said, part, seconds, kind.
+    Placeholders in the message: server, topic, user, verb, limit (of a transaction), said, part, seconds, paused, kind.
     Placeholder in the hint: rights.
     """
 
@@ -283,6 +286,12 @@ _TOO_LONG: Final = _Explanation(
     "Make batches smaller ('maxOffsetsPerTrigger' of the source), or raise 'kafka.transaction.timeout.ms' in the"
     " table's OPTIONS (the brokers allow up to transaction.max.timeout.ms, 15 minutes by default).",
 )
+_PAUSED: Final = _Explanation(
+    "DELIVERY_INTERRUPTED",
+    "The engine or an executor was paused for {paused:.0f} s while it wrote a part of the batch ({part}). {server}"
+    " aborts transactions that are open for longer than {limit}, so nothing of this part was written.",
+    "JetSQL retries the batch.",
+)
 _SUPERSEDED: Final = _Explanation(
     "DELIVERY_INTERRUPTED",
     "A part of the batch ({part}) was not written, because another attempt by another task or run of the job replaced"
@@ -314,7 +323,8 @@ def explain_failure(failure: KafkaFailure, request: KafkaRequest) -> StatementEr
     """Return the error to raise for a failure. Its message has no secret of the client's settings."""
     explanation = _find_explanation(failure, request) or (_UNREACHABLE if failure.step == "connect" else _OTHER)
     message, where = _fill(explanation.message, failure, request), f"{request.server}, topic {request.topic}"
-    kind = RetryableError if explanation.condition == _UNREACHABLE.condition else StatementError
+    is_outage = explanation is _PAUSED or explanation.condition == _UNREACHABLE.condition
+    kind = RetryableError if is_outage else StatementError
     return kind(_condition(explanation, request), message, hint=_hint(explanation, request), where=where)
 
 
@@ -363,7 +373,9 @@ def _find_explanation(failure: KafkaFailure, request: KafkaRequest) -> _Explanat
         if text in failure.message:
             return explanation
     if kind in _FENCED and request.operation is KafkaOperation.WRITE:
-        return _TOO_LONG if failure.seconds >= request.transaction_seconds else _SUPERSEDED
+        if failure.seconds < request.transaction_seconds:
+            return _SUPERSEDED
+        return _TOO_LONG if failure.seconds - failure.paused >= request.transaction_seconds else _PAUSED
     if kind == "TimeoutException" and failure.step in _TRANSACTION_STEPS:
         return _NO_TRANSACTION
     if kind == "ConfigException" and "bootstrap" not in failure.message:
@@ -394,6 +406,7 @@ def _fill(message: str, failure: KafkaFailure, request: KafkaRequest) -> str:
         said=_detail(failure.message),
         part=failure.part,
         seconds=failure.seconds,
+        paused=failure.paused,
         kind=failure.error_class.rpartition(".")[2],
     )
     return redact(text, request.conf or {})

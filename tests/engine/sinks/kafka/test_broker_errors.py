@@ -6,7 +6,7 @@ import pytest
 
 from jetsql.engine.errors.kafka_errors import KafkaFailure, KafkaOperation, KafkaRequest, explain_failure
 from jetsql.engine.errors.remedies import Trace, explain_cause
-from jetsql.engine.errors.run_failures import is_retryable
+from jetsql.engine.errors.run_failures import cause_of, is_retryable
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Cause
 
@@ -24,8 +24,10 @@ def error_report(
     step: str = "commit",
     seconds: float = 1.0,
     doing: KafkaOperation = KafkaOperation.WRITE,
+    paused: float = 0.0,
 ) -> StatementError:
-    answer = {"class": kind, "message": message, "step": step, "seconds": seconds, "part": "k0-orders-3"}
+    answer = {"class": kind, "message": message, "step": step, "part": "k0-orders-3"}
+    answer |= {"seconds": seconds, "paused": paused}
     return explain_failure(KafkaFailure.from_java(answer), KafkaRequest(doing, "Kafka b:9092", "sums", CONF))
 
 
@@ -55,6 +57,15 @@ def test_expired_transaction_is_reported_with_hints() -> None:
     error = error_report(f"{KAFKA}InvalidProducerEpochException", seconds=301.2)
     assert "k0-orders-3) took 301 s" in error.message and "longer than 300 s" in error.message
     assert "maxOffsetsPerTrigger" in error.hint and "kafka.transaction.timeout.ms" in error.hint
+
+
+def test_a_pause_of_the_process_is_an_outage() -> None:
+    kind = f"{KAFKA}InvalidProducerEpochException"
+    error = error_report(kind, seconds=320.0, paused=280.0)
+    assert error.condition == "JETSQL.DELIVERY_INTERRUPTED" and "was paused for 280 s" in error.message
+    cause = cause_of(error)
+    assert cause.external_outage and cause.retryable
+    assert "took 640 s" in error_report(kind, seconds=640.0, paused=280.0).message
 
 
 def test_a_row_without_a_key_for_a_compacted_topic() -> None:

@@ -13,6 +13,7 @@ final class PartProgress {
 
   private final String job;
   private final long startNanos = System.nanoTime();
+  private final long startPaused = PauseClock.pausedNanos();
   private String step = "";
   private boolean reading = true;
 
@@ -55,5 +56,10 @@ final class PartProgress {
   /** Returns the seconds since the start of the part. */
   double seconds() {
     return (System.nanoTime() - startNanos) / 1e9;
+  }
+
+  /** Returns the seconds since the start of the part for which the process was paused. */
+  double pausedSeconds() {
+    return (PauseClock.pausedNanos() - startPaused) / 1e9;
   }
 }

@@ -196,6 +196,7 @@ final class TransactionalPartWriter
     report.put("batch", batch);
     report.put("step", progress.step());
     report.put("seconds", progress.seconds());
+    report.put("paused", progress.pausedSeconds());
     report.put("class", inner.getClass().getName());
     report.put("message", String.valueOf(inner.getMessage()));
     return new IllegalStateException("JetSQL Kafka part: " + report, error);
