@@ -217,8 +217,8 @@ def health(jetsql: Cli) -> dict[str, str]:
     try:
         with urllib.request.urlopen(f"{jetsql.note.url}/healthz", timeout=30) as response:
             return dict(json.load(response))
-    except urllib.error.HTTPError as refused:
-        return dict(json.load(refused))
+    except urllib.error.HTTPError as error:
+        return dict(json.load(error))
 
 
 @pytest.mark.slow

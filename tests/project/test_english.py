@@ -257,6 +257,7 @@ def defined_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 | ast.FunctionDef(name=name)
                 | ast.AsyncFunctionDef(name=name)
                 | ast.ClassDef(name=name)
+                | ast.ExceptHandler(name=str(name))
             ):
                 yield node.lineno, name
 

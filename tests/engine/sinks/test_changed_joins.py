@@ -19,6 +19,7 @@ pytestmark = pytest.mark.spark
 LEFT: Final = "id INT, k INT, g STRING, v INT"
 RIGHT: Final = "id INT, k INT, g STRING, w INT"
 PAIRS: Final = "SELECT s.id AS i, coalesce(u.id, -1) AS j, s.v, u.w FROM s LEFT JOIN u ON s.k = u.k"
+GROUPED: Final = "SELECT k, g, count(*) AS n FROM u GROUP BY k, g"
 COUNTS: Final = "SELECT k, count(*) AS n, sum(w) AS t FROM u GROUP BY k"
 Rows = list[list[dict[str, Any]]]
 
@@ -154,22 +155,34 @@ def test_a_job_keeps_its_state(tables: Tables, sql: Sql, tmp_path: Path) -> None
     tables.keep_state(query, "i, j", "su", add_files)
 
 
-def test_explain_and_refusals(tables: Tables, sql: Sql, tmp_path: Path) -> None:
+@pytest.fixture
+def pairs(tables: Tables, sql: Sql, tmp_path: Path) -> Sql:
+    """Create streams without rows and the table `r` for `PAIRS`, and return the session."""
     create_streams(sql, tmp_path, 0)
     tables.create("r", PAIRS, "i, j")
-    lines = sql.value(f"EXPLAIN CREATE JOB j AS SINK INTO r {streamed(PAIRS)}").partition("== Physical Plan")[0]
+    return sql
+
+
+def test_explain_and_create_name_the_stored_rows(pairs: Sql) -> None:
+    lines = pairs.value(f"EXPLAIN CREATE JOB j AS SINK INTO r {streamed(PAIRS)}").partition("== Physical Plan")[0]
     assert "changed rows are updated by i, j, and rows that leave the result are deleted" in lines
     assert "the rows of both sides of the join on k are kept, and only the changes of its result go on" in lines
     assert "the row of each i, j is kept" in lines
     assert "getexternalrowfield" not in lines
-    created = str(sql(f"CREATE JOB j AS SINK INTO r {streamed(PAIRS)}"))
+    created = str(pairs(f"CREATE JOB j AS SINK INTO r {streamed(PAIRS)}"))
     assert "all rows of both sides of the join on k" in created and "the row of each i, j" in created
+
+
+def test_changed_query_does_not_continue_the_state(pairs: Sql) -> None:
+    pairs(f"CREATE JOB j AS SINK INTO r {streamed(PAIRS)}")
     for changed in (f"{PAIRS} WHERE u.w > 0", f"{PAIRS} AND s.g = u.g", PAIRS.replace("s.v", "s.v + 1")):
-        error = sql.error(f"CREATE OR REPLACE JOB j AS SINK INTO r {streamed(changed)}")
+        error = pairs.error(f"CREATE OR REPLACE JOB j AS SINK INTO r {streamed(changed)}")
         assert error.condition == "JETSQL.STATE_NOT_COMPATIBLE", error
-    grouped = "SELECT k, g, count(*) AS n FROM u GROUP BY k, g"
-    sql("CREATE TABLE copy (i INT, j INT, v INT, w INT) USING parquet")
-    for query, reason, hint, followed in (
+
+
+@pytest.mark.parametrize(
+    ("query", "reason", "hint", "followed"),
+    [
         (
             PAIRS.replace("s.k = u.k", "s.v < u.w"),
             "the join compares no columns of both sides with =",
@@ -177,10 +190,10 @@ def test_explain_and_refusals(tables: Tables, sql: Sql, tmp_path: Path) -> None:
             PAIRS.replace("s.k = u.k", "s.k = u.k AND s.v < u.w"),
         ),
         (
-            f"SELECT s.id AS i, c.n AS j, 0, 0 FROM s JOIN ({grouped}) c ON s.k = c.k",
+            f"SELECT s.id AS i, c.n AS j, 0, 0 FROM s JOIN ({GROUPED}) c ON s.k = c.k",
             "g is neither one of the key columns nor equal to one",
             "compare them with columns of the other side by =",
-            f"SELECT s.id AS i, c.n AS j, 0, 0 FROM s JOIN ({grouped}) c ON s.k = c.k AND s.g = c.g",
+            f"SELECT s.id AS i, c.n AS j, 0, 0 FROM s JOIN ({GROUPED}) c ON s.k = c.k AND s.g = c.g",
         ),
         (
             PAIRS.replace("u.w", "year(current_date()) AS w"),
@@ -194,13 +207,20 @@ def test_explain_and_refusals(tables: Tables, sql: Sql, tmp_path: Path) -> None:
             "Leave this out of the query",
             PAIRS,
         ),
-    ):
-        error = sql.error(f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(query)}")
-        assert error.condition == "JETSQL.NO_OUTPUT_MODE" and reason in error.message, error
-        assert hint in error.hint, error
-        sql(f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(followed)}")
-    error = sql.error(f"EXPLAIN CREATE JOB x AS INSERT INTO copy {streamed(PAIRS)}")
+    ],
+    ids=["no equal columns", "grouped columns", "current date", "table"],
+)
+def test_hint_of_a_refused_join_can_be_followed(pairs: Sql, query: str, reason: str, hint: str, followed: str) -> None:
+    error = pairs.error(f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(query)}")
+    assert error.condition == "JETSQL.NO_OUTPUT_MODE" and reason in error.message, error
+    assert hint in error.hint, error
+    pairs(f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(followed)}")
+
+
+def test_changes_of_a_join_need_keys_and_no_time_limit(pairs: Sql) -> None:
+    pairs("CREATE TABLE copy (i INT, j INT, v INT, w INT) USING parquet")
+    error = pairs.error(f"EXPLAIN CREATE JOB x AS INSERT INTO copy {streamed(PAIRS)}")
     assert "Without times, use SINK INTO a table with 'key.columns', and compare" in error.hint
     for option in ("'stateTtlMillis' = '1000'", "'trigger' = 'realTime'"):
-        error = sql.error(f"EXPLAIN CREATE JOB x OPTIONS ({option}) AS SINK INTO r {streamed(PAIRS)}")
+        error = pairs.error(f"EXPLAIN CREATE JOB x OPTIONS ({option}) AS SINK INTO r {streamed(PAIRS)}")
         assert error.condition.startswith("JETSQL."), error

@@ -17,6 +17,7 @@ from tests.support.tables.json_files import create_stream, write_json_files
 
 pytestmark = pytest.mark.spark
 
+MATCHES: Final = "EXISTS (SELECT * FROM u WHERE u.k = s.k)"
 UNPAID: Final = "SELECT id, v FROM s WHERE NOT EXISTS (SELECT * FROM u WHERE u.k = s.k AND u.w >= s.v)"
 PAID: Final = UNPAID.replace("NOT EXISTS", "EXISTS")
 
@@ -123,43 +124,64 @@ def test_a_job_keeps_its_state(tables: Tables, sql: Sql, tmp_path: Path, query: 
     )
 
 
-def test_explain_and_refusals(tables: Tables, sql: Sql, tmp_path: Path) -> None:
+@pytest.fixture
+def unpaid(tables: Tables, sql: Sql, tmp_path: Path) -> Sql:
+    """Create streams without rows and the table `r` for `UNPAID`, and return the session."""
     create_streams(sql, tmp_path, 0)
     tables.create("r", UNPAID, "id")
-    tables.server(f"CREATE TABLE {tables.schema}.rows (id int, v int)")
-    sql(f"CREATE TABLE plain {tables.server.options(f'{tables.schema}.rows')}")
-    lines = sql.value(f"EXPLAIN CREATE JOB j AS SINK INTO r {streamed(UNPAID)}").partition("== Physical Plan")[0]
+    return sql
+
+
+def test_explain_and_create_name_the_stored_rows(unpaid: Sql) -> None:
+    lines = unpaid.value(f"EXPLAIN CREATE JOB j AS SINK INTO r {streamed(UNPAID)}").partition("== Physical Plan")[0]
     assert "changed rows are updated by id, and rows that leave the result are deleted" in lines
     assert "the rows of both sides of the join on k are kept, and only the changes of its result go on" in lines
-    created = str(sql(f"CREATE JOB j AS SINK INTO r {streamed(UNPAID)}"))
+    created = str(unpaid(f"CREATE JOB j AS SINK INTO r {streamed(UNPAID)}"))
     assert "all rows of both sides of the join on k" in created and "the row of each id" in created
+
+
+def test_changed_query_does_not_continue_the_state(unpaid: Sql) -> None:
+    unpaid(f"CREATE JOB j AS SINK INTO r {streamed(UNPAID)}")
     for changed in (PAID, UNPAID.replace(">=", ">"), UNPAID.replace("u.k", "u.id")):
-        error = sql.error(f"CREATE OR REPLACE JOB j AS SINK INTO r {streamed(changed)}")
+        error = unpaid.error(f"CREATE OR REPLACE JOB j AS SINK INTO r {streamed(changed)}")
         assert error.condition == "JETSQL.STATE_NOT_COMPATIBLE", error
-    matches = "EXISTS (SELECT * FROM u WHERE u.k = s.k)"
-    for rejected, reason, hint, followed in (
-        ("k NOT IN (SELECT k FROM u)", "NOT IN over a stream is not supported", "NOT EXISTS", f"NOT {matches}"),
-        ("EXISTS (SELECT * FROM u WHERE w > 1)", "EXISTS over a stream must compare", "b.id = a.id", matches),
-        (f"v = 1 OR {matches}", "alone or with AND", "alone or with AND", f"v = 1 AND {matches}"),
-        ("EXISTS (SELECT * FROM u WHERE u.k = s.k LIMIT 2 OFFSET 1)", "LIMIT and OFFSET", "without them", matches),
-        ("EXISTS (SELECT * FROM u WHERE u.k < s.k)", "compares no columns", "side by =", matches),
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason", "hint", "followed"),
+    [
+        ("k NOT IN (SELECT k FROM u)", "NOT IN over a stream is not supported", "NOT EXISTS", f"NOT {MATCHES}"),
+        ("EXISTS (SELECT * FROM u WHERE w > 1)", "EXISTS over a stream must compare", "b.id = a.id", MATCHES),
+        (f"v = 1 OR {MATCHES}", "alone or with AND", "alone or with AND", f"v = 1 AND {MATCHES}"),
+        ("EXISTS (SELECT * FROM u WHERE u.k = s.k LIMIT 2 OFFSET 1)", "LIMIT and OFFSET", "without them", MATCHES),
+        ("EXISTS (SELECT * FROM u WHERE u.k < s.k)", "compares no columns", "side by =", MATCHES),
         (
             "EXISTS (SELECT * FROM u WHERE u.k = s.k AND year(current_date()) > u.w + s.v)",
             "can change between the batches",
             "Leave this out of the query",
-            matches,
+            MATCHES,
         ),
-    ):
-        text = f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(f'SELECT id, v FROM s WHERE {rejected}')}"
-        error = sql.error(text)
-        assert error.condition in ("JETSQL.NO_OUTPUT_MODE", "JETSQL.UNSUPPORTED_QUERY"), error
-        assert reason in error.message and hint in error.message + error.hint, error
-        assert error.line == 1 and error.column > 1, error
-        sql(f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(f'SELECT id, v FROM s WHERE {followed}')}")
+    ],
+    ids=["NOT IN", "no comparison", "OR", "LIMIT and OFFSET", "no equal columns", "current date"],
+)
+def test_hint_of_a_refused_subquery_can_be_followed(
+    unpaid: Sql, condition: str, reason: str, hint: str, followed: str
+) -> None:
+    text = f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(f'SELECT id, v FROM s WHERE {condition}')}"
+    error = unpaid.error(text)
+    assert error.condition in ("JETSQL.NO_OUTPUT_MODE", "JETSQL.UNSUPPORTED_QUERY"), error
+    assert reason in error.message and hint in error.message + error.hint, error
+    assert error.line == 1 and error.column > 1, error
+    unpaid(f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(f'SELECT id, v FROM s WHERE {followed}')}")
+
+
+def test_changes_of_subqueries_need_keys_and_no_time_limit(unpaid: Sql, tables: Tables) -> None:
+    tables.server(f"CREATE TABLE {tables.schema}.rows (id int, v int)")
+    unpaid(f"CREATE TABLE plain {tables.server.options(f'{tables.schema}.rows')}")
     for query in (UNPAID, PAID, "SELECT id, v FROM s WHERE k IN (SELECT k FROM u)"):
-        error = sql.error(f"CREATE JOB x AS INSERT INTO plain {streamed(query)}")
+        error = unpaid.error(f"CREATE JOB x AS INSERT INTO plain {streamed(query)}")
         assert error.condition == "JETSQL.NO_OUTPUT_MODE" and "Without times, use SINK INTO" in error.hint, error
-    error = sql.error(f"EXPLAIN CREATE JOB x OPTIONS ('stateTtlMillis' = '1000') AS SINK INTO r {streamed(UNPAID)}")
+    error = unpaid.error(f"EXPLAIN CREATE JOB x OPTIONS ('stateTtlMillis' = '1000') AS SINK INTO r {streamed(UNPAID)}")
     assert error.condition == "JETSQL.INVALID_OPTION_VALUE", error
 
 
