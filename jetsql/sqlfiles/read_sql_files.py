@@ -68,7 +68,7 @@ def find_sql_files(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the files with these names, and the SQL files in folders with these names, in order of their names.
 
     Hidden files and folders are left out, and links to folders are not followed. The second list has the links in a
-    folder to files outside of it, which are not followed either. Raises OSError for a folder that cannot be read.
+    folder to files and folders outside of it. Raises OSError for a folder that cannot be read.
     """
     found: list[str] = []
     outside: list[str] = []
@@ -78,16 +78,20 @@ def find_sql_files(names: Sequence[str]) -> tuple[list[str], list[str]]:
             continue
         root = Path(name).resolve()
         for file in sorted(_files_in(Path(name))):
-            is_inside = not os.path.islink(file) or Path(file).resolve().is_relative_to(root)
-            (found if is_inside else outside).append(file)
+            if os.path.islink(file) and not Path(file).resolve().is_relative_to(root):
+                outside.append(file)
+            elif not os.path.isdir(file):
+                found.append(file)
     return found, outside
 
 
 def _files_in(folder: Path) -> Iterator[str]:
+    """Yield the SQL files in a folder and below, and the links to folders."""
     for place, folders, files in os.walk(folder, onerror=_raise):
         folders[:] = [each for each in folders if not each.startswith(".")]
         found = (str(Path(place) / each) for each in files if each.endswith(_SUFFIX) and not each.startswith("."))
         yield from filter(_is_file, found)
+        yield from filter(os.path.islink, (str(Path(place) / each) for each in folders))
 
 
 def _is_file(name: str) -> bool:

@@ -336,10 +336,15 @@ def test_links_out_of_the_folder_are_not_followed(jetsql: JetSql) -> None:
     Path("outside.sql").write_text("show   jobs;", encoding="utf-8")
     os.symlink("real/a.txt", "sql/inside.sql")
     os.symlink("../outside.sql", "sql/link.sql")
+    Path("other").mkdir()
+    Path("other/b.sql").write_text("show   jobs;", encoding="utf-8")
+    os.symlink("../other", "sql/other")
+    os.symlink("real", "sql/same")
     for command, summary in (("lint", "No problems in 1 file."), ("format", "1 file formatted.")):
         ended = jetsql(command, "sql")
-        assert ended.stderr == f"Links out of the folder are not followed: sql/link.sql\n{summary}\n"
-    assert Path("outside.sql").read_text(encoding="utf-8") == "show   jobs;"
+        assert ended.stderr == f"Links out of the folder are not followed: sql/link.sql, sql/other\n{summary}\n"
+    for untouched in ("outside.sql", "other/b.sql"):
+        assert Path(untouched).read_text(encoding="utf-8") == "show   jobs;"
     assert Path("sql/real/a.txt").read_text(encoding="utf-8") == "SHOW JOBS;\n"
 
 
