@@ -44,6 +44,8 @@ _PROPERTIES: Final = "spark.properties"
 _TEMPORARY: Final = "tmp"
 _SOCKET_NAME: Final = len("/.00000000-0000-0000-0000-000000000000.sock")
 _MAX_SOCKET_PATH: Final = 103  # bytes on macOS; Linux has 4 more
+_FOLDER_NAME: Final = "/jetsql-00000000"
+_SHORT_TEMPORARY: Final = "/tmp"
 _DEFAULT_MEMORY: Final = "1g"  # Spark's
 _MEMORY: Final = re.compile(r"(?P<number>\d+)(?P<unit>[kmgt]?)b?")
 _SMALL_HEAP: Final = 2 << 30
@@ -248,8 +250,9 @@ def socket_folder(start: SparkStart) -> Path:
 
 @cache
 def _temporary_of_process() -> Path:
-    """Return a folder that only this user can access, until the process exits."""
-    folder = Path(tempfile.mkdtemp(prefix="jetsql-"))
+    """Return a folder that only this user can access, until the process exits. Its path is short, for sockets."""
+    length = len(os.fsencode(tempfile.gettempdir())) + len(_FOLDER_NAME) + _SOCKET_NAME
+    folder = Path(tempfile.mkdtemp(prefix="jetsql-", dir=None if length <= _MAX_SOCKET_PATH else _SHORT_TEMPORARY))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,14 @@ def test_paths_of_sockets_are_short_enough(tmp_path: Path) -> None:
     assert socket_folder(SparkStart(Path("/short"), "", "local[1]")) == Path("/short/tmp")
     long = socket_folder(SparkStart(tmp_path / ("long" * 30), "", "local[1]"))
     assert len(str(long)) + launch._SOCKET_NAME <= 103 and not is_open_to_others(long)
+
+
+def test_sockets_have_short_paths_below_a_long_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("long" * 30)))
+    folder = launch._temporary_of_process.__wrapped__()
+    assert len(str(folder)) + launch._SOCKET_NAME <= 103 and not is_open_to_others(folder)
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=20), st.text(max_size=40), max_size=5))
