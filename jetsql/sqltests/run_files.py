@@ -65,7 +65,7 @@ class SparkOfTests:
 
     def _run(self, file: SqlTestFile, test: SqlTest) -> Result:
         folder = Path(tempfile.mkdtemp(prefix="state-", dir=self._folder))
-        with open_session(self._spark) as session:
+        with open_session(self._spark, folder) as session:
             world = MemoryWorld(session, folder, self._covered)
             try:
                 return run_test(test, file.setup, world)

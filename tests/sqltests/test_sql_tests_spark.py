@@ -182,6 +182,38 @@ START TEST refused;
 EXPECT ERROR 'UNSUPPORTED_QUERY' AS CREATE JOB j AS INSERT INTO times SELECT timestamp FROM STREAM ticks;
 EXPECT ERROR 'UNSUPPORTED_QUERY' AS CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$return x$$;
 EXPECT ERROR 'UNSUPPORTED_QUERY' AS SHOW JOBS;
+
+START TEST statements_that_reach_files;
+INSERT INTO sizes VALUES ('l');
+EXPECT ERROR 'UNSUPPORTED_QUERY' AS TRUNCATE TABLE sizes;
+EXPECT ERROR 'UNSUPPORTED_QUERY' AS DELETE FROM sizes;
+EXPECT ERROR 'UNSUPPORTED_QUERY' AS MERGE INTO sizes USING latest ON size = customer WHEN MATCHED THEN DELETE;
+EXPECT ERROR 'UNSUPPORTED_QUERY' AS FROM sizes INSERT INTO sizes SELECT size INSERT INTO latest SELECT size, 1;
+EXPECT ERROR 'UNSUPPORTED_QUERY' AS INSERT OVERWRITE DIRECTORY '/tmp/none' USING json SELECT 1;
+EXPECT ERROR 'UNSUPPORTED_QUERY' AS ALTER TABLE sizes ADD COLUMN n INT;
+EXPECT ERROR 'TABLE_IN_USE' AS DROP TABLE sizes;
+EXPECT ERROR 'PARSE_SYNTAX_ERROR' AS CREATE VIEW v AS SELECT * FROM STREAM orders WATERMARK at DELAY INTERVAL 1 MINUTE;
+EXPECT TABLE sizes AS VALUES ('l');
+
+START TEST rows_of_new_and_overwritten_tables;
+CREATE TABLE copies USING parquet PARTITIONED BY (p) AS SELECT 1 AS id, 'a' AS p;
+WITH two AS (SELECT 2 AS id, 'b' AS p) INSERT INTO copies SELECT * FROM two;
+EXPECT TABLE copies AS VALUES (1, 'a'), (2, 'b');
+INSERT OVERWRITE copies PARTITION (p = 'b') VALUES (3);
+EXPECT TABLE copies AS VALUES (1, 'a'), (3, 'b');
+WITH one AS (SELECT 4 AS id, 'c' AS p) INSERT OVERWRITE copies SELECT * FROM one;
+EXPECT TABLE copies AS VALUES (4, 'c');
+DROP TABLE copies;
+CREATE TABLE copies (name STRING) USING parquet;
+EXPECT NO ROWS AS FROM copies;
+
+START TEST a_block_of_statements;
+BEGIN INSERT INTO sizes VALUES ('m'); END;
+EXPECT NO ROWS AS FROM sizes;
+
+START TEST a_clock_needs_an_interval;
+ADVANCE CLOCK BY 5;
+EXPECT NO ROWS AS FROM sizes;
 """
 
 
@@ -219,6 +251,8 @@ def results(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
         "tables_with_their_jobs",
         "changes_of_rows",
         "refused",
+        "statements_that_reach_files",
+        "rows_of_new_and_overwritten_tables",
     ],
 )
 def test_passing_tests(results: dict[str, dict[str, Any]], name: str) -> None:
@@ -252,6 +286,8 @@ def test_rows_that_differ_are_a_table(results: dict[str, dict[str, Any]]) -> Non
         ("an_unknown_table", "TABLE_OR_VIEW_NOT_FOUND", "`nothing` cannot be found"),
         ("wrong_columns", "JETSQL.INVALID_TEST", "The expected rows have 1 columns, and newest has 2"),
         ("an_unknown_job", "JETSQL.JOB_NOT_FOUND", "There is no job nothing."),
+        ("a_block_of_statements", "JETSQL.UNSUPPORTED_QUERY", "A unit test does not run BEGIN ... END"),
+        ("a_clock_needs_an_interval", "JETSQL.INVALID_TEST", "ADVANCE CLOCK BY needs an interval."),
     ],
 )
 def test_errors_are_at_their_statements(
@@ -261,4 +297,4 @@ def test_errors_are_at_their_statements(
     problem = results[name]["problem"]
     assert problem["condition"] == condition
     assert message in problem["message"]
-    assert problem["file"].endswith("jobs.test.sql") and problem["line"] > results[name]["line"]
+    assert problem["file"].endswith(".test.sql") and problem["line"] > results[name]["line"]

@@ -43,6 +43,12 @@ class PlannedJob:
     tables_read: frozenset[str]
     """The qualified names of the tables that it reads, as streams or as they are."""
 
+    @property
+    def tables_used(self) -> frozenset[str]:
+        """The qualified names of the tables that it reads or writes, in small letters."""
+        written = (sink.table for sink in self.plan.analysis.sinks)
+        return frozenset(name.lower() for name in (*self.tables_read, *written))
+
 
 def plan_job(statement: CreateJob, session: SparkSession, sessions: JobSessions) -> PlannedJob:
     """Return the job of a statement. Raises StatementError and Spark's errors as CREATE JOB does.

@@ -15,6 +15,9 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.launch import SparkStart
 from jetsql.engine.session.startup import is_stopped, start_spark
 
+WAREHOUSE: Final = "warehouse"
+"""The folder of the tables, which have no rows in files."""
+
 _MEMORY: Final = "1g"
 _CONFS: Final = {
     "spark.sql.catalogImplementation": "in-memory",
@@ -60,7 +63,7 @@ def start_memory_spark(folder: Path, cores: int, class_archives: Path) -> SparkS
 
     class_archives: the folder of the archives of Spark's classes. Raises EngineError ENGINE_NOT_STARTED.
     """
-    warehouse = folder / "warehouse"
+    warehouse = folder / WAREHOUSE
     warehouse.mkdir()
     start = SparkStart(folder, warehouse.as_uri(), f"local[{cores}]", _MEMORY, _CONFS, class_archives=class_archives)
     logging.getLogger("py4j").setLevel(logging.ERROR)
@@ -76,11 +79,12 @@ def coverage_sites(spark: SparkSession) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def open_session(spark: SparkSession) -> Iterator[SparkSession]:
-    """Open a session with a catalogue of its own within the block."""
+def open_session(spark: SparkSession, folder: Path) -> Iterator[SparkSession]:
+    """Open a session with a catalogue of its own within the block. folder: for the catalogue's files"""
     context: Any = spark.sparkContext
     classes = java(spark).testing.TestSessions
-    session = SparkSession(context, classes.open(context._jsc.sc(), json.dumps(_CONFS)))
+    confs = _CONFS | {"spark.sql.warehouse.dir": (folder / WAREHOUSE).as_uri()}
+    session = SparkSession(context, classes.open(context._jsc.sc(), json.dumps(confs)))
     try:
         yield session
     finally:

@@ -12,15 +12,18 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.memory.memory_jobs import PlannedJob, RunningJob, in_order, plan_job
+from jetsql.engine.memory.memory_spark import WAREHOUSE
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.session.job_tables import qualify
+from jetsql.engine.session.spark_hints import hints_for
 from jetsql.engine.session.spark_statements import build_error_report
 from jetsql.engine.sinks.dead_letters import create_dead_letter_tables
 from jetsql.engine.sinks.late_rows import create_late_rows_table
 from jetsql.errors import ErrorReport, StatementError
 from jetsql.jobs.model.job import Cause, name_key
 from jetsql.jobs.model.table_names import job_name
+from jetsql.language.foreign_words import refuse_misplaced_clauses
 from jetsql.language.statement import (
     CreateFunction,
     CreateJob,
@@ -30,6 +33,7 @@ from jetsql.language.statement import (
     RefreshStreamingTable,
     Statement,
 )
+from jetsql.language.tokens import tokens
 
 START_MILLIS: Final = 1_767_225_600_000
 """The time of a test's clock at its beginning: 2026-01-01 00:00:00 UTC."""
@@ -57,6 +61,7 @@ class MemoryWorld:
         self._covered = covered
         self._session = session
         self._folder = folder
+        self._warehouse = folder / WAREHOUSE
         self._java = java(session).testing
         self._tables: Any = self._java.MemoryTables.of(session._jsparkSession)
         self._sessions = JobSessions(session, folder.as_uri())
@@ -97,10 +102,28 @@ class MemoryWorld:
                 )
 
     def _run_spark(self, text: str) -> None:
-        if self._java.TestDefinitions.isInsert(self._session._jsparkSession, text):
-            self._tables.insert(self._session._jsparkSession, text, self._millis)
-        else:
-            self._java.TestDefinitions.run(self._session._jsparkSession, text)
+        session, definitions = self._session._jsparkSession, self._java.TestDefinitions
+        refuse_misplaced_clauses(list(tokens(text)))
+        with hints_for(lambda: self._session, text):
+            if definitions.isInsert(session, text):
+                self._tables.insert(session, text, self._millis)
+                return
+            self._refuse_drop(definitions.dropped(session, text))
+            definitions.run(session, self._tables, text, self._millis)
+        if any(path.is_file() for path in self._warehouse.rglob("*")):
+            raise StatementError(
+                "UNSUPPORTED_QUERY",
+                "A unit test does not run this statement: it writes files.",
+                hint="Change rows with INSERT INTO and INSERT OVERWRITE.",
+            )
+
+    def _refuse_drop(self, table: str) -> None:
+        """Raise StatementError TABLE_IN_USE if a job uses a table, as an engine does. table: its name, or empty"""
+        for job in self._planned.values():
+            if table and table in job.tables_used:
+                raise StatementError(
+                    "TABLE_IN_USE", f"Cannot drop {table}: job {job.name} uses it.", hint="Write DROP JOB before."
+                )
 
     def _create_job(self, statement: CreateJob) -> None:
         key = name_key(statement.name.text)
@@ -189,6 +212,8 @@ class MemoryWorld:
 
     def advance_clock(self, expression: str, by_interval: bool) -> None:
         """Set the clock to a timestamp, or add an interval. Raises StatementError INVALID_TEST for an earlier time."""
+        if by_interval and not str(self.value(f"typeof({expression})")).startswith("interval"):
+            raise StatementError("INVALID_TEST", "ADVANCE CLOCK BY needs an interval.", hint="Write INTERVAL 1 HOUR.")
         target = f"timestamp_millis({self._millis}) + {expression}" if by_interval else f"({expression})"
         value = self.value(f"unix_millis(CAST({target} AS TIMESTAMP))")
         if value is None or int(value) < self._millis:

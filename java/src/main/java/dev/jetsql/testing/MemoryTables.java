@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
@@ -102,13 +103,37 @@ public final class MemoryTables {
     var facts = Json.read(body.facts());
     var sink = facts.path("sink").path("table").asText();
     if (body.written() == null || sink.isEmpty()) return "";
-    var overwrites = text.strip().toUpperCase(Locale.ROOT).startsWith("INSERT OVERWRITE");
-    var target =
-        KafkaTable.isKafka(definition(sink))
-            ? topicSink(sink, false, false)
-            : sink(sink, overwrites ? "replace" : "append", "[]", false);
-    target.write(dataset(session, body.written(), millis), millis);
+    var insert = TestDefinitions.insert(TestDefinitions.parsed(session, text));
+    var partitions = fixedPartitions(insert);
+    var write = !insert.overwrite() ? "append" : partitions.isEmpty() ? "replace" : "partitions";
+    target(sink, write, partitions).write(dataset(session, body.written(), millis), millis);
     return sink;
+  }
+
+  /** Returns the partition columns with a value, whose partition an INSERT OVERWRITE replaces. */
+  private static List<String> fixedPartitions(InsertIntoStatement insert) {
+    var fixed = new ArrayList<String>();
+    for (var each : CollectionConverters.asJava(insert.partitionSpec()).entrySet())
+      if (each.getValue().isDefined()) fixed.add(each.getKey());
+    return fixed;
+  }
+
+  /** Returns the sink of an INSERT. Parameters: see `TestSink` */
+  TestSink target(String name, String write, List<String> columns) {
+    return KafkaTable.isKafka(definition(name))
+        ? topicSink(name, false, false)
+        : new TestSink.OfTable(table(name), write, Json.write(columns), false);
+  }
+
+  /** Returns whether the catalog has a table. name: its qualified name */
+  boolean exists(String name) {
+    var parts = name.split("\\.", 3);
+    return root.sharedState().externalCatalog().tableExists(parts[1], parts[2]);
+  }
+
+  /** Forgets the rows of tables that were dropped. */
+  void forgetDropped() {
+    tables.keySet().removeIf(name -> !exists(name));
   }
 
   /** Returns the rows of a query over the tables. Throws Spark's errors. */

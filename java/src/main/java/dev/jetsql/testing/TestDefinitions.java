@@ -12,10 +12,15 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
+import org.apache.spark.sql.catalyst.plans.logical.DropTable;
 import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.expressions.IdentityTransform;
@@ -30,19 +35,105 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class TestDefinitions {
   private static final String STAND_IN_FORMAT = "parquet";
 
+  private static final Map<String, String> REFUSED =
+      Map.ofEntries(
+          Map.entry("TruncateTable", "TRUNCATE TABLE"),
+          Map.entry("TruncatePartition", "TRUNCATE TABLE"),
+          Map.entry("UpdateTable", "UPDATE"),
+          Map.entry("DeleteFromTable", "DELETE"),
+          Map.entry("MergeIntoTable", "MERGE"),
+          Map.entry("LoadData", "LOAD DATA"),
+          Map.entry("InsertIntoDir", "INSERT OVERWRITE DIRECTORY"),
+          Map.entry("ReplaceTable", "REPLACE TABLE"),
+          Map.entry("ReplaceTableAsSelect", "REPLACE TABLE"),
+          Map.entry("CacheTable", "CACHE TABLE"),
+          Map.entry("CacheTableAsSelect", "CACHE TABLE"),
+          Map.entry("CompoundBody", "BEGIN ... END"),
+          Map.entry("UnresolvedExecuteImmediate", "EXECUTE IMMEDIATE"),
+          Map.entry("RenameTable", "ALTER TABLE ... RENAME TO"),
+          Map.entry("AddColumns", "ALTER TABLE of columns"),
+          Map.entry("ReplaceColumns", "ALTER TABLE of columns"),
+          Map.entry("DropColumns", "ALTER TABLE of columns"),
+          Map.entry("RenameColumn", "ALTER TABLE of columns"),
+          Map.entry("AlterColumns", "ALTER TABLE of columns"),
+          Map.entry("AddPartitions", "ALTER TABLE of partitions"),
+          Map.entry("DropPartitions", "ALTER TABLE of partitions"),
+          Map.entry("RenamePartitions", "ALTER TABLE of partitions"),
+          Map.entry("RepairTable", "MSCK REPAIR TABLE"),
+          Map.entry("RecoverPartitions", "ALTER TABLE of partitions"),
+          Map.entry("SetTableLocation", "ALTER TABLE ... SET LOCATION"));
+
   private TestDefinitions() {}
 
   /** Returns whether a statement inserts rows into a table. */
   public static boolean isInsert(SparkSession session, String text) {
-    return parsed(session, text) instanceof InsertIntoStatement;
+    return insert(parsed(session, text)) != null;
   }
 
-  /** Runs a statement that inserts no rows. */
-  public static Dataset<org.apache.spark.sql.Row> run(SparkSession session, String text) {
+  /** Returns the INSERT of a plan, which can have a WITH before it, or null. */
+  static InsertIntoStatement insert(LogicalPlan plan) {
+    if (plan instanceof UnresolvedWith with) return insert(with.child());
+    return plan instanceof InsertIntoStatement insert ? insert : null;
+  }
+
+  /** Returns the qualified name of the table that a statement drops, or an empty text. */
+  public static String dropped(SparkSession session, String text) {
+    return parsed(session, text) instanceof DropTable drop
+            && drop.child() instanceof UnresolvedIdentifier name
+        ? qualified(session, name)
+        : "";
+  }
+
+  private static String qualified(SparkSession session, UnresolvedIdentifier name) {
+    var parts = new ArrayList<>(CollectionConverters.asJava(name.nameParts()));
+    if (parts.size() == 1) parts.add(0, session.sessionState().catalog().getCurrentDatabase());
+    if (parts.size() == 2) parts.add(0, "spark_catalog");
+    return String.join(".", parts).toLowerCase(Locale.ROOT);
+  }
+
+  /**
+   * Runs a statement that inserts no rows, other than the first ones of a new table.
+   *
+   * @param millis the time of the test's clock
+   */
+  public static void run(SparkSession session, MemoryTables tables, String text, long millis) {
     var plan = parsed(session, text);
-    return plan instanceof CreateTable create
-        ? Dataset.ofRows(session, inMemory(create))
-        : session.sql(text);
+    refuse(plan);
+    if (plan instanceof CreateTable create) Dataset.ofRows(session, inMemory(create));
+    else if (plan instanceof CreateTableAsSelect create)
+      create(session, tables, create, text, millis);
+    else session.sql(text);
+    tables.forgetDropped();
+  }
+
+  private static void create(
+      SparkSession session,
+      MemoryTables tables,
+      CreateTableAsSelect create,
+      String text,
+      long millis) {
+    var name = qualified(session, (UnresolvedIdentifier) create.name());
+    if (create.ignoreIfExists() && tables.exists(name)) return;
+    createTable(session, text);
+    var rows = Dataset.ofRows(session, create.query()).queryExecution().analyzed();
+    tables.target(name, "append", List.of()).write(tables.dataset(session, rows, millis), millis);
+  }
+
+  /** Throws JetSqlException for a statement that would reach files, and no table in memory. */
+  private static void refuse(LogicalPlan plan) {
+    var several =
+        plan instanceof Union union && insert(union.children().head()) != null
+            ? "an INSERT into several tables"
+            : REFUSED.get(plan.getClass().getSimpleName());
+    if (several == null) return;
+    throw Exceptions.raise(
+        JetSqlException.of(
+            "UNSUPPORTED_QUERY",
+            "0A000",
+            "A unit test does not run "
+                + several
+                + ": its tables are in memory. Write the columns in CREATE TABLE, and change rows"
+                + " with INSERT INTO and INSERT OVERWRITE."));
   }
 
   /** Creates the table of CREATE TABLE ... AS, without rows. */
@@ -50,7 +141,7 @@ public final class TestDefinitions {
     Dataset.ofRows(session, inMemory(NewTable.definition(session, text)));
   }
 
-  private static LogicalPlan parsed(SparkSession session, String text) {
+  static LogicalPlan parsed(SparkSession session, String text) {
     try {
       return session.sessionState().sqlParser().parsePlan(text);
     } catch (Exception e) {
