@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -10,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Final
 
 import psutil
 
 from jetsql.engine.memory.memory_spark import coverage_sites, open_session, start_memory_spark
 from jetsql.engine.memory.memory_world import MemoryWorld
+from jetsql.engine.session.startup import kill_process
 from jetsql.settings.engine_settings import default_class_archives
 from jetsql.sqltests.coverage import Coverage, read_coverage
 from jetsql.sqltests.read_tests import SqlTest, SqlTestFile
@@ -40,12 +43,22 @@ class SparkOfTests:
         with ExitStack() as undo:
             self._folder = undo.enter_context(_folder())
             self._spark = start_memory_spark(self._folder, self._cores, default_class_archives())
-            undo.callback(self._spark.stop)
+            undo.push(self._end_spark)
             self._undo = undo.pop_all()
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self._undo.close()
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._undo.__exit__(kind, error, at)
+
+    def _end_spark(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        """Stop Spark. After Ctrl-C, kill it: a test that runs would wait for a Spark that has stopped."""
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            logging.getLogger("py4j").setLevel(logging.CRITICAL)  # the calls of the tests that run fail now
+            kill_process(self._spark)
+        else:
+            self._spark.stop()
 
     def run(self, files: Sequence[SqlTestFile], pattern: str) -> Iterator[Result]:
         """Run tests, and yield their results in their order. pattern: see `SqlTestFile.choose`"""
