@@ -134,9 +134,9 @@ def chart():
 def error():
     try:
         lab("ALTER JOB nobody_knows SUSPEND")
-    except Exception as error:
-        assert "JETSQL.JOB_NOT_FOUND" in str(error), told
-        return str(error)[:160]
+    except Exception as caught:
+        assert "JETSQL.JOB_NOT_FOUND" in str(caught), caught
+        return str(caught)[:160]
     raise AssertionError("no error")
 
 
