@@ -87,7 +87,7 @@ def start_jetsql(watch: Watch, home: Path, master: str, memory: str) -> None:
         from pyspark import core
 
         from jetsql.embedded import embedded_engine, open_engine
-        from jetsql.engine.session import startup
+        from jetsql.engine.spark import startup
 
         return core.context, startup, embedded_engine, open_engine
 

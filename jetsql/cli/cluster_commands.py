@@ -84,7 +84,7 @@ def master(
       jetsql join spark://127.0.0.1:7077 --cores 1
       jetsql start --master spark://127.0.0.1:7077
     """
-    from jetsql.engine.session.standalone_cluster import MasterStart, become_master, check_address
+    from jetsql.engine.spark.standalone_cluster import MasterStart, become_master, check_address
     from jetsql.errors import EngineError
     from jetsql.output.console import process_console
 
@@ -144,8 +144,8 @@ def join(
       jetsql join spark://127.0.0.1:7077
       jetsql join spark://127.0.0.1:7077 --cores 1 --memory 2g
     """
-    from jetsql.engine.session.standalone_cluster import WorkerStart, become_worker, check_address
-    from jetsql.engine.session.startup import find_unreachable_masters
+    from jetsql.engine.spark.standalone_cluster import WorkerStart, become_worker, check_address
+    from jetsql.engine.spark.startup import find_unreachable_masters
     from jetsql.errors import EngineError
     from jetsql.output.console import process_console
 

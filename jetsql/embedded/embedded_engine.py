@@ -28,7 +28,7 @@ from jetsql.engine.runs.spark_engine import EngineSettings, SparkEngine
 from jetsql.engine.session import extension, relation_views, streaming_selects
 from jetsql.engine.session import spark_statements as statements
 from jetsql.engine.session.spark_hints import hints_for
-from jetsql.engine.session.startup import (
+from jetsql.engine.spark.startup import (
     Session,
     is_lost,
     is_stopped,
@@ -40,13 +40,13 @@ from jetsql.engine.session.startup import (
 from jetsql.errors import EngineError, ErrorReport, check_text
 from jetsql.home.home_lock import HomeLock
 from jetsql.home.storage import Storage
-from jetsql.jobs.functions.function_statements import drop_function
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.engine_record import Role
 from jetsql.jobs.model.redaction import show
 from jetsql.jobs.statements import statement_table, system_tables
+from jetsql.jobs.statements.function_statements import drop_function
 from jetsql.jobs.statements.lookup import find_job_of_argument
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
 from jetsql.jobs.store.job_store import Store

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from jetsql.engine.session.spark_endpoints import EndpointPlan, cannot_open, open_connect, open_thrift
-from jetsql.engine.session.startup import Session
+from jetsql.engine.spark.spark_endpoints import EndpointPlan, cannot_open, open_connect, open_thrift
+from jetsql.engine.spark.startup import Session
 from jetsql.errors import EngineError
 from jetsql.settings.engine_settings import EndpointSettings
 

@@ -36,7 +36,7 @@ from jetsql.embedded.process_log import logging_to
 from jetsql.embedded.service_manager import READY, STOPPING, notify_manager
 from jetsql.embedded.standby import Standby
 from jetsql.engine.runs.rehearsal import Rehearsal
-from jetsql.engine.session.startup import Session, wait_for_end
+from jetsql.engine.spark.startup import Session, wait_for_end
 from jetsql.errors import EngineError
 from jetsql.home.discovery import EngineNote, remove_note, write_note
 from jetsql.home.home_lock import HomeLock, make_home, not_usable

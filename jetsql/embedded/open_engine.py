@@ -25,7 +25,7 @@ from jetsql.engine.jvm import java_classes
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.launch import SparkStart
 from jetsql.engine.runs.rehearsal import Rehearsal
-from jetsql.engine.session.startup import (
+from jetsql.engine.spark.startup import (
     Session,
     has_active_session,
     is_same_spark,

@@ -18,7 +18,7 @@ import psutil
 
 from jetsql.engine.memory.memory_spark import coverage_sites, open_session, start_memory_spark
 from jetsql.engine.memory.memory_world import MemoryWorld
-from jetsql.engine.session.startup import kill_process
+from jetsql.engine.spark.startup import kill_process
 from jetsql.settings.engine_settings import default_class_archives
 from jetsql.sqltests.coverage import Coverage, read_coverage
 from jetsql.sqltests.read_tests import SqlTest, SqlTestFile

@@ -33,7 +33,7 @@ from tests.support.servers.http_server import TOKEN, RunningServer
 PROGRAM = ROOT / "tests" / "support" / "programs" / "client_only.py"
 ENGINE_PACKAGES = (
     *("backup", "check", "console", "embedded", "engine", "server", "sqltests"),
-    *("jobs.checkpoint_files", "jobs.functions", "jobs.lifecycle", "jobs.manager", "jobs.statements", "jobs.store"),
+    *("jobs.checkpoint_files", "jobs.lifecycle", "jobs.manager", "jobs.statements", "jobs.store"),
 )
 EXTRAS = {
     "jetsql.client.arrow_stream": "pyarrow",

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.launch import SparkStart
-from jetsql.engine.session.startup import is_stopped, start_spark
+from jetsql.engine.spark.startup import is_stopped, start_spark
 
 WAREHOUSE: Final = "warehouse"
 """The folder of the tables, which have no rows in files."""

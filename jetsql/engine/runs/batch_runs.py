@@ -12,8 +12,8 @@ from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.progress import batch_committed, measure_batch_job
 from jetsql.engine.runs.run_context import RunContext, end_event, tag_thread
-from jetsql.engine.session.startup import is_lost
 from jetsql.engine.sinks import StreamWriter
+from jetsql.engine.spark.startup import is_lost
 from jetsql.engine.watchdogs.external_systems import outage_error
 from jetsql.engine.watchdogs.resource_reports import Activity
 from jetsql.errors import StatementError

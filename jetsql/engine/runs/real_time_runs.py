@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.run_context import RunContext
 from jetsql.engine.runs.streaming_runs import StreamingRun
-from jetsql.engine.session.startup import is_stopped
+from jetsql.engine.spark.startup import is_stopped
 from jetsql.errors import RetryableError
 from jetsql.jobs.lifecycle.engine_api import RunIdle, RunProgressed
 from jetsql.jobs.model.job import Cause

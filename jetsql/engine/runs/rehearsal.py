@@ -34,10 +34,10 @@ from jetsql.engine.runs.run_context import batch_rows, query_rows
 from jetsql.engine.runs.start_checks import check_sink, check_sources
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.job_sessions import JobSessions
-from jetsql.engine.session.startup import is_stopped
 from jetsql.engine.sinks import SinkContext, SinkWriter, consume_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
 from jetsql.engine.sinks.sink_choice import choose_sink
+from jetsql.engine.spark.startup import is_stopped
 from jetsql.errors import JetSQLError
 from jetsql.jobs.model.body_analysis import OutputMode, SinkKind
 from jetsql.jobs.model.job import Job, Trigger

@@ -35,12 +35,12 @@ from jetsql.engine.runs.start_checks import (
     check_sources,
 )
 from jetsql.engine.session.catalog import Catalog
-from jetsql.engine.session.derby_backup import back_up_derby
-from jetsql.engine.session.executors import list_members, watch_members
 from jetsql.engine.session.job_sessions import JobSessions, with_utc_windows
 from jetsql.engine.session.job_tables import create_table, is_empty, qualify, time_columns
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.file_tables import PART_NAMES
+from jetsql.engine.spark.derby_backup import back_up_derby
+from jetsql.engine.spark.executors import list_members, watch_members
 from jetsql.engine.watchdogs.resource_watchdog import ResourceWatchdog
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint

@@ -22,8 +22,8 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.lag import LagTracker
 from jetsql.engine.runs.progress import batch_committed, changes_nothing, measure_batch, parse_timestamp
 from jetsql.engine.runs.run_context import RunContext, batch_rows, end_event, tag_thread
-from jetsql.engine.session.startup import is_stopped
 from jetsql.engine.sinks import BatchWriter, StreamWriter
+from jetsql.engine.spark.startup import is_stopped
 from jetsql.engine.watchdogs.external_systems import outage_error
 from jetsql.engine.watchdogs.resource_reports import Activity
 from jetsql.errors import StatementError

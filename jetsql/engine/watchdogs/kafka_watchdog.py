@@ -25,7 +25,7 @@ from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic, check_topic
-from jetsql.engine.session.startup import is_stopped
+from jetsql.engine.spark.startup import is_stopped
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import Report, RunBlocked
 from jetsql.jobs.model.body_analysis import Analysis, SinkKind

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Final, TypeVar, get_args
 
 from jetsql.errors import StatementError
-from jetsql.jobs.functions.function_statements import RESULT_COLUMNS, create_function
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements import control, describe, show
 from jetsql.jobs.statements.command_result import COMMAND_COLUMNS
 from jetsql.jobs.statements.explain import PLAN_COLUMNS, explain
+from jetsql.jobs.statements.function_statements import RESULT_COLUMNS, create_function
 from jetsql.jobs.statements.show_engines import ENGINE_COLUMNS, show_engines
 from jetsql.jobs.statements.show_members import MEMBER_COLUMNS, show_members
 from jetsql.jobs.statements.snapshot import create_snapshot, drop_snapshot

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.jobs.functions.function_statements import FUNCTION_COLUMNS, functions_relation
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements.describe import JOB_HISTORY_COLUMNS, history_relation
+from jetsql.jobs.statements.function_statements import FUNCTION_COLUMNS, functions_relation
 from jetsql.jobs.statements.job_metrics import METRICS_COLUMNS, metrics_relation
 from jetsql.jobs.statements.show import JOBS_TABLE_COLUMNS, SNAPSHOTS_TABLE_COLUMNS, job_relation, snapshot_relation
 from jetsql.jobs.statements.show_engines import ENGINE_COLUMNS, engines_relation

@@ -15,7 +15,7 @@ from pyspark import SparkContext
 
 from jetsql.engine.jvm import launch
 from jetsql.engine.jvm.launch import SparkStart, java_options, launch_jvm, properties, socket_folder, split_secrets
-from jetsql.engine.session.startup import start_spark
+from jetsql.engine.spark.startup import start_spark
 from jetsql.errors import EngineError
 from jetsql.home.private_files import is_open_to_others
 from tests.support.golden_reports import raises

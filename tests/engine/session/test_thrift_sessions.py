@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jetsql.embedded.embedded_engine import EmbeddedEngine
-from jetsql.engine.session.startup import load_kafka_connector
+from jetsql.engine.spark.startup import load_kafka_connector
 from jetsql.settings.engine_settings import EndpointSettings
 from tests.conftest import until
 from tests.support.servers.strangers import connect, half_open, is_closed

@@ -32,7 +32,6 @@ from jetsql.engine.errors.kafka_errors import PREFIX, KafkaFailure, KafkaOperati
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.session.catalog import TableFacts
-from jetsql.engine.session.startup import is_lost, is_stopped
 from jetsql.engine.sinks import SinkContext, consume_rows
 from jetsql.engine.sinks.kafka.messages import TopicTable, delivery_headers
 from jetsql.engine.sinks.kafka.partition_manifest import (
@@ -41,6 +40,7 @@ from jetsql.engine.sinks.kafka.partition_manifest import (
     check_not_expired,
     is_committed,
 )
+from jetsql.engine.spark.startup import is_lost, is_stopped
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job import Job

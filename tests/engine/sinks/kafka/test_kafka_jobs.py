@@ -11,8 +11,8 @@ from decimal import Decimal
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from jetsql.engine.session.startup import load_kafka_connector
 from jetsql.engine.sinks.kafka.messages import TopicTable
+from jetsql.engine.spark.startup import load_kafka_connector
 from tests.conftest import Sql, until
 from tests.support.servers.kafka import PASSWORD, USER, Kafka, Message
 

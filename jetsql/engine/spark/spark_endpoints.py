@@ -16,7 +16,7 @@ from py4j.protocol import Py4JJavaError
 
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm.java_classes import append_item, java
-from jetsql.engine.session.startup import Session
+from jetsql.engine.spark.startup import Session
 from jetsql.errors import EngineError
 
 _CONNECT_TOKEN = "spark.connect.authenticate.token"

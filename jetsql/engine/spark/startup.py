@@ -23,11 +23,11 @@ from jetsql.engine.jdbc.jdbc_databases import describe_server, to_sentence
 from jetsql.engine.jvm.authentication import driver_confs, is_on_loopback
 from jetsql.engine.jvm.class_archive import find_archive
 from jetsql.engine.jvm.connectors import check_formats, explain_missing_packages, load_formats
-from jetsql.engine.jvm.hadoop_settings import make_batches_cheaper
 from jetsql.engine.jvm.java_classes import class_confs, jar, java, load_classes, with_jars
 from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder, split_secrets
 from jetsql.engine.jvm.throwables import causes, throwable_of
-from jetsql.engine.jvm.web_ui import close_ui, ui_confs
+from jetsql.engine.spark.hadoop_settings import make_batches_cheaper
+from jetsql.engine.spark.web_ui import close_ui, ui_confs
 from jetsql.errors import EngineError
 from jetsql.home.private_files import private_folder
 from jetsql.installation import find_java

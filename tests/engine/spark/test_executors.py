@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jetsql.engine.session.executors import parse_member
+from jetsql.engine.spark.executors import parse_member
 
 SPARK_EXECUTOR = {
     "id": "0", "address": "127.0.0.1:41000", "cores": 1, "active": True, "excluded": False, "added": 1000, "removed": 0,

@@ -22,7 +22,7 @@ from jetsql.engine.jvm.authentication import daemon_confs, find_secret_file, is_
 from jetsql.engine.jvm.class_archive import archive_options
 from jetsql.engine.jvm.environment import set_module_path
 from jetsql.engine.jvm.launch import LOOPBACK, properties
-from jetsql.engine.session.startup import check_java
+from jetsql.engine.spark.startup import check_java
 from jetsql.errors import EngineError
 from jetsql.home.private_files import private_folder, write_private
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.engine.jvm.launch import SparkStart
-from jetsql.engine.session.startup import heap_limits
+from jetsql.engine.spark.startup import heap_limits
 
 
 def heap_bytes(memory: str) -> int | None:
