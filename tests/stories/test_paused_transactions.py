@@ -1,0 +1,79 @@
+"""An engine is paused for longer than Kafka keeps its open transactions: no message is lost or committed twice."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import until
+from tests.faults.leftovers import find_damage
+from tests.support.engines.service_engine import ServiceEngine
+from tests.support.servers.kafka import Kafka, Message
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+
+TRANSACTION_SECONDS = 30
+PAUSE_SECONDS = 42
+"""Longer by the 10 s between two checks of the broker for old transactions."""
+MESSAGES = 2000
+# A row takes some milliseconds, so that the transactions of a batch are open for some seconds.
+JOB = """
+    CREATE JOB copy OPTIONS ('processingGuarantee' = 'exactlyOnce', 'snapshotIntervalMillis' = '500')
+    AS INSERT INTO sink (value) SELECT value FROM STREAM source
+    WHERE sha2(repeat(CAST(value AS STRING), 100000), 256) <> ''
+"""
+
+
+def seen(kafka: Kafka, topic: str, committed: bool = True) -> list[str]:
+    return [(message.value or b"").decode() for message in kafka.read(topic, committed)]
+
+
+def count_uncommitted(kafka: Kafka, topic: str) -> int:
+    """Return the number of messages of transactions that are open or were aborted."""
+    return len(seen(kafka, topic, committed=False)) - len(seen(kafka, topic))
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[ServiceEngine]:
+    engine = ServiceEngine(tmp_path / "home")
+    yield engine
+    engine.signal(signal.SIGCONT)
+    if engine.processes():
+        engine("stop")
+
+
+def test_pause_longer_than_a_transaction(engine: ServiceEngine, kafka: Kafka) -> None:
+    source, sink = (kafka.topic(f"paused.{name}", 2) for name in ("source", "sink"))
+    options = kafka.options(sink, kafka_transaction_timeout_ms=str(TRANSACTION_SECONDS * 1000))
+    engine("start")
+    engine("-e", f"CREATE TABLE source {kafka.options(source)}; CREATE TABLE sink {options}")
+    engine("-e", JOB)
+    kafka.send(source, [Message(None, b"%06d" % number, number % 2) for number in range(MESSAGES)])
+    pause_in_transaction(engine, kafka, sink)
+    engine("-e", "WAIT FOR JOB copy UNTIL IDLE TIMEOUT 240 SECONDS")
+    expected = Counter(f"{number:06}" for number in range(MESSAGES))
+    assert Counter(seen(kafka, sink)) == expected
+    history = engine.rows("SELECT event, message FROM jetsql.job_history WHERE job = 'copy'")
+    assert any("was paused for" in str(message) and "does not count" in str(message) for _, message in history), history
+    assert not any("(restart " in str(message) for _, message in history), history
+    engine("stop")
+    assert find_damage(engine.home) == []
+
+
+def pause_in_transaction(engine: ServiceEngine, kafka: Kafka, topic: str) -> None:
+    """Pause the engine's Java when it has sent messages, until the broker has ended their transactions."""
+    aborted = count_uncommitted(kafka, topic)
+    until(lambda: count_uncommitted(kafka, topic) > aborted)
+    processes = [process for process in engine.processes() if process.name() == "java"]
+    for process in processes:
+        process.send_signal(signal.SIGSTOP)
+    is_open = count_uncommitted(kafka, topic) > aborted
+    time.sleep(PAUSE_SECONDS)
+    for process in processes:
+        process.send_signal(signal.SIGCONT)
+    assert is_open, "the transactions were committed before the pause"
