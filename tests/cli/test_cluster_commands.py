@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from jetsql import cli
 from jetsql.engine.jvm.authentication import driver_confs, is_on_loopback
 from jetsql.engine.jvm.launch import SparkStart
-from jetsql.engine.session import standalone_cluster, startup
+from jetsql.engine.spark import standalone_cluster, startup
 from jetsql.errors import EngineError
 from jetsql.home.private_files import is_open_to_others, write_private
 

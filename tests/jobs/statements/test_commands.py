@@ -412,6 +412,7 @@ def test_wait_until_idle_of_a_source_that_never_is(tmp_path: Path) -> None:
 def test_wait_until_idle_outlives_a_restart(jobs: JobsHarness) -> None:
     job_id = jobs.make()
     result = waiting(jobs, "WAIT FOR JOB j UNTIL IDLE")
+    jobs.engine.quiet = True  # otherwise the first batch of the new run can end the wait before it watches the run
     del jobs.engine.gates["watch"]
     with jobs.engine.gate("watch"):
         jobs.sql("RESTART JOB j")
