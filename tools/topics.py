@@ -52,6 +52,20 @@ def read(servers: str, topic: str, committed: bool = True) -> list[Message]:
     return sorted(messages, key=lambda message: (message.partition, message.offset))
 
 
+def count(servers: str, topic: str) -> int:
+    """Return the number of offsets in a topic, with those of open transactions, also while messages arrive."""
+    consumer = Consumer({"bootstrap.servers": servers, "log_level": 0, "group.id": f"reader-{uuid.uuid4()}"})
+    try:
+        partitions = consumer.list_topics(topic, _REQUEST_SECONDS).topics[topic].partitions
+        ends = [
+            consumer.get_watermark_offsets(TopicPartition(topic, each), _REQUEST_SECONDS, cached=False)[1]
+            for each in partitions
+        ]
+    finally:
+        consumer.close()
+    return sum(ends)
+
+
 def _read_to_ends(consumer: Consumer, partitions: int) -> Iterator[Message]:
     """Yield messages until the ends of all partitions are reached. Raises RuntimeError, KafkaException."""
     ended = 0

@@ -184,7 +184,7 @@ def test_stalled_broker_during_an_insert(bench: Bench, kafka: Kafka) -> None:
     try:
         with ThreadPoolExecutor(1) as threads:
             failed = threads.submit(sql.error, f"INSERT INTO sink (value) {SLOW_ROWS}")
-            until(lambda: kafka.read(topic) != [])
+            until(lambda: kafka.count(topic) > 0)
             with kafka.paused():
                 bench.sleep(0)
                 error = failed.result(60)

@@ -23,7 +23,7 @@ from confluent_kafka.admin import (
 )
 
 from tools.broker import REQUEST_SECONDS, Broker, Login, running
-from tools.topics import Message, read
+from tools.topics import Message, count, read
 
 __all__ = ["PASSWORD", "USER", "Kafka", "Message", "running_kafka"]
 
@@ -128,6 +128,10 @@ class Kafka(Broker):
         committed: without those of open and aborted transactions.
         """
         return read(self.servers, topic, committed)
+
+    def count(self, topic: str) -> int:
+        """Return the number of offsets in a topic, with those of open transactions, also while messages arrive."""
+        return count(self.servers, topic)
 
     def options(self, topic: str, **more: str) -> str:
         """Return the clauses of CREATE TABLE for a table of this topic.
