@@ -1,4 +1,4 @@
-"""Ctrl-C during `jetsql test`, and `--watch`, on Spark: no process and no file stays, and one Spark runs all tests."""
+"""Ctrl-C during `jetsql test`, on Spark: no process and no file stays."""
 
 from __future__ import annotations
 
@@ -142,27 +142,4 @@ def test_ctrl_c_while_spark_starts_leaves_nothing(folder: Path, start: Start) ->
     write_test(folder, "a_passes", TWO_ROWS)
     command = start()
     command.wait_for_java()
-    command.interrupt()
-
-
-def test_watch_runs_changed_files_on_the_same_spark(folder: Path, start: Start) -> None:
-    write_test(folder, "copy", TWO_ROWS)
-    command = start("--watch")
-    command.read_until("copy PASSED", "1 passed in")
-    java = command.java()
-
-    (folder / "job.sql").write_text(JOB.format(1), encoding="utf-8")
-    command.read_until("copy FAILED", "target has other rows: 1 missing.", "1 failed in")
-    write_test(folder, "copy", "EXPECT TABLE target AS VALUES (2)")
-    command.read_until("copy PASSED", "1 passed in")
-    (folder / "columns.sql").write_text(COLUMNS.replace("target (id INT)", "target (other INT)"), encoding="utf-8")
-    command.read_until("copy PASSED", "1 passed in")
-    (folder / "job.sql").write_text("CREATE JOB copy;\n", encoding="utf-8")
-    command.read_until("job.sql:1:16: [JETSQL.PARSE_SYNTAX_ERROR] Expected", "1 invalid in")
-    (folder / "job.sql").unlink()
-    command.read_until("Cannot read the file under test", "1 invalid in")
-    (folder / "job.sql").write_text(JOB.format(1), encoding="utf-8")
-    command.read_until("copy PASSED", "1 passed in")
-
-    assert command.java() == java and len(java) == 1
     command.interrupt()
