@@ -13,8 +13,10 @@ an engine in this process and that of the DB-API.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Self, TypeVar
 
 from jetsql.error_conditions import CONDITIONS
@@ -54,7 +56,7 @@ class ErrorReport:
 
 
 class ConditionError(Exception):
-    """An error with a condition of JetSQL. It has a subclass for each condition."""
+    """An error with a condition of JetSQL. Each condition has a subclass, which is made when it is first used."""
 
     condition: str
     sqlstate: str
@@ -62,47 +64,56 @@ class ConditionError(Exception):
     hint: str
 
 
-def _condition_classes() -> dict[str, type[ConditionError]]:
-    classes = {}
-    for condition, described in CONDITIONS.items():
-        name = condition.title().replace("_", "")
-        classes[name] = type(name, (ConditionError,), {"__module__": __name__, "__doc__": described.meaning})
-    return classes
-
-
-_CLASSES: Final[Mapping[str, type[ConditionError]]] = _condition_classes()
-_BY_CONDITION: Final = dict(zip((f"JETSQL.{condition}" for condition in CONDITIONS), _CLASSES.values(), strict=True))
-
-
 def __getattr__(name: str) -> type[ConditionError]:
     """Return the class of a condition."""
-    if name not in _CLASSES:
+    kind = _condition_class(re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper())
+    if kind is None or kind.__name__ != name:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _CLASSES[name]
+    return kind
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_CLASSES])
+    return sorted([*globals(), *map(_class_name, CONDITIONS)])
+
+
+def _class_name(condition: str) -> str:
+    return condition.title().replace("_", "")
+
+
+@cache
+def _condition_class(condition: str) -> type[ConditionError] | None:
+    """Return the class of a condition, without its prefix; None for one that JetSQL does not have."""
+    described = CONDITIONS.get(condition)
+    if described is None:
+        return None
+    members = {"__module__": __name__, "__doc__": described.meaning}
+    return type(_class_name(condition), (ConditionError,), members)
 
 
 def with_condition(kind: type[E], condition: str) -> type[E]:
     """Return the subclass of an exception that has a condition of JetSQL; the class itself for other conditions."""
-    marker = _BY_CONDITION.get(condition)
+    prefix, _, name = condition.partition(".")
+    marker = _condition_class(name) if prefix == "JETSQL" else None
     if marker is None or issubclass(kind, marker):
         return kind
     if (kind, marker) not in _combined:
-
-        def reduce(error: Exception) -> tuple[Any, ...]:
-            return _restore, (kind, condition, error.args, error.__dict__)
-
-        members = {"__module__": kind.__module__, "__doc__": marker.__doc__, "__reduce__": reduce}
-        _combined[kind, marker] = type(marker.__name__, (kind, marker), members)
+        _combined[kind, marker] = _combine(kind, marker, condition)
     combined: type[E] = _combined[kind, marker]
     return combined
 
 
 _combined: Final[dict[tuple[type[Exception], type[ConditionError]], Any]] = {}
-"""The classes of errors with a condition, which are made when they are first raised."""
+"""The results of `_combine`."""
+
+
+def _combine(kind: type[Exception], marker: type[ConditionError], condition: str) -> Any:
+    """Return the subclass of an exception and of the class of its condition."""
+
+    def reduce(error: Exception) -> tuple[Any, ...]:
+        return _restore, (kind, condition, error.args, error.__dict__)
+
+    members = {"__module__": kind.__module__, "__doc__": marker.__doc__, "__reduce__": reduce}
+    return type(marker.__name__, (kind, marker), members)
 
 
 def _restore(kind: type[E], condition: str, arguments: tuple[Any, ...], attributes: Mapping[str, Any]) -> E:

@@ -65,12 +65,12 @@ def make_settings(kind: type[T], values: Mapping[str, Any], **others: Any) -> T:
     return kind(**arguments)
 
 
-def setting_values(settings: Any) -> dict[str, Any]:
+def values_by_name(settings: Any) -> dict[str, Any]:
     """Return the values of the settings of a dataclass and of its groups by name, in the order of the fields."""
     values: dict[str, Any] = {}
     for each in fields(settings):
         if _SPEC in each.metadata:
             values[each.name] = getattr(settings, each.name)
         elif _GROUP in each.metadata:
-            values |= setting_values(getattr(settings, each.name))
+            values |= values_by_name(getattr(settings, each.name))
     return values

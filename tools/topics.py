@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
@@ -34,36 +35,41 @@ def read(servers: str, topic: str, committed: bool = True) -> list[Message]:
 
     committed: whether to omit messages of open and aborted transactions.
     """
-    settings = {
-        "bootstrap.servers": servers,
-        "log_level": 0,
-        "group.id": f"reader-{uuid.uuid4()}",
-        "enable.auto.commit": False,
-        "enable.partition.eof": True,
-        "isolation.level": "read_committed" if committed else "read_uncommitted",
-    }
-    consumer = Consumer(settings)
-    try:
-        partitions = consumer.list_topics(topic, _REQUEST_SECONDS).topics[topic].partitions
+    with _reader(servers, committed) as consumer:
+        partitions = _partitions(consumer, topic)
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
         messages = list(_read_to_ends(consumer, len(partitions)))
-    finally:
-        consumer.close()
     return sorted(messages, key=lambda message: (message.partition, message.offset))
 
 
 def count(servers: str, topic: str) -> int:
     """Return the number of offsets in a topic, with those of open transactions, also while messages arrive."""
-    consumer = Consumer({"bootstrap.servers": servers, "log_level": 0, "group.id": f"reader-{uuid.uuid4()}"})
+    with _reader(servers, committed=False) as consumer:
+        partitions = [TopicPartition(topic, number) for number in _partitions(consumer, topic)]
+        return sum(consumer.get_watermark_offsets(each, _REQUEST_SECONDS, cached=False)[1] for each in partitions)
+
+
+@contextmanager
+def _reader(servers: str, committed: bool) -> Iterator[Consumer]:
+    """Yield a consumer without partitions, and close it."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "log_level": 0,
+            "group.id": f"reader-{uuid.uuid4()}",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed" if committed else "read_uncommitted",
+        }
+    )
     try:
-        partitions = consumer.list_topics(topic, _REQUEST_SECONDS).topics[topic].partitions
-        ends = [
-            consumer.get_watermark_offsets(TopicPartition(topic, each), _REQUEST_SECONDS, cached=False)[1]
-            for each in partitions
-        ]
+        yield consumer
     finally:
         consumer.close()
-    return sum(ends)
+
+
+def _partitions(consumer: Consumer, topic: str) -> list[int]:
+    return list(consumer.list_topics(topic, _REQUEST_SECONDS).topics[topic].partitions)
 
 
 def _read_to_ends(consumer: Consumer, partitions: int) -> Iterator[Message]:

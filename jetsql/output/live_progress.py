@@ -15,18 +15,13 @@ TableRow = Sequence[Cell]
 _RATE_SECONDS: Final = 5.0
 
 
-def ctrl_c() -> str:
-    """Return the name of the key that ends a live result in a terminal."""
-    return "Ctrl-C"
-
-
 class LiveProgress:
     """The progress of a live result: batches, rows and their rate.
 
     clock: returns seconds with any origin. appends: count the rows of all batches, otherwise of the newest batch.
     """
 
-    def __init__(self, clock: Callable[[], float], appends: bool, quit_key: Callable[[], str] = ctrl_c) -> None:
+    def __init__(self, clock: Callable[[], float], appends: bool, quit_key: Callable[[], str]) -> None:
         self.appends = appends
         self._quit_key = quit_key
         self._clock = clock

@@ -19,7 +19,7 @@ import platformdirs
 
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.model.redaction import show
-from jetsql.setting_fields import SettingSpec, group, make_settings, metadata, setting, setting_specs, setting_values
+from jetsql.setting_fields import SettingSpec, group, make_settings, metadata, setting, setting_specs, values_by_name
 from jetsql.setting_values import (
     parse_address,
     parse_addresses,
@@ -232,7 +232,7 @@ def load(
 def shown_settings(settings: Settings) -> dict[str, str]:
     """Return the settings and Spark's settings by name, without secrets. Catalogues are left out."""
     values: dict[str, str] = {}
-    for name, value in setting_values(settings).items():
+    for name, value in values_by_name(settings).items():
         if isinstance(value, str | int | float | Path):
             values[name] = str(value).lower() if isinstance(value, bool) else str(value)
         elif isinstance(value, tuple):

@@ -135,9 +135,9 @@ def test_the_service_notices_that_the_log_was_rotated(tmp_path: Path, logger: lo
         rotate(tmp_path)
         logger.info("after")
         (tmp_path / "engine.log").unlink()
-        logger.info("anew")
+        logger.info("again")
     assert "before" in (tmp_path / "engine.log.1").read_text()
-    assert "anew" in text_of(tmp_path) and "before" not in text_of(tmp_path)
+    assert "again" in text_of(tmp_path) and "before" not in text_of(tmp_path)
 
 
 def test_unwritable_log_is_reported(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def unreachable() -> Iterator[CatalogCache]:
 
 
 def refuse(progress: object) -> RemoteEngine:
-    raise AssertionError("nobody asks for an engine to be started")
+    raise AssertionError("no test starts an engine")
 
 
 def offered(completer: ShellCompleter, marked: str, *, asked: bool = False) -> list[tuple[str, int, str]]:

@@ -417,7 +417,7 @@ def test_jobs_are_counted_by_condition() -> None:
         job("g", "FAILED", "no such table"),
         job("h", "FAILED", "cancelled by user"),
         job("i", "COMPLETED"),
-        job("A", "FAILED", "another a, before it was made anew"),
+        job("A", "FAILED", "an earlier a, before it was created again"),
     ]
     assert count_jobs(jobs) == JobCounts(running=2, suspended=2, suspended_by_error=1, failed=1, in_transition=1)
 

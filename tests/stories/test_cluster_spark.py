@@ -197,23 +197,23 @@ def test_each_cell_of_the_table(engine: Engine) -> None:
     assert created["status"] == "NOT_RUNNING" and "Waiting for an executor" in created["message"]
     engine.have(1)
     engine.wait_run("kept", 1)
-    engine.keep("anew", NONE)
+    engine.keep("restarted", NONE)
     engine.keep("stays", OFF)
     engine.keep("stays_at_least", OFF, "'processingGuarantee' = 'atLeastOnce'")
-    engine.keep("stays_anew", OFF, NONE)
+    engine.keep("stays_new", OFF, NONE)
     engine.wait_for_batches("kept", "stays")
 
     engine.have(2)
-    for job in ("kept", "anew"):
+    for job in ("kept", "restarted"):
         engine.wait_run(job, 2)
     engine.wait_for_batches("kept", "stays")
-    assert [engine.runs(job) for job in ("stays", "stays_at_least", "stays_anew")] == [1, 1, 1]
+    assert [engine.runs(job) for job in ("stays", "stays_at_least", "stays_new")] == [1, 1, 1]
     assert all(row["completed_tasks"] > 0 for row in engine.sql("SHOW MEMBERS") if not row["is_driver"])
 
     engine.spark.kill(engine.spark.members[0])
-    for job in ("kept", "anew"):
+    for job in ("kept", "restarted"):
         engine.wait_run(job, 3)
-    for job, status in (("stays", "SUSPENDED"), ("stays_at_least", "SUSPENDED"), ("stays_anew", "FAILED")):
+    for job, status in (("stays", "SUSPENDED"), ("stays_at_least", "SUSPENDED"), ("stays_new", "FAILED")):
         engine.wait_status(job, status)
         assert "Member 0 is lost" in engine.messages(job)
     assert len(engine.members()) == len(engine.members("GONE")) == 1
@@ -223,7 +223,7 @@ def test_each_cell_of_the_table(engine: Engine) -> None:
         engine.check_once(job, job)
     titles = [title for title in engine.titles("kept") if title in ("members joined", "member lost")]
     assert titles == ["members joined", "members joined", "member lost"]
-    engine.drop("kept", "anew", "stays", "stays_at_least")
+    engine.drop("kept", "restarted", "stays", "stays_at_least")
 
 
 def test_repartitioning_over_more_cores_survives_a_crash(engine: Engine) -> None:
@@ -347,7 +347,7 @@ def test_unreachable_member_writes_nothing_twice(engine: Engine) -> None:
     engine.wait_for_batches("careful", "summed")
     lost = engine.spark.members[0]
     engine.spark.suspend(lost)
-    wait_until(lambda: len(engine.members()) == 1, "nobody finds out that it does not answer")
+    wait_until(lambda: len(engine.members()) == 1, "the member that does not answer is not found")
     engine.wait_for_batches("careful", "summed")
     engine.spark.resume(lost)
     engine.wait_for_batches("careful", "summed")

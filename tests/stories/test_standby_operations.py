@@ -113,7 +113,7 @@ def test_store_outage_longer_than_the_lease(pair: Pair, postgres: Postgres, tmp_
         until(lambda: "is out of reach; trying again" in second.log)
         message = first("-e", "SUSPEND JOB copy", code=1)
         assert "JETSQL.STORE_NOT_USABLE" in message
-        assert len(list(written.glob("*.parquet"))) == 1, "no batch is committed while nobody leads"
+        assert len(list(written.glob("*.parquet"))) == 1, "no batch is committed while no engine leads"
         assert (first.role, second.role) == ("leader", "standby")
         assert '"up"' in first("status", "--format", "json") and '"up"' in second("status", "--format", "json")
     finally:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from jetsql.jobs.planning.options import OPTIONS
-from jetsql.setting_fields import setting_values
+from jetsql.setting_fields import values_by_name
 from jetsql.settings.engine_settings import SPECS, Settings
 from jetsql.shell.session.command_table import COMMANDS
 from jetsql.shell.settings.settings_file import format_value
@@ -59,7 +59,7 @@ def advanced_settings() -> str:
 
 
 def _settings(advanced: bool) -> str:
-    values = setting_values(Settings(Path()))
+    values = values_by_name(Settings(Path()))
     rows = [
         (f"`{name}`", _DEFAULTS.get(name) or _default(values[name]), _values(name), spec.description)
         for name, spec in SPECS.items()

@@ -96,6 +96,13 @@ class _Explanation:
     """The text with placeholders; empty for none."""
     retryable: bool = True
     """True if a retry can succeed without the user."""
+    is_pause: bool = False
+    """True if the process did not run for a while."""
+
+    @property
+    def is_outage(self) -> bool:
+        """Return whether the error ends without the user and without a change of the job."""
+        return self.is_pause or self.condition == "EXTERNAL_SYSTEM_UNAVAILABLE"
 
 
 _PACKAGES: Final = (
@@ -291,6 +298,7 @@ _PAUSED: Final = _Explanation(
     "The engine or an executor was paused for {paused:.0f} s while it wrote a part of the batch ({part}). {server}"
     " aborts transactions that are open for longer than {limit}, so nothing of this part was written.",
     "JetSQL retries the batch.",
+    is_pause=True,
 )
 _SUPERSEDED: Final = _Explanation(
     "DELIVERY_INTERRUPTED",
@@ -323,8 +331,7 @@ def explain_failure(failure: KafkaFailure, request: KafkaRequest) -> StatementEr
     """Return the error to raise for a failure. Its message has no secret of the client's settings."""
     explanation = _find_explanation(failure, request) or (_UNREACHABLE if failure.step == "connect" else _OTHER)
     message, where = _fill(explanation.message, failure, request), f"{request.server}, topic {request.topic}"
-    is_outage = explanation is _PAUSED or explanation.condition == _UNREACHABLE.condition
-    kind = RetryableError if is_outage else StatementError
+    kind = RetryableError if explanation.is_outage else StatementError
     return kind(_condition(explanation, request), message, hint=_hint(explanation, request), where=where)
 
 
@@ -354,7 +361,7 @@ def explain_run_failure(cause: Cause, classes: Sequence[str], messages: Sequence
         condition=f"JETSQL.{condition}",
         sqlstate=SQLSTATES[condition],
         retryable=explanation.retryable,
-        external_outage=explanation.condition == _UNREACHABLE.condition,
+        external_outage=explanation.is_outage,
         message=_fill(explanation.message, failure, request),
         hint=_hint(explanation, request),
     )

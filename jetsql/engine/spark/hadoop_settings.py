@@ -1,4 +1,7 @@
-"""Settings of Hadoop that make small batches cheaper.
+"""Settings of Hadoop: files that survive a power failure, and cheaper small batches.
+
+Hadoop leaves the content of a closed file to the system, which writes it later: after a power failure it can be empty,
+although a later file is whole. JetSQL's local file system synchronizes each file when it is closed.
 
 Without its native library, which PySpark lacks, Hadoop starts `chmod` for every file and folder that it creates. Spark
 creates several in each batch of a streaming query: entries of two logs with checksums, files of the state store, and
@@ -19,8 +22,8 @@ _LOCAL_FILE_SYSTEM: Final = "fs.file.impl"
 _LOCAL_FILES: Final = "dev.jetsql.files.LocalFiles"
 
 
-def make_batches_cheaper(spark: SparkSession) -> None:
-    """Let Spark's local file system set permissions by system calls, and forget where settings come from.
+def configure_hadoop(spark: SparkSession) -> None:
+    """Let Spark use JetSQL's local file system, and forget where settings come from.
 
     A setting may name another local file system; it is kept.
     """

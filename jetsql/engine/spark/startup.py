@@ -26,7 +26,7 @@ from jetsql.engine.jvm.connectors import check_formats, explain_missing_packages
 from jetsql.engine.jvm.java_classes import class_confs, jar, java, load_classes, with_jars
 from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder, split_secrets
 from jetsql.engine.jvm.throwables import causes, throwable_of
-from jetsql.engine.spark.hadoop_settings import make_batches_cheaper
+from jetsql.engine.spark.hadoop_settings import configure_hadoop
 from jetsql.engine.spark.web_ui import close_ui, ui_confs
 from jetsql.errors import EngineError
 from jetsql.home.private_files import private_folder
@@ -88,7 +88,7 @@ def start_spark(start: SparkStart) -> SparkSession:
                 _register_driver(gateway)
             close_ui(gateway, confs, start.token)
             spark = _create_session(confs | class_confs(gateway, confs))
-            make_batches_cheaper(spark)
+            configure_hadoop(spark)
             _warn_of_misspelled(spark, start.conf)
             return _check_catalog(_check_session(spark), start)
     except EngineError:

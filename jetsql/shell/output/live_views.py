@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Final, Protocol
 
 from jetsql.output.layout import PLAIN, Cell, Layout, Paint, add_room, cells, grow_layout, natural_layout
-from jetsql.output.live_progress import LiveProgress, TableRow, ctrl_c, mark_changes
+from jetsql.output.live_progress import LiveProgress, TableRow, mark_changes
 from jetsql.output.render import Row, vertical_lines
 from jetsql.output.result_summary import more_text, row_count
 from jetsql.resultset import Column
@@ -26,6 +26,10 @@ _FRAME_LINES: Final = 3
 """Lines without rows: column names, rule, status."""
 
 
+def _ctrl_c() -> str:
+    return "Ctrl-C"
+
+
 @dataclass(frozen=True)
 class ViewStyle:
     """The style of a live result."""
@@ -33,7 +37,7 @@ class ViewStyle:
     paint: Paint = PLAIN
     null: str = "NULL"  # the text for NULL
     vertical: bool = False  # show each row as a list of its columns
-    quit_key: Callable[[], str] = ctrl_c  # the key that ends the view
+    quit_key: Callable[[], str] = _ctrl_c  # the key that ends the view
 
 
 class LiveView(Protocol):

@@ -469,7 +469,7 @@ def cut_off(server: Postgres, blocker: int) -> None:
         for _ in range(100_000):
             if connection.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {waiting}").fetchall():
                 return
-    raise AssertionError("nobody waited for the lock")
+    raise AssertionError("no connection waited for the lock")
 
 
 @pytest.mark.slow

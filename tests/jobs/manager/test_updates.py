@@ -408,8 +408,10 @@ def test_reasons_for_incompatible_state(old: Plan, new: Plan, reason: str) -> No
 
 
 def test_changes_with_compatible_state() -> None:
-    anew = compare_plans(plan(analysis(sources=(source(created=1),))), plan(analysis(sources=(source(created=2),))))
-    assert "was recreated" in anew.changes[0]
+    recreated = compare_plans(
+        plan(analysis(sources=(source(created=1),))), plan(analysis(sources=(source(created=2),)))
+    )
+    assert "was recreated" in recreated.changes[0]
     table = compare_plans(plan(), plan(analysis(sink=sink("other"))))
     assert "new rows are written to other" in table.changes[0]
     spread = compare_plans(plan(counting(COUNT)), plan(counting(COUNT), **FOUR))

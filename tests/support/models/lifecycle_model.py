@@ -202,7 +202,7 @@ class Life:
         ):
             assert taken.snapshot is not None, "dropped without the snapshot that was to be kept"
         if before.is_live and after.status is Status.FAILED and after.cause != CANCELLED:
-            assert before.batch is None, "an error took a state away that nobody wanted to lose"
+            assert before.batch is None, "an error has deleted a state that no statement dropped"
         if before.rollback_version is not None and after.version.checkpoint == before.rollback_version.checkpoint:
             trial = self.checkpoints.get(before.version.checkpoint)
             assert trial is None or trial.number not in self.sink.values(), "gone back behind what is in the sink"

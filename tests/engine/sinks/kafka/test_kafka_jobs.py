@@ -327,9 +327,9 @@ def test_options_are_checked_at_their_places(sql: Sql, columns: str, options: st
 
 @pytest.mark.slow
 def test_create_job_asks_the_broker(sql: Sql, kafka: Kafka, topic: str) -> None:
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        gone = f"127.0.0.1:{nobody.getsockname()[1]}"
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        gone = f"127.0.0.1:{silent.getsockname()[1]}"
         secure = {"kafka.security.protocol": "SASL_PLAINTEXT", "kafka.sasl.mechanism": "PLAIN"}
         secure = {key.replace(".", "_"): value for key, value in secure.items()}
         sql(f"CREATE TABLE unreachable {kafka.options(topic).replace(kafka.servers, gone)}")

@@ -7,6 +7,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -134,9 +135,7 @@ def written(log: Path) -> str:
     """Return what Spark has written into an event log, which ends in the middle of a frame."""
     text = b""
     with pyarrow.CompressedInputStream(pyarrow.OSFile(str(log)), "zstd") as stream:
-        try:
+        with suppress(OSError):
             while piece := stream.read(65536):
                 text += piece
-        except OSError:
-            pass
     return text.decode(errors="replace")
