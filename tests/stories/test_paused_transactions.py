@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.conftest import until
@@ -21,12 +22,12 @@ TRANSACTION_SECONDS = 30
 PAUSE_SECONDS = 42
 """Longer by the 10 s between two checks of the broker for old transactions."""
 MESSAGES = [f"{number:06}{'x' * 2000}" for number in range(200)]
-"""Long ones: the producer sends them while the transaction is open, and not at its end."""
-# A row takes about 60 ms, so that the transactions of a batch are open for some seconds.
+"""Long ones: the producer sends the first of them before a partition is complete."""
+# A row takes some milliseconds, so that the broker has a transaction's first messages when all are handed over.
 JOB = """
     CREATE JOB copy OPTIONS ('processingGuarantee' = 'exactlyOnce', 'snapshotIntervalMillis' = '500')
     AS INSERT INTO sink (value) SELECT value FROM STREAM source
-    WHERE sha2(repeat(CAST(value AS STRING), 6000), 256) <> ''
+    WHERE sha2(repeat(CAST(value AS STRING), 600), 256) <> ''
 """
 
 
@@ -46,11 +47,16 @@ def engine(tmp_path: Path) -> Iterator[ServiceEngine]:
 def test_pause_longer_than_a_transaction(engine: ServiceEngine, kafka: Kafka) -> None:
     source, sink = (kafka.topic(f"paused.{name}", 2) for name in ("source", "sink"))
     options = kafka.options(sink, kafka_transaction_timeout_ms=str(TRANSACTION_SECONDS * 1000))
+    engine.set("JETSQL_FAILPOINT", "kafka-sent:copy")
+    engine.set("JETSQL_FAILPOINT_ACTION", "pause")
     engine("start")
     engine("-e", f"CREATE TABLE source {kafka.options(source)}; CREATE TABLE sink {options}")
     engine("-e", JOB)
     kafka.send(source, [Message(None, value.encode(), number % 2) for number, value in enumerate(MESSAGES)])
-    pause_in_transaction(engine, kafka, sink)
+    until(lambda: engine.processes()[0].status() == psutil.STATUS_STOPPED)
+    time.sleep(PAUSE_SECONDS)
+    assert len(seen(kafka, sink)) < len(MESSAGES), "all transactions were committed before the pause"
+    engine.signal(signal.SIGCONT)
     engine("-e", "WAIT FOR JOB copy UNTIL IDLE TIMEOUT 240 SECONDS")
     assert Counter(seen(kafka, sink)) == Counter(MESSAGES)
     history = engine.rows("SELECT event, message FROM jetsql.job_history WHERE job = 'copy'")
@@ -59,14 +65,3 @@ def test_pause_longer_than_a_transaction(engine: ServiceEngine, kafka: Kafka) ->
     engine("stop")
     assert find_damage(engine.home) == []
 
-
-def pause_in_transaction(engine: ServiceEngine, kafka: Kafka, topic: str) -> None:
-    """Pause the engine's Java when it has sent its first messages, until the broker has ended their transactions."""
-    until(lambda: kafka.count(topic) > 0)
-    processes = [process for process in engine.processes() if process.name() == "java"]
-    for process in processes:
-        process.send_signal(signal.SIGSTOP)
-    time.sleep(PAUSE_SECONDS)
-    assert len(seen(kafka, topic)) < len(MESSAGES), "all transactions were committed before the pause"
-    for process in processes:
-        process.send_signal(signal.SIGCONT)
