@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,18 +12,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-import psutil
-
 from jetsql.engine.memory.memory_spark import coverage_sites, open_session, start_memory_spark
 from jetsql.engine.memory.memory_world import MemoryWorld
 from jetsql.engine.spark.startup import kill_process
+from jetsql.home.process_folders import make_process_folder
 from jetsql.settings.engine_settings import default_class_archives
 from jetsql.sqltests.coverage import Coverage, read_coverage
 from jetsql.sqltests.read_tests import SqlTest, SqlTestFile
 from jetsql.sqltests.run_test import Result, run_test
 
 _PREFIX: Final = "jetsql-test-"
-_FOLDER: Final = re.compile(rf"{_PREFIX}(?P<pid>\d+)-\w+")
 
 
 class SparkOfTests:
@@ -89,12 +85,8 @@ class SparkOfTests:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """Return a temporary folder within the block. Those that killed processes have left are deleted first."""
-    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        found = _FOLDER.fullmatch(path.name)
-        if found is not None and not psutil.pid_exists(int(found["pid"])) and path.stat().st_uid == os.getuid():
-            shutil.rmtree(path, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+    """Return a temporary folder within the block."""
+    folder = make_process_folder(_PREFIX)
     try:
         yield folder
     finally:

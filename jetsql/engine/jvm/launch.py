@@ -7,7 +7,6 @@ write to it, where only results belong on stdout.
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import re
@@ -33,6 +32,7 @@ from jetsql.errors import EngineError
 from jetsql.home.discovery import read_note
 from jetsql.home.log_reader import LOG
 from jetsql.home.private_files import append_private, write_private
+from jetsql.home.process_folders import make_process_folder, name_length
 from jetsql.jobs.model.redaction import is_secret
 
 LOOPBACK: Final = "127.0.0.1"
@@ -44,8 +44,8 @@ _PROPERTIES: Final = "spark.properties"
 _TEMPORARY: Final = "tmp"
 _SOCKET_NAME: Final = len("/.00000000-0000-0000-0000-000000000000.sock")
 _MAX_SOCKET_PATH: Final = 103  # bytes on macOS; Linux has 4 more
-_FOLDER_NAME: Final = "/jetsql-00000000"
-_SHORT_TEMPORARY: Final = "/tmp"
+_PREFIX: Final = "jetsql-java-"
+_SHORT_TEMPORARY: Final = Path("/tmp")
 _DEFAULT_MEMORY: Final = "1g"  # Spark's
 _MEMORY: Final = re.compile(r"(?P<number>\d+)(?P<unit>[kmgt]?)b?")
 _SMALL_HEAP: Final = 2 << 30
@@ -251,10 +251,8 @@ def socket_folder(start: SparkStart) -> Path:
 @cache
 def _temporary_of_process() -> Path:
     """Return a folder that only this user can access, until the process exits. Its path is short, for sockets."""
-    length = len(os.fsencode(tempfile.gettempdir())) + len(_FOLDER_NAME) + _SOCKET_NAME
-    folder = Path(tempfile.mkdtemp(prefix="jetsql-", dir=None if length <= _MAX_SOCKET_PATH else _SHORT_TEMPORARY))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    length = len(os.fsencode(tempfile.gettempdir())) + len("/") + name_length(_PREFIX) + _SOCKET_NAME
+    return make_process_folder(_PREFIX, None if length <= _MAX_SOCKET_PATH else _SHORT_TEMPORARY)
 
 
 @contextmanager

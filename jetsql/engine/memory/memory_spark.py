@@ -67,7 +67,9 @@ def start_memory_spark(folder: Path, cores: int, class_archives: Path) -> SparkS
     """
     warehouse = folder / WAREHOUSE
     warehouse.mkdir()
-    start = SparkStart(folder, warehouse.as_uri(), f"local[{cores}]", _MEMORY, _CONFS, class_archives=class_archives)
+    start = SparkStart(
+        folder, warehouse.as_uri(), f"local[{cores}]", _MEMORY, _CONFS, class_archives=class_archives, owns_process=True
+    )
     logging.getLogger("py4j").setLevel(logging.ERROR)
     return start_spark(start)
 

@@ -10,7 +10,6 @@ import base64
 import os
 import secrets
 import socket
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from jetsql.engine.jvm.launch import LOOPBACK, properties
 from jetsql.engine.spark.startup import check_java
 from jetsql.errors import EngineError
 from jetsql.home.private_files import private_folder, write_private
+from jetsql.home.process_folders import make_process_folder
 
 # A restarted master waits this long for stored members that do not answer, and assigns no cores meanwhile. Spark's
 # default is a minute.
@@ -119,7 +119,7 @@ def become_master(start: MasterStart) -> NoReturn:
             "spark.deploy.recoveryDirectory": str(start.recovery),
             "spark.deploy.recoveryTimeout": _RECOVERY,
         }
-    folder = start.recovery or Path(tempfile.mkdtemp(prefix="jetsql-master-"))
+    folder = start.recovery or make_process_folder("jetsql-master-", keep=True)
     arguments = ["--host", start.host, "--port", str(start.port)]
     _become("master.Master", arguments, Daemon(folder, settings, start.web_host))
 
@@ -131,7 +131,7 @@ def become_worker(start: WorkerStart) -> NoReturn:
     """
     check_java()
     settings = daemon_confs(is_on_loopback(start.master), read_secret(find_secret_file(start.secret)))
-    folder = start.folder or Path(tempfile.mkdtemp(prefix="jetsql-worker-"))
+    folder = start.folder or make_process_folder("jetsql-worker-", keep=True)
     _make_private(folder, "The member", "--work-dir")
     host = start.host or (LOOPBACK if is_on_loopback(start.master) else find_own_address(start.master))
     flags = {"--host": host, "--cores": start.cores, "--memory": start.memory, "--work-dir": folder}
