@@ -22,6 +22,8 @@ from jetsql.errors import EngineError
 _CONNECT_TOKEN = "spark.connect.authenticate.token"
 _CONNECT_INTERCEPTORS = "spark.connect.grpc.interceptor.classes"
 _OUR_INTERCEPTORS = ("dev.jetsql.endpoints.ConnectSettings", "dev.jetsql.endpoints.ConnectLogins")
+_LARGEST_PLAN = 128 * 1024 * 1024
+"""Spark's limit of a request. A compressed plan may become four times as large by default, half of a small heap."""
 _THRIFT_LOGIN = "hive.server2.custom.authentication.class"
 _THRIFT_CLIENTS = 500
 """The number of connections after login, each of which takes a thread; Hive's default."""
@@ -63,6 +65,7 @@ def open_connect(spark: Session, plan: EndpointPlan) -> OpenEndpoint:
     conf.set("spark.connect.grpc.binding.address", plan.host)
     conf.set("spark.connect.grpc.binding.port", str(plan.port))
     conf.set("spark.connect.session.manager.defaultSessionTimeout", _millis(plan.idle_seconds))
+    conf.setIfMissing("spark.connect.maxPlanSize", str(_LARGEST_PLAN))
     for interceptor in _OUR_INTERCEPTORS:
         conf.set(_CONNECT_INTERCEPTORS, append_item(conf.get(_CONNECT_INTERCEPTORS, ""), interceptor))
     service = getattr(getattr(jvm.org.apache.spark.sql.connect.service, "SparkConnectService$"), "MODULE$")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 
 import pytest
+import zstandard
 from grpc import Compression, RpcError, insecure_channel
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.client import SparkConnectClient
@@ -173,14 +174,29 @@ def test_unread_rows_do_not_delay_other_clients(engine: EmbeddedEngine, address:
             assert value(other, "SELECT 'honest'") == "honest"
 
 
-@pytest.mark.parametrize(("token", "status"), [(TOKEN, "UNKNOWN"), ("wrong", "UNAUTHENTICATED")])
-def test_a_compressed_request_is_not_expanded_beyond_the_limit(address: str, token: str, status: str) -> None:
-    """Send some kilobytes that could become gigabytes in the engine's heap.
-
-    The server ends the request while it reads it, which gRPC reports without a reason.
-    """
-    request = proto.ExecutePlanRequest(session_id=str(uuid.uuid4()))
-    request.plan.root.sql.query = f"SELECT 1{' ' * LARGEST}"
+@pytest.mark.parametrize(
+    ("codec", "token", "status"),
+    [
+        ("gzip", TOKEN, "UNKNOWN"),  # gRPC reports no reason when the server ends a request while it reads it
+        ("gzip", "wrong", "UNAUTHENTICATED"),
+        ("zstd", TOKEN, "PLAN_SIZE_LARGER_THAN_MAX"),
+        ("zstd", "wrong", "UNAUTHENTICATED"),
+    ],
+)
+def test_a_compressed_request_is_not_expanded_beyond_the_limit(
+    address: str, codec: str, token: str, status: str
+) -> None:
+    """Send some kilobytes that could become gigabytes in the engine's heap."""
+    plan = proto.Plan()
+    plan.root.sql.query = f"SELECT 1{' ' * LARGEST}"
+    if codec == "zstd":
+        packed = zstandard.compress(plan.root.SerializeToString())
+        kind = proto.Plan.CompressedOperation.OpType.OP_TYPE_RELATION
+        operation = proto.Plan.CompressedOperation(
+            data=packed, op_type=kind, compression_codec=proto.COMPRESSION_CODEC_ZSTD
+        )
+        plan = proto.Plan(compressed_operation=operation)
+    request = proto.ExecutePlanRequest(session_id=str(uuid.uuid4()), plan=plan)
     metadata = [("authorization", f"Bearer {token}")]
     with insecure_channel(address.removeprefix("sc://"), [("grpc.max_send_message_length", -1)]) as channel:
         stub = SparkConnectServiceStub(channel)
