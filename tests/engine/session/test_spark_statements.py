@@ -248,8 +248,13 @@ def test_errors_of_spark_keep_their_place(sql: Sql, text: str, condition: str, l
         ("SELECT /*" + " /*" * 20_000 + "*/" * 20_001 + " 1", (1, 68)),
         ("SELECT 1 IN (1" + ", 1" * 700_000 + ")", None),
         ("SELECT " + "NOT " * 20_000 + "true", None),
+        ("SELECT\n from_json('', repeat('ARRAY<', 20000))", (2, 2)),
+        ("SELECT from_csv('', 'a " + "ARRAY<" * 20_000 + "INT')", (1, 8)),
+        ("SELECT from_xml('', 'a ' || repeat('STRUCT<a: ', 20000))", (1, 8)),
+        ("SELECT try_variant_get(parse_json('1'), '$', repeat('MAP<INT, ', 20000))", (1, 8)),
+        ("SELECT variant_get(parse_json('1'), '$', repeat('(', 20000))", (1, 8)),
     ],
-    ids=["parentheses", "job", "types", "comments", "tokens", "chain"],
+    ids=["parentheses", "job", "types", "comments", "tokens", "chain", "json", "csv", "xml", "try-variant", "variant"],
 )
 def test_statements_that_spark_cannot_parse_are_refused(sql: Sql, text: str, place: tuple[int, int] | None) -> None:
     error = sql.error(text)

@@ -42,6 +42,17 @@ public final class JetSqlException extends AnalysisException {
     return getMessage();
   }
 
+  /**
+   * Returns the error at the position of a node, unless it has one. Spark calls this for errors of
+   * functions; its own method looks for the condition in Spark's table of conditions.
+   */
+  @Override
+  public AnalysisException withPosition(Origin origin) {
+    if (line().isDefined()) return this;
+    return new JetSqlException(
+        message(), origin.line(), origin.startPosition(), getCondition(), getSqlState());
+  }
+
   /** Returns the error of a statement after the engine was closed. */
   public static JetSqlException closed() {
     return of("ENGINE_NOT_STARTED", "58000", "The engine was closed.");

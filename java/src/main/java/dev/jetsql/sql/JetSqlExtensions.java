@@ -45,6 +45,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectParser(Parser::new);
+    TypeArguments.inject(extensions);
     extensions.injectHintResolutionRule(session -> new SparkSettings.CheckSet());
     extensions.injectHintResolutionRule(session -> new WindowFunctions());
     extensions.injectHintResolutionRule(session -> new SystemTime.Find());

@@ -36,12 +36,6 @@ final class StatementLimits {
 
   private boolean isAfterDot;
 
-  /**
-   * The open types in the last string and in those before it, with nothing between them: Spark
-   * joins them. Functions such as from_json parse a type in a string.
-   */
-  private int typesInString;
-
   private StatementLimits(String text, long mostTokens) {
     this.text = text;
     this.mostTokens = mostTokens;
@@ -80,7 +74,6 @@ final class StatementLimits {
 
   private void readToken(char character) {
     countToken();
-    if (!isAtString(character)) typesInString = 0;
     switch (character) {
       case '\'', '"' -> skipString(character);
       case '`' -> skipTo("`", at + 1);
@@ -110,10 +103,7 @@ final class StatementLimits {
     while (at < text.length() && Character.isUnicodeIdentifierPart(text.charAt(at))) at++;
     if (at - start == 1 && at < text.length() && "rR".indexOf(text.charAt(start)) >= 0) {
       var quote = text.charAt(at);
-      if (quote == '\'' || quote == '"') { // r'...'
-        skipTo(String.valueOf(quote), at + 1);
-        countTypes(start);
-      }
+      if (quote == '\'' || quote == '"') skipTo(String.valueOf(quote), at + 1); // r'...'
     }
     word = at - start > 6 || isAfterDot ? "" : text.substring(start, at).toUpperCase(Locale.ROOT);
     if (OPENING.contains(word)) {
@@ -129,17 +119,14 @@ final class StatementLimits {
   }
 
   private void enter(char opening, int place) {
-    if (levels == LEVELS) throw tooDeep(place);
+    if (levels == LEVELS)
+      throw refusal(
+          place,
+          "The statement has more than "
+              + LEVELS
+              + " levels of parentheses, brackets, types, CASE and BEGIN. Compute the inner part"
+              + " in a WITH clause, a view or a table.");
     open[levels++] = opening;
-  }
-
-  private RuntimeException tooDeep(int place) {
-    return refusal(
-        place,
-        "The statement has more than "
-            + LEVELS
-            + " levels of parentheses, brackets, types, CASE and BEGIN. Compute the inner part"
-            + " in a WITH clause, a view or a table.");
   }
 
   /** Closes the last open bracket of this kind, with all that is open in it. */
@@ -193,35 +180,11 @@ final class StatementLimits {
   }
 
   private void skipString(char quote) {
-    var start = at;
     for (at++; at < text.length(); at++) {
       if (text.charAt(at) == '\\') at++;
       else if (text.charAt(at) == quote) break;
     }
     at = Math.min(at + 1, text.length());
-    countTypes(start);
-  }
-
-  /** Returns whether a string begins here; with `r` or `$`, only perhaps. */
-  private static boolean isAtString(char character) {
-    return "'\"rR$".indexOf(character) >= 0;
-  }
-
-  /** Counts the open types in the string that ends here. */
-  private void countTypes(int start) {
-    for (var place = start; place < at; place++) {
-      var character = text.charAt(place);
-      if (character == '>' && typesInString > 0) typesInString--;
-      if (character == '<' && endsWithType(place) && ++typesInString > LEVELS) throw tooDeep(start);
-    }
-  }
-
-  private boolean endsWithType(int end) {
-    var last = end;
-    while (Character.isWhitespace(text.charAt(last - 1))) last--;
-    var from = last;
-    return TYPES.stream()
-        .anyMatch(type -> text.regionMatches(true, from - type.length(), type, 0, type.length()));
   }
 
   /** Skips a string in $$ or $tag$. */
@@ -229,14 +192,8 @@ final class StatementLimits {
     var stop = at + 1;
     while (stop < text.length() && Character.isLetter(text.charAt(stop))) stop++;
     if (stop < text.length() && text.charAt(stop) == '$')
-      skipDollarString(text.substring(at, stop + 1), stop + 1);
+      skipTo(text.substring(at, stop + 1), stop + 1);
     else at++;
-  }
-
-  private void skipDollarString(String end, int from) {
-    var start = at;
-    skipTo(end, from);
-    countTypes(start);
   }
 
   private void skipTo(String end, int from) {

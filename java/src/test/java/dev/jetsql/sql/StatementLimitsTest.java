@@ -37,31 +37,6 @@ class StatementLimitsTest {
     assertEquals(2, error.line().get());
   }
 
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      value = {
-        "SELECT from_json(a, '|ARRAY<|INT')",
-        "SELECT from_json(a, '|map<int, array <|INT')",
-        "SELECT from_json(a, \"|struct<a: |INT\")",
-        "SELECT from_json(a, r'|ARRAY<|INT')",
-        "SELECT from_json(a, $$|ARRAY<|INT$$)",
-        "SELECT from_json(a, '|ARRAY<' 'ARRAY<' /* c */ r'|INT')",
-      })
-  void typesInStringsAreLimited(String start, String open, String end) {
-    var inner = (open.length() - open.replace("<", "").length());
-    assertDoesNotThrow(() -> StatementLimits.check(start + open.repeat(200 / inner) + end));
-    var refused = start + open.repeat(200 / inner + 1) + end;
-    var error = assertThrows(JetSqlException.class, () -> StatementLimits.check(refused));
-    assertEquals("JETSQL.STATEMENT_TOO_COMPLEX", error.getCondition());
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"'ARRAY<INT', ", "'ARRAY<INT>' ", "'a < b' ", "'<' ", "'array' < "})
-  void severalStringsAreNoDeepType(String piece) {
-    assertDoesNotThrow(() -> StatementLimits.check("SELECT " + piece.repeat(300) + "1"));
-  }
-
   private static String start(String text) {
     return text == null ? "" : text;
   }
