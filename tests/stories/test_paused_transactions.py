@@ -64,4 +64,3 @@ def test_pause_longer_than_a_transaction(engine: ServiceEngine, kafka: Kafka) ->
     assert not any("(restart " in str(message) for _, message in history), history
     engine("stop")
     assert find_damage(engine.home) == []
-

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -115,3 +117,30 @@ def test_start_reads_views_only_when_one_is_missing(sql: Sql, engine: EmbeddedEn
     relation_views.install(spark, SYSTEM_TABLES)
     assert ("jetsql", "jobs", False) in sql("SHOW TABLES IN jetsql")
     assert "submission_time" in dict(row[:2] for row in sql("DESCRIBE jetsql.jobs"))
+
+
+def test_interrupts_do_not_reach_the_metastore(sessions: tuple[SparkSession, SparkSession]) -> None:
+    """Hive's pool has eight connections, and loses one with many an interrupt."""
+    spark: Any = sessions[0]
+    catalog, jvm = spark._jsparkSession.sharedState().externalCatalog(), spark.sparkContext._jvm
+    ended = threading.Event()
+
+    def interrupt(thread: Any) -> int:
+        for count in itertools.count():
+            if ended.wait(0.002):
+                return count
+            thread.interrupt()
+        raise AssertionError
+
+    def read() -> None:
+        with ThreadPoolExecutor(1) as other:
+            interrupted = other.submit(interrupt, jvm.java.lang.Thread.currentThread())
+            for number in range(300):
+                assert catalog.getDatabase("cached").name() == "cached"
+                assert not catalog.tableExists("cached", f"missing{number}")
+            ended.set()
+            assert interrupted.result() > 10
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(read).result()
+    assert _columns(sessions[1]) == ["id"]

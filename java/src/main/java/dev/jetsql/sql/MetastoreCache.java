@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.catalog.RenameTableEvent;
 import org.apache.spark.sql.catalyst.catalog.RenameTablePreEvent;
 import org.apache.spark.sql.catalyst.catalog.TableEvent;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.hive.HiveExternalCatalog;
 import org.apache.spark.sql.internal.SharedState;
 
 /**
@@ -37,15 +38,23 @@ final class MetastoreCache extends ExternalCatalogWithListener {
   private static final String DERBY_SERVER = "jdbc:derby://";
   private static final ThreadLocal<Answers> ofThread = new ThreadLocal<>();
 
-  private final ExternalCatalogWithListener catalog;
+  private final ExternalCatalogWithListener events;
+  private final ExternalCatalog catalog;
   private final Answers kept;
 
-  /** Creates the cache. isPrivate: whether only this process changes the metastore */
-  MetastoreCache(ExternalCatalogWithListener catalog, boolean isPrivate) {
+  /**
+   * Creates the cache.
+   *
+   * @param events the catalog that reports the changes of all sessions
+   * @param catalog the same, or one that calls it
+   * @param isPrivate whether only this process changes the metastore
+   */
+  MetastoreCache(ExternalCatalogWithListener events, ExternalCatalog catalog, boolean isPrivate) {
     super(catalog);
+    this.events = events;
     this.catalog = catalog;
     this.kept = isPrivate ? new Answers() : null;
-    if (isPrivate) catalog.addListener(kept);
+    if (isPrivate) events.addListener(kept);
   }
 
   /** What is known, by name. What is missing is not kept, and neither is what changes now. */
@@ -129,10 +138,12 @@ final class MetastoreCache extends ExternalCatalogWithListener {
   static void install(SparkSession session) throws ReflectiveOperationException {
     synchronized (MetastoreCache.class) {
       var state = session.sharedState();
-      var catalog = state.externalCatalog();
-      if (catalog instanceof MetastoreCache) return;
+      var events = state.externalCatalog();
+      if (events instanceof MetastoreCache) return;
+      var isHive = events.unwrapped() instanceof HiveExternalCatalog;
+      var catalog = isHive ? new MetastoreThread(events) : events;
       var isPrivate = isPrivate(session.sparkContext().hadoopConfiguration());
-      var cache = new MetastoreCache(catalog, isPrivate);
+      var cache = new MetastoreCache(events, catalog, isPrivate);
       Sessions.set(SharedState.class, state, "externalCatalog", cache);
     }
   }
@@ -153,7 +164,7 @@ final class MetastoreCache extends ExternalCatalogWithListener {
     if (answers == null) {
       answers = new Answers();
       ofThread.set(answers);
-      catalog.addListener(answers);
+      events.addListener(answers);
     }
     answers.depth++;
   }
@@ -162,13 +173,13 @@ final class MetastoreCache extends ExternalCatalogWithListener {
     var answers = ofThread.get();
     if (answers == null || --answers.depth > 0) return;
     ofThread.remove();
-    catalog.removeListener(answers);
+    events.removeListener(answers);
   }
 
   /** Returns the catalog of a session that reports the changes of all sessions. */
   static ExternalCatalogWithListener events(SparkSession session) {
     var catalog = session.sharedState().externalCatalog();
-    return catalog instanceof MetastoreCache cache ? cache.catalog : catalog;
+    return catalog instanceof MetastoreCache cache ? cache.events : catalog;
   }
 
   /**
@@ -183,7 +194,7 @@ final class MetastoreCache extends ExternalCatalogWithListener {
 
   @Override
   public ExternalCatalog unwrapped() {
-    return catalog.unwrapped();
+    return events.unwrapped();
   }
 
   @Override

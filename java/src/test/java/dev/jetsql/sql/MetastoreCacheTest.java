@@ -113,7 +113,7 @@ class MetastoreCacheTest {
 
   @Test
   void aPrivateMetastoreIsReadOncePerChange() {
-    var cache = new MetastoreCache(events, /* isPrivate= */ true);
+    var cache = new MetastoreCache(events, events, /* isPrivate= */ true);
     for (int i = 0; i < 3; i++) cache.getTable("s", "t");
     cache.getTable("S", "T");
     assertTrue(cache.tableExists("s", "t"));
@@ -125,14 +125,14 @@ class MetastoreCacheTest {
 
   @Test
   void aSharedMetastoreIsReadEachTime() {
-    var cache = new MetastoreCache(events, /* isPrivate= */ false);
+    var cache = new MetastoreCache(events, events, /* isPrivate= */ false);
     for (int i = 0; i < 3; i++) cache.getTable("s", "t");
     assertEquals(3, metastore.reads);
   }
 
   @Test
   void aThreadReadsATableOfASharedMetastoreOnceUntilItEnds() {
-    var cache = new MetastoreCache(events, /* isPrivate= */ false);
+    var cache = new MetastoreCache(events, events, /* isPrivate= */ false);
     cache.beginReads();
     cache.getTable("s", "t");
     cache.beginReads();
@@ -151,7 +151,7 @@ class MetastoreCacheTest {
 
   @Test
   void whatIsMissingIsAskedForAgain() {
-    var cache = new MetastoreCache(events, /* isPrivate= */ true);
+    var cache = new MetastoreCache(events, events, /* isPrivate= */ true);
     assertFalse(cache.databaseExists("other"));
     assertFalse(cache.tableExists("s", "other"));
     events.createTable(table("other"), false);
