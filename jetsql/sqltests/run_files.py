@@ -7,10 +7,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
+
+import psutil
 
 from jetsql.engine.memory.memory_spark import coverage_sites, open_session, start_memory_spark
 from jetsql.engine.memory.memory_world import MemoryWorld
@@ -38,7 +40,11 @@ class SparkOfTests:
         """Start Spark. Raises EngineError ENGINE_NOT_STARTED."""
         with ExitStack() as undo:
             self._folder = undo.enter_context(_folder())
-            self._spark = start_memory_spark(self._folder, self._cores, default_class_archives())
+            try:
+                self._spark = start_memory_spark(self._folder, self._cores, default_class_archives())
+            except BaseException:
+                _kill_programs_of(self._folder)
+                raise
             undo.push(self._end_spark)
             self._undo = undo.pop_all()
         return self
@@ -91,3 +97,12 @@ def _folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _kill_programs_of(folder: Path) -> None:
+    """Kill the programs of an incomplete start, which would create files while the folder is deleted."""
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if any(str(folder) in argument for argument in child.cmdline()):
+                child.kill()
+                child.wait()

@@ -1,4 +1,4 @@
-"""Ctrl-C during `jetsql test`, on Spark: no process and no file stays."""
+"""Ctrl-C during `jetsql test`, and `--watch`, on Spark: no process and no file stays, and one Spark runs all tests."""
 
 from __future__ import annotations
 
@@ -62,9 +62,8 @@ class Command:
             assert self._process.poll() is None, self.output
 
     def java(self) -> list[psutil.Process]:
-        """Return the Java processes of the command."""
-        family = psutil.Process(self._process.pid).children(recursive=True)
-        return [each for each in family if _name(each) == "java"]
+        """Return the Java processes of the command, without those that Java forks to start programs."""
+        return [each for each in psutil.Process(self._process.pid).children() if _name(each) == "java"]
 
     def interrupt(self) -> None:
         """Press Ctrl-C, and check that the command leaves nothing."""
@@ -142,4 +141,27 @@ def test_ctrl_c_while_spark_starts_leaves_nothing(folder: Path, start: Start) ->
     write_test(folder, "a_passes", TWO_ROWS)
     command = start()
     command.wait_for_java()
+    command.interrupt()
+
+
+def test_watch_runs_changed_files_on_the_same_spark(folder: Path, start: Start) -> None:
+    write_test(folder, "copy", TWO_ROWS)
+    command = start("--watch")
+    command.read_until("copy PASSED", "1 passed in")
+    java = command.java()
+
+    (folder / "job.sql").write_text(JOB.format(1), encoding="utf-8")
+    command.read_until("copy FAILED", "target has other rows: 1 missing.", "1 failed in")
+    write_test(folder, "copy", "EXPECT TABLE target AS VALUES (2)")
+    command.read_until("copy PASSED", "1 passed in")
+    (folder / "columns.sql").write_text(COLUMNS.replace("target (id INT)", "target (other INT)"), encoding="utf-8")
+    command.read_until("copy PASSED", "1 passed in")
+    (folder / "job.sql").write_text("CREATE JOB copy;\n", encoding="utf-8")
+    command.read_until("job.sql:1:16: [JETSQL.PARSE_SYNTAX_ERROR] Expected", "1 invalid in")
+    (folder / "job.sql").unlink()
+    command.read_until("Cannot read the file under test", "1 invalid in")
+    (folder / "job.sql").write_text(JOB.format(1), encoding="utf-8")
+    command.read_until("copy PASSED", "1 passed in")
+
+    assert command.java() == java and len(java) == 1
     command.interrupt()
