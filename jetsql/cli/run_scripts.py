@@ -78,7 +78,7 @@ def _run_on_engine(
 
 def _needs_home(step: PreparedStatement | Diagnostic) -> bool:
     """Return whether a statement shows or changes only what exists, so that it is of no use in a new home."""
-    from jetsql.language import is_about_existing
+    from jetsql.language.statement_effects import is_about_existing
     from jetsql.output.diagnostics import Diagnostic
 
     return isinstance(step, Diagnostic) or is_about_existing(step.filled.text)

@@ -22,7 +22,7 @@ from jetsql.completion.known_names import Names
 from jetsql.completion.load_names import FRESH_SECONDS, load_names
 from jetsql.completion.needed_names import NameNeed, NameTopic, needed_names
 from jetsql.errors import EngineError, ReportedError
-from jetsql.language.statement_effects import first_words
+from jetsql.language.statement_head import head_of
 
 FindNeeds = Callable[[str, int, Names], tuple[NameNeed, ...]]
 
@@ -122,9 +122,9 @@ class CatalogCache:
 
     def expire_names(self, text: str) -> None:
         """Expire the names that a successful statement may have changed; they are loaded again when needed."""
-        first = first_words(text)
-        topics = _STALE_AFTER.get(first[0] if first else "", frozenset())
-        if "FUNCTION" in first:
+        head = head_of(text)
+        topics = _STALE_AFTER.get(head.verb, frozenset())
+        if head.kind == "FUNCTION":
             topics |= {NameTopic.FUNCTIONS}
         with self._lock:
             self._loaded_at = {need: loaded for need, loaded in self._loaded_at.items() if need.topic not in topics}

@@ -16,7 +16,6 @@ from jetsql.completion.keyword_places import (
     MATCH_FOLLOWERS,
     MERGE_FOLLOWERS,
     OPERANDS,
-    QUERY,
     TYPES,
     after_operand,
 )
@@ -32,6 +31,7 @@ from jetsql.completion.visible_columns import (
     relations_in_scope,
     visible_ctes,
 )
+from jetsql.language.statement_head import QUERY_WORDS
 from jetsql.language.tokens import Kind, Token
 
 _FORMATS: Final = ("parquet", "orc", "json", "csv", "text", "avro", "jdbc", "kafka")
@@ -203,7 +203,7 @@ class _ClauseCompletion:
             return
         if previous.word != "STREAM":
             collector.add_keywords(("STREAM", "LATERAL"))
-            collector.add_keywords(QUERY if position.is_first else ())
+            collector.add_keywords(QUERY_WORDS if position.is_first else ())
 
     def _add_target_columns(self) -> None:
         target = self._position.query.target

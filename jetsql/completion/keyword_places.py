@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from jetsql.completion.query_scope import Clause, Position
+from jetsql.language.statement_head import QUERY_WORDS
 
-QUERY: Final = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
 TYPES: Final = tuple(
     "STRING INT BIGINT DOUBLE DECIMAL BOOLEAN DATE TIMESTAMP TIMESTAMP_NTZ FLOAT SMALLINT TINYINT BINARY VARIANT"
     " ARRAY MAP STRUCT INTERVAL".split()
@@ -87,7 +87,7 @@ _AFTER_EXPRESSION: Final[Mapping[Clause, tuple[str, ...]]] = {
     Clause.WINDOW: ("AS", *_LAST),
     Clause.VALUES: ("AS", *_LAST),
     Clause.SET: (*_OPERATORS, "WHERE", "WHEN MATCHED", "WHEN NOT MATCHED"),
-    Clause.START: QUERY,
+    Clause.START: QUERY_WORDS,
 }
 _CHANGE_CLAUSES: Final = ("KEYS", "APPLY AS DELETE WHEN", "SEQUENCE BY", "COLUMNS", "STORED AS SCD TYPE")
 _NESTED: Final = (*_OPERATORS, "AS", "PARTITION BY", "ORDER BY", "ASC", "DESC", "ROWS BETWEEN", "RANGE BETWEEN", "FROM")

@@ -13,6 +13,7 @@ from typing import Final
 
 from jetsql.completion.query_scope import Clause, ExpectedName, Position, Query, QueryRelation, unquoted_name
 from jetsql.completion.reading_frames import ReadingFrame, copy_frames
+from jetsql.language.statement_head import QUERY_WORDS
 from jetsql.language.tokens import Kind, Token
 
 _MARK_DISTANCE: Final = 200
@@ -34,8 +35,8 @@ _CLAUSES: Final = {
     "ON": Clause.ON,
     "SET": Clause.SET,
 }
+_QUERIES: Final = frozenset(QUERY_WORDS)
 _SET_OPERATIONS: Final = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
-_QUERY_WORDS: Final = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
 # Words after a table that are not its alias.
 _NO_ALIAS: Final = (
     frozenset(_CLAUSES)
@@ -196,7 +197,7 @@ class _Reader:
         next_word = self._word(index + 1)
         if frame.clause is Clause.WITH and not frame.is_expression:
             return self._new_cte_frame(frame, index)
-        if next_word in _QUERY_WORDS or (frame.expected is ExpectedName.TABLE and self._text(index + 1) in (")", "")):
+        if next_word in _QUERIES or (frame.expected is ExpectedName.TABLE and self._text(index + 1) in (")", "")):
             query = Query(outer=frame.query)
             if frame.expected is ExpectedName.TABLE:
                 frame.last_relation = QueryRelation(query=query, scope=frame.query)

@@ -52,7 +52,7 @@ from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
 from jetsql.language import parse
-from jetsql.language.foreign_words import refuse_misplaced_clauses
+from jetsql.language.body.misplaced_clauses import refuse_misplaced_clauses
 from jetsql.language.statement import Statement
 from jetsql.language.tokens import tokens
 from jetsql.resultset import Column, Table

@@ -6,7 +6,7 @@ The package is fast to import: Lark and the grammar are loaded at the first job 
 from jetsql.language.bodies import find_function, find_name
 from jetsql.language.expected_tokens import Expected, completions, expected_at
 from jetsql.language.grammar import Slot
-from jetsql.language.intent import STATEMENT_FILTER, can_be_ours, is_about_existing
+from jetsql.language.intent import STATEMENT_FILTER, can_be_ours
 from jetsql.language.parser import parse
 from jetsql.language.scripts import Fragment, split
 from jetsql.language.syntax_errors import missing_semicolon_hint
@@ -23,7 +23,6 @@ __all__ = [
     "expected_at",
     "find_function",
     "find_name",
-    "is_about_existing",
     "is_variable_name",
     "missing_semicolon_hint",
     "parse",

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.language.grammar import BODY, END, MARKS, NAMES, SLOTS, STRINGS, TABLE_CLAUSES, TEST_QUERY, Slot, ahead_of
+from jetsql.language.statement_head import QUERY_WORDS
 from jetsql.language.tokens import Kind, Token, tokens
 
 _BODY_WORDS: Final = ("INSERT INTO", "INSERT OVERWRITE", "SINK INTO", "AUTO CDC INTO", "CREATE TABLE", "WITH")
 _TABLE_WORDS: Final = ("USING", "PARTITIONED BY", "OPTIONS", "TBLPROPERTIES", "LOCATION", "COMMENT", "AS SELECT")
-_QUERY_WORDS: Final = ("SELECT", "VALUES", "FROM", "TABLE", "WITH")
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def expected_at(found: Sequence[Token], half: Token | None, cursor: int) -> Expe
     words = [name for name in expected if name not in SLOTS and name not in MARKS and name != END]
     words += _BODY_WORDS if BODY in expected else ()
     words += _TABLE_WORDS if TABLE_CLAUSES in expected else ()
-    words += _QUERY_WORDS if TEST_QUERY in expected else ()
+    words += QUERY_WORDS if TEST_QUERY in expected else ()
     return Expected(
         words=tuple(sorted(word for word in words if word.startswith(half.word if half else ""))),
         slots=_slots(expected),

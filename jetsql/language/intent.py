@@ -11,22 +11,19 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
-from jetsql.language.tokens import Token, tokens, verb_after_with
+from jetsql.language.statement_head import CONTROL_VERBS, TABLES_WITH_JOB, after_explain, read_head
+from jetsql.language.tokens import Token, verb_after_with
 
 # The number of tokens that decide: EXPLAIN EXTENDED CREATE OR REPLACE JOB, and one more.
 LEAD: Final = 7
 
-_VERBS: Final = tuple("CREATE ALTER DROP SUSPEND RESUME RESTART WAIT SHOW DESCRIBE DESC EXPLAIN".split())
-_ONLY_OURS: Final = ("SUSPEND", "RESUME", "RESTART", "WAIT")
+_VERBS: Final = ("CREATE", "ALTER", "DROP", *CONTROL_VERBS, "SHOW", "DESCRIBE", "DESC", "EXPLAIN")
 _SINK: Final = "SINK"
 # The verbs of test files. START TEST has a verb of Spark.
 _TEST_VERBS: Final = ("RUN", "ADVANCE", "EXPECT")
 # The objects of JetSQL's statements with Spark's verbs.
 _OBJECTS: Final = ("JOB", "SNAPSHOT")
 _SHOWN: Final = (*_OBJECTS, "MEMBER", "ENGINE")
-_TEMPORARY: Final = ("TEMPORARY", "TEMP")
-# Tables with a job, by their first word. Spark has these words only for its pipelines.
-_TABLE_KINDS: Final = {"STREAMING": "TABLE", "MATERIALIZED": "VIEW"}
 # The first words of Spark's own statements: they are never read as misspelled verbs of JetSQL (RESET job, TABLE job).
 _SPARK_VERBS: Final = frozenset(
     "ADD ANALYZE BEGIN CACHE CALL CLEAR CLOSE COMMENT COMMIT DECLARE DELETE DFS EXECUTE EXPORT FETCH FROM GRANT IMPORT"
@@ -55,7 +52,7 @@ SYNONYMS: Final = {
 # A comment ends at its first */ unless a nested one begins before that.
 _COMMENT: Final = r"(?>/\*(?!\+).*?(?:\*/|/\*))"
 _GAP: Final = rf"(?:\s|--[^\r\n]*+(?:(?<=\\)\n[^\r\n]*+)*+|{_COMMENT}(?<=\*/))*+"
-_OUR_WORD: Final = rf"(?:(?:{_SINK}|(?:{'|'.join(_SHOWN)})S?|{'|'.join(_TABLE_KINDS)})\b|{_COMMENT}(?<=/\*))"
+_OUR_WORD: Final = rf"(?:(?:{_SINK}|(?:{'|'.join(_SHOWN)})S?|{'|'.join(TABLES_WITH_JOB)})\b|{_COMMENT}(?<=/\*))"
 _BLOCK: Final = rf"(?:(?:\w++|`[^`]*+`){_GAP}:{_GAP})?BEGIN\b"
 _EXPLAIN: Final = rf"EXPLAIN\b{_GAP}(?:(?!WITH\b)\w++{_GAP})?"
 _SINK_AFTER_WITH: Final = rf"(?:{_EXPLAIN})?WITH\b.*?\b{_SINK}\b"
@@ -87,7 +84,7 @@ def is_ours(lead: Sequence[Token]) -> bool:
     if not lead:
         return False
     verb, second = lead[0].word, _word(lead, 1)
-    if verb in _ONLY_OURS or verb in _TEST_VERBS or (verb == "START" and second == "TEST"):
+    if verb in CONTROL_VERBS or verb in _TEST_VERBS or (verb == "START" and second == "TEST"):
         return True
     if _is_table_with_job(lead, verb, second):
         return True
@@ -99,17 +96,11 @@ def is_ours(lead: Sequence[Token]) -> bool:
     if verb in ("DESCRIBE", "DESC"):
         return second == "JOB" and not _describes_table(lead[2:])
     if verb == "EXPLAIN":
-        return is_ours(_explained(lead))
+        return is_ours(after_explain(lead))
     if verb == _SINK:
         return second == "INTO"
     is_object = second in ("JOB", "JOBS", "SNAPSHOT", "SNAPSHOTS")
     return is_object and (verb in SYNONYMS or _is_misspelled_verb(verb)) and len(lead) > 2
-
-
-def is_about_existing(text: str) -> bool:
-    """Return whether a statement, JetSQL's or Spark's, only shows what exists or controls a job that exists."""
-    first = next(tokens(text), None)
-    return first is not None and first.word in ("SHOW", "DESCRIBE", "DESC", *_ONLY_OURS)
 
 
 def _is_table_with_job(lead: Sequence[Token], verb: str, second: str) -> bool:
@@ -121,18 +112,18 @@ def _is_table_with_job(lead: Sequence[Token], verb: str, second: str) -> bool:
         at = 2
     elif verb not in ("CREATE", "DROP", "ALTER", "REFRESH", "SHOW"):
         return False
-    wanted = _TABLE_KINDS.get(_word(lead, at))
+    wanted = TABLES_WITH_JOB.get(_word(lead, at))
     return wanted is not None and _is_similar(_word(lead, at + 1), wanted)
 
 
 def begins_with_clause(lead: Sequence[Token]) -> bool:
     """Return whether a statement begins with a WITH clause, also after EXPLAIN: `lone_verb` needs all its tokens."""
-    return _word(_unexplained(lead), 0) == "WITH"
+    return _word(after_explain(lead), 0) == "WITH"
 
 
 def lone_verb(found: Sequence[Token]) -> Token | None:
     """Return the first word of SINK INTO or AUTO CDC, if it is the verb of a statement; it belongs into CREATE JOB."""
-    found = _unexplained(found)
+    found = after_explain(found)
     at = verb_after_with(found) if begins_with_clause(found) else 0
     if at is None:
         return None
@@ -141,9 +132,8 @@ def lone_verb(found: Sequence[Token]) -> Token | None:
 
 def creates_function(lead: Sequence[Token]) -> bool:
     """Return whether a statement creates a function: `is_python_function` needs all its tokens."""
-    at = 3 if _word(lead, 1) == "OR" and _word(lead, 2) == "REPLACE" else 1
-    at += _word(lead, at) in _TEMPORARY
-    return _word(lead, 0) == "CREATE" and _word(lead, at) == "FUNCTION"
+    head = read_head(lead)
+    return head.verb == "CREATE" and head.kind == "FUNCTION"
 
 
 def is_python_function(found: Sequence[Token]) -> bool:
@@ -161,14 +151,6 @@ def is_python_function(found: Sequence[Token]) -> bool:
         if depth == 0 and token.word == "RETURN":
             return False
     return False
-
-
-def _unexplained(found: Sequence[Token]) -> Sequence[Token]:
-    return _explained(found) if _word(found, 0) == "EXPLAIN" else found
-
-
-def _explained(lead: Sequence[Token]) -> Sequence[Token]:
-    return lead[2 if _word(lead, 1) in ("EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL") else 1 :]
 
 
 def _is_our_show(lead: Sequence[Token], second: str) -> bool:

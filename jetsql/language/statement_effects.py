@@ -6,35 +6,47 @@ from itertools import islice
 from typing import Final
 
 from jetsql.errors import StatementError
-from jetsql.language import parse
 from jetsql.language.bodies import reads_stream
+from jetsql.language.intent import LEAD, is_ours
+from jetsql.language.parser import parse
 from jetsql.language.statement import CreateJob, DropJob, DropSnapshot, DropStreamingTable, Statement
-from jetsql.language.tokens import Token, tokens
+from jetsql.language.statement_head import CONTROL_VERBS, QUERY_WORDS, head_of, name_at, read_head
+from jetsql.language.tokens import tokens
 
-_SESSION_VERBS: Final = frozenset({"SET", "ADD", "DECLARE", "CACHE"})
-_READING_VERBS: Final = frozenset("SELECT WITH VALUES TABLE FROM SHOW DESCRIBE DESC EXPLAIN LIST".split())
+_SHOWING_VERBS: Final = ("SHOW", "DESCRIBE", "DESC")
+_READING_VERBS: Final = frozenset({*QUERY_WORDS, *_SHOWING_VERBS, "EXPLAIN", "LIST"})
 _WRITING_VERBS: Final = frozenset("INSERT MERGE UPDATE DELETE SINK".split())
+_SESSION_VERBS: Final = frozenset({"SET", "ADD", "DECLARE", "CACHE"})
+# Spark's verbs that never change the session. Others may: SET, USE, DECLARE, CACHE, CREATE TEMPORARY VIEW ...
+_STATELESS_VERBS: Final = frozenset({*QUERY_WORDS, *_SHOWING_VERBS, "EXPLAIN", "INSERT", "TRUNCATE"})
 _SCHEMA_VERBS: Final = frozenset({"USE", "SET", "EXECUTE", "BEGIN"})
-_KINDS: Final = {"TABLE": "table", "VIEW": "view", "SCHEMA": "schema", "DATABASE": "schema", "NAMESPACE": "schema"}
-_HEAD: Final = 6  # tokens up to JOB in CREATE OR REPLACE JOB, after EXPLAIN
 _MAX_TOKENS: Final = 64
-
-
-def first_words(text: str, count: int = 6) -> list[str]:
-    """Return the first words of a statement, in capitals."""
-    return [token.word or token.text for token in islice(tokens(text), count)]
 
 
 def changes_session(text: str) -> bool:
     """Return whether a statement changes the session: a setting, a temporary view, a variable."""
-    first = first_words(text)
-    creates_temporary = first[:1] == ["CREATE"] and any(word in ("TEMP", "TEMPORARY") for word in first)
-    return creates_temporary or (bool(first) and first[0] in _SESSION_VERBS)
+    head = head_of(text)
+    return (head.verb == "CREATE" and head.is_temporary) or head.verb in _SESSION_VERBS
+
+
+def keeps_session(text: str) -> bool:
+    """Return whether a statement certainly leaves the session as it is. All statements of JetSQL do."""
+    lead = list(islice(tokens(text), LEAD))
+    head = read_head(lead)
+    if head.verb in _STATELESS_VERBS or is_ours(lead):
+        return True
+    kinds = {"CREATE": ("TABLE", "SCHEMA", "FUNCTION"), "DROP": ("TABLE", "SCHEMA")}.get(head.verb, ())
+    return head.kind in kinds and not head.is_temporary
 
 
 def is_read_only(text: str) -> bool:
     """Return whether a statement can safely be repeated."""
     return bool(text.split()) and not writing_word(text)
+
+
+def is_about_existing(text: str) -> bool:
+    """Return whether a statement, JetSQL's or Spark's, only shows what exists or controls a job that exists."""
+    return head_of(text).verb in (*_SHOWING_VERBS, *CONTROL_VERBS)
 
 
 def writing_word(text: str) -> str:
@@ -49,20 +61,20 @@ def writing_word(text: str) -> str:
 
 def may_change_schema(text: str) -> bool:
     """Return whether a statement may change the session's current schema."""
-    first = first_words(text, 1)
-    return bool(first) and first[0] in _SCHEMA_VERBS
+    return head_of(text).verb in _SCHEMA_VERBS
 
 
 def drop_question(text: str) -> str | None:
     """Return the question to ask before a statement drops an object or a state; None for other statements."""
     leading = list(islice(tokens(text), _MAX_TOKENS))
-    if not leading or leading[0].word != "DROP":
+    head = read_head(leading)
+    if head.verb != "DROP":
         return None
-    kind = leading[1].word if len(leading) > 1 else ""
-    if kind in _KINDS:
-        name = _object_name(leading[2:])
-        everything = " with everything in it" if _KINDS[kind] == "schema" and _has_word(leading, "CASCADE") else ""
-        return f"Drop {_KINDS[kind]} {name}{everything}?" if name else None
+    if head.kind in ("TABLE", "VIEW", "SCHEMA") and not head.has_job:
+        name = name_at(leading, head.name_at)
+        is_whole = head.kind == "SCHEMA" and any(token.word == "CASCADE" for token in leading)
+        written = "" if name is None else "".join(token.text for token in leading[head.name_at : name[1]])
+        return f"Drop {head.kind.lower()} {written}{' with everything in it' if is_whole else ''}?" if written else None
     try:
         statement = parse(text)
     except StatementError:
@@ -87,26 +99,11 @@ def _state_question(statement: Statement | None) -> str | None:
 
 def may_lack_stream(text: str) -> bool:
     """Return whether a statement creates a job whose query has no word STREAM, so that it may be a batch job."""
-    head = [token.word for token in islice(tokens(text), _HEAD)]
-    if head[:1] != ["CREATE"] or "JOB" not in head:
+    head = head_of(text)
+    if head.verb != "CREATE" or head.kind != "JOB":
         return False
     try:
         statement = parse(text)
     except StatementError:
         return False
     return isinstance(statement, CreateJob) and not reads_stream(statement.body)
-
-
-def _object_name(leading: list[Token]) -> str:
-    if len(leading) > 1 and leading[0].word == "IF" and leading[1].word == "EXISTS":
-        leading = leading[2:]
-    parts: list[str] = []
-    for token in leading:
-        if token.text == ";" or (parts and parts[-1] != "." and token.text != "."):
-            break
-        parts.append(token.text)
-    return "".join(parts)
-
-
-def _has_word(leading: list[Token], word: str) -> bool:
-    return any(token.word == word for token in leading)

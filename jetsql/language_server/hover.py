@@ -11,6 +11,7 @@ from jetsql.errors import Span
 from jetsql.jobs.model.job import name_key
 from jetsql.jobs.planning.options import OptionSpec, folded, spec_of
 from jetsql.language import Fragment, split
+from jetsql.language.statement_head import TABLES_WITH_JOB
 from jetsql.language.tokens import Kind, Token, tokens, unquote
 from jetsql.language_server.open_documents import Document
 from jetsql.language_server.statement_help import rule_of_text, statement_help
@@ -130,7 +131,7 @@ def _is_in_options(found: list[Token], at: int) -> bool:
     for token, following in pairwise(found[:at]):
         if token.word == "AS":
             return False
-        is_job = is_job or token.word in ("JOB", "STREAMING", "MATERIALIZED")
+        is_job = is_job or token.word in ("JOB", *TABLES_WITH_JOB)
         if is_job and token.word == "OPTIONS" and following.text == "(":
             return True
     return False

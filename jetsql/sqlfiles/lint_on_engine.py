@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from jetsql.errors import EngineError
-from jetsql.language.tokens import tokens
+from jetsql.language.statement_head import head_of
 from jetsql.script import PreparedStatement, StatementEngine, diagnose
 from jetsql.sqlfiles.lint_files import LintedStatement
 from jetsql.sqlfiles.lint_problems import NO_TABLE, PREFIX, LintProblem, ProblemLevel
@@ -29,9 +29,9 @@ def _check(linted: LintedStatement, engine: StatementEngine) -> LintProblem | No
     if any(problem.level is ProblemLevel.ERROR for problem in checked.problems):
         return None
     if checked.job is not None:
-        is_explain = next(tokens(checked.text)).word == "EXPLAIN"
+        is_explain = head_of(checked.text).verb == "EXPLAIN"
         return _run(prepared if is_explain else replace(prepared, prefix="EXPLAIN "), engine)
-    if checked.statement is None and next(tokens(checked.text)).word in _SESSION_VERBS:
+    if checked.statement is None and head_of(checked.text).verb in _SESSION_VERBS:
         return _run(prepared, engine)
     return None
 

@@ -14,15 +14,15 @@ from jetsql.jobs.planning.options import OptionSpec, folded, format_value, parse
 from jetsql.language import missing_semicolon_hint, parse
 from jetsql.language import statement as st
 from jetsql.language.blocks import opens_block
-from jetsql.language.foreign_words import SPARK_FUNCTIONS, foreign_statement_hint, refuse_misplaced_clauses
+from jetsql.language.body.misplaced_clauses import refuse_misplaced_clauses
+from jetsql.language.foreign_words import SPARK_FUNCTIONS, foreign_statement_hint
 from jetsql.language.intent import LEAD, STATEMENT_VERBS, SYNONYMS
 from jetsql.language.syntax_errors import shown
 from jetsql.language.tokens import Kind, Token, closing_parenthesis, tokens, unquote
 from jetsql.sqlfiles.lint_problems import NO_FUNCTION, PREFIX, ProblemLevel
 from jetsql.sqlfiles.read_bodies import ReadQuery, read_query
 
-# Words that begin statements of Spark and are no verbs of `STATEMENT_VERBS`.
-_FURTHER_VERBS: Final = frozenset({"ADD", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "(", "<"})
+_OPENING_SIGNS: Final = frozenset("(<")  # of a query in parentheses, and of a variable
 _OBJECT_VERBS: Final = frozenset({"ALTER", "CREATE", "DROP"})
 # Words of Spark after these verbs. sqlglot takes other words as well.
 _OBJECTS: Final = (
@@ -158,7 +158,7 @@ class CheckedStatement:
 def _begins_known_statement(found: list[Token]) -> bool:
     first = found[0]
     return (
-        (first.word or first.text) in STATEMENT_VERBS | _FURTHER_VERBS
+        (first.word or first.text) in STATEMENT_VERBS | _OPENING_SIGNS
         or opens_block(found[:LEAD])
         or first.kind is Kind.OPEN
     )

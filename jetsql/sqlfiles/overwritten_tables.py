@@ -12,11 +12,12 @@ from typing import Final
 from jetsql.errors import Span
 from jetsql.jobs.model.job import name_key
 from jetsql.language import statement as st
+from jetsql.language.statement_head import name_at, read_head
 from jetsql.language.tokens import Token
 from jetsql.sqlfiles.lint_problems import PREFIX, ProblemLevel
 from jetsql.sqlfiles.lint_statement import CheckedStatement, Found
 from jetsql.sqlfiles.read_bodies import NamedTable
-from jetsql.sqlfiles.statement_names import is_same_name, job_targets, lower_parts, name_at
+from jetsql.sqlfiles.statement_names import is_same_name, job_targets, lower_parts
 
 _HINT: Final = "Leave one of them out, or give them different names."
 
@@ -71,13 +72,12 @@ class OverwrittenTables:
 
 def overwritten_table(found: list[Token]) -> NamedTable | None:
     """Return the table whose rows a statement of Spark replaces, or None. A part of a table can be replaced."""
-    words = [token.word for token in found[:4]]
-    if words[:2] == ["INSERT", "OVERWRITE"] and words[2:3] not in (["DIRECTORY"], ["LOCAL"]):
-        at = 3 if words[2:3] == ["TABLE"] else 2
-    elif words == ["CREATE", "OR", "REPLACE", "TABLE"]:
-        at = 4
-    elif words[:2] == ["REPLACE", "TABLE"]:
-        at = 2
+    words = [token.word for token in found[:3]]
+    head = read_head(found)
+    if words[:2] == ["INSERT", "OVERWRITE"] and words[2:] not in (["DIRECTORY"], ["LOCAL"]):
+        at = 3 if words[2:] == ["TABLE"] else 2
+    elif head.kind == "TABLE" and (head.verb == "REPLACE" or (head.verb, head.replaces) == ("CREATE", "REPLACE")):
+        at = head.name_at
     else:
         return None
     name = name_at(found, at)

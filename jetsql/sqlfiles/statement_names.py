@@ -9,18 +9,11 @@ from typing import Final
 from jetsql.errors import Span, StatementError
 from jetsql.language import parse
 from jetsql.language import statement as st
-from jetsql.language.tokens import Kind, Token, tokens, unquote
+from jetsql.language.statement_head import name_at, name_part, read_head
+from jetsql.language.tokens import Token, tokens
 from jetsql.sqlfiles.read_bodies import NamedTable
 
-_KINDS: Final = {
-    "TABLE": "TABLE",
-    "VIEW": "VIEW",
-    "FUNCTION": "FUNCTION",
-    "SCHEMA": "SCHEMA",
-    "DATABASE": "SCHEMA",
-    "NAMESPACE": "SCHEMA",
-}
-_LEAD: Final = 8  # CREATE OR REPLACE GLOBAL TEMPORARY VIEW, and IF NOT EXISTS begins
+_KINDS: Final = ("TABLE", "VIEW", "FUNCTION", "SCHEMA")
 
 
 @dataclass(frozen=True)
@@ -40,19 +33,12 @@ class CreatedObject:
 
 def created_by_spark(found: Sequence[Token]) -> CreatedObject | None:
     """Return what a statement of Spark creates, or None. found: its tokens."""
-    if not found or found[0].word != "CREATE":
-        return None
-    at = next((index for index, token in enumerate(found[:_LEAD]) if token.word in _KINDS), None)
-    if at is None:
-        return None
-    first = at + 1
-    if [token.word for token in found[first : first + 3]] == ["IF", "NOT", "EXISTS"]:
-        first += 3
-    name = name_at(found, first)
-    if name is None:
+    head = read_head(found)
+    name = name_at(found, head.name_at)
+    if head.verb != "CREATE" or head.kind not in _KINDS or head.has_job or name is None:
         return None
     parts, stop = name
-    return CreatedObject(_KINDS[found[at].word], parts, Span(found[first].start, found[stop - 1].stop), stop)
+    return CreatedObject(head.kind, parts, Span(found[head.name_at].start, found[stop - 1].stop), stop)
 
 
 def name_place(text: str) -> Span | None:
@@ -69,18 +55,6 @@ def name_place(text: str) -> Span | None:
     return None if created is None else created.place
 
 
-def name_at(found: Sequence[Token], first: int) -> tuple[tuple[str, ...], int] | None:
-    """Return the parts of the name at an index, and the index of the token after it; None without a name there."""
-    parts: list[str] = []
-    at = first
-    while at < len(found) and found[at].kind in (Kind.WORD, Kind.QUOTED):
-        parts.append(name_part(found[at]))
-        if at + 1 >= len(found) or found[at + 1].text != ".":
-            return tuple(parts), at + 1
-        at += 2
-    return (tuple(parts), at) if parts else None
-
-
 def job_targets(job: st.CreateJob, text: str) -> list[NamedTable]:
     """Return the tables that a job writes; none for a name that an expression gives."""
     if job.table is not None:
@@ -92,11 +66,6 @@ def job_targets(job: st.CreateJob, text: str) -> list[NamedTable]:
         if all(token.text != "(" for token in name):
             found.append(NamedTable(tuple(map(name_part, name[::2])), place))
     return found
-
-
-def name_part(token: Token) -> str:
-    """Return a part of a name without its back quotes."""
-    return unquote(token.text) if token.kind is Kind.QUOTED else token.text
 
 
 def lower_parts(parts: Sequence[str]) -> tuple[str, ...]:

@@ -16,12 +16,13 @@ from sqlglot import TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import UnsupportedError
 
+from jetsql.language.statement_head import CONTROL_VERBS
 from jetsql.sqlglot_dialect.generate_sql import generate_sql
 from jetsql.sqlglot_dialect.parse_script import parse_script
 from jetsql.sqlglot_dialect.sqlglot_calls import SqlglotFailure, guarded
 
 # Tools that use the parser of the dialect directly get a Command for these, as for Spark's own verbs.
-_COMMANDS = ("SUSPEND", "RESUME", "RESTART", "WAIT")
+_COMMANDS = CONTROL_VERBS
 
 
 class JetSQL(Spark):

@@ -6,8 +6,9 @@ import pytest
 
 from jetsql.errors import StatementError
 from jetsql.language import parse
+from jetsql.language.body.misplaced_clauses import refuse_misplaced_clauses
 from jetsql.language.body.several_inserts import read_body
-from jetsql.language.foreign_words import foreign_statement_hint, refuse_misplaced_clauses
+from jetsql.language.foreign_words import foreign_statement_hint
 from jetsql.language.tokens import tokens
 from tests.support.golden_reports import raises
 

@@ -11,7 +11,6 @@ import logging
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import islice
 from threading import RLock
 from types import TracebackType
 from typing import Final, TypeVar
@@ -24,18 +23,10 @@ from jetsql.client.engine_address import EngineAddress
 from jetsql.client.http_client import RequestNotSent
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
-from jetsql.language.intent import LEAD, is_ours
-from jetsql.language.tokens import tokens
+from jetsql.language.statement_effects import keeps_session
 
 _LOG: Final = logging.getLogger(__name__)
 _T = TypeVar("_T")
-
-# These statements of Spark do not change their session. Others may: SET, USE, DECLARE, CACHE, CREATE TEMPORARY VIEW ...
-_STATELESS: Final = re.compile(
-    r"(SELECT|WITH|VALUES|TABLE|FROM|INSERT|SHOW|DESC|DESCRIBE|EXPLAIN|TRUNCATE"
-    r"|(CREATE|DROP)\s+(OR\s+REPLACE\s+)?(TABLE|SCHEMA)|CREATE\s+(OR\s+REPLACE\s+)?FUNCTION)\b",
-    re.IGNORECASE,
-)
 
 
 class Connection:
@@ -129,7 +120,7 @@ class Connection:
             if not _session_gone_before_start(error):
                 raise
             result = work(self._reconnect(used, error))
-        self._is_stateless = self._is_stateless and _leaves_session(text)
+        self._is_stateless = self._is_stateless and keeps_session(text)
         return result
 
     def open_parallel(self) -> RemoteEngine:
@@ -180,12 +171,6 @@ class Connection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _leaves_session(text: str) -> bool:
-    """Return whether a statement does not change its session. No statement of JetSQL does."""
-    first = list(islice(tokens(text), LEAD))
-    return is_ours(first) or (bool(first) and _STATELESS.match(text, first[0].start) is not None)
 
 
 def _session_gone_before_start(error: EngineError | ReportedError) -> bool:

@@ -23,7 +23,7 @@ from jetsql.engine.sinks.late_rows import create_late_rows_table
 from jetsql.errors import ErrorReport, StatementError
 from jetsql.jobs.model.job import Cause, name_key
 from jetsql.jobs.model.table_names import job_name
-from jetsql.language.foreign_words import refuse_misplaced_clauses
+from jetsql.language.body.misplaced_clauses import refuse_misplaced_clauses
 from jetsql.language.statement import (
     CreateFunction,
     CreateJob,

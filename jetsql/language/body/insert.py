@@ -22,17 +22,18 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.language.body.change_clauses import CDC_EXAMPLE, ReadClauses, read_clauses
+from jetsql.language.body.misplaced_clauses import refuse_misplaced_in_body
 from jetsql.language.body.parameter_markers import find_markers
 from jetsql.language.body.relation_clauses import refuse_wrong_target
-from jetsql.language.foreign_words import refuse_foreign_words
 from jetsql.language.statement import Body, Verb
+from jetsql.language.statement_head import QUERY_WORDS
 from jetsql.language.syntax_errors import add_semicolon, found_at, place_at, second_statement, unclosed
 from jetsql.language.tokens import Kind, Token, blank, closing_parenthesis, scan, tokens, top_level, verb_after_with
 
 _EXPECTED: Final = "A job's body is INSERT INTO, INSERT OVERWRITE or SINK INTO with a query, or AUTO CDC INTO"
 _EXAMPLE: Final = "Write AS INSERT INTO table SELECT ..."
 _SEVERAL_TABLES: Final = "Write FROM source INSERT INTO table SELECT ... INSERT INTO other SELECT ..."
-_QUERY: Final = frozenset({"SELECT", "VALUES", "FROM", "WITH", "MAP", "REDUCE", "TABLE"})
+_QUERY: Final = frozenset({*QUERY_WORDS, "MAP", "REDUCE"})
 _CLAUSES: Final = frozenset({"PARTITION", "BY", "REPLACE"})
 _LOCATION: Final = "Create a table with that LOCATION and write INSERT OVERWRITE table ..."
 _REPLACE: Final = (
@@ -58,7 +59,7 @@ def read_insert(text: str, start: int, found: Sequence[Token]) -> Body:
     clauses = read_clauses(found, last + 1) if verb is Verb.AUTO_CDC else None
     refuse_wrong_target(found, last + 1)
     _refuse_variants(found, [index for index in top_level(found) if index > last], verb)
-    refuse_foreign_words(found)
+    refuse_misplaced_in_body(found)
     refuse_parameters(found)
     stop = found[-1].stop
     refuse_substitution(text, start, stop)

@@ -22,13 +22,13 @@ from jetsql.language.body.insert import (
     statement_tokens,
     unsupported_body,
 )
-from jetsql.language.foreign_words import refuse_foreign_words
+from jetsql.language.body.misplaced_clauses import refuse_misplaced_in_body
 from jetsql.language.statement import Body, NewTable, TableIdentifier, Verb
+from jetsql.language.statement_head import QUERY_WORDS
 from jetsql.language.syntax_errors import shown
 from jetsql.language.tokens import Kind, Token, blank, tokens, top_level, unquote
 
 _EXAMPLE: Final = "Write CREATE TABLE table USING parquet AS SELECT ..."
-_QUERIES: Final = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES"})
 _WORDS: Final = {
     Verb.INSERT_INTO: ("INSERT", "INTO"),
     Verb.INSERT_OVERWRITE: ("INSERT", "OVERWRITE"),
@@ -88,7 +88,7 @@ def read_new_table(text: str, start: TableStart) -> tuple[Body, NewTable]:
     found = statement_tokens(text, start.clauses)
     query = _query_start(found, start)
     refuse_second_insert(found, [index for index in top_level(found) if found[index].start > query])
-    refuse_foreign_words(found)
+    refuse_misplaced_in_body(found)
     _refuse_wrong_order(found, query)
     refuse_parameters(found)
     stop = found[-1].stop
@@ -131,7 +131,7 @@ def _query_start(found: Sequence[Token], start: TableStart) -> int:
         message = "The table needs a query: its columns and rows come from it."
         raise unsupported_body(message, Span(end, end), "Add AS SELECT ... FROM STREAM source.")
     query = found[at + 1]
-    if query.word not in _QUERIES and query.text != "(":
+    if query.word not in QUERY_WORDS and query.text != "(":
         raise unsupported_body(f"Expected a query after AS, found {shown(query.text)}.", query.place, _EXAMPLE)
     return query.start
 

@@ -24,8 +24,8 @@ from jetsql.language.body.insert import (
     statement_tokens,
     unsupported_body,
 )
+from jetsql.language.body.misplaced_clauses import refuse_misplaced_in_body
 from jetsql.language.body.relation_clauses import refuse_wrong_target
-from jetsql.language.foreign_words import refuse_foreign_words
 from jetsql.language.statement import Body, Branch, Verb
 from jetsql.language.tokens import Token, blank, top_level
 
@@ -71,7 +71,7 @@ def _refuse_with(found: Sequence[Token], insert: int) -> None:
 def _read_branches(text: str, start: int, found: Sequence[Token], inserts: Sequence[int]) -> Body:
     stops = [*inserts[1:], len(found)]
     branches = tuple(_read_branch(found, at, stop) for at, stop in zip(inserts, stops, strict=True))
-    refuse_foreign_words(found)
+    refuse_misplaced_in_body(found)
     refuse_parameters(found)
     stop = found[-1].stop
     refuse_substitution(text, start, stop)

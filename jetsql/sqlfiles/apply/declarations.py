@@ -15,12 +15,13 @@ from jetsql.errors import Span
 from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table
 from jetsql.language import statement as st
+from jetsql.language.statement_head import name_at, read_head
 from jetsql.language.tokens import Token, tokens
 from jetsql.script import PreparedStatement
 from jetsql.sqlfiles.lint_files import LintedStatement, placed
 from jetsql.sqlfiles.lint_problems import PREFIX, LintProblem, ProblemLevel
 from jetsql.sqlfiles.lint_statement import CheckedStatement, Found
-from jetsql.sqlfiles.statement_names import CreatedObject, created_by_spark, lower_parts, name_at
+from jetsql.sqlfiles.statement_names import CreatedObject, created_by_spark, lower_parts
 
 _NOT_A_DECLARATION: Final = f"{PREFIX}NOT_A_DECLARATION"
 _DECLARED_TWICE: Final = f"{PREFIX}DECLARED_TWICE"
@@ -219,11 +220,11 @@ def _spark_declaration(linted: LintedStatement, context: Context) -> Declaration
 
 def _refused_creation(found: Sequence[Token], created: CreatedObject) -> Found | None:
     """Return why a CREATE statement cannot be applied again and again, or None."""
-    words = [token.word for token in found[:5]]
-    if "TEMPORARY" in words or "TEMP" in words:
+    head = read_head(found)
+    if head.is_temporary:
         message = f"A temporary {created.kind.lower()} ends with its session, so a folder cannot declare it."
         return _refusal(message, found[0], "Remove TEMPORARY, or write the query into the statements that use it.")
-    if created.kind == "TABLE" and "REPLACE" in words[:3]:
+    if created.kind == "TABLE" and head.replaces:
         message = "CREATE OR REPLACE TABLE deletes the rows of the table each time."
         return _refusal(message, found[0], "Write CREATE TABLE: a table that exists is left as it is.")
     return None

@@ -9,10 +9,11 @@ from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Final
 
+from jetsql.language.statement_head import name_at
 from jetsql.language.tokens import Kind, tokens, unquote
 from jetsql.sqlfiles.apply.declarations import Context, Declaration, ObjectKind, made_tables, qualified
 from jetsql.sqlfiles.lint_problems import PREFIX, LintProblem
-from jetsql.sqlfiles.statement_names import is_same_name, job_targets, lower_parts, name_at
+from jetsql.sqlfiles.statement_names import is_same_name, job_targets, lower_parts
 
 _CYCLE: Final = f"{PREFIX}DEPENDENCY_CYCLE"
 _TABLE_OPTION: Final = "table:"  # before a table's name in the values of lateRows and on.error

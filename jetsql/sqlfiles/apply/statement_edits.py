@@ -12,6 +12,7 @@ from jetsql.errors import Span
 from jetsql.jobs.model.job import quoted_text
 from jetsql.jobs.planning.options import APPLY_GROUP, spec_of
 from jetsql.language import statement as st
+from jetsql.language.statement_head import read_head
 from jetsql.language.tokens import Token, tokens
 from jetsql.script import PreparedStatement
 from jetsql.sqlfiles.apply.declarations import Declaration, ObjectKind
@@ -71,17 +72,15 @@ def _edited(declaration: Declaration, after_create: str, group: str) -> Prepared
 
 
 def _head_edits(declaration: Declaration, after_create: str) -> Iterator[tuple[Span, str]]:
-    head = [token for token in tokens(declaration.text) if token.start < declaration.place.start]
-    words = [token.word for token in head]
-    if words[1:2] == ["OR"]:
-        if after_create and words[1:3] != after_create.split():
-            yield Span(head[1].start, head[2].stop), after_create
-        elif not after_create:
-            yield Span(head[1].start, head[2].stop), ""
-    elif after_create:
-        yield Span(head[0].stop, head[0].stop), f" {after_create}"
-    if words[-3:] == ["IF", "NOT", "EXISTS"]:
-        yield Span(head[-3].start, head[-1].stop), ""
+    found = list(tokens(declaration.text))
+    head = read_head(found)
+    written = f"OR {head.replaces}" if head.replaces else ""
+    if written and written != after_create:
+        yield Span(found[1].start, found[2].stop), after_create
+    elif after_create and not written:
+        yield Span(found[0].stop, found[0].stop), f" {after_create}"
+    if head.guard:
+        yield Span(found[head.name_at - len(head.guard.split())].start, found[head.name_at - 1].stop), ""
 
 
 def _group_edits(declaration: Declaration, group: str) -> Iterator[tuple[Span, str]]:

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from jetsql.jobs.planning.update_verdict import normalised_words
+from jetsql.language.statement_head import name_part
 from jetsql.language.tokens import Kind, Token, closing_parenthesis, tokens, top_level, unquote
-from jetsql.sqlfiles.statement_names import CreatedObject, created_by_spark, name_part
+from jetsql.sqlfiles.statement_names import CreatedObject, created_by_spark
 from jetsql.sqlglot_dialect.same_text import TYPE_SYNONYMS
 
 _TYPE_NAMES: Final = {**TYPE_SYNONYMS, "CHARACTER": "CHAR", "TIMESTAMP_LTZ": "TIMESTAMP"}
 # Words that end the type of a column.
 _AFTER_TYPE: Final = frozenset({"NOT", "NULL", "COMMENT", "DEFAULT", "GENERATED", "CONSTRAINT", "PRIMARY", "CHECK"})
 _CONSTRAINTS: Final = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN", "UNIQUE", "CHECK"})
-_WITH_JOB: Final = ("STREAMING", "MATERIALIZED")  # CREATE OR REFRESH STREAMING TABLE
 _DEFAULT_COLLATION: Final = "UTF8_BINARY"
 
 
@@ -49,8 +49,7 @@ def read_definition(text: str) -> TableDefinition | None:
     """Return the parts of a statement; None for another statement than CREATE TABLE or CREATE VIEW of Spark."""
     found = list(tokens(text))
     created = created_by_spark(found)
-    has_job = any(token.word in _WITH_JOB for token in found[:4])
-    if created is None or created.kind not in ("TABLE", "VIEW") or has_job:
+    if created is None or created.kind not in ("TABLE", "VIEW"):
         return None
     return _DefinitionReader(text, found, created).read()
 

@@ -14,6 +14,7 @@ from jetsql.errors import StatementError
 from jetsql.language import parse
 from jetsql.language.keywords import KEYWORDS
 from jetsql.language.parser import terminals
+from jetsql.language.statement_head import QUERY_WORDS
 from jetsql.language.tokens import Kind, Token
 from jetsql.sqlfiles.formatting.verbatim_parts import fold_hints, property_words
 
@@ -28,7 +29,6 @@ _BEGINS: Final = frozenset("ALL CASE DISTINCT FALSE LATERAL NOT NULL TRUE UNBOUN
 _BEGINS_CALLS: Final = frozenset("CAST EXTRACT POSITION TRIM TRY_CAST".split())
 _BEGINS_QUERIES: Final = frozenset("ANY EXISTS SOME".split())
 _BEGINS_LITERALS: Final = frozenset("DATE INTERVAL TIMESTAMP TIMESTAMP_LTZ TIMESTAMP_NTZ".split())
-_QUERIES: Final = frozenset("FROM SELECT TABLE VALUES WITH".split())
 _OPERATORS: Final = ", = == <> != < > <= >= <=> + - * / % || & | ^ ~ -> => ["
 _BEFORE_EXPRESSIONS: Final = "AND OR DIV ON WHERE HAVING ELSE WHEN BETWEEN LIMIT OFFSET RETURN VALUES DISTINCT SET"
 # What comes before an expression or a name, with the further keywords that can be there.
@@ -131,7 +131,7 @@ def _can_follow(found: Sequence[Token], index: int, calls: Sequence[str]) -> boo
     name = before.word or before.text
     following = _at(found, index + 1)
     if name in _BEFORE_NAMES:
-        is_named_table = token.word == "TABLE" and following is not None and following.word in _QUERIES
+        is_named_table = token.word == "TABLE" and following is not None and following.word in QUERY_WORDS
         return token.word in _BEFORE_NAMES[name] and not is_named_table
     if before.text in ("(", ",") and calls[-1] == _NAMES:
         return False
@@ -201,7 +201,7 @@ def _begins_expression(found: Sequence[Token], index: int) -> bool:
         return after.kind in (Kind.STRING, Kind.NUMBER) or after.text in ("-", "+")
     if after.text != "(":
         return False
-    is_query = next_but_one is not None and next_but_one.word in _QUERIES
+    is_query = next_but_one is not None and next_but_one.word in QUERY_WORDS
     return token.word in _BEGINS_CALLS or (token.word in _BEGINS_QUERIES and is_query)
 
 

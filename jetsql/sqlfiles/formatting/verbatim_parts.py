@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from jetsql.language.statement_head import after_explain
 from jetsql.language.tokens import Kind, Token, closing_parenthesis
 
 _HEAD: Final = 100  # tokens and comments up to the object of a statement
 _RAW_VERBS: Final = frozenset(
     "ADD COMMIT DFS EXPORT GRANT IMPORT LIST LOCK REFRESH RESET REVOKE ROLLBACK SET UNLOCK USE".split()
 )
-_EXPLAIN_MODES: Final = frozenset({"LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST"})
 _PROPERTY_LISTS: Final = frozenset("OPTIONS TBLPROPERTIES DBPROPERTIES PROPERTIES SERDEPROPERTIES WITH".split())
 # Operators of Spark of which the scanner makes several tokens.
 _OPERATORS: Final = frozenset({"<<", ">>", "!>", "!<"})
@@ -28,15 +28,12 @@ def raw_start(text: str, found: Sequence[Token]) -> int | None:
 
     Comments belong to this text. found: the tokens of the statement, with comments.
     """
-    plain = [token for token in found[:_HEAD] if token.kind is not Kind.COMMENT]
-    at = 0
-    if _word(plain, 0) == "EXPLAIN":
-        at = 2 if _word(plain, 1) in _EXPLAIN_MODES else 1
-    if _word(plain, at) not in _RAW_VERBS:
+    plain = after_explain([token for token in found[:_HEAD] if token.kind is not Kind.COMMENT])
+    if _word(plain, 0) not in _RAW_VERBS:
         return None
-    if _word(plain, at) == "REFRESH" and _refreshes_relation(plain, at + 1):
+    if _word(plain, 0) == "REFRESH" and _refreshes_relation(plain, 1):
         return None
-    stop = plain[at].stop
+    stop = plain[0].stop
     start = next((token.start for token in found if token.start >= stop), None)
     # Spark trims the text, but not of spaces that are no ASCII.
     return start if start is None or text[stop:start].isascii() else stop

@@ -15,10 +15,11 @@ from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.update_verdict import EXISTING_TABLE, UpdateKind, UpdateVerdict, normalised_words
 from jetsql.language import parse
 from jetsql.language import statement as st
+from jetsql.language.statement_head import name_at
 from jetsql.language.tokens import tokens
 from jetsql.resultset import Column
 from jetsql.sqlfiles.lint_statement import CheckedStatement
-from jetsql.sqlfiles.statement_names import created_by_spark, job_targets, lower_parts, name_at
+from jetsql.sqlfiles.statement_names import created_by_spark, job_targets, lower_parts
 
 JOB_COLUMNS = ("name", "status", "sink", "kind", "last_error", "statement")
 
