@@ -19,7 +19,6 @@ import pytest
 
 import jetsql
 from jetsql.client import dbapi
-from jetsql.client.dbapi.connection import _leaves_session
 from jetsql.client.dbapi.cursor import batch_statements
 from jetsql.client.dbapi.exceptions import to_dbapi_error
 from jetsql.client.dbapi.type_objects import description
@@ -28,6 +27,7 @@ from jetsql.client.engine_address import EngineAddress, parse_address
 from jetsql.client.parameter_encoding import Typed, encode_parameters
 from jetsql.errors import SQLSTATES, ErrorReport, StatementError
 from jetsql.home.discovery import EngineNote, write_note
+from jetsql.language.statement_effects import keeps_session
 from jetsql.resultset import Column
 from jetsql.server.parameter_values import bind_parameters
 from jetsql.version import VERSION
@@ -625,9 +625,9 @@ def test_the_end_of_an_engine_in_the_middle_of_arrow(engine: ServedEngine) -> No
 @pytest.mark.parametrize("text", accepted_statements())
 def test_no_statement_of_jetsql_changes_its_session(text: str) -> None:
     for statement in (text, f"-- why\n{text}"):
-        assert _leaves_session(statement)
+        assert keeps_session(statement)
 
 
 @pytest.mark.parametrize("text", ["SET a = 1", "USE s", "DECLARE x INT", "CREATE TEMPORARY VIEW job AS SELECT 1", ""])
 def test_statements_that_may_change_the_session(text: str) -> None:
-    assert not _leaves_session(text)
+    assert not keeps_session(text)

@@ -23,6 +23,7 @@ from jetsql.jobs.planning.update_verdict import (
 )
 from jetsql.language import parse
 from jetsql.language import statement as st
+from jetsql.language.statement_head import head_of
 from jetsql.language.tokens import quoted_name
 from jetsql.output.diagnostics import Diagnostic
 from jetsql.script import PreparedStatement
@@ -379,7 +380,8 @@ def _is_job_of(job: ExistingJob, declaration: Declaration) -> bool:
 
 
 def _is_view(text: str) -> bool:
-    return text.split()[1:2] == ["VIEW"]
+    head = head_of(text)
+    return head.kind == "VIEW" and not head.has_job
 
 
 def _status_text(before: str, job: ExistingJob) -> str:
