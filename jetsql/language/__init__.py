@@ -3,7 +3,7 @@
 The package is fast to import: Lark and the grammar are loaded at the first job statement or completion.
 """
 
-from jetsql.language.bodies import find_function, find_name
+from jetsql.language.body.name_in_body import find_function, find_name
 from jetsql.language.expected_tokens import Expected, completions, expected_at
 from jetsql.language.grammar import Slot
 from jetsql.language.intent import STATEMENT_FILTER, can_be_ours

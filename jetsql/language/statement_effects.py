@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final
 
 from jetsql.errors import StatementError
-from jetsql.language.bodies import reads_stream
+from jetsql.language.body.name_in_body import reads_stream
 from jetsql.language.intent import LEAD, is_ours
 from jetsql.language.parser import parse
 from jetsql.language.statement import CreateJob, DropJob, DropSnapshot, DropStreamingTable, Statement
