@@ -15,6 +15,7 @@ from typing import Final
 from jetsql.completion.candidates import Candidate, CandidateCollector, CandidateKind
 from jetsql.completion.complete_jobs import add_slots, applicable_keywords
 from jetsql.completion.complete_sql import add_sql
+from jetsql.completion.complete_tables import add_kafka_options
 from jetsql.completion.known_names import Names
 from jetsql.completion.statement_at_cursor import AtCursor, CommandEnd, at_cursor, no_command
 from jetsql.language import Expected, expected_at
@@ -70,6 +71,8 @@ def _candidates(at: AtCursor, cursor: int, names: Names) -> tuple[Candidate, ...
     else:
         _add_jetsql(at, expected, names, collector)
     in_job = expected.body is not None
+    if add_kafka_options(at, collector):
+        return collector.candidates
     if collector.quote not in ("'", '"') and (in_job or not (expected.slots or is_ours(at.before[:LEAD]))):
         add_sql(at, names, collector, in_job=in_job)
     return tuple(sorted(collector.candidates, key=lambda candidate: _ORDER[candidate.kind]))

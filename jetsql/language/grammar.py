@@ -80,15 +80,15 @@ _MARK_TERMINALS: Final = {mark: terminal for terminal, mark in MARKS.items()} | 
 _STRAY: Final = "STRAY"
 
 
-def grammar_text() -> str:
-    """Return the text of the grammar file: from the installed package, or from the folder `grammar` of a checkout."""
+def grammar_text(file: str = GRAMMAR_FILE) -> str:
+    """Return the text of a file of `grammar`: from the installed package, or from the folder of a checkout."""
     from importlib import resources  # slow to import, and used only once
 
     try:
-        return resources.files("jetsql.grammar").joinpath(GRAMMAR_FILE).read_text(encoding="utf-8")
+        return resources.files("jetsql.grammar").joinpath(file).read_text(encoding="utf-8")
     except (ModuleNotFoundError, FileNotFoundError):
         folder = Path(__file__).resolve().parents[2] / "grammar"
-        return (folder / GRAMMAR_FILE).read_text(encoding="utf-8")
+        return (folder / file).read_text(encoding="utf-8")
 
 
 @cache

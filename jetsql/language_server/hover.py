@@ -11,6 +11,7 @@ from jetsql.errors import Span
 from jetsql.jobs.model.job import name_key
 from jetsql.jobs.planning.options import OptionSpec, folded, spec_of
 from jetsql.language import Fragment, split
+from jetsql.language.body.kafka_options import KafkaOption, find_kafka_option, option_place
 from jetsql.language.statement_head import TABLES_WITH_JOB
 from jetsql.language.tokens import Kind, Token, tokens, unquote
 from jetsql.language_server.open_documents import Document
@@ -50,7 +51,8 @@ class HoverText:
             return ""
         token = self._tokens[self._at]
         if token.kind is Kind.STRING:
-            return self._option() or self._job_text(unquote(token.text), names, files, is_id=True)
+            option = self._option() or self._kafka_option()
+            return option or self._job_text(unquote(token.text), names, files, is_id=True)
         rule = rule_of_text(self._fragment.text, self._tokens)
         if named is not None:
             return self._named(named, names, files)
@@ -78,6 +80,16 @@ class HoverText:
                 meaning = [each.explanation for each in spec.fixed if folded(each.word) == folded(value)]
                 return "\n\n".join([*(f"`{value}`: {each}" for each in meaning), _option_help(spec)])
         return ""
+
+    def _kafka_option(self) -> str:
+        """Return the help for an option of a Kafka table, or for its value."""
+        assert self._at is not None
+        place = option_place(self._tokens[: self._at])
+        if place is None:
+            return ""
+        name = place.key or unquote(self._tokens[self._at].text)
+        option = find_kafka_option(name)
+        return "" if option is None else _kafka_option_help(name, option)
 
     def _named(self, named: PlacedName, names: Names, files: list[FileNames]) -> str:
         from jetsql.sqlfiles.name_uses import NamedKind
@@ -143,6 +155,15 @@ def _option_help(spec: OptionSpec) -> str:
     if not spec.changeable:
         lines.append("`ALTER JOB` cannot change it.")
     return "\n\n".join(lines[:3]) + "".join(f"\n{line}" for line in ["", *lines[3:]] if lines[3:])
+
+
+def _kafka_option_help(name: str, option: KafkaOption) -> str:
+    """Return the help for an option of a Kafka table."""
+    if option.is_refused:
+        return f"**{_code(name)}**\n\nJetSQL sets this option itself."
+    values = option.values or ", ".join(f"`{each}`" for each in option.choices)
+    lines = [f"**{_code(name)}**", option.text or "As in Spark and Kafka."]
+    return "\n\n".join([*lines, f"Values: {values}."] if values else lines)
 
 
 def _jobs(names: Names, name: str) -> Iterator[JobName]:

@@ -14,6 +14,7 @@ from jetsql.jobs.planning.options import OptionSpec, folded, format_value, parse
 from jetsql.language import missing_semicolon_hint, parse
 from jetsql.language import statement as st
 from jetsql.language.blocks import opens_block
+from jetsql.language.body.kafka_options import find_kafka_option, given_options, kafka_options
 from jetsql.language.body.misplaced_clauses import refuse_misplaced_clauses
 from jetsql.language.foreign_words import SPARK_FUNCTIONS, foreign_statement_hint
 from jetsql.language.intent import LEAD, STATEMENT_VERBS, SYNONYMS
@@ -37,6 +38,10 @@ _SHOWN: Final = (
 _NO_SETTINGS: Final = frozenset({"CATALOG", "PATH", "ROLE", "TIME", "VAR", "VARIABLE"})  # after SET
 _DISTINCT_TIME: Final = ("TUMBLE", "HOP", "SESSION")  # also table functions over streams
 _REGISTRY_URL: Final = re.compile(r"\.schema\.registry\.url$", re.I)
+_OF_FORMAT_OR_CLIENT: Final = re.compile(
+    r"(json|csv|avro|kafka)\.(?!schema\.registry\.)|\w+\.schema\.registry\.header\.", re.IGNORECASE
+)
+"""Matches options of Kafka tables that Spark and Kafka know, and the headers of requests to a registry."""
 _REGISTRY_LOGIN: Final = re.compile(
     r"\.schema\.registry\.(basic\.auth\.user\.info|bearer\.auth\.token|header\..+)$", re.I
 )
@@ -89,6 +94,7 @@ class CheckedStatement:
         self.problems += _option_problems(self.statement)
         self.problems += _setting_problems(text, found)
         self.problems += _clear_credentials(found)
+        self.problems += _kafka_option_problems(found)
         if self.job is not None and self.job.table is not None:
             self.problems += _misplaced_options(text, self.job)
         self._check_query(found)
@@ -245,6 +251,35 @@ def _clear_credentials(found: list[Token]) -> Iterator[Found]:
             message = "The credentials of the schema registry go over the network in clear."
             place = found[value].place
             yield Found(ProblemLevel.WARNING, f"{PREFIX}CREDENTIALS_IN_CLEAR", message, place, "Use https://.")
+
+
+def _kafka_option_problems(found: list[Token]) -> Iterator[Found]:
+    """Yield the options of a Kafka table that the engine would refuse by their name or value alone."""
+    for given in given_options(found):
+        option, key = find_kafka_option(given.name), given.key.place
+        if option is None:
+            if not _OF_FORMAT_OR_CLIENT.match(given.name):
+                yield _unknown_kafka_option(given.name, key)
+        elif option.is_refused:
+            message = f"Cannot set '{given.name}' for a Kafka table: JetSQL and Spark set it themselves."
+            yield Found(ProblemLevel.ERROR, f"{PREFIX}OPTION_NOT_CHANGEABLE", message, key, "Leave it out.")
+        elif option.has_only_choices and unquote(given.value.text).lower() not in option.choices:
+            choices = ", ".join(f"'{each}'" for each in option.choices)
+            message = f"'{given.name}' is '{unquote(given.value.text)}'."
+            hint = f"It must be one of {choices}."
+            yield Found(ProblemLevel.ERROR, f"{PREFIX}INVALID_OPTION_VALUE", message, given.value.place, hint)
+
+
+def _unknown_kafka_option(name: str, place: Span) -> Found:
+    known = {each.lower(): each for option in kafka_options() if not option.is_refused for each in option.names}
+    close = get_close_matches(name.lower(), known, n=1, cutoff=0.7)
+    hint = "Options of Kafka's clients begin with 'kafka.', those of a format with its name ('json.timestampFormat')."
+    correction = ""
+    if close:
+        correction = f"'{known[close[0]]}'"
+        hint = f"Did you mean {correction}?"
+    message = f"Kafka tables have no option '{name}'."
+    return Found(ProblemLevel.ERROR, f"{PREFIX}UNKNOWN_OPTION", message, place, hint, correction)
 
 
 def _setting_problems(text: str, found: list[Token]) -> Iterator[Found]:

@@ -164,6 +164,21 @@ def test_hover_explains_the_word(editor: Editor, workspace: Path, line: int, col
         assert part in content
 
 
+@pytest.mark.parametrize(
+    ("column", "help_text"),
+    [
+        (41, "**`value.format`**\n\nThe format of the message's value"),
+        (58, "**`value.format`**\n\nThe format of the message's value"),
+        (66, "**`kafka.acks`**\n\nAs in Spark and Kafka."),
+    ],
+)
+def test_hover_explains_options_of_kafka_tables(editor: Editor, column: int, help_text: str) -> None:
+    uri = editor.open("CREATE TABLE k (a INT) USING kafka OPTIONS ('value.format' = 'json', 'kafka.acks' = '1');")
+    found = editor.call(editor.client.text_document_hover_async(types.HoverParams(*place(uri, 0, column + 4))))
+    assert found is not None and isinstance(found.contents, types.MarkupContent)
+    assert found.contents.value.startswith(help_text)
+
+
 def test_definitions_of_tables_and_jobs(editor: Editor, workspace: Path) -> None:
     uri = editor.open("SELECT * FROM totals;\nSUSPEND JOB SUM_UP;\nSELEC * FROM large, orders")
     jobs, tables = (workspace / "sub" / "jobs.sql").as_uri(), (workspace / "tables.sql").as_uri()

@@ -67,7 +67,18 @@ def texts(marked: str, *sorts: CandidateKind) -> list[str]:
 
 
 # The whole offer, without functions; words in any order.
+KAFKA = "CREATE TABLE k (a INT) USING kafka OPTIONS ("
 WHOLE = [
+    # options of Kafka tables
+    (KAFKA + "'value.f|", "'value.format' = "),
+    (KAFKA + "'key.|'", "'key.format, 'key.columns"),
+    (KAFKA + "'key.format' = '|", "'json', 'csv', 'avro', 'raw'"),
+    (KAFKA + "topic 'o', 'failOnDataLoss' |", "'true', 'false'"),
+    (KAFKA + "kafka.bootstrap.servers 'k:9092', 'kafka.iso|", "'kafka.isolation.level' = "),
+    (KAFKA + "'topic' = 'o', 'topi|", ""),
+    (KAFKA + "'kafka.transactional|", ""),
+    ("CREATE TABLE k (a INT) USING json OPTIONS ('value.f|", ""),
+    ("CREATE STREAMING TABLE k (a INT) USING kafka OPTIONS ('on.error' = 's|", "'skip'"),
     # jobs that the verb makes sense for
     ("SUSPEND JOB |", "totals"),
     ("SUSPEND JOB t|", "totals"),

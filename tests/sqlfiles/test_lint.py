@@ -271,6 +271,26 @@ def test_a_hint_names_no_other_variable_without_a_value() -> None:
 
 
 @pytest.mark.parametrize(
+    ("option", "condition", "hint"),
+    [
+        ("'key.colums' = 'a'", "UNKNOWN_OPTION", "Did you mean 'key.columns'?"),
+        ("startingOffset 'earliest'", "UNKNOWN_OPTION", "Did you mean 'startingOffsets'?"),
+        ("'avro.schema.registry.urls' = 'x'", "UNKNOWN_OPTION", "Did you mean 'avro.schema.registry.url'?"),
+        ("'batch.size' '5'", "UNKNOWN_OPTION", "Did you mean 'kafka.batch.size'?"),
+        ("'retries' '5'", "UNKNOWN_OPTION", "Options of Kafka's clients begin with 'kafka.'"),
+        ("'value.format' = 'jsn'", "INVALID_OPTION_VALUE", "It must be one of 'json', 'csv', 'avro'"),
+        ("'kafka.transactional.id' = 'x'", "OPTION_NOT_CHANGEABLE", "Leave it out."),
+        ("'VALUE.FORMAT' = 'JSON', kafka.linger.ms '5', 'json.timestampFormat' = 'x'", "", ""),
+        ("'avro.schema.registry.header.X-Key' = 'secret:env:X', 'startingOffsets' = '{}'", "", ""),
+    ],
+)
+def test_options_of_a_kafka_table(option: str, condition: str, hint: str) -> None:
+    found = lint(f"CREATE TABLE t (a INT) USING kafka OPTIONS ('topic' = 'a', {option});")
+    assert [problem.condition for problem in found] == ([f"JETSQL.{condition}"] if condition else [])
+    assert all(hint in (problem.hint or "") for problem in found)
+
+
+@pytest.mark.parametrize(
     ("url", "login", "is_reported"),
     [
         ("http://registry:8081", "avro.schema.registry.basic.auth.user.info", True),

@@ -32,6 +32,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "kinds of tables": capability_parts.table_kinds,
     "options": settings_tables.options,
     "option values": settings_tables.option_values,
+    "options of Kafka tables": settings_tables.kafka_table_options,
     "settings": settings_tables.settings,
     "advanced settings": settings_tables.advanced_settings,
     "shell commands": settings_tables.shell_commands,

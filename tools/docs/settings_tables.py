@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from jetsql.jobs.planning.options import OPTIONS
+from jetsql.language.body.kafka_options import kafka_options
 from jetsql.setting_fields import values_by_name
 from jetsql.settings.engine_settings import SPECS, Settings
 from jetsql.shell.session.command_table import COMMANDS
@@ -48,6 +49,16 @@ def option_values() -> str:
             change = "" if each.changeable else "`ALTER JOB` cannot change it.\n\n"
             parts.append(f"### {each.name}\n\n{each.explanation}\n\n{change}{table(('value', 'meaning'), rows)}")
     return "\n".join(parts)
+
+
+def kafka_table_options() -> str:
+    """Return the options that have an explanation; the others are the same as in Spark."""
+    rows = []
+    for each in kafka_options():
+        if each.text:
+            values = each.values or ", ".join(f"`{choice}`" for choice in each.choices)
+            rows.append((", ".join(f"`{name}`" for name in each.names), values, each.text))
+    return table(("option of the table", "values", "meaning"), rows)
 
 
 def settings() -> str:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from tools.java.jar import MAIN, class_path, javac, sources
+from tools.java.jar import KAFKA_OPTIONS, MAIN, class_path, javac, sources
 from tools.java.packages import ROOT, SHORT_LIVED, BuildError, connector_uris, fetch, program
 
 TESTS: Final = ROOT / "java" / "src" / "test"
@@ -68,7 +68,7 @@ def compile_with_error_prone(folder: Path) -> list[str]:
     One call of javac compiles both; the build of the jar proves that the sources do without the tests.
     Raises BuildError for any warning.
     """
-    used = [str(MAIN / "resources"), *map(str, _fetch_tool(_JUNIT)), *class_path()]
+    used = [str(KAFKA_OPTIONS.parent), str(MAIN / "resources"), *map(str, _fetch_tool(_JUNIT)), *class_path()]
     javac([*sources(), *sources(TESTS)], used, folder, _error_prone())
     return [str(folder), *used]
 

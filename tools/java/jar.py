@@ -19,6 +19,8 @@ from tools.java.packages import ROOT, BuildError, connectors, program, spark_jar
 
 JAR: Final = ROOT / "jetsql" / "engine" / "jetsql.jar"
 MAIN: Final = ROOT / "java" / "src" / "main"
+KAFKA_OPTIONS: Final = ROOT / "grammar" / "kafka_options.json"
+"""The options of Kafka tables, which Python reads as well."""
 OPTIONS: Final = (
     "--release=17",
     "-encoding",
@@ -40,8 +42,8 @@ def sources(folder: Path = MAIN) -> list[Path]:
 def stamp() -> str:
     """Return a digest of the sources, the resources and the compiler's options."""
     digest = sha256(" ".join(OPTIONS).encode())
-    for file in sorted(path for path in MAIN.rglob("*") if path.is_file()):
-        digest.update(file.relative_to(MAIN).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    for file in (KAFKA_OPTIONS, *sorted(path for path in MAIN.rglob("*") if path.is_file())):
+        digest.update(file.relative_to(ROOT).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:32]
 
 
@@ -81,6 +83,7 @@ def _pack(classes: Path) -> None:
     part = JAR.with_suffix(f".{os.getpid()}")
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as jar:
         _add(jar, "META-INF/MANIFEST.MF", manifest.encode())
+        _add(jar, KAFKA_OPTIONS.name, KAFKA_OPTIONS.read_bytes())
         for folder in (classes, MAIN / "resources"):
             for file in sorted(path for path in folder.rglob("*") if path.is_file()):
                 _add(jar, file.relative_to(folder).as_posix(), file.read_bytes())

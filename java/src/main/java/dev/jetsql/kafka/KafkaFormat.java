@@ -12,7 +12,6 @@ import dev.jetsql.kafka.registry.RegistryOptions;
 import dev.jetsql.records.CsvRecords;
 import dev.jetsql.records.JsonRecords;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.Column;
@@ -34,16 +33,6 @@ import org.apache.spark.sql.types.YearMonthIntervalType;
  * additional fields; one of them is set if the bytes do not fit the columns.
  */
 final class KafkaFormat {
-  static final List<String> NAMES = List.of("json", "csv", "avro", "raw");
-  static final List<String> VALUE_NAMES =
-      List.of(
-          "json",
-          "csv",
-          "avro",
-          ProtobufFormat.NAME,
-          "raw",
-          DebeziumFormat.NAME,
-          DebeziumAvroFormat.NAME);
   // By default Spark writes only three digits of a second.
   private static final String TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX";
   private static final String KEY_ZONE = "UTC";

@@ -14,51 +14,6 @@ import scala.jdk.javaapi.CollectionConverters;
 final class KafkaOptionNames {
   private static final String CLIENT_PREFIX = "kafka.";
 
-  // JetSQL's options, then the connector's, then the common ones of Kafka's clients.
-  private static final List<String> NAMES =
-      List.of(
-          "topic",
-          "value.format",
-          "key.format",
-          "key.columns",
-          "on.error",
-          "watermark",
-          "subscribe",
-          "subscribePattern",
-          "assign",
-          "startingOffsets",
-          "startingTimestamp",
-          "startingOffsetsByTimestamp",
-          "startingOffsetsByTimestampStrategy",
-          "endingOffsets",
-          "endingTimestamp",
-          "endingOffsetsByTimestamp",
-          "failOnDataLoss",
-          "kafkaConsumer.pollTimeoutMs",
-          "fetchOffset.numRetries",
-          "fetchOffset.retryIntervalMs",
-          "maxOffsetsPerTrigger",
-          "minOffsetsPerTrigger",
-          "maxTriggerDelay",
-          "minPartitions",
-          "maxRecordsPerPartition",
-          "groupIdPrefix",
-          "includeHeaders",
-          "kafka.bootstrap.servers",
-          "kafka.group.id",
-          "kafka.security.protocol",
-          "kafka.sasl.mechanism",
-          "kafka.sasl.jaas.config",
-          "kafka.isolation.level",
-          "kafka.acks",
-          "kafka.linger.ms",
-          "kafka.batch.size",
-          "kafka.compression.type",
-          "kafka.max.poll.records",
-          "delivery.headers",
-          "avro.schema",
-          "avro.schema.id");
-
   private static final List<String> ALL = withFormats();
 
   private KafkaOptionNames() {}
@@ -74,9 +29,8 @@ final class KafkaOptionNames {
 
   /** Returns the names with the options of Spark's functions for each format. */
   private static List<String> withFormats() {
-    List<String> names = new ArrayList<>(NAMES);
-    names.addAll(RegistryOptions.names());
-    names.addAll(ProtobufFormat.NAMES);
+    List<String> names = new ArrayList<>();
+    for (KafkaOption option : KafkaOption.ALL) if (!option.isRefused()) names.add(option.name());
     addAll(names, "json.", JSONOptions$.MODULE$);
     addAll(names, "csv.", CSVOptions$.MODULE$);
     addAll(names, "avro.", AvroOptions$.MODULE$);

@@ -53,32 +53,26 @@ final class KafkaOptionValues {
           "only options that begin with 'kafka.', and the credentials of a schema registry, can."
               + " Write the value.");
     }
-    switch (key) {
+    KafkaOption option = KafkaOption.of(key);
+    if (option == null) return; // of a format or of Kafka's clients
+    switch (option.kind()) {
       case "topic" -> checkTopic(name, text, origin);
-      case "subscribe" -> checkNotEmpty(name, text, origin);
-      case "subscribepattern" -> checkPattern(name, text, origin);
+      case "topics" -> checkNotEmpty(name, text, origin);
+      case "pattern" -> checkPattern(name, text, origin);
       case "assign" -> checkAssign(name, text, origin);
-      case "startingoffsets" -> checkStart(name, text, origin);
-      case "startingoffsetsbytimestamp", "endingoffsets", "endingoffsetsbytimestamp" ->
-          checkJson(name, text, origin);
-      case "value.format" -> checkOneOf(name, text, KafkaFormat.VALUE_NAMES, origin);
-      case "key.format" -> checkOneOf(name, text, KafkaFormat.NAMES, origin);
-      case "includeheaders", "failondataloss", "delivery.headers" ->
-          checkOneOf(name, text, List.of("true", "false"), origin);
-      case "maxoffsetspertrigger", "minpartitions", "maxrecordsperpartition" ->
-          checkPositive(name, text, origin);
-      case "minoffsetspertrigger",
-          "kafkaconsumer.polltimeoutms",
-          "fetchoffset.numretries",
-          "fetchoffset.retryintervalms" ->
-          checkNumber(name, text, origin);
-      case "kafka.bootstrap.servers" -> checkServers(name, text, origin);
-      case "on.error" -> checkOnError(name, text, origin);
+      case "offsets" -> checkStart(name, text, origin);
+      case "json" -> checkJson(name, text, origin);
+      case "choice" -> checkOneOf(name, text, option.choices(), origin);
+      case "count" -> checkPositive(name, text, origin);
+      case "number" -> checkNumber(name, text, origin);
+      case "servers" -> checkServers(name, text, origin);
+      case "error" -> checkOnError(name, text, origin);
       case "watermark" -> checkWatermark(name, text, origin);
-      case "avro.schema" -> checkAvroSchema(name, text, origin);
-      case "avro.schema.id" -> checkSchemaId(name, text, origin);
-      case "key.columns" -> checkKeyColumns(text, origin);
-      default -> checkOfRegistry(name, key, text, origin);
+      case "avro-schema" -> checkAvroSchema(name, text, origin);
+      case "schema-id" -> checkSchemaId(name, text, origin);
+      case "columns" -> checkKeyColumns(text, origin);
+      case "registry" -> checkOfRegistry(name, key, text, origin);
+      default -> {}
     }
   }
 

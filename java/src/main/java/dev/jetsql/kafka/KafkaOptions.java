@@ -26,39 +26,6 @@ import scala.jdk.javaapi.CollectionConverters;
  * Spark would report an invalid option only when a job runs, or ignore it.
  */
 public final class KafkaOptions {
-  private static final List<String> REFUSED =
-      List.of(
-          "kafka.key.deserializer",
-          "kafka.value.deserializer",
-          "kafka.key.serializer",
-          "kafka.value.serializer",
-          "kafka.auto.offset.reset",
-          "kafka.enable.auto.commit",
-          "kafka.interceptor.classes",
-          "kafka.transactional.id",
-          "json.mode",
-          "csv.mode",
-          "avro.mode",
-          "json.columnNameOfCorruptRecord",
-          "csv.columnNameOfCorruptRecord");
-  // These options define a table. Jobs, dead letters and requests to the broker use the table's
-  // options, not those of a query.
-  private static final List<String> TABLE_ONLY =
-      List.of(
-          "topic",
-          "subscribe",
-          "subscribepattern",
-          "assign",
-          "kafka.bootstrap.servers",
-          "value.format",
-          "key.format",
-          "key.columns",
-          "watermark",
-          "includeheaders",
-          "avro.schema.id",
-          "protobuf.descriptor",
-          "protobuf.descriptor.file",
-          "protobuf.message");
   private static final List<String> SOURCES =
       List.of("topic", "subscribe", "subscribepattern", "assign");
   private static final List<String> REQUIRE_COLUMNS =
@@ -138,8 +105,9 @@ public final class KafkaOptions {
   private static void checkChangeable(
       Origin origin, String name, KafkaTable table, boolean streaming) {
     String key = name.toLowerCase(Locale.ROOT);
-    if (contains(REFUSED, key)) throw KafkaOptionErrors.fixed(origin, name);
-    if (contains(TABLE_ONLY, key) || RegistryOptions.type(key) != null) {
+    if (KafkaOption.isRefused(key)) throw KafkaOptionErrors.fixed(origin, name);
+    KafkaOption option = KafkaOption.of(key);
+    if ((option != null && option.isOfTable()) || RegistryOptions.isHeader(key)) {
       throw notChangeable(
           origin,
           "Cannot set '"
@@ -178,7 +146,7 @@ public final class KafkaOptions {
     Origin origin = value.origin();
     Origin nameOrigin = OptionPositions.ofKey(origin, name);
     if (values.containsKey(key)) throw KafkaOptionErrors.duplicate(nameOrigin, name);
-    if (contains(REFUSED, key)) throw KafkaOptionErrors.fixed(nameOrigin, name);
+    if (KafkaOption.isRefused(key)) throw KafkaOptionErrors.fixed(nameOrigin, name);
     if (!KafkaOptionNames.isKnown(key)) throw KafkaOptionErrors.unknown(nameOrigin, name);
     if (!(value instanceof Literal literal) || literal.value() == null) {
       throw invalid(origin, "The value of '" + name + "' must be a string, a number or a boolean.");

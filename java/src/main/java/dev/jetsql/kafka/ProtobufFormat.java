@@ -12,7 +12,6 @@ import dev.jetsql.kafka.protobuf.ProtobufSchema;
 import dev.jetsql.kafka.registry.RegistryOptions;
 import dev.jetsql.kafka.registry.SchemaType;
 import dev.jetsql.kafka.registry.WireFormat;
-import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Row;
@@ -34,7 +33,6 @@ final class ProtobufFormat {
   static final String FILE = PREFIX + "descriptor.file";
   static final String CONTENT = PREFIX + "descriptor";
   static final String MESSAGE = PREFIX + "message";
-  static final List<String> NAMES = List.of(FILE, CONTENT, MESSAGE);
 
   private final StructType columns;
   private final String descriptor;

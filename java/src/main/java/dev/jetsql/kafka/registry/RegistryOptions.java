@@ -2,10 +2,8 @@ package dev.jetsql.kafka.registry;
 
 import dev.jetsql.common.Secrets;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Pattern;
@@ -37,18 +35,8 @@ public final class RegistryOptions {
       "The option {} of a new table goes to its schema registry in clear, so that others on the"
           + " network can read it. Use https:// in {}.";
   private static final Logger LOG = LoggerFactory.getLogger(RegistryOptions.class);
-  private static final List<String> NAMES =
-      List.of(URL, SUBJECT, VERSION, USER_INFO, TOKEN, TRUST_STORE, TRUST_PASSWORD);
 
   private RegistryOptions() {}
-
-  /** Returns the full names of all options except the headers. */
-  public static List<String> names() {
-    List<String> names = new ArrayList<>();
-    for (SchemaType type : SchemaType.values())
-      for (String name : NAMES) names.add(option(type, name));
-    return names;
-  }
 
   /** Returns the full name of an option. */
   public static String option(SchemaType type, String name) {
