@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from jetsql import cancellation
+from jetsql import request
 from jetsql.backup.backup_manifest import SavedFile
 from jetsql.home.private_files import private_folders, private_opener, regular_opener
 
@@ -23,7 +23,7 @@ _KEPT_VERSIONS: Final = 2
 
 def copy_file(source: Path, target: Path) -> SavedFile:
     """Copy a file and its modification time, and return its digest. Raises OSError, StatementError on cancellation."""
-    cancellation.current().check()
+    request.current().cancellation.check()
     private_folders(target.parent)
     with open(source, "rb", opener=regular_opener) as reading, open(target, "xb", opener=private_opener) as writing:
         modified = os.fstat(reading.fileno()).st_mtime_ns
@@ -38,7 +38,7 @@ def copy_file(source: Path, target: Path) -> SavedFile:
 
 def read_file(path: Path) -> SavedFile:
     """Return the digest of a file. Raises OSError, StatementError on cancellation."""
-    cancellation.current().check()
+    request.current().cancellation.check()
     with open(path, "rb", opener=regular_opener) as reading:
         status = os.fstat(reading.fileno())
         digest = hashlib.file_digest(reading, "sha256")

@@ -25,8 +25,8 @@ from jetsql.console.web.login_sessions import Login
 from jetsql.console.web.page_templates import page, render
 from jetsql.console.web.request_checks import check_form, read_form
 from jetsql.console.web.user_handlers import ForUser
-from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job
+from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.language.tokens import quoted_name
 from jetsql.server.app import HttpServer
 
@@ -40,9 +40,9 @@ _QUOTED: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
 class CatalogPages:
     """The pages and their parts."""
 
-    def __init__(self, manager: Manager, http_server: HttpServer, catalogs: Sequence[str]) -> None:
+    def __init__(self, jobs: JobQueries, http_server: HttpServer, catalogs: Sequence[str]) -> None:
         """Create them. catalogs: the names of all catalogues"""
-        self._manager = manager
+        self._queries = jobs
         self._catalogs = catalogs
         self._http_server = http_server
 
@@ -100,7 +100,7 @@ class CatalogPages:
         return HTMLResponse(render("catalog_sample.html", outcome=outcome))
 
     def _jobs(self) -> list[Job]:
-        return [view.job for view in self._manager.registry.live()]
+        return [view.job for view in self._queries.live()]
 
 
 def _written(name: str) -> str:

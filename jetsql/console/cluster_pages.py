@@ -24,7 +24,7 @@ from jetsql.console.web.login_sessions import Login
 from jetsql.console.web.page_templates import page
 from jetsql.console.web.user_handlers import ForUser
 from jetsql.home.log_reader import LOG, LogReader
-from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.server.app import HttpServer
 
 LOG_LINES: Final = 300
@@ -46,9 +46,9 @@ class DescribedEngine(Protocol):
 class ClusterPages:
     """The pages."""
 
-    def __init__(self, engine: DescribedEngine, manager: Manager, http_server: HttpServer) -> None:
+    def __init__(self, engine: DescribedEngine, jobs: JobQueries, http_server: HttpServer) -> None:
         self._engine = engine
-        self._manager = manager
+        self._jobs = jobs
         self._http_server = http_server
 
     def routes(self, for_user: ForUser) -> list[Route]:
@@ -65,7 +65,7 @@ class ClusterPages:
         return page(http, login, "members.html", members=members, engines=engines)
 
     async def _snapshots(self, http: Request, login: Login) -> Response:
-        snapshots = await self._http_server.on_thread(shown_snapshots, self._manager)
+        snapshots = await self._http_server.on_thread(shown_snapshots, self._jobs)
         return page(http, login, "snapshots.html", snapshots=snapshots)
 
     async def _about(self, http: Request, login: Login) -> Response:

@@ -66,8 +66,9 @@ from jetsql.console.web.request_checks import (
 )
 from jetsql.console.web.user_handlers import Handler
 from jetsql.errors import JetSQLError, StatementError
-from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Status
+from jetsql.jobs.statements.job_queries import JobQueries
+from jetsql.request import OWNER, log_in
 from jetsql.server.app import HttpServer
 from jetsql.server.auth import Access
 from jetsql.server.client_user import client_user
@@ -81,8 +82,8 @@ class ConsoleEngine(DescribedEngine, Protocol):
     """The engine of the pages: an `EmbeddedEngine`."""
 
     @property
-    def manager(self) -> Manager:
-        """Return the manager, from which pages read the jobs."""
+    def queries(self) -> JobQueries:
+        """Return the queries by which pages read the jobs."""
 
     @property
     def catalogs(self) -> Sequence[str]:
@@ -96,18 +97,18 @@ class WebConsole:
         self, engine: ConsoleEngine, http_server: HttpServer, access: Access, logins: LoginSessions | None = None
     ) -> None:
         """Create the console, and mount it on the HTTP endpoint. logins: the sessions; None for new ones."""
-        self._manager = engine.manager
+        self._queries = engine.queries
         self._home = engine.home
         self._http_server = http_server
         self._access = access
         self._logins = logins or LoginSessions()
         self._cookie = f"jetsql_console_{access.name}"
-        self._feed = JobsFeed(self._manager, http_server.on_thread)
-        self._job_feed = JobFeed(self._manager, http_server.on_thread)
+        self._feed = JobsFeed(self._queries, http_server.on_thread)
+        self._job_feed = JobFeed(self._queries, http_server.on_thread)
         self._pages = (
             SqlPage(http_server),
-            CatalogPages(self._manager, http_server, engine.catalogs),
-            ClusterPages(engine, self._manager, http_server),
+            CatalogPages(self._queries, http_server, engine.catalogs),
+            ClusterPages(engine, self._queries, http_server),
         )
         self._streams = EventStreams()
         self._stopped = False
@@ -166,6 +167,7 @@ class WebConsole:
             if login is None:
                 return self._without_login(http)
             check_origin(http)
+            log_in(OWNER)
             return await handler(http, login)
 
         return checked
@@ -260,7 +262,7 @@ class WebConsole:
 
     async def _jobs(self, http: Request, login: Login) -> Response:
         version, rows = await self._http_server.on_thread(self._feed.rows)
-        ended = await self._http_server.on_thread(lambda: list(ended_rows(self._manager, rows)))
+        ended = await self._http_server.on_thread(lambda: list(ended_rows(self._queries, rows)))
         shown = [*rows.values(), *ended]
         statuses = [status.value for status in Status]
         values = {"rows": shown, "version_shown": version, "statuses": statuses, "actions": list(ACTIONS.values())}
@@ -308,18 +310,18 @@ class WebConsole:
 
     async def _job(self, http: Request, login: Login) -> Response:
         rows = None if http.query_params.get("history") == "all" else HISTORY_ROWS
-        shown = await self._http_server.on_thread(job_page, self._manager, http.path_params["id"], rows)
+        shown = await self._http_server.on_thread(job_page, self._queries, http.path_params["id"], rows)
         return page(http, login, "job.html", page=shown, job=shown.job, state=state_of(shown.job))
 
     async def _measures(self, http: Request, login: Login) -> Response:
-        measures = await self._http_server.on_thread(self._manager.metrics.rows, http.path_params["id"])
+        measures = await self._http_server.on_thread(self._queries.batches, http.path_params["id"])
         return JSONResponse(plot_columns(measures))
 
     async def _confirm(self, http: Request, login: Login) -> Response:
         form = await read_form(http)
         check_form(login, http, form)
         action = _action(form)
-        planned = await self._http_server.on_thread(plan_actions, self._manager, action, form.many("job"))
+        planned = await self._http_server.on_thread(plan_actions, self._queries, action, form.many("job"))
         return self._question(login, action.title, planned, action.is_dangerous)
 
     async def _confirm_snapshot(self, http: Request, login: Login) -> Response:
@@ -328,7 +330,7 @@ class WebConsole:
         name = form.one("name").strip()
         if form.one("action") == "drop":
             return self._question(login, "Drop snapshot", [plan_snapshot_drop(name)], is_dangerous=True)
-        planned = await self._http_server.on_thread(plan_snapshot, self._manager, form.one("job"), name)
+        planned = await self._http_server.on_thread(plan_snapshot, self._queries, form.one("job"), name)
         return self._question(login, "Take snapshot", [planned])
 
     @staticmethod

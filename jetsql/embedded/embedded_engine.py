@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import tzinfo
@@ -15,7 +14,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jetsql.backup.backup_manifest import BackupManifest
 from jetsql.backup.make_backup import CopiedHome, OnlineBackups
@@ -47,22 +46,21 @@ from jetsql.jobs.model.engine_record import Role
 from jetsql.jobs.model.redaction import show
 from jetsql.jobs.statements import statement_table, system_tables
 from jetsql.jobs.statements.function_statements import drop_function
+from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.statements.lookup import find_job_of_argument
-from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
+from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
 from jetsql.language import parse
 from jetsql.language.body.misplaced_clauses import refuse_misplaced_clauses
 from jetsql.language.statement import Statement
 from jetsql.language.tokens import tokens
+from jetsql.request import Endpoint, inside_process
 from jetsql.resultset import Column, Table
 from jetsql.server.prometheus import PrometheusResponse, prometheus_response
 from jetsql.server.statement_result import StatementResult, from_table
 from jetsql.settings.engine_settings import EndpointSettings, Settings, shown_settings
 from jetsql.version import VERSION
-
-if TYPE_CHECKING:
-    pass
 
 
 @lru_cache(maxsize=16)
@@ -104,6 +102,7 @@ class EmbeddedEngine:
         spark_engine = SparkEngine(spark, engine_settings)
         self._backups = OnlineBackups(_copied_home(settings, storage, store), spark_engine)
         self._manager = Manager(self._store, spark_engine, settings.jobs, metrics=metrics)
+        self.queries = JobQueries(self._manager)
         self._spark_engine = spark_engine
         self._closed = False
         java_classes.enable(spark)
@@ -159,22 +158,16 @@ class EmbeddedEngine:
         """Return the names of all catalogues that statements can use, from the settings."""
         return self._settings.catalog_names
 
-    @property
-    def manager(self) -> Manager:
-        """Return the manager, from which the web console reads the jobs."""
-        return self._manager
-
     def prometheus_response(self, sessions: int, statements: int) -> PrometheusResponse:
         """Return the metrics for Prometheus. sessions, statements: the current numbers of clients' ones."""
-        return prometheus_response(self._manager, sessions, statements)
+        return prometheus_response(self.queries, sessions, statements)
 
     def sample_jobs(self) -> tuple[JobSample, ...]:
         """Return the current state of the jobs."""
-        return sample_jobs(self._manager)
+        return self.queries.all_samples()
 
     def about(self) -> dict[str, Any]:
         """Return facts about this engine, as JSON values."""
-        statuses = Counter(view.job.status.value for view in self._manager.registry.live())
         return {
             "version": VERSION,
             "spark": self.spark.version,
@@ -182,7 +175,7 @@ class EmbeddedEngine:
             "home": str(self.home),
             "pid": os.getpid(),
             "role": Role.LEADER.value,
-            "jobs": dict(statuses),
+            "jobs": dict(self.queries.statuses()),
         }
 
     def back_up(self, folder: Path) -> BackupManifest:
@@ -346,7 +339,7 @@ class EngineSession:
         return statement
 
     def _execute(self, statement: Statement, text: str) -> StatementResult:
-        with hints_for(lambda: self.spark, text):
+        with inside_process(Endpoint.EMBEDDED), hints_for(lambda: self.spark, text):
             table = self._engine.execute(statement, lambda: self.spark)
         zone = self._engine.zone if self._spark is None else statements.session_zone(self._spark)
         return from_table(table, zone)

@@ -319,7 +319,7 @@ class ShowCreateJob:
 
 @dataclass(frozen=True)
 class ShowJobHistory:
-    """Lists the events of a job, with time and cause."""
+    """Lists the events of a job, with time, author and cause."""
 
     name: Name
 

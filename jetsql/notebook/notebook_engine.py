@@ -6,11 +6,11 @@ import os
 import sys
 from typing import Any, Protocol
 
-from jetsql.cancellation import Cancellation
 from jetsql.client.engine_address import parse_address
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.live_rows import Live
 from jetsql.output.render import Rows
+from jetsql.request import Cancellation
 from jetsql.script import ErrorDetails
 
 

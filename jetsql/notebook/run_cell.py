@@ -15,11 +15,11 @@ from itertools import islice
 from time import monotonic
 from typing import Final
 
-from jetsql.cancellation import Cancellation, cancellable
 from jetsql.notebook.cell_result import CellResult
 from jetsql.notebook.live_table import LiveTable
 from jetsql.notebook.notebook_engine import NotebookEngine
 from jetsql.output.diagnostics import Diagnostic, Script
+from jetsql.request import Cancellation, Endpoint, cancellable, inside_process
 from jetsql.script import PreparedStatement, diagnose, prepare
 
 REDRAW_SECONDS: Final = 0.5
@@ -117,7 +117,7 @@ class _StatementRun:
 
     def _run(self) -> None:
         try:
-            with cancellable(self._cancellation):
+            with cancellable(self._cancellation), inside_process(Endpoint.NOTEBOOK):
                 self._read()
         except Exception as error:  # the outermost frame of the thread; `result` reports it
             self._error = error

@@ -44,9 +44,9 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from jetsql.backup.backup_manifest import BackupManifest, summary
-from jetsql.cancellation import Cancellation, cancellable
 from jetsql.errors import ErrorReport, JetSQLError, StatementError, check_text
 from jetsql.jobs.statements.metrics_sample import JobSample
+from jetsql.request import Cancellation, cancellable
 from jetsql.server import wire
 from jetsql.server.auth import Access
 from jetsql.server.client_sessions import ClientSessions, SessionFactory
@@ -55,7 +55,13 @@ from jetsql.server.parameter_values import bind_parameters
 from jetsql.server.prometheus import PrometheusResponse
 from jetsql.server.running_statements import Emit, ErrorReporter, RunningStatements, StatementRequest
 from jetsql.server.standby_app import health_response
-from jetsql.server.statement_response import StatementResponse, collect_lines, error_response, run_lines
+from jetsql.server.statement_response import (
+    StatementResponse,
+    collect_lines,
+    error_response,
+    run_for_caller,
+    run_lines,
+)
 from jetsql.server.statement_result import StatementResult
 
 T = TypeVar("T")
@@ -162,8 +168,8 @@ class HttpServer:
         await run_lines(self.running, request, self._threads, emit)
 
     async def on_thread(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Run a function that may wait on a thread for short requests."""
-        return await asyncio.get_running_loop().run_in_executor(self._short, work, *arguments)
+        """Run a function that may wait on a thread for short requests, for the same caller."""
+        return await run_for_caller(self._short, work, *arguments)
 
     def cancel_running(self) -> None:
         """Cancel the running statements, and a backup, because the engine stops."""
@@ -247,7 +253,7 @@ class HttpServer:
             with cancellable(self._stopping):
                 return self._engine.back_up(folder)
 
-        manifest = await asyncio.get_running_loop().run_in_executor(self._threads, write)
+        manifest = await run_for_caller(self._threads, write)
         return JSONResponse(summary(manifest))
 
     async def _health(self, http: Request) -> Response:

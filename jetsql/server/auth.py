@@ -1,4 +1,4 @@
-"""Check that a request to the HTTP endpoint has the token and addresses a known host name.
+"""Check that a request to the HTTP endpoint has the token and addresses a known host name, and note its caller.
 
 The check of the Host header protects against web pages that make a browser on this machine send requests to the
 endpoint under a host name of their own (DNS rebinding). It applies to all paths.
@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from jetsql.errors import StatementError
 from jetsql.home.discovery import proof
+from jetsql.request import OWNER, Caller, Endpoint, acting_for
 from jetsql.server.statement_response import error_response
 
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
@@ -66,7 +67,8 @@ class Access:
                 return
             headers = Headers(scope=scope)
             refusal = _unclear_length(headers) or self._refusal(headers, scope["path"])
-            await (app if refusal is None else refusal)(scope, receive, send)
+            with acting_for(self._caller(headers, scope)):
+                await (app if refusal is None else refusal)(scope, receive, send)
 
         return guarded
 
@@ -110,8 +112,17 @@ class Access:
         """Return whether a request has the token or belongs to a session of the application that checks itself."""
         return self.has_token(headers) or self._has_session(headers)
 
+    def _caller(self, headers: Headers, scope: Scope) -> Caller:
+        """Return the caller of a request; without a user if it has no token, as those of `admit_sessions`."""
+        endpoint = Endpoint.CONSOLE if self._is_own(scope["path"]) else Endpoint.HTTP
+        client = scope.get("client")
+        return Caller(OWNER if self.has_token(headers) else "", endpoint, client[0] if client else "")
+
     def _is_open(self, path: str) -> bool:
-        return path in self._open_paths or (self._own_prefix is not None and path.startswith(self._own_prefix))
+        return path in self._open_paths or self._is_own(path)
+
+    def _is_own(self, path: str) -> bool:
+        return self._own_prefix is not None and path.startswith(self._own_prefix)
 
 
 def _unclear_length(headers: Headers) -> Response | None:

@@ -18,9 +18,9 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Status
-from jetsql.jobs.statements.job_metrics import JobMetrics, job_metrics
+from jetsql.jobs.statements.job_metrics import JobMetrics
+from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.version import VERSION
 
@@ -67,18 +67,18 @@ _GAUGES: Final = (
 
 
 class JobsCollector(Collector):
-    """A collector of the current metrics of a manager's jobs.
+    """A collector of the current metrics of the jobs.
 
     sessions, statements: the current numbers of the HTTP endpoint's clients.
     """
 
-    def __init__(self, manager: Manager, sessions: int, statements: int) -> None:
-        self._manager = manager
+    def __init__(self, queries: JobQueries, sessions: int, statements: int) -> None:
+        self._queries = queries
         self._sessions = sessions
         self._statements = statements
 
     def collect(self) -> Iterator[Metric]:
-        jobs = job_metrics(self._manager)
+        jobs = self._queries.all_metrics()
         yield GaugeMetricFamily("jetsql_engine_up", "1 while the engine answers.", value=1)
         yield InfoMetricFamily("jetsql_engine", "The engine's version.", value={"version": VERSION})
         yield GaugeMetricFamily("jetsql_sessions", "Open sessions of the HTTP endpoint.", value=self._sessions)
@@ -162,8 +162,8 @@ class PrometheusResponse:
     content_type: str  # names Prometheus's text format and its version
 
 
-def prometheus_response(manager: Manager, sessions: int, statements: int) -> PrometheusResponse:
+def prometheus_response(queries: JobQueries, sessions: int, statements: int) -> PrometheusResponse:
     """Return the metrics of the engine and its jobs. sessions, statements: see `JobsCollector`."""
     registry = CollectorRegistry()
-    registry.register(JobsCollector(manager, sessions, statements))
+    registry.register(JobsCollector(queries, sessions, statements))
     return PrometheusResponse(generate_latest(registry), CONTENT_TYPE_LATEST)

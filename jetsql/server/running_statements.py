@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Final, Protocol
 
-from jetsql.cancellation import Cancellation, cancellable
 from jetsql.errors import ErrorReport, StatementError
+from jetsql.request import Cancellation, cancellable
 from jetsql.server import wire
 from jetsql.server.client_sessions import ClientSessions, Session
 

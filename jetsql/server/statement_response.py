@@ -7,10 +7,11 @@ the statement failed, so the HTTP status is sent after it. If the client disconn
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
@@ -20,6 +21,8 @@ from starlette.types import Receive, Scope, Send
 from jetsql.errors import ErrorReport
 from jetsql.server import wire
 from jetsql.server.running_statements import ClientDisconnected, Emit, RunningStatements, StatementRequest
+
+T = TypeVar("T")
 
 # The number of lines that wait for a slow client: with 64 KiB each, 256 KiB for a statement.
 _QUEUED_LINES: Final = 4
@@ -51,7 +54,7 @@ class StatementResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         lines_in, lines = anyio.create_memory_object_stream[bytes | ErrorReport](_QUEUED_LINES)
         loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self._threads, self._work, loop, lines_in)
+        work = run_for_caller(self._threads, self._work, loop, lines_in)
         watch = asyncio.create_task(self._cancel_on_disconnect(receive))
         try:
             async with lines:
@@ -119,7 +122,12 @@ async def run_lines(
         finally:
             running.remove(request)
 
-    await asyncio.get_running_loop().run_in_executor(threads, work)
+    await run_for_caller(threads, work)
+
+
+def run_for_caller(threads: Executor, work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+    """Run a function on another thread for the caller of this one, see `jetsql.request`."""
+    return asyncio.get_running_loop().run_in_executor(threads, copy_context().run, work, *arguments)
 
 
 def _emit(

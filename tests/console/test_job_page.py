@@ -197,7 +197,7 @@ def test_snapshots_are_taken_forked_and_dropped(engine: Managed, browser: Browse
 
 def fork(engine: Managed) -> str:
     """Return the statement that forks a job from the newest snapshot."""
-    return shown_snapshots(engine.manager)[0].fork
+    return shown_snapshots(engine.queries)[0].fork
 
 
 def test_fork_has_options_and_statement_of_the_snapshot(engine: Managed) -> None:

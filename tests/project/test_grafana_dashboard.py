@@ -13,6 +13,7 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 from prometheus_client.parser import text_string_to_metric_families
 
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.server.prometheus import prometheus_response
 from tests.support.engines.jobs_harness import run_manager
@@ -51,7 +52,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         )
         jobs.engine.report(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, metrics=measures))
         jobs.sql("WAIT FOR JOB j UNTIL BATCH 1")
-        text = prometheus_response(jobs.manager, sessions=1, statements=1).content.decode()
+        text = prometheus_response(JobQueries(jobs.manager), sessions=1, statements=1).content.decode()
     labels: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
+from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.server.prometheus import prometheus_response
 from jetsql.version import VERSION
@@ -30,7 +31,7 @@ class Scrape:
     """The metrics of one GET. values: by name, of the job named j or of no job."""
 
     def __init__(self, jobs: JobsHarness) -> None:
-        shown = prometheus_response(jobs.manager, sessions=3, statements=2)
+        shown = prometheus_response(JobQueries(jobs.manager), sessions=3, statements=2)
         self.text = shown.content.decode()
         parse = open_metrics if "openmetrics" in shown.content_type else text_string_to_metric_families
         self.families: list[Metric] = list(parse(self.text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, Final
 
+from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES
 from jetsql.server.prometheus import JobsCollector
 from tools.docs.markdown import table
@@ -26,7 +27,7 @@ def relations() -> str:
 
 def metrics() -> str:
     rows = []
-    for family in JobsCollector(_NO_JOBS, 0, 0).collect():
+    for family in JobsCollector(JobQueries(_NO_JOBS), 0, 0).collect():
         name = family.name + _SUFFIXES.get(family.type, "")
         labels = ", ".join(f"`{label}`" for label in getattr(family, "_labelnames", ()))
         rows.append((f"`{name}`", family.type, labels, family.documentation))

@@ -6,11 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.errors import Span, StatementError
-from jetsql.jobs.manager.job_manager import Manager
+from jetsql.errors import StatementError
 from jetsql.jobs.model.job import Guarantee, Job, Status, quoted_text
-from jetsql.jobs.statements.lookup import find_job, find_live_job
-from jetsql.language.statement import Name
+from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.language.tokens import quoted_name
 
 _NOTHING_LOST: Final = "Nothing is lost: the running batch is finished first"
@@ -89,14 +87,12 @@ class PlannedStatement:
     loss: str  # what is lost, as sentences
 
 
-def plan_actions(manager: Manager, action: JobAction, jobs: Sequence[str]) -> list[PlannedStatement]:
-    """Return the statement for each job. jobs: ids. Raises StatementError JOB_NOT_FOUND."""
-    found = [find_job(manager, Name(job, Span(0, 0), is_id=True)).job for job in dict.fromkeys(jobs)]
+def plan_actions(jobs: JobQueries, action: JobAction, job_ids: Sequence[str]) -> list[PlannedStatement]:
+    """Return the statement for each job. Raises StatementError JOB_NOT_FOUND."""
+    found = [jobs.find(job_id) for job_id in dict.fromkeys(job_ids)]
     if not found:
         raise StatementError("REQUEST_NOT_READABLE", "No job is selected.", hint="Select jobs first.")
-    return [
-        PlannedStatement(job.name, action.statement(job_reference(manager, job)), _loss(action, job)) for job in found
-    ]
+    return [PlannedStatement(job.name, action.statement(job_reference(jobs, job)), _loss(action, job)) for job in found]
 
 
 def _loss(action: JobAction, job: Job) -> str:
@@ -106,12 +102,12 @@ def _loss(action: JobAction, job: Job) -> str:
     return f"The statement will be refused, because the job is {status}."
 
 
-def plan_snapshot(manager: Manager, job_id: str, name: str) -> PlannedStatement:
+def plan_snapshot(jobs: JobQueries, job_id: str, name: str) -> PlannedStatement:
     """Return the statement that takes a snapshot of a job. Raises StatementError JOB_NOT_FOUND."""
-    job = find_job(manager, Name(job_id, Span(0, 0), is_id=True)).job
+    job = jobs.find(job_id)
     if not name:
         raise StatementError("INVALID_NAME", "The snapshot needs a name.")
-    statement = f"CREATE SNAPSHOT {quoted_name(name)} FOR JOB {job_reference(manager, job)}"
+    statement = f"CREATE SNAPSHOT {quoted_name(name)} FOR JOB {job_reference(jobs, job)}"
     loss = "Nothing is lost: a running job continues while its state is copied."
     return PlannedStatement(name, statement, loss)
 
@@ -122,7 +118,7 @@ def plan_snapshot_drop(name: str) -> PlannedStatement:
     return PlannedStatement(name, f"DROP SNAPSHOT {quoted_name(name)}", loss)
 
 
-def job_reference(manager: Manager, job: Job) -> str:
+def job_reference(jobs: JobQueries, job: Job) -> str:
     """Return the job as statements accept it: by its name, or by its id if the name stands for another job."""
-    live = find_live_job(manager, job.name)
+    live = jobs.live_named(job.name)
     return quoted_name(job.name) if live is not None and live.job.id == job.id else quoted_text(job.id)

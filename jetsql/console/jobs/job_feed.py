@@ -12,9 +12,8 @@ from jetsql.console.jobs.job_graph import job_graph
 from jetsql.console.jobs.job_plots import plot_columns
 from jetsql.console.jobs.jobs_feed import PING_SECONDS, TICK_SECONDS, OnThread, fixed_part
 from jetsql.console.web.page_templates import render
-from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job
-from jetsql.jobs.statements.job_metrics import measure_job
+from jetsql.jobs.statements.job_queries import JobQueries
 
 ENDED: Final = "ended"
 
@@ -27,8 +26,8 @@ def state_of(job: Job) -> str:
 class JobFeed:
     """The changes of single jobs. It reads memory only."""
 
-    def __init__(self, manager: Manager, on_thread: OnThread) -> None:
-        self._manager = manager
+    def __init__(self, jobs: JobQueries, on_thread: OnThread) -> None:
+        self._jobs = jobs
         self._on_thread = on_thread
         self._stopped = False
 
@@ -45,7 +44,7 @@ class JobFeed:
         is_open: see `JobsFeed`.
         """
         shown = self._fixed(job_id)
-        view = self._manager.registry.get(job_id)
+        view = self._jobs.view(job_id)
         if state != (ENDED if view is None else state_of(view.job)):
             yield b"event: changed\ndata: \n\n"
         silent, is_current = PING_SECONDS, False
@@ -54,7 +53,7 @@ class JobFeed:
             if fixed != shown:
                 shown = fixed
                 yield b"event: changed\ndata: \n\n"
-            latest = self._manager.metrics.latest(job_id)
+            latest = self._jobs.latest_batch(job_id)
             if latest is not None and (not is_current or latest.time > after):
                 yield b"event: numbers\ndata: %s\n\n" % await self._on_thread(self._numbers, job_id, after)
                 after, silent, is_current = max(after, latest.time), 0.0, True
@@ -67,15 +66,15 @@ class JobFeed:
             yield b"event: logout\ndata: \n\n"
 
     def _fixed(self, job_id: str) -> tuple[object, ...] | None:
-        view = self._manager.registry.get(job_id)
+        view = self._jobs.view(job_id)
         return None if view is None else (*fixed_part(view.job), view.job.run)
 
     def _numbers(self, job_id: str, after: float) -> bytes:
-        new = [measure for measure in self._manager.metrics.since(job_id, after) if measure.time > after]
+        new = self._jobs.batches_after(job_id, after)
         message: dict[str, object] = {"measures": plot_columns(new)}
-        view = self._manager.registry.get(job_id)
+        view = self._jobs.view(job_id)
         if view is not None:
-            metrics = measure_job(self._manager, view.job)
+            metrics = self._jobs.metrics(view.job)
             graph = job_graph(view.job.plan, metrics.latest, metrics.watermark_delay)
             message["graph"] = render("graph.html", graph=graph)
         return json.dumps(message, separators=(",", ":")).encode()

@@ -10,18 +10,14 @@ from jetsql.console.jobs.graph_layout import JobGraph
 from jetsql.console.jobs.job_actions import JobAction, actions_of, job_reference
 from jetsql.console.jobs.job_graph import job_graph
 from jetsql.console.jobs.shown_snapshots import ShownSnapshot, shown_snapshots
-from jetsql.errors import Span
-from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Cause, Job
 from jetsql.jobs.model.redaction import show
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.options import OPTIONS
-from jetsql.jobs.statements.command_result import describe_not_running
-from jetsql.jobs.statements.describe import create_text, describe
-from jetsql.jobs.statements.job_metrics import JobMetrics, measure_job
-from jetsql.jobs.statements.lookup import find_job
-from jetsql.language.statement import DescribeJob, Name
+from jetsql.jobs.statements.describe import create_text
+from jetsql.jobs.statements.job_metrics import JobMetrics
+from jetsql.jobs.statements.job_queries import JobQueries
 
 HISTORY_ROWS: Final = 50
 _SHOWN_ELSEWHERE: Final = ("id", "name", "comment", "status", "last error", "statement", "submission time", "end time")
@@ -59,18 +55,17 @@ class JobPage:
     snapshots: Sequence[ShownSnapshot]  # newest first
 
 
-def job_page(manager: Manager, job_id: str, history_rows: int | None = HISTORY_ROWS) -> JobPage:
+def job_page(jobs: JobQueries, job_id: str, history_rows: int | None = HISTORY_ROWS) -> JobPage:
     """Return the page of a job. history_rows: the limit of rows; None for all. Raises StatementError JOB_NOT_FOUND."""
-    name = Name(job_id, Span(0, 0), is_id=True)
-    job = find_job(manager, name).job
-    metrics = measure_job(manager, job)
-    history = manager.store.history(job.id)[::-1]
-    facts = describe(manager, DescribeJob(name, extended=True)).rows
+    job = jobs.find(job_id)
+    metrics = jobs.metrics(job)
+    history = jobs.history(job.id)
+    facts = jobs.facts(job.id)
     return JobPage(
         job=job,
         metrics=metrics,
-        reference=job_reference(manager, job),
-        not_running=describe_not_running(job, len(manager.members)) if job.waiting_for_members else "",
+        reference=job_reference(jobs, job),
+        not_running=jobs.not_running(job) if job.waiting_for_members else "",
         cause=job.cause,
         graph=job_graph(job.plan, metrics.latest, metrics.watermark_delay),
         actions=actions_of(job),
@@ -82,7 +77,7 @@ def job_page(manager: Manager, job_id: str, history_rows: int | None = HISTORY_R
         replace_statement=_replace(job),
         history=history if history_rows is None else history[:history_rows],
         history_total=len(history),
-        snapshots=shown_snapshots(manager, job.id),
+        snapshots=shown_snapshots(jobs, job.id),
     )
 
 

@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status, Trigger, name_key
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
-from jetsql.jobs.statements.command_result import describe_not_running
-from jetsql.jobs.statements.job_metrics import JobMetrics, measure_job
-from jetsql.jobs.statements.metrics_sample import JobSample, sample_job
+from jetsql.jobs.statements.job_metrics import JobMetrics
+from jetsql.jobs.statements.job_queries import JobQueries
+from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.output.counts import counted
 from jetsql.output.short_numbers import format_bytes, format_count, format_seconds
 
@@ -64,26 +63,21 @@ class JobRow:
         return {**values, "spark": self.spark}
 
 
-def live_rows(manager: Manager) -> dict[str, JobRow]:
-    """Return the rows of the live jobs by id, newest first. It reads memory only."""
-    return {view.job.id: job_row(manager, view.job) for view in manager.registry.live()}
-
-
-def ended_rows(manager: Manager, live: Mapping[str, JobRow]) -> Iterator[JobRow]:
+def ended_rows(jobs: JobQueries, live: Mapping[str, JobRow]) -> Iterator[JobRow]:
     """Return the newest ended job of each name that no live job has, newest first. It reads the store."""
     names = {name_key(row.name) for row in live.values()}
-    for job in reversed(manager.store.ended_jobs()):
+    for job in jobs.ended():
         if len(names) - len(live) >= ENDED_MOST:
             return
         if job.id not in live and name_key(job.name) not in names:
             names.add(name_key(job.name))
-            yield job_row(manager, job)
+            yield job_row(jobs, job)
 
 
-def job_row(manager: Manager, job: Job) -> JobRow:
+def job_row(jobs: JobQueries, job: Job) -> JobRow:
     """Return the row of a job, from memory only."""
-    metrics = measure_job(manager, job)
-    sample = sample_job(manager, metrics)
+    metrics = jobs.metrics(job)
+    sample = jobs.sample(metrics)
     runs = job.status in (Status.RUNNING, Status.COMPLETING)
     return JobRow(
         id=job.id,
@@ -94,7 +88,7 @@ def job_row(manager: Manager, job: Job) -> JobRow:
         delivery=GUARANTEE_TEXTS[job.plan.guarantee],
         kind="streaming" if job.plan.analysis.streaming else "batch",
         comment=job.version.comment or "",
-        error=describe_not_running(job, len(manager.members)),
+        error=jobs.not_running(job),
         rate=_rate_cell(sample),
         spark=spark_points(sample.rates) if runs else "",
         lag=_lag_cell(metrics) if runs else MovingCell(""),

@@ -18,8 +18,9 @@ from typing import Any, Final
 from jetsql.console.jobs.job_rows import ENDED_MOST, JobRow, job_row
 from jetsql.console.web.page_templates import macro
 from jetsql.errors import JetSQLError
-from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job
+from jetsql.jobs.statements.job_queries import JobQueries
+from jetsql.request import ENGINE, acting_for
 
 _LOG: Final = logging.getLogger(__name__)
 TICK_SECONDS: Final = 0.5
@@ -45,9 +46,9 @@ class _Shown:
 class JobsFeed:
     """The current rows of the jobs page, and their changes."""
 
-    def __init__(self, manager: Manager, on_thread: OnThread) -> None:
+    def __init__(self, jobs: JobQueries, on_thread: OnThread) -> None:
         """Create it. on_thread: runs a function that may wait."""
-        self._manager = manager
+        self._jobs = jobs
         self._on_thread = on_thread
         self._lock = Lock()
         self._epoch = secrets.token_hex(4)
@@ -120,7 +121,8 @@ class JobsFeed:
         """Count a page, and begin to sample with the first."""
         self._subscribers += 1
         if self._ticker is None:
-            self._ticker = asyncio.create_task(self._tick())
+            with acting_for(ENGINE):  # for all pages, not only the caller of this one
+                self._ticker = asyncio.create_task(self._tick())
 
     def leave(self) -> None:
         """Count a page less, and stop to sample with the last."""
@@ -158,12 +160,12 @@ class JobsFeed:
     def _refresh(self, numbers: bool) -> None:
         """Sample the jobs. numbers: whether to sample all, not only those whose fixed part changed."""
         version = self._version + 1
-        jobs = {view.job.id: view.job for view in self._manager.registry.live()}
+        jobs = {view.job.id: view.job for view in self._jobs.live()}
         fixed = {job_id: fixed_part(job) for job_id, job in jobs.items()}
         changed = False
         for job_id, job in jobs.items():
             if numbers or self._fixed.get(job_id) != fixed[job_id]:
-                changed |= self._show(job_row(self._manager, job), version)
+                changed |= self._show(job_row(self._jobs, job), version)
         for job_id in self._fixed.keys() - fixed.keys():
             changed |= self._show_ended(job_id, version)
         self._fixed = fixed
@@ -184,11 +186,11 @@ class JobsFeed:
         return True
 
     def _show_ended(self, job_id: str, version: int) -> bool:
-        job = self._manager.store.job(job_id)
+        job = self._jobs.stored(job_id)
         if job is None:
             self._forget(job_id, version)
             return True
-        changed = self._show(job_row(self._manager, job), version)
+        changed = self._show(job_row(self._jobs, job), version)
         ended = sorted(job_id for job_id, shown in self._shown.items() if not shown.row.is_live)
         for oldest in ended[:-ENDED_MOST]:
             self._forget(oldest, version)

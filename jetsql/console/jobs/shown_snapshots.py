@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Snapshot
 from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.statements.describe import fork_text
+from jetsql.jobs.statements.job_queries import JobQueries
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,9 @@ class ShownSnapshot:
     fork: str  # the statement that creates a job from it
 
 
-def shown_snapshots(manager: Manager, job_id: str | None = None) -> list[ShownSnapshot]:
+def shown_snapshots(jobs: JobQueries, job_id: str | None = None) -> list[ShownSnapshot]:
     """Return the snapshots. job_id: of the job that they are of; None for all."""
     return [
         ShownSnapshot(each, redact(each.statement, each.plan.options), fork_text(each))
-        for each in reversed(manager.store.snapshots())
-        if job_id in (None, each.job_id)
+        for each in jobs.snapshots(job_id)
     ]

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from jetsql import cancellation
+from jetsql import request
 from jetsql.errors import EngineError
 
 
@@ -69,7 +69,7 @@ class WriteGate:
                 self._changed.notify_all()
 
     def _close(self, seconds: float) -> None:
-        token = cancellation.current()
+        token = request.current().cancellation
         with token.on_cancel(self._wake), self._changed:
             self._is_closed = True
             ended = self._changed.wait_for(lambda: token.is_requested or not self._writers, seconds)

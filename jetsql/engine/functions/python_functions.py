@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import _parse_datatype_json_string
 from pyspark.util import PythonEvalType
 
-from jetsql import cancellation
+from jetsql import request
 from jetsql.engine.errors.run_failures import strip_message
 from jetsql.engine.functions import python_source
 from jetsql.engine.functions.python_source import Definition, Problem
@@ -226,7 +226,7 @@ def _run_check(executable: str, definition: Definition) -> Problem | None:
     )
     with process:
         try:
-            with cancellation.current().on_cancel(process.kill):
+            with request.current().cancellation.on_cancel(process.kill):
                 answer, errors = process.communicate(json.dumps(definition), timeout=_CHECK_SECONDS)
         except subprocess.TimeoutExpired:
             raise _invalid(
@@ -236,7 +236,7 @@ def _run_check(executable: str, definition: Definition) -> Problem | None:
             ) from None
         finally:
             process.kill()
-    cancellation.current().check()
+    request.current().cancellation.check()
     if not answer:
         last = errors.strip().rpartition("\n")[2]
         raise _invalid(f"The process that loads the Python source has ended with code {process.returncode}: {last}")

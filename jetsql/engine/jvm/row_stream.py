@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 from pyspark.util import local_connect_and_auth
 
-from jetsql import cancellation
+from jetsql import request
 from jetsql.engine.jvm.java_classes import java
 from jetsql.resultset import Column
 
@@ -58,7 +58,7 @@ def _read(serve: Callable[[Any], Any], frame: DataFrame, serializer: Any) -> Ite
     file, connection = local_connect_and_auth(port, secret)  # always, because a thread of Spark waits for it
     connection.settimeout(None)  # the first row may take any time
     with _cancel_on_error(java_rows), closing(connection), closing(file):
-        with cancellation.current().on_cancel(java_rows.cancel):
+        with request.current().cancellation.on_cancel(java_rows.cancel):
             yield from serializer.load_stream(file)
         server.getResult()  # raises the error that ended the rows early
 

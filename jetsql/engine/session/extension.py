@@ -2,9 +2,9 @@
 
 The extension has a callback for the columns of a statement and another for its rows, so that parsing has no side
 effect. Further callbacks return the rows of a relation, check a topic that a Spark statement is about to read or write,
-find the jobs that use a table, drop a function in Python, and find the state of a job. A waiting statement is cancelled
-when Spark interrupts its thread. Errors keep condition, SQLSTATE and position in every client; an error of Spark is
-passed back as the same Java object.
+find the jobs that use a table, drop a function in Python, and find the state of a job. Each callback runs for the
+caller of the statement. A waiting statement is cancelled when Spark interrupts its thread. Errors keep condition,
+SQLSTATE and position in every client; an error of Spark is passed back as the same Java object.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jetsql.cancellation import Cancellation, cancellable
 from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.jvm.java_classes import java, without_secrets
 from jetsql.engine.jvm.throwables import throwable_of
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.kafka_topics import check_topic
+from jetsql.engine.session.spark_statements import caller_of_group
 from jetsql.errors import JetSQLError
 from jetsql.jobs.model.job import quoted_text
 from jetsql.jobs.planning.options import OPTIONS
 from jetsql.language import STATEMENT_FILTER
 from jetsql.language.body.parameter_markers import check_number
+from jetsql.request import OWNER, Caller, Cancellation, acting_for, cancellable
 from jetsql.resultset import Cell, Column, Table
 
 log = logging.getLogger(__name__)
@@ -45,12 +46,20 @@ FindState = Callable[[str], dict[str, Any]]
 
 
 class _Callback:
-    """A function of (session, text) in a form that Java can call (java.util.function.BiFunction)."""
+    """A function of (session, text) in a form that Java can call (java.util.function.BiFunction).
+
+    Java writes the origin of the statement before the text, see `Callers.java`.
+    """
 
     def __init__(self, function: Callable[[Any, str], dict[str, Any] | None]) -> None:
         self._function = function
 
     def apply(self, session: Any, text: str) -> Any:
+        endpoint, address, text = text.split(" ", 2)
+        with acting_for(caller_of_group(endpoint) or Caller(OWNER, endpoint, address)):
+            return self._apply(session, text)
+
+    def _apply(self, session: Any, text: str) -> Any:
         try:
             result = self._function(session, text)
         except JetSQLError as error:

@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException, PySparkNotImplementedError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from jetsql import cancellation
+from jetsql import request
 from jetsql.engine.errors.python_errors import CONDITION, describe_python_error
 from jetsql.engine.errors.run_failures import cause_of, strip_message
 from jetsql.engine.jdbc.jdbc_databases import explain_read_error, find_jdbc_error
@@ -28,6 +28,7 @@ from jetsql.engine.session.streaming_selects import StreamingSelect
 from jetsql.engine.session.timestamps import with_offsets
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.live_rows import Live
+from jetsql.request import Caller
 from jetsql.resultset import Column
 
 # A column of ours among the columns that Spark suggests.
@@ -38,6 +39,7 @@ _COMMAND_PLANS = ("LocalRelation", "CommandResult", "LocalTableScan")
 
 
 Row = TypeVar("Row")
+_callers: Final[dict[str, Caller]] = {}  # of running statements, by their job groups
 
 
 @dataclass(frozen=True)
@@ -144,12 +146,13 @@ def _column(field: StructField) -> Column:
 @contextmanager
 def _cancellable(spark: SparkSession) -> Iterator[None]:
     """Cancel the Spark jobs of this thread when the statement is cancelled. Raises STATEMENT_CANCELLED then."""
-    statement = cancellation.current()
-    if statement is cancellation.NEVER:
+    statement = request.current().cancellation
+    if statement is request.NEVER:
         yield
         return
     context: Any = spark.sparkContext._jsc.sc()
-    group = f"jetsql-{uuid.uuid4()}"
+    group = f"jetsql-{uuid.uuid4()}"  # `Callers.java` knows it by this prefix
+    _callers[group] = request.current().caller
     context.setJobGroup(group, "", True)
     try:
         with statement.on_cancel(lambda: java(spark).scheduling.CancelledJobGroups.cancel(spark._jsparkSession, group)):
@@ -158,7 +161,13 @@ def _cancellable(spark: SparkSession) -> Iterator[None]:
         statement.check()
         raise
     finally:
+        del _callers[group]
         context.clearJobGroup()
+
+
+def caller_of_group(group: str) -> Caller | None:
+    """Return the caller of the statement that runs in a job group; None if there is none."""
+    return _callers.get(group)
 
 
 def _cancellable_rows(spark: SparkSession, rows: Iterator[Row]) -> Generator[Row, None, None]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from jetsql import cancellation
+from jetsql import request
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.job_sessions import streaming_confs
@@ -81,7 +81,7 @@ class StreamingSelect:
 
     def _next_frame(self, next_batch: Callable[[], Any]) -> DataFrame | None:
         batch = next_batch()
-        cancellation.current().check()
+        request.current().cancellation.check()
         return None if batch is None else DataFrame(batch, self._spark)
 
     def _read_in_query(self, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
@@ -97,7 +97,7 @@ class StreamingSelect:
     @contextmanager
     def _running(self) -> Iterator[None]:
         try:
-            with cancellation.current().on_cancel(self._java.wake):
+            with request.current().cancellation.on_cancel(self._java.wake):
                 self._java.start()
                 yield
         finally:

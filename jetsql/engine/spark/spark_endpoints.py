@@ -21,7 +21,7 @@ from jetsql.errors import EngineError
 
 _CONNECT_TOKEN = "spark.connect.authenticate.token"
 _CONNECT_INTERCEPTORS = "spark.connect.grpc.interceptor.classes"
-_OUR_INTERCEPTORS = ("dev.jetsql.endpoints.ConnectSettings", "dev.jetsql.endpoints.ConnectLogins")
+_OUR_INTERCEPTORS = tuple(f"dev.jetsql.endpoints.Connect{name}" for name in ("Settings", "Callers", "Logins"))
 _LARGEST_PLAN = 128 * 1024 * 1024
 """Spark's limit of a request. A compressed plan may become four times as large by default, half of a small heap."""
 _THRIFT_LOGIN = "hive.server2.custom.authentication.class"

@@ -15,7 +15,7 @@ from concurrent.futures import wait as wait_for
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from jetsql import cancellation
+from jetsql import request
 from jetsql.errors import EngineError, StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.engine_api import BatchCommitted, CrashReport, Engine
@@ -56,6 +56,7 @@ from jetsql.jobs.model.job import Cause, Job, Snapshot, Status
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
+from jetsql.request import ENGINE, Caller
 
 if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
     from jetsql.jobs.store.job_store import Store
@@ -159,8 +160,11 @@ class Manager:
         Raises StatementError JOB_ALREADY_EXISTS, SNAPSHOT_NOT_FOUND, STATEMENT_CANCELLED, and as
         `check_overwrite_conflicts`.
         """
-        cancellation.current().check()
-        return self._writer.submit(lambda: self._submit(job)).result()
+        request.current().cancellation.check()
+        caller = request.current().caller
+        view = self._writer.submit(lambda: self._submit(job, caller)).result()
+        _LOG.info("Job %s was submitted by %s", job.id, caller)
+        return view
 
     def apply(self, job: Job, event: UserEvent) -> Step:
         """Apply a user's event to a job and return the step.
@@ -169,8 +173,11 @@ class Manager:
         cancelled while it waits. Raises StatementError WRONG_STATUS, JOB_ALREADY_EXISTS, STATEMENT_CANCELLED.
         """
         if not isinstance(event, SnapshotWritten):  # the snapshot is already written
-            cancellation.current().check()
-        return self._writer.submit(lambda: self._apply_for_user(job.id, event)).result()
+            request.current().cancellation.check()
+        caller = request.current().caller
+        step = self._writer.submit(lambda: self._apply_for_user(job.id, event, caller)).result()
+        _LOG.info("Job %s: %s by %s", job.id, step.history_event or _kind(event), caller)
+        return step
 
     def remove_snapshot(self, snapshot: Snapshot) -> bool:
         """Delete a snapshot from the store and return whether it existed.
@@ -236,13 +243,13 @@ class Manager:
             return False
         return True
 
-    def _submit(self, job: Job) -> JobView:
+    def _submit(self, job: Job, caller: Caller) -> JobView:
         self._check_open()
         self._check_source_snapshot(job)
         check_overwrite_conflicts(job.plan, None, self._live_jobs())
         step = self._step(job, Submit())
         failpoint("storing", job.name, step=step.history_event)
-        self.store.add(step.job, self._row(job, step, first=True))
+        self.store.add(step.job, self._row(job, step, caller, first=True))
         failpoint("stored", job.name, step=step.history_event)
         view = self._show(step, RunStats(last_message=step.history_message))
         self._supersede()
@@ -269,10 +276,10 @@ class Manager:
             if newest is not None and newest.id != older.id:
                 self._apply_or_log(older.id, Superseded())
 
-    def _apply_for_user(self, job_id: str, event: UserEvent) -> Step:
+    def _apply_for_user(self, job_id: str, event: UserEvent, caller: Caller) -> Step:
         self._check_open()
         self._check_tables(job_id, event)
-        step = self._apply(job_id, event)
+        step = self._apply(job_id, event, caller)
         if step.outcome is Outcome.REFUSED:
             message = f"Job {step.job.name} {step.message}."
             raise StatementError("WRONG_STATUS", message, hint=step.hint)
@@ -292,7 +299,7 @@ class Manager:
     def _live_jobs(self) -> Iterator[Job]:
         return (view.job for view in self.registry.live())
 
-    def _apply(self, job_id: str, event: Event) -> Step:
+    def _apply(self, job_id: str, event: Event, caller: Caller = ENGINE) -> Step:
         view = self.registry.get(job_id) or self._stored(job_id)
         step = self._step(view.job, event)
         if step.outcome in (Outcome.STALE, Outcome.REFUSED):
@@ -302,7 +309,7 @@ class Manager:
             self._check_newest(view.job)
         if step.history_event:
             failpoint("storing", view.job.name, step=step.history_event)
-            self.store.save(step.job, self._row(view.job, step), step.snapshot, step.replaced_snapshot_id)
+            self.store.save(step.job, self._row(view.job, step, caller), step.snapshot, step.replaced_snapshot_id)
             failpoint("stored", view.job.name, step=step.history_event)
         if view.job.snapshot_request is not None and step.job.snapshot_request is None:
             self.snapshot_names.finish(view.job.snapshot_request, step.snapshot or step.history_message)
@@ -344,11 +351,17 @@ class Manager:
     def _retry_later(self, action: ScheduleRetry) -> None:
         self._writer.call_at(action.time, lambda: self._on_event(RetryDue(action.run)))
 
-    def _row(self, before: Job, step: Step, *, first: bool = False) -> HistoryRow:
+    def _row(self, before: Job, step: Step, caller: Caller, *, first: bool = False) -> HistoryRow:
         after = step.job
-        status = None if first else before.status
         return HistoryRow(
-            after.id, self.clock(), step.history_event, status, after.status, after.run, step.history_message
+            after.id,
+            self.clock(),
+            step.history_event,
+            None if first else before.status,
+            after.status,
+            after.run,
+            step.history_message,
+            caller,
         )
 
     def _is_in_use(self, job_id: str) -> bool:

@@ -11,7 +11,7 @@ from threading import Condition
 from time import monotonic
 from typing import Final
 
-from jetsql import cancellation
+from jetsql import request
 from jetsql.errors import EngineError
 from jetsql.jobs.model.job import Job
 
@@ -89,7 +89,7 @@ class JobRegistry:
         """
         job_id = view.job.id
         until = monotonic() + seconds
-        statement = cancellation.current()
+        statement = request.current().cancellation
         with statement.on_cancel(self._wake), self._changed:
             self._waiting[job_id] = self._waiting.get(job_id, 0) + 1
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jetsql.jobs.model.job import Status
+from jetsql.request import Caller
 
 
 @dataclass(frozen=True)
@@ -18,3 +19,4 @@ class HistoryRow:
     to_status: Status
     run: int
     message: str
+    by: Caller | None = None  # the author of the event; None for a row of an earlier release

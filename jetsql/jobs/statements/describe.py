@@ -33,12 +33,18 @@ HISTORY_COLUMNS: Final = (
     Column("from_status", comment="NULL in the job's first row"),
     Column("to_status", comment="the status after the event"),
     Column("run", "bigint", "the job's newest run at that time"),
+    Column("by", comment="the user who requested it, or engine; NULL for an event of an earlier release"),
     Column("message", comment="details and cause"),
 )
 JOB_HISTORY_COLUMNS: Final = (
     Column("job", comment="the name of the job"),
     Column("job_id", comment="the id of the job"),
     *HISTORY_COLUMNS,
+    Column(
+        "endpoint",
+        comment="the user's way to the engine: http, console, connect, thrift, spark.sql, embedded or notebook",
+    ),
+    Column("address", comment="the IP address of the user's client; NULL inside the engine's process"),
 )
 
 Fact = tuple[str, str | None]
@@ -219,9 +225,11 @@ def history_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     """Return the rows of `jetsql.job_history`: the history of all jobs, oldest row first."""
     names = {job.id: job.name for job in manager.store.all_jobs()}
     for row in manager.store.history():
-        yield (names.get(row.job_id), row.job_id, *_history_row(row))
+        origin = (None, None) if row.by is None else (row.by.endpoint or None, row.by.address or None)
+        yield (names.get(row.job_id), row.job_id, *_history_row(row), *origin)
 
 
 def _history_row(row: HistoryRow) -> tuple[Value, ...]:
     before = row.from_status.value if row.from_status is not None else None
-    return (row.time, row.event, before, row.to_status.value, row.run, row.message)
+    by = row.by.user if row.by is not None else None
+    return (row.time, row.event, before, row.to_status.value, row.run, by, row.message)

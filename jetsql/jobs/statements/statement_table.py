@@ -16,8 +16,7 @@ from jetsql.jobs.statements import control, describe, show
 from jetsql.jobs.statements.command_result import COMMAND_COLUMNS
 from jetsql.jobs.statements.explain import PLAN_COLUMNS, explain
 from jetsql.jobs.statements.function_statements import RESULT_COLUMNS, create_function
-from jetsql.jobs.statements.show_engines import ENGINE_COLUMNS, show_engines
-from jetsql.jobs.statements.show_members import MEMBER_COLUMNS, show_members
+from jetsql.jobs.statements.show_cluster import ENGINE_COLUMNS, MEMBER_COLUMNS, show_engines, show_members
 from jetsql.jobs.statements.snapshot import create_snapshot, drop_snapshot
 from jetsql.jobs.statements.tables import streaming_tables as tables
 from jetsql.jobs.statements.tables.table_creation import create_with_table

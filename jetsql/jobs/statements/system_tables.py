@@ -16,8 +16,7 @@ from jetsql.jobs.statements.describe import JOB_HISTORY_COLUMNS, history_relatio
 from jetsql.jobs.statements.function_statements import FUNCTION_COLUMNS, functions_relation
 from jetsql.jobs.statements.job_metrics import METRICS_COLUMNS, metrics_relation
 from jetsql.jobs.statements.show import JOBS_TABLE_COLUMNS, SNAPSHOTS_TABLE_COLUMNS, job_relation, snapshot_relation
-from jetsql.jobs.statements.show_engines import ENGINE_COLUMNS, engines_relation
-from jetsql.jobs.statements.show_members import MEMBER_COLUMNS, members_relation
+from jetsql.jobs.statements.show_cluster import ENGINE_COLUMNS, MEMBER_COLUMNS, engines_relation, members_relation
 from jetsql.resultset import Cell, Column
 
 Rows = Iterable[tuple[Cell, ...]]

@@ -20,6 +20,7 @@ from jetsql.jobs.model.job import Job, Snapshot, Status
 from jetsql.jobs.model.leadership import Leadership
 from jetsql.jobs.model.serialization import MalformedRecord, decode
 from jetsql.jobs.store.record_versions import RENAMED_EVENTS, upgrade_text
+from jetsql.request import Caller
 
 if TYPE_CHECKING:  # SQLAlchemy is slow to import, and reading the contents does not need it
     import sqlalchemy as sa
@@ -29,7 +30,7 @@ if TYPE_CHECKING:  # SQLAlchemy is slow to import, and reading the contents does
     from jetsql.jobs.store.metrics_store import MetricsStore
     from jetsql.jobs.store.postgresql.lease import Lease
 
-VERSION: Final = 5
+VERSION: Final = 6
 
 # Keys of the table `meta`. Those of one place are not copied with a store.
 WRITTEN_BY: Final = "written_by"
@@ -39,6 +40,8 @@ OF_ONE_PLACE: Final = ("metrics_version", LEASE_NUMBER, MOVED_TO)
 
 # The tables, with the version of the store that added them.
 TABLES: Final = {"meta": 1, "jobs": 1, "history": 1, "snapshots": 2, "functions": 5}
+
+_CALLERS: Final = 6  # the version of the store that added the callers to the history
 
 T = TypeVar("T")
 
@@ -308,6 +311,8 @@ def _contents(connection: Reading, version: int) -> StoreContents:
 
     def history() -> Iterator[HistoryRow]:
         columns = "number, job, time, title, before, after, run, words"
+        if version >= _CALLERS:
+            columns += ", caller, endpoint, address"
         for number, *values in connection.execute(f"SELECT {columns} FROM history ORDER BY number"):
             values[2] = RENAMED_EVENTS.get(str(values[2]), str(values[2]))
             try:
@@ -321,6 +326,18 @@ def _contents(connection: Reading, version: int) -> StoreContents:
     return StoreContents(version, jobs, snapshots, tuple(history()), tuple(unreadable))
 
 
-def history_row(job: str, time: float, title: str, before: str | None, after: str, run: int, words: str) -> HistoryRow:
+def history_row(
+    job: str,
+    time: float,
+    title: str,
+    before: str | None,
+    after: str,
+    run: int,
+    words: str,
+    caller: str | None = None,
+    endpoint: str | None = None,
+    address: str | None = None,
+) -> HistoryRow:
     """Return the row of a history from its columns. Raises ValueError for an unknown status."""
-    return HistoryRow(job, time, title, None if before is None else Status(before), Status(after), run, words)
+    by = None if caller is None else Caller(caller, endpoint or "", address or "")
+    return HistoryRow(job, time, title, None if before is None else Status(before), Status(after), run, words, by)

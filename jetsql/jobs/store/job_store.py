@@ -349,4 +349,7 @@ def _insert_history(row: HistoryRow) -> sa.Insert:
         after=row.to_status.value,
         run=row.run,
         words=row.message,
+        caller=row.by.user if row.by is not None else None,
+        endpoint=row.by.endpoint if row.by is not None else None,
+        address=row.by.address if row.by is not None else None,
     )

@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from jetsql.failpoints import failpoint
 from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.record_versions import RENAMED_EVENTS, upgrade_text
+from jetsql.jobs.store.tables import TEXT
 
 MigrationStep = Callable[[sa.Connection], object]
 
@@ -73,6 +74,13 @@ def _functions(connection: sa.Connection) -> None:
     )
 
 
+def _callers(connection: sa.Connection) -> None:
+    """Version 6: the author of each event in the history."""
+    kind = TEXT.compile(connection.dialect)
+    for column in ("caller", "endpoint", "address"):
+        connection.execute(sa.text(f"ALTER TABLE history ADD COLUMN {column} {kind}"))
+
+
 def _create_table(connection: sa.Connection, name: str, *columns: sa.Column[str]) -> None:
     sa.Table(name, sa.MetaData(), *columns).create(connection)
 
@@ -86,4 +94,4 @@ def _upgrade_records(connection: sa.Connection, version: int) -> None:
 
 
 # STEPS[0] makes version 2 of version 1, and so on.
-STEPS: Final[Sequence[MigrationStep]] = (_snapshots, _operators, _new_names, _functions)
+STEPS: Final[Sequence[MigrationStep]] = (_snapshots, _operators, _new_names, _functions, _callers)

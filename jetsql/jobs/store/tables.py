@@ -58,6 +58,9 @@ HISTORY: Final = sa.Table(
     sa.Column("after", TEXT, nullable=False),
     sa.Column("run", INTEGER, nullable=False),
     sa.Column("words", TEXT, nullable=False),
+    sa.Column("caller", TEXT),  # the user; NULL in rows of version 5, as the endpoint and the address
+    sa.Column("endpoint", TEXT),
+    sa.Column("address", TEXT),
 )
 
 SNAPSHOTS: Final = sa.Table(

@@ -17,7 +17,7 @@ def until_suspended(sql: Sql, job: str) -> None:
 
 
 def notices(sql: Sql, job: str) -> list[str]:
-    return [str(row[5]) for row in sql(f"SHOW JOB HISTORY {job}") if row[1] == "sink notice"]
+    return [str(row[-1]) for row in sql(f"SHOW JOB HISTORY {job}") if row[1] == "sink notice"]
 
 
 def test_failing_batch_is_dropped_for_the_new_version(sql: Sql, numbers: Source) -> None:

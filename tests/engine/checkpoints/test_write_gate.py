@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from jetsql.cancellation import Cancellation, cancellable
 from jetsql.engine.checkpoints.write_gate import WriteGate
 from jetsql.errors import EngineError, StatementError
+from jetsql.request import Cancellation, cancellable
 from tests.support.golden_reports import raises
 
 

@@ -398,7 +398,7 @@ def test_outage_longer_than_the_restarts(shop: Sql, postgres: Postgres) -> None:
     assert error.hint == "Fix the cause, then start the job with RESUME JOB."
     assert (known["status"], known["last error at"]) == ("SUSPENDED", server)
     assert known["last error class"] == "org.postgresql.util.PSQLException"
-    story = [(row[1], row[5]) for row in shop("SHOW JOB HISTORY j")][-3:]
+    story = [(row[1], row[-1]) for row in shop("SHOW JOB HISTORY j")][-3:]
     assert [title for title, _ in story] == ["error", "retry", "suspended by an error"]
     assert story[0][1].startswith(f"Batch 1 failed: {server} cannot be reached: ")
     assert story[0][1].endswith("Trying again in 1 s (restart 1 of 1).")

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 import pytest
 
 import jetsql
-from jetsql.cancellation import Cancellation, cancellable
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import StatementError
 from jetsql.output.diagnostics import Script
+from jetsql.request import Cancellation, cancellable
 from jetsql.script import PreparedStatement, prepare
 from tests.conftest import Sql, until
 from tests.support.engines.file_size_limit import file_size_limit

@@ -14,13 +14,13 @@ import pytest
 
 import jetsql
 import jetsql.client.dbapi
-from jetsql.cancellation import Cancellation, cancellable
 from jetsql.client.remote_engine import RemoteEngine
 from jetsql.embedded.embedded_engine import EmbeddedEngine, EngineSession
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session import streaming_selects
 from jetsql.errors import StatementError
 from jetsql.live_rows import Live, LiveMode
+from jetsql.request import Cancellation, cancellable
 from tests.conftest import Sql, until
 from tests.support.servers.http_server import TOKEN, run_server
 

@@ -15,6 +15,7 @@ from jetsql.jobs.model.body_analysis import CapturedSession, Operator
 from jetsql.jobs.model.job import Cause
 from jetsql.jobs.model.redact_sql import redact_sql
 from jetsql.jobs.model.redaction import REDACTED, redact_urls
+from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows
 from jetsql.language.statement import ExplainCreateJob
 from jetsql.server.prometheus import prometheus_response
@@ -97,7 +98,7 @@ def explained(jobs: JobsHarness) -> str:
 
 
 def scraped(jobs: JobsHarness) -> str:
-    return prometheus_response(jobs.manager, sessions=0, statements=0).content.decode()
+    return prometheus_response(JobQueries(jobs.manager), sessions=0, statements=0).content.decode()
 
 
 # By report: the statement, the number of masked secrets in it, and a value next to them.

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.migrations import STEPS
 from jetsql.jobs.store.record_versions import RENAMED_EVENTS
 from jetsql.jobs.store.store_file import StoreFile
+from jetsql.request import Caller
 from tests.support.engines.jobs_harness import run_manager
 from tests.support.engines.store_places import HOME, SchemaPlace
 from tests.support.golden_reports import raises
@@ -123,6 +125,15 @@ def test_events_of_the_history_get_their_new_names(path: Path) -> None:
         events = {row.event for row in store.history()}
     assert events == {RENAMED_EVENTS.get(title, title) for title in old}
     assert {"suspend requested", "drop requested"} < events
+
+
+def test_events_of_older_releases_have_no_author(path: Path) -> None:
+    with closing(Store(path)) as store:
+        assert {row.by for row in store.history()} == {None}
+        job = store.all_jobs()[0]
+        row = replace(store.history(job.id)[-1], by=Caller("ann", "http", "10.0.0.7"))
+        store.save(job, row)
+        assert store.history(job.id)[-1] == row
 
 
 def test_renamed_fields_keep_their_values(path: Path) -> None:

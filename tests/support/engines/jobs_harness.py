@@ -21,6 +21,7 @@ from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.job_store import Store
 from jetsql.language import parse
 from jetsql.language.statement import Body, CreateJob, Name, OptionText, Statement, Verb
+from jetsql.request import Endpoint, inside_process
 from jetsql.resultset import Table
 from tests.support.engines.in_memory_engine import InMemoryEngine, Session
 from tests.support.golden_reports import raises
@@ -76,7 +77,8 @@ class JobsHarness:
     store: Store
 
     def run(self, statement: Statement) -> Table:
-        return execute(self.manager, statement, Session)
+        with inside_process(Endpoint.EMBEDDED):
+            return execute(self.manager, statement, Session)
 
     def sql(self, text: str) -> Table:
         statement = parse(text)

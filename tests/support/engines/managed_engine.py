@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC
@@ -24,7 +23,8 @@ from jetsql.jobs.lifecycle.engine_api import CheckpointImage
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.job_settings import JobSettings
-from jetsql.jobs.statements.metrics_sample import JobSample, sample_jobs
+from jetsql.jobs.statements.job_queries import JobQueries
+from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.jobs.statements.statement_table import execute
 from jetsql.jobs.store.job_store import Store
 from jetsql.language import parse
@@ -97,6 +97,7 @@ class Managed:
         self._lock = HomeLock(self.home, service) if has_lock else None
         self._store = Store(self.home / "jetsql.db")
         self.manager = Manager(self._store, self.engine, jobs or JobSettings(create_wait_seconds=20.0))
+        self.queries = JobQueries(self.manager)
         self.manager.start()
         self.dead = threading.Event()
         self.is_closing = False
@@ -116,7 +117,7 @@ class Managed:
         return ManagedSession(self)
 
     def sample_jobs(self) -> tuple[JobSample, ...]:
-        return sample_jobs(self.manager)
+        return self.queries.all_samples()
 
     @property
     def catalogs(self) -> tuple[str, ...]:
@@ -127,12 +128,11 @@ class Managed:
         return {"version": VERSION, "home": str(self.home)}
 
     def about(self) -> dict[str, Any]:
-        statuses = Counter(view.job.status.value for view in self.manager.registry.live())
         facts = {"version": VERSION, "spark": "none", "master": "local[2]"}
-        return {**facts, "home": str(self.home), "pid": os.getpid(), "jobs": dict(statuses)}
+        return {**facts, "home": str(self.home), "pid": os.getpid(), "jobs": dict(self.queries.statuses())}
 
     def prometheus_response(self, sessions: int, statements: int) -> PrometheusResponse:
-        return prometheus_response(self.manager, sessions, statements)
+        return prometheus_response(self.queries, sessions, statements)
 
     def back_up(self, folder: Path) -> BackupManifest:
         source = CopiedHome(self.home, storage_of(self.home), self._store.database)

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow
 
 from jetsql.backup.backup_manifest import BackupManifest, SavedJob
-from jetsql.cancellation import current
 from jetsql.errors import EngineError, ErrorReport, JetSQLError
 from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.live_rows import Live, LiveBatch, LiveMode
+from jetsql.request import current
 from jetsql.resultset import Column
 from jetsql.server.prometheus import PrometheusResponse
 from jetsql.server.statement_result import StatementResult
@@ -75,11 +75,11 @@ class ServedSession:
 
     def _wait(self) -> None:
         woken = threading.Event()
-        with current().on_cancel(woken.set):
+        with current().cancellation.on_cancel(woken.set):
             self.engine.waiting.set()
             assert woken.wait(60)
         self.engine.woken.set()
-        current().check()
+        current().cancellation.check()
 
     def _looked(self, sizes: list[str]) -> Generator[LiveBatch, None, None]:
         try:
@@ -146,10 +146,10 @@ class ServedEngine:
             raise EngineError("BACKUP_FAILED", f"The disk of {folder} is full.")
         if folder.name == "slow":
             woken = threading.Event()
-            with current().on_cancel(woken.set):
+            with current().cancellation.on_cancel(woken.set):
                 self.waiting.set()
                 assert woken.wait(60)
-            current().check()
+            current().cancellation.check()
         job = SavedJob("0001-0000-0000-0001", "j", "RUNNING", 6, 7)
         return BackupManifest("id", 1.5, "0", str(folder), "file:/home", "", jobs=(job,), snapshots=("s",))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from jetsql import cancellation
+from jetsql import request
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.lifecycle.scaling import describe_missing_members
@@ -44,7 +44,7 @@ def create(manager: Manager, statement: CreateJob, session: UserSession, job_id:
     """
     options = parse_options(statement.options)
     while True:  # again only when another statement changes the job or the snapshot in the meantime
-        cancellation.current().check()
+        request.current().cancellation.check()
         live = find_live_job(manager, statement.name.text)
         try:
             if live is None:

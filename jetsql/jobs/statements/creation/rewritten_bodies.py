@@ -11,7 +11,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Final
 
-from jetsql import cancellation
+from jetsql import request
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.manager.job_manager import Manager
@@ -50,7 +50,7 @@ def add_rewritten_body(
         other_verbs=error.condition != "JETSQL.UNSUPPORTED_QUERY",
     )
     for changed in islice(texts, _MAX_ATTEMPTS):
-        cancellation.current().check()
+        request.current().cancellation.check()
         if _is_accepted(statement, changed, check):
             shown = changed.text if statement.table is None else redact_sql(changed.text)
             error.hint = f"{error.hint} This is possible, {changed.meaning}: {shown}".strip()

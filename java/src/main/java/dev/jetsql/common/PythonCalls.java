@@ -14,6 +14,8 @@ import java.util.function.Consumer;
 /**
  * Calls of the engine's Python functions, on pooled threads that never end.
  *
+ * <p>The text of a call begins with the origin of the statement, see `Callers`, and a blank.
+ *
  * <p>Py4J keeps a connection for every thread that ever called Python, and Spark's endpoints run
  * each statement on a new thread. With the pool, the number of connections is the highest number of
  * parallel calls. The caller waits for a future and not for a socket, so that it receives the
@@ -42,7 +44,8 @@ public final class PythonCalls {
   /** Calls a function that cannot be cancelled. An interrupt takes effect after it has returned. */
   public static Object ask(
       BiFunction<Object, String, Object> function, Object session, String text) {
-    return await(threads.submit(() -> function.apply(session, text)), null);
+    var origin = Callers.origin(session);
+    return await(threads.submit(() -> function.apply(session, origin + " " + text)), null);
   }
 
   /**
@@ -52,7 +55,8 @@ public final class PythonCalls {
   public static Object run(
       BiFunction<Object, String, Object> function, Object session, String text) {
     var number = Long.toString(lastNumber.incrementAndGet());
-    Callable<Object> call = () -> function.apply(session, number + " " + text);
+    var origin = Callers.origin(session);
+    Callable<Object> call = () -> function.apply(session, number + " " + origin + " " + text);
     return await(threads.submit(call), number);
   }
 

@@ -1,5 +1,6 @@
 package dev.jetsql.endpoints;
 
+import dev.jetsql.common.Callers;
 import dev.jetsql.common.Members;
 import java.lang.reflect.Field;
 import java.util.Map;
@@ -8,6 +9,7 @@ import org.apache.hive.service.ServiceException;
 import org.apache.hive.service.cli.CLIService;
 import org.apache.hive.service.cli.HiveSQLException;
 import org.apache.hive.service.cli.SessionHandle;
+import org.apache.hive.service.cli.session.SessionManager;
 import org.apache.hive.service.cli.thrift.ThriftBinaryCLIService;
 import org.apache.hive.service.rpc.thrift.TOpenSessionReq;
 import org.apache.hive.service.rpc.thrift.TOpenSessionResp;
@@ -67,9 +69,11 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     String database = settings == null ? null : settings.remove(DATABASE);
     TOpenSessionResp response = super.OpenSession(request);
     keepClassLoaders();
-    if (database == null || !response.isSetSessionHandle()) return response;
+    if (!response.isSetSessionHandle()) return response;
     var handle =
         new SessionHandle(response.getSessionHandle(), response.getServerProtocolVersion());
+    Callers.put(session(handle), "thrift", SessionManager.getIpAddress());
+    if (database == null) return response;
     try {
       use(handle, database);
       return response;
@@ -83,11 +87,14 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
    * session, which does not have the catalogues of table formats.
    */
   private void use(SessionHandle handle, String database) {
+    Thread.currentThread().setContextClassLoader(LimitedThriftService.class.getClassLoader());
+    session(handle).sql("USE " + database);
+  }
+
+  private SparkSession session(SessionHandle handle) {
     var operations =
         (SparkSQLOperationManager) cliService.getSessionManager().getOperationManager();
-    var session = (SparkSession) operations.sessionToContexts().get(handle);
-    Thread.currentThread().setContextClassLoader(LimitedThriftService.class.getClassLoader());
-    session.sql("USE " + database);
+    return (SparkSession) operations.sessionToContexts().get(handle);
   }
 
   private TOpenSessionResp refused(

@@ -15,7 +15,7 @@ class PythonCallsTest {
   @Test
   void aCallReturnsWhatPythonReturns() {
     assertEquals(
-        "session text",
+        "session spark.sql  text",
         PythonCalls.ask((session, text) -> session + " " + text, "session", "text"));
   }
 
@@ -48,7 +48,7 @@ class PythonCallsTest {
     var returned = PythonCalls.run((session, text) -> waited(cancelled) + text, null, "SELECT 1");
     PythonCalls.connect(null);
     assertTrue(Thread.interrupted());
-    assertEquals("true" + number[0] + " SELECT 1", returned);
+    assertEquals("true" + number[0] + " spark.sql  SELECT 1", returned);
   }
 
   private static boolean waited(CountDownLatch latch) {

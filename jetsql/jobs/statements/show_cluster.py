@@ -1,11 +1,12 @@
-"""SHOW MEMBERS and the relation `jetsql.members`, which have the same rows."""
+"""SHOW MEMBERS and SHOW ENGINES, and the relations `jetsql.members` and `jetsql.engines` with the same rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from jetsql.language.statement import ShowMembers
+from jetsql.jobs.model.engine_record import Role
+from jetsql.language.statement import ShowEngines, ShowMembers
 from jetsql.resultset import Column, Table, Value
 
 if TYPE_CHECKING:
@@ -26,6 +27,15 @@ MEMBER_COLUMNS: Final = (
     Column("completed_tasks", "bigint", "tasks that have succeeded"),
     Column("failed_tasks", "bigint", "tasks that have failed"),
     Column("memory_bytes", "bigint", "Spark's storage memory"),
+)
+
+ENGINE_COLUMNS: Final = (
+    Column("id", comment="the name of its machine and a random part, new for each process"),
+    Column("address", comment="the URL of its HTTP endpoint"),
+    Column("role", comment="leader, or standby"),
+    Column("since", "timestamp", "when it got its role"),
+    Column("version", comment="its version of JetSQL"),
+    Column("jobs", "bigint", "the number of its live jobs"),
 )
 
 
@@ -52,3 +62,16 @@ def members_relation(manager: Manager) -> Iterator[tuple[Value, ...]]:
             member.failed_tasks,
             member.memory_bytes,
         )
+
+
+def show_engines(manager: Manager, statement: ShowEngines) -> Table:
+    """Return the engines of the store, the leader first."""
+    return Table(ENGINE_COLUMNS, tuple(engines_relation(manager)))
+
+
+def engines_relation(manager: Manager) -> Iterator[tuple[Value, ...]]:
+    """Return the rows of the engines. Raises the errors of the store."""
+    jobs = len(manager.registry.live())
+    for engine in manager.store.engines():
+        leads = engine.role is Role.LEADER
+        yield (engine.id, engine.address or None, engine.role.value, engine.since, engine.version, jobs if leads else 0)

@@ -1,0 +1,62 @@
+package dev.jetsql.common;
+
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.util.Collections;
+import java.util.Map;
+import java.util.WeakHashMap;
+import org.apache.spark.sql.SparkSession;
+
+/**
+ * The origins of statements, by which the engine (Python) knows their callers. Spark's endpoints
+ * report the clients of their sessions here. The engine runs the statements of its own clients in
+ * job groups, also those inside a script or EXECUTE IMMEDIATE, and knows the caller of each group.
+ */
+public final class Callers {
+  private static final String GROUP = "spark.jobGroup.id";
+  private static final String OWN_GROUPS = "jetsql-";
+
+  /** The origin of a statement in a session without a client: a program in the engine's process. */
+  private static final String PROGRAM = "spark.sql ";
+
+  private static final Map<SparkSession, String> clients =
+      Collections.synchronizedMap(new WeakHashMap<>());
+
+  private Callers() {}
+
+  /**
+   * Notes the client of a session.
+   *
+   * @param endpoint a word of `Endpoint` in Python
+   * @param address the IP address of the client
+   */
+  public static void put(SparkSession session, String endpoint, String address) {
+    clients.put(session, endpoint + " " + address);
+  }
+
+  /** Notes the client of a session. */
+  public static void put(SparkSession session, String endpoint, SocketAddress client) {
+    var address = client instanceof InetSocketAddress internet ? internet.getAddress() : null;
+    put(session, endpoint, address == null ? "" : address.getHostAddress());
+  }
+
+  /**
+   * Returns the origin of the statement that this thread runs: its endpoint, or its job group, a
+   * blank, and an address, which can be empty.
+   *
+   * @param session its session; if it is none, the active one of the thread
+   */
+  static String origin(Object session) {
+    var own = session instanceof SparkSession given ? given : active();
+    if (own == null) return PROGRAM;
+    var client = clients.get(own);
+    if (client != null) return client;
+    var group = own.sparkContext().getLocalProperty(GROUP);
+    return group != null && group.startsWith(OWN_GROUPS) ? group + " " : PROGRAM;
+  }
+
+  private static SparkSession active() {
+    var active = SparkSession.getActiveSession();
+    return active.isDefined() ? active.get() : null;
+  }
+}

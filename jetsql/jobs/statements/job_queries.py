@@ -1,0 +1,111 @@
+"""Queries of the jobs for the endpoints, besides the statements: from memory and the store.
+
+Pages and metrics read the jobs in no other way. Each query is for the caller of `jetsql.request`, so the right to read
+is checked here, as that to run a statement is in `statement_table`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from jetsql.errors import Span
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.manager.job_registry import JobView
+from jetsql.jobs.model.history_row import HistoryRow
+from jetsql.jobs.model.job import Job, Snapshot
+from jetsql.jobs.statements.command_result import describe_not_running
+from jetsql.jobs.statements.describe import describe
+from jetsql.jobs.statements.job_metrics import JobMetrics, job_metrics, measure_job
+from jetsql.jobs.statements.lookup import find_job, find_live_job
+from jetsql.jobs.statements.metrics_sample import JobSample, sample_job, sample_jobs
+from jetsql.jobs.store.metrics import BatchMetrics
+from jetsql.language.statement import DescribeJob, Name
+from jetsql.resultset import Cell
+
+
+class JobQueries:
+    """The queries of an engine. Any thread can use it."""
+
+    def __init__(self, manager: Manager) -> None:
+        self._manager = manager
+
+    # --- jobs --------------------------------------------------------------------------------------------------------
+
+    def live(self) -> tuple[JobView, ...]:
+        """Return the jobs that have not ended, newest first, from memory."""
+        return self._manager.registry.live()
+
+    def statuses(self) -> Mapping[str, int]:
+        """Return the number of live jobs by status, from memory."""
+        return Counter(view.job.status.value for view in self.live())
+
+    def view(self, job_id: str) -> JobView | None:
+        """Return a live job, from memory; None if it has ended."""
+        return self._manager.registry.get(job_id)
+
+    def live_named(self, name: str) -> JobView | None:
+        """Return the live job with a name, from memory; None if there is none."""
+        return find_live_job(self._manager, name)
+
+    def stored(self, job_id: str) -> Job | None:
+        """Return a job of the store; None if it was forgotten."""
+        return self._manager.store.job(job_id)
+
+    def ended(self) -> Sequence[Job]:
+        """Return the jobs of the store that have ended, newest first."""
+        return self._manager.store.ended_jobs()[::-1]
+
+    def find(self, job_id: str) -> Job:
+        """Return a job, live or ended. Raises StatementError JOB_NOT_FOUND."""
+        return find_job(self._manager, _name(job_id)).job
+
+    def facts(self, job_id: str) -> Sequence[Sequence[Cell]]:
+        """Return the rows of DESCRIBE JOB EXTENDED. Raises StatementError JOB_NOT_FOUND."""
+        return describe(self._manager, DescribeJob(_name(job_id), extended=True)).rows
+
+    def not_running(self, job: Job) -> str:
+        """Return why a job does not run, or its last error; empty for none."""
+        return describe_not_running(job, len(self._manager.members))
+
+    def history(self, job_id: str) -> Sequence[HistoryRow]:
+        """Return the history of a job, newest row first."""
+        return self._manager.store.history(job_id)[::-1]
+
+    def snapshots(self, job_id: str | None = None) -> Sequence[Snapshot]:
+        """Return the snapshots, newest first. job_id: of the job that they are of; None for all."""
+        return [each for each in self._manager.store.snapshots()[::-1] if job_id in (None, each.job_id)]
+
+    # --- metrics -----------------------------------------------------------------------------------------------------
+
+    def metrics(self, job: Job) -> JobMetrics:
+        """Return the current metrics of a job, from memory."""
+        return measure_job(self._manager, job)
+
+    def all_metrics(self) -> tuple[JobMetrics, ...]:
+        """Return the current metrics of the jobs, see `job_metrics`."""
+        return job_metrics(self._manager)
+
+    def sample(self, metrics: JobMetrics) -> JobSample:
+        """Return a sample of the job of the metrics, from memory."""
+        return sample_job(self._manager, metrics)
+
+    def all_samples(self) -> tuple[JobSample, ...]:
+        """Return a sample of each job of `all_metrics`."""
+        return sample_jobs(self._manager)
+
+    def latest_batch(self, job_id: str) -> BatchMetrics | None:
+        """Return the metrics of a job's newest batch, from memory; None for a job without one."""
+        return self._manager.metrics.latest(job_id)
+
+    def batches(self, job_id: str) -> Sequence[BatchMetrics]:
+        """Return the metrics of a job's batches, oldest first, from memory."""
+        return self._manager.metrics.rows(job_id)
+
+    def batches_after(self, job_id: str, time: float) -> Sequence[BatchMetrics]:
+        """Return the metrics of a job's batches after a time, oldest first, from memory. time: seconds since 1970."""
+        return [batch for batch in self._manager.metrics.since(job_id, time) if batch.time > time]
+
+
+def _name(job_id: str) -> Name:
+    return Name(job_id, Span(0, 0), is_id=True)
