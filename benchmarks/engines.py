@@ -13,14 +13,14 @@ import jetsql
 from jetsql.settings.engine_settings import load
 
 if TYPE_CHECKING:
-    from jetsql.embedded.embedded_engine import EmbeddedEngine
+    from jetsql.embedded.engine_instance import EngineInstance
 
 
 @dataclass(frozen=True)
 class Bench:
     """An open engine with its folder."""
 
-    engine: EmbeddedEngine
+    engine: EngineInstance
     """The engine."""
     folder: Path
     """The temporary folder of the engine and of the benchmark's files."""

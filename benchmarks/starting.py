@@ -86,10 +86,10 @@ def start_jetsql(watch: Watch, home: Path, master: str, memory: str) -> None:
     def imports() -> Any:
         from pyspark import core
 
-        from jetsql.embedded import embedded_engine, open_engine
+        from jetsql.embedded import engine_instance, open_engine
         from jetsql.engine.spark import startup
 
-        return core.context, startup, embedded_engine, open_engine
+        return core.context, startup, engine_instance, open_engine
 
     context, startup, embedded, opening = watch.time("imports", imports)
     watch.on(context, "launch_gateway", "JVM")

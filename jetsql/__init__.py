@@ -24,14 +24,14 @@ from jetsql.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from jetsql.client.dbapi import connect
-    from jetsql.embedded.embedded_engine import EmbeddedEngine
+    from jetsql.embedded.engine_instance import EngineInstance
     from jetsql.embedded.open_engine import enable, open
 
-__all__ = ["EmbeddedEngine", "EngineError", "JetSQLError", "StatementError", "__version__", "connect", "enable", "open"]
+__all__ = ["EngineError", "EngineInstance", "JetSQLError", "StatementError", "__version__", "connect", "enable", "open"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("EmbeddedEngine", "enable", "open"):
+    if name in ("EngineInstance", "enable", "open"):
         from jetsql.installation import engine_missing, has_engine
 
         if not has_engine():

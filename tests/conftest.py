@@ -27,8 +27,8 @@ from tests.support.servers.postgres import Postgres, running_postgres
 from tools import class_archive
 
 if TYPE_CHECKING:
-    from jetsql.client.remote_engine import RemoteEngine
-    from jetsql.embedded.embedded_engine import EmbeddedEngine
+    from jetsql.client.engine_client import EngineClient
+    from jetsql.embedded.engine_instance import EngineInstance
     from jetsql.engine.session.spark_statements import ErrorReport
     from jetsql.server.app import ServedEngine
     from tests.support.servers.http_server import RunningServer
@@ -87,7 +87,7 @@ def pytest_report_header() -> str:
 
 
 @pytest.fixture(scope="session")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineInstance]:
     with jetsql.open(home=tmp_path_factory.mktemp("a home"), master="local[2]", conf=CONF) as engine:
         yield engine
 
@@ -102,12 +102,12 @@ def server(engine: ServedEngine) -> Iterator[RunningServer]:
 
 
 @pytest.fixture
-def remote(server: RunningServer) -> Iterator[RemoteEngine]:
+def remote(server: RunningServer) -> Iterator[EngineClient]:
     """Yield a session on `server`."""
-    from jetsql.client.remote_engine import RemoteEngine
+    from jetsql.client.engine_client import EngineClient
     from tests.support.servers.http_server import TOKEN
 
-    remote = RemoteEngine(server.url, TOKEN)
+    remote = EngineClient(server.url, TOKEN)
     yield remote
     remote.close()
 
@@ -136,7 +136,7 @@ def quiet_sqlglot() -> Iterator[None]:
 class Sql:
     """A function that runs a statement and returns its rows."""
 
-    def __init__(self, engine: EmbeddedEngine) -> None:
+    def __init__(self, engine: EngineInstance) -> None:
         self.engine = engine
 
     def __call__(self, text: str) -> list[tuple[Any, ...]]:
@@ -166,7 +166,7 @@ class Sql:
 
 
 @pytest.fixture
-def sql(engine: EmbeddedEngine) -> Iterator[Sql]:
+def sql(engine: EngineInstance) -> Iterator[Sql]:
     run = Sql(engine)
     schema = f"test_{next(_schemas)}"
     run(f"CREATE SCHEMA {schema}")

@@ -12,7 +12,7 @@ from typing import Final
 import psutil
 
 from examples.story import display_path, say
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.errors import EngineError
 from jetsql.home.discovery import read_note, token
 
@@ -34,12 +34,12 @@ class DeltaEngine:
         self._config = folder / "config.toml"
         self._config.write_text(CONFIG, encoding="utf-8")
 
-    def start(self) -> RemoteEngine:
+    def start(self) -> EngineClient:
         """Start the engine, and return a session. Raises EngineError."""
         self._run("start")
         note = read_note(self._home)
         assert note is not None  # `jetsql start` waits until the engine accepts connections
-        return RemoteEngine(note.url, token(self._home))
+        return EngineClient(note.url, token(self._home))
 
     def kill(self) -> None:
         """Kill the engine and its Spark (kill -9)."""

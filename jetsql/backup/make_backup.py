@@ -26,7 +26,7 @@ from jetsql.home.home_lock import HomeLock
 from jetsql.home.restore_note import check_restored
 from jetsql.home.storage import Storage, local_folder
 from jetsql.home.store_note import STORE
-from jetsql.jobs.lifecycle.engine_api import CheckpointImage
+from jetsql.jobs.lifecycle.runtime import CheckpointImage
 from jetsql.jobs.model.job import Job, Snapshot, checkpoint_name
 from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.store_copy import back_up_store
@@ -43,8 +43,8 @@ _REWRITTEN: Final = ("_last_checkpoint", "version-hint.text")
 """The files of Delta and Iceberg tables that each commit can replace: they name the newest version or checkpoint."""
 
 
-class CopiedEngine(Protocol):
-    """The engine that runs the jobs: a `SparkEngine`."""
+class BackupSource(Protocol):
+    """The engine that runs the jobs: a `SparkRuntime`."""
 
     def copying_files(self) -> AbstractContextManager[None]:
         """Keep the replaced versions of tables inside the context."""
@@ -60,7 +60,7 @@ class CopiedEngine(Protocol):
 
 
 @dataclass(frozen=True)
-class CopiedHome:
+class BackedUpHome:
     """The home that is backed up."""
 
     home: Path
@@ -97,7 +97,7 @@ class CopiedHome:
         return root
 
 
-def back_up_running(source: CopiedHome, engine: CopiedEngine, target: Path) -> BackupManifest:
+def back_up_running(source: BackedUpHome, engine: BackupSource, target: Path) -> BackupManifest:
     """Write a backup of a home whose engine runs. target: a new or empty folder. Raises EngineError BACKUP_FAILED."""
     root = source.root
     with BackupFolder(target, source.home) as backup, ExitStack() as pins, engine.copying_files():
@@ -129,7 +129,7 @@ def back_up_running(source: CopiedHome, engine: CopiedEngine, target: Path) -> B
 class OnlineBackups:
     """The backups of a running engine, one at a time."""
 
-    def __init__(self, source: CopiedHome, engine: CopiedEngine) -> None:
+    def __init__(self, source: BackedUpHome, engine: BackupSource) -> None:
         self._source = source
         self._engine = engine
         self._lock = Lock()
@@ -144,7 +144,7 @@ class OnlineBackups:
             self._lock.release()
 
 
-def back_up_stopped(source: CopiedHome, target: Path) -> BackupManifest:
+def back_up_stopped(source: BackedUpHome, target: Path) -> BackupManifest:
     """Write a backup of a home on which no engine runs.
 
     Raises EngineError BACKUP_FAILED; HOME_IN_USE, STORE_IN_USE while one runs.
@@ -167,7 +167,7 @@ def back_up_stopped(source: CopiedHome, target: Path) -> BackupManifest:
 
 
 @contextmanager
-def _locked(source: CopiedHome) -> Iterator[None]:
+def _locked(source: BackedUpHome) -> Iterator[None]:
     lock = HomeLock(source.home)
     try:
         try:
@@ -190,7 +190,7 @@ class _Contents:
     snapshots: tuple[Snapshot, ...]
 
 
-def _copy_store(source: CopiedHome, backup: BackupFolder) -> _Contents:
+def _copy_store(source: BackedUpHome, backup: BackupFolder) -> _Contents:
     """Copy the store, and return its jobs with files, and its snapshots."""
     folder = backup.path / HOME
     folder.mkdir(mode=0o700)
@@ -265,7 +265,7 @@ def _saved(job: Job, committed: int | None, planned: int | None) -> SavedJob:
 
 
 def _manifest(
-    source: CopiedHome, root: Path, created: float, contents: _Contents, jobs: tuple[SavedJob, ...]
+    source: BackedUpHome, root: Path, created: float, contents: _Contents, jobs: tuple[SavedJob, ...]
 ) -> BackupManifest:
     return BackupManifest(
         id=uuid4().hex,

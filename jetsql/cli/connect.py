@@ -18,8 +18,8 @@ from jetsql.jobs.model.redaction import redact_url
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from jetsql.client.engine_client import EngineClient
     from jetsql.client.find_engine import RunningEngine
-    from jetsql.client.remote_engine import RemoteEngine
     from jetsql.errors import EngineError
     from jetsql.settings.engine_settings import Settings
 
@@ -43,22 +43,22 @@ def connect(
     *,
     sessionless: bool = False,
     only_existing_home: bool = False,
-) -> RemoteEngine:
+) -> EngineClient:
     """Open a session on the engine of the home, or on the one at --url, which is never started.
 
-    sessionless: for independent statements, see `RemoteEngine`. only_existing_home: see `ensure_engine`.
+    sessionless: for independent statements, see `EngineClient`. only_existing_home: see `ensure_engine`.
     Raises EngineError, and click.UsageError as `ensure_engine` and for flags that do not apply to a remote engine.
     """
-    from jetsql.client.remote_engine import RemoteEngine
+    from jetsql.client.engine_client import EngineClient
 
     url = remote_url(flags)
     if url is not None:
-        return RemoteEngine(
+        return EngineClient(
             url, os.environ.get("JETSQL_TOKEN", ""), with_traces=flags.show_traces, sessionless=sessionless
         )
     engine = ensure_engine(settings, flags, console, keep_connection=True, only_existing_home=only_existing_home)
     note = engine.note
-    return RemoteEngine(
+    return EngineClient(
         note.url, note.token, with_traces=flags.show_traces, sessionless=sessionless, client=engine.client
     )
 

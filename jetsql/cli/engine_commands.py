@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jetsql.client.find_engine import RunningEngine
-    from jetsql.embedded.embedded_engine import EmbeddedEngine
+    from jetsql.embedded.engine_instance import EngineInstance
     from jetsql.errors import EngineError
     from jetsql.home.discovery import EngineNote
     from jetsql.output.diagnostics import Script
@@ -284,7 +284,7 @@ def _pipe_without_reader() -> int:
 
 def _run_engine(
     settings: Any,
-    run_init: Callable[[EmbeddedEngine], None],
+    run_init: Callable[[EngineInstance], None],
     report: _StartupReport,
     restart: Callable[[int], NoReturn],
     home_lock: int | None,
@@ -357,7 +357,7 @@ class _StartupReport:
             self._descriptor = None
 
 
-def _load_init(file: str | None) -> Callable[[EmbeddedEngine], None]:
+def _load_init(file: str | None) -> Callable[[EngineInstance], None]:
     if file is None:
         return lambda engine: None
     from jetsql.cli.run_scripts import read_files
@@ -366,7 +366,7 @@ def _load_init(file: str | None) -> Callable[[EmbeddedEngine], None]:
     return lambda engine: _run_init(engine, scripts)
 
 
-def _run_init(engine: EmbeddedEngine, scripts: list[Script]) -> None:
+def _run_init(engine: EngineInstance, scripts: list[Script]) -> None:
     from jetsql import script
     from jetsql.output.console import process_console
     from jetsql.output.render import Format

@@ -108,7 +108,7 @@ def _by_engine(engine: RunningEngine, folder: Path) -> Mapping[str, Any]:
 
 def _without_engine(settings: Settings, folder: Path) -> Mapping[str, Any]:
     from jetsql.backup.backup_manifest import summary
-    from jetsql.backup.make_backup import CopiedHome, back_up_stopped
+    from jetsql.backup.make_backup import BackedUpHome, back_up_stopped
     from jetsql.home.storage import storage_of
     from jetsql.home.store_note import is_home
     from jetsql.jobs.model.redaction import show
@@ -120,7 +120,7 @@ def _without_engine(settings: Settings, folder: Path) -> Mapping[str, Any]:
     given = settings.store
     database = find_database(home, given.store, given.store_password, given.times)
     catalog, confs = settings.catalog_database, show(settings.spark_conf)
-    source = CopiedHome(home, storage_of(home), database, catalog, confs, settings.iceberg_servers)
+    source = BackedUpHome(home, storage_of(home), database, catalog, confs, settings.iceberg_servers)
     return summary(back_up_stopped(source, folder))
 
 

@@ -20,7 +20,7 @@ from jetsql.cli.statement_commands import (
 )
 
 if TYPE_CHECKING:
-    from jetsql.client.remote_engine import RemoteEngine
+    from jetsql.client.engine_client import EngineClient
     from jetsql.output.console import Console
     from jetsql.output.render import Format, Rows
 
@@ -231,7 +231,7 @@ def _restart_command(job: str, label: str) -> JobCommand:
     )
 
 
-def _restart_all(engine: RemoteEngine, console: Console, flags: Any) -> ExitCode:
+def _restart_all(engine: EngineClient, console: Console, flags: Any) -> ExitCode:
     """Restart every running job, also after the restart of another job failed."""
     from jetsql.cli.statement_commands import error_text
     from jetsql.errors import ReportedError

@@ -23,7 +23,7 @@ from jetsql.cli.statement_commands import run_and_report, select_columns
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jetsql.client.remote_engine import RemoteEngine
+    from jetsql.client.engine_client import EngineClient
     from jetsql.home.log_reader import Record
     from jetsql.jobs.model.history_row import HistoryRow
     from jetsql.output.console import Console
@@ -85,7 +85,7 @@ class _LoggedJob:
     id: str
     name: str
     since: str  # when it was submitted, in the format of the log
-    engine: RemoteEngine | None  # None if none runs
+    engine: EngineClient | None  # None if none runs
     stored: tuple[HistoryRow, ...] = ()  # the history in the store, if no engine runs
 
     def concerns(self, record: Record) -> bool:
@@ -168,12 +168,12 @@ def _find_job(settings: Settings, job: str, resources: ExitStack) -> _LoggedJob:
     """Return the job, from the engine if one runs. Raises ReportedError JOB_NOT_FOUND, EngineError."""
     from jetsql.cli.job_commands import job_reference
     from jetsql.client import find_engine
-    from jetsql.client.remote_engine import RemoteEngine
+    from jetsql.client.engine_client import EngineClient
 
     running = find_engine.find_engine(settings.home)
     if running is None:
         return _job_from_store(settings, job)
-    engine = RemoteEngine(running.note.url, running.note.token)
+    engine = EngineClient(running.note.url, running.note.token)
     resources.callback(engine.close)
     described = dict(engine.run(f"DESCRIBE JOB {job_reference(job)}").rows)
     return _LoggedJob(

@@ -15,7 +15,7 @@ from jetsql.cli.run_scripts import execute, script_variables
 
 if TYPE_CHECKING:
     from jetsql.client.background_connection import BackgroundStartupReporter
-    from jetsql.client.remote_engine import RemoteEngine
+    from jetsql.client.engine_client import EngineClient
     from jetsql.shell.settings.shell_settings import ShellSettings
 
 _NEEDS_TERMINAL = (
@@ -45,7 +45,7 @@ def _run_shell(flags: Flags) -> ExitCode:
     settings, is_local = load_settings(flags), remote_url(flags) is None
     shell_settings, values = _shell_settings(flags), script_variables(flags)
 
-    def connect_engine(progress: BackgroundStartupReporter) -> RemoteEngine:
+    def connect_engine(progress: BackgroundStartupReporter) -> EngineClient:
         from jetsql.errors import EngineError
 
         try:

@@ -27,7 +27,7 @@ from jetsql.cli.statement_commands import run_and_report
 
 if TYPE_CHECKING:
     from jetsql.client.background_connection import BackgroundStartupReporter, Connect
-    from jetsql.client.remote_engine import RemoteEngine
+    from jetsql.client.engine_client import EngineClient
     from jetsql.output.console import Console
     from jetsql.sqlfiles.lint_files import LintRun
     from jetsql.sqlfiles.lint_problems import LintProblem
@@ -335,7 +335,7 @@ def _engine_of(home: str | None, url: str | None) -> Connect:
     except click.UsageError as error:
         raise ValueError(error.message) from error
 
-    def connect_engine(progress: BackgroundStartupReporter) -> RemoteEngine:
+    def connect_engine(progress: BackgroundStartupReporter) -> EngineClient:
         return connect(settings, flags, progress, only_existing_home=True)
 
     return connect_engine

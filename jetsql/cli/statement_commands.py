@@ -15,7 +15,7 @@ from jetsql.cli.connect import connect
 from jetsql.cli.flags import ExitCode, Flags, load_settings
 
 if TYPE_CHECKING:
-    from jetsql.client.remote_engine import RemoteEngine
+    from jetsql.client.engine_client import EngineClient
     from jetsql.errors import ErrorReport
     from jetsql.output.console import Console
     from jetsql.output.render import Format, Rows
@@ -50,7 +50,7 @@ class JobCommand:
 
 
 def run_with_engine(
-    flags: Flags, work: Callable[[RemoteEngine, Console], ExitCode | None], *, only_existing_home: bool = True
+    flags: Flags, work: Callable[[EngineClient, Console], ExitCode | None], *, only_existing_home: bool = True
 ) -> ExitCode:
     """Connect to the engine of the home, do the work and return the exit code.
 
@@ -94,7 +94,7 @@ def run_and_report(work: Callable[[Console], ExitCode | None]) -> ExitCode:
 def run_query(flags: Flags, text: str, shape: Shape | None = None) -> ExitCode:
     """Run a query and show its rows. shape: changes the rows before they are shown."""
 
-    def work(engine: RemoteEngine, console: Console) -> None:
+    def work(engine: EngineClient, console: Console) -> None:
         rows = engine.run(text)
         print_rows(console, rows if shape is None else shape(rows, output_format(flags)), flags)
 
@@ -104,13 +104,13 @@ def run_query(flags: Flags, text: str, shape: Shape | None = None) -> ExitCode:
 def run_command(flags: Flags, command: JobCommand) -> ExitCode:
     """Run a statement about a job, wait until the job has reached its state, and show its row."""
 
-    def work(engine: RemoteEngine, console: Console) -> None:
+    def work(engine: EngineClient, console: Console) -> None:
         print_rows(console, run_job_command(engine, console, command), flags)
 
     return run_with_engine(flags, work)
 
 
-def run_job_command(engine: RemoteEngine, console: Console, command: JobCommand) -> FetchedRows:
+def run_job_command(engine: EngineClient, console: Console, command: JobCommand) -> FetchedRows:
     """Run a statement about a job, and return its result when the job has reached its state.
 
     Raises ReportedError, EngineError, and KeyboardInterrupt after a message that the engine continues.

@@ -12,7 +12,7 @@ from jetsql.cli.run_scripts import prepare_scripts, read_files
 from jetsql.cli.statement_commands import JobCommand, error_text, print_rows, run_job_command, run_with_engine
 
 if TYPE_CHECKING:
-    from jetsql.client.remote_engine import RemoteEngine
+    from jetsql.client.engine_client import EngineClient
     from jetsql.errors import ErrorReport
     from jetsql.output.console import Console
     from jetsql.output.diagnostics import Diagnostic, Script
@@ -82,7 +82,7 @@ def _single_statement(script: Script, steps: list[PreparedStatement | Diagnostic
     return Diagnostic(script, second.start, "", message, "Run a script with: jetsql run FILE.sql")
 
 
-def _create_job(engine: RemoteEngine, console: Console, body: PreparedStatement, name: str, flags: Flags) -> ExitCode:
+def _create_job(engine: EngineClient, console: Console, body: PreparedStatement, name: str, flags: Flags) -> ExitCode:
     from jetsql.errors import ReportedError
 
     try:

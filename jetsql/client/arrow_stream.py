@@ -19,7 +19,7 @@ from jetsql.resultset import Column
 class ArrowRows:
     """The rows of an Arrow stream, which can be read once; `columns` have Spark's types.
 
-    Raises the errors of `RemoteEngine.run`, also while rows are read.
+    Raises the errors of `EngineClient.run`, also while rows are read.
     """
 
     def __init__(self, response: HTTPResponse) -> None:

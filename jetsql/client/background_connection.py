@@ -14,7 +14,7 @@ from enum import Enum
 from time import monotonic
 from typing import Final
 
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.output.terminal_text import printable
 
@@ -60,7 +60,7 @@ class BackgroundStartupReporter:
         yield
 
 
-Connect = Callable[[BackgroundStartupReporter], RemoteEngine]
+Connect = Callable[[BackgroundStartupReporter], EngineClient]
 """Find or start the engine and open a session on it. Raises EngineError."""
 
 
@@ -68,14 +68,14 @@ class BackgroundConnection:
     """A connection to the shell's session for one background thread."""
 
     def __init__(self) -> None:
-        self.source: RemoteEngine | None = None
-        self._engine: RemoteEngine | None = None
+        self.source: EngineClient | None = None
+        self._engine: EngineClient | None = None
         self._last_kept_alive = 0.0
 
-    def open_for(self, source: RemoteEngine) -> RemoteEngine:
+    def open_for(self, source: EngineClient) -> EngineClient:
         """Return the connection parallel to this engine's; reopen it for another engine.
 
-        Raises what `RemoteEngine.request` raises.
+        Raises what `EngineClient.request` raises.
         """
         if self._engine is None or self.source is not source:
             self.close()
@@ -108,7 +108,7 @@ class EngineConnection:
         self._on_change = on_change
         self.notify = notify
         self._lock = threading.Lock()
-        self._engine: RemoteEngine | None = None
+        self._engine: EngineClient | None = None
         self._failure: JetSQLError | None = None
         self._settled = threading.Event()
         self._settled.set()
@@ -126,7 +126,7 @@ class EngineConnection:
         self._set_state(ConnectionState(ConnectionPhase.STARTING, "connecting", self.state.schema))
         threading.Thread(target=self._search, args=(start_engine,), name="connect", daemon=True).start()
 
-    def wait_for_engine(self, start_engine: bool = True) -> RemoteEngine:
+    def wait_for_engine(self, start_engine: bool = True) -> EngineClient:
         """Wait for the engine and return it. start_engine: start one if none runs.
 
         Raises EngineError if it cannot be reached, and KeyboardInterrupt, after which connecting continues.
@@ -147,7 +147,7 @@ class EngineConnection:
             self._waiting = False
 
     @property
-    def current(self) -> RemoteEngine | None:
+    def current(self) -> EngineClient | None:
         """Return the engine if it is connected, otherwise None."""
         return self._engine
 
@@ -159,7 +159,7 @@ class EngineConnection:
         """Publish the session's current schema."""
         self._set_state(ConnectionState(self.state.phase, self.state.activity, schema))
 
-    def mark_lost(self, engine: RemoteEngine) -> None:
+    def mark_lost(self, engine: EngineClient) -> None:
         """Mark the engine as gone or its session as closed. Thread-safe and idempotent."""
         with self._lock:
             if self._engine is not engine:
@@ -191,7 +191,7 @@ class EngineConnection:
         finally:
             self._settled.set()
 
-    def _restore_schema(self, engine: RemoteEngine) -> str:
+    def _restore_schema(self, engine: EngineClient) -> str:
         """Select the schema of the previous session, if it exists, and return the current one."""
         previous, schema = self.state.schema, engine.current_schema()
         if not self._had_one or previous == schema:

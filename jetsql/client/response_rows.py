@@ -35,7 +35,7 @@ class RemoteRows:
 
     @property
     def batches(self) -> Iterator[LiveBatch]:
-        """Return the batches of a live result, up to its end or until `RemoteEngine.abandon_response` is called."""
+        """Return the batches of a live result, up to its end or until `EngineClient.abandon_response` is called."""
         assert self.live is not None, "only a live result has batches"
         return self.live.batches
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from jetsql.client.background_connection import BackgroundConnection, EngineConnection
 from jetsql.client.background_threads import FailureHandler, run_until_stopped
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.completion.complete import complete
 from jetsql.completion.known_names import Names
 from jetsql.completion.load_names import FRESH_SECONDS, load_names
@@ -51,7 +51,7 @@ _STALE_AFTER: Final = {
 class _RemoteNames:
     """The rows of an engine in another process."""
 
-    def __init__(self, engine: RemoteEngine) -> None:
+    def __init__(self, engine: EngineClient) -> None:
         self._engine = engine
 
     def records(self, statement: str) -> Iterable[Mapping[str, Any]]:
@@ -175,7 +175,7 @@ class CatalogCache:
             self._loading = None
         return True
 
-    def _engine(self) -> RemoteEngine | None:
+    def _engine(self) -> EngineClient | None:
         """Return the shell's engine on the cache's connection; clear the cache for a new engine."""
         source = self._connection.current
         if source is not self._background.source:

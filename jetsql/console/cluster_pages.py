@@ -32,7 +32,7 @@ _LOG_BYTES: Final = 4 * 1024 * 1024
 """The part of the log that is searched, at its end."""
 
 
-class DescribedEngine(Protocol):
+class EngineFacts(Protocol):
     """An engine that describes itself without a call of Spark."""
 
     @property
@@ -46,7 +46,7 @@ class DescribedEngine(Protocol):
 class ClusterPages:
     """The pages."""
 
-    def __init__(self, engine: DescribedEngine, jobs: JobQueries, http_server: HttpServer) -> None:
+    def __init__(self, engine: EngineFacts, jobs: JobQueries, http_server: HttpServer) -> None:
         self._engine = engine
         self._jobs = jobs
         self._http_server = http_server

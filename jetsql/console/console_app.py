@@ -36,7 +36,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 
 from jetsql.console.catalog_page import CatalogPages
-from jetsql.console.cluster_pages import ClusterPages, DescribedEngine, log_messages
+from jetsql.console.cluster_pages import ClusterPages, EngineFacts, log_messages
 from jetsql.console.jobs.job_actions import (
     ACTIONS,
     JobAction,
@@ -70,7 +70,7 @@ from jetsql.jobs.model.job import Status
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.request import OWNER, log_in
 from jetsql.server.app import HttpServer
-from jetsql.server.auth import Access
+from jetsql.server.auth import TokenAuth
 from jetsql.server.client_user import client_user
 from jetsql.server.statement_response import error_response, http_status
 
@@ -78,8 +78,8 @@ _LOG: Final = logging.getLogger(__name__)
 _RUN_IN_PARALLEL: Final = 8
 
 
-class ConsoleEngine(DescribedEngine, Protocol):
-    """The engine of the pages: an `EmbeddedEngine`."""
+class ConsoleEngine(EngineFacts, Protocol):
+    """The engine of the pages: an `EngineInstance`."""
 
     @property
     def queries(self) -> JobQueries:
@@ -94,7 +94,7 @@ class WebConsole:
     """The web console of an engine."""
 
     def __init__(
-        self, engine: ConsoleEngine, http_server: HttpServer, access: Access, logins: LoginSessions | None = None
+        self, engine: ConsoleEngine, http_server: HttpServer, access: TokenAuth, logins: LoginSessions | None = None
     ) -> None:
         """Create the console, and mount it on the HTTP endpoint. logins: the sessions; None for new ones."""
         self._queries = engine.queries

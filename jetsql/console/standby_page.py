@@ -12,11 +12,11 @@ from starlette.routing import BaseRoute, Mount, Route
 from jetsql.console.web.assets_served import serve_asset
 from jetsql.console.web.page_templates import PREFIX, render
 from jetsql.console.web.request_checks import with_headers
-from jetsql.server.auth import Access
+from jetsql.server.auth import TokenAuth
 from jetsql.server.standby_app import not_leader
 
 
-def standby_pages(access: Access, leader: Callable[[], str]) -> list[BaseRoute]:
+def standby_pages(access: TokenAuth, leader: Callable[[], str]) -> list[BaseRoute]:
     """Return the routes for browsers. leader: returns the URL of the leader; empty if there is none."""
 
     async def page(http: Request) -> Response:

@@ -28,14 +28,14 @@ from jetsql.console.console_app import WebConsole
 from jetsql.console.web.login_sessions import FILE as LOGINS
 from jetsql.console.web.login_sessions import LoginSessions
 from jetsql.embedded import endpoints, open_engine
-from jetsql.embedded.embedded_engine import EmbeddedEngine
 from jetsql.embedded.endpoints import Addresses
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.embedded.exit_reasons import ExitReasons
 from jetsql.embedded.http_serving import create_server
 from jetsql.embedded.process_log import logging_to
 from jetsql.embedded.service_manager import READY, STOPPING, notify_manager
 from jetsql.embedded.standby import Standby
-from jetsql.engine.runs.rehearsal import Rehearsal
+from jetsql.engine.runs.warm_up import WarmUp
 from jetsql.engine.spark.startup import Session, wait_for_end
 from jetsql.errors import EngineError
 from jetsql.home.discovery import EngineNote, remove_note, write_note
@@ -46,7 +46,7 @@ from jetsql.jobs.store.postgresql.shared_store import join_homes
 from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 from jetsql.jobs.store.store_choice import open_database, prepare_database
 from jetsql.server.app import HttpServer
-from jetsql.server.auth import Access, without_port
+from jetsql.server.auth import TokenAuth, without_port
 from jetsql.settings.engine_settings import EndpointSettings, Settings
 from jetsql.version import VERSION
 
@@ -69,7 +69,7 @@ _JOIN_SECONDS: Final = 0.25
 class ServiceHooks:
     """The functions of the program around an engine."""
 
-    prepare: Callable[[EmbeddedEngine], None]
+    prepare: Callable[[EngineInstance], None]
     """Called when the engine leads, before clients can send it statements."""
     ready: Callable[[EngineNote], None]
     """Called when the endpoints answer, first as a standby, if the engine is one."""
@@ -120,7 +120,7 @@ class _Service:
         self._stop = stop
         self._listening = listening
         self._token = open_engine.home_token(settings.home)
-        self._engine: EmbeddedEngine | None = None
+        self._engine: EngineInstance | None = None
         self._exit_reasons = ExitReasons()
         self._standby = Standby(
             settings, self._token, listening, stop, self._on_standby, partial(remove_note, settings.home)
@@ -151,7 +151,7 @@ class _Service:
         remove_note(self._settings.home)
         os._exit(SPARK_ENDED)
 
-    def _open(self) -> EmbeddedEngine | None:
+    def _open(self) -> EngineInstance | None:
         """Return the engine when it leads; None if it was stopped before."""
         while not self._stop.is_set():
             try:
@@ -195,9 +195,9 @@ class _Service:
             if self._stop.wait(_JOIN_SECONDS):
                 raise EngineError("ENGINE_NOT_STARTED", "The engine was stopped while it waited for the leader.")
 
-    def wait_until_leading(self, lease: Lease, spark: Session, rehearsal: Rehearsal) -> bool:
+    def wait_until_leading(self, lease: Lease, spark: Session, warm_up: WarmUp) -> bool:
         self._watch_spark(lambda: wait_for_end(spark))
-        return self._standby.wait(lease, rehearsal)
+        return self._standby.wait(lease, warm_up)
 
     def _on_standby(self) -> None:
         note = self._write_note(Addresses(), Role.STANDBY)
@@ -205,7 +205,7 @@ class _Service:
         notify_manager(READY, f"A standby at {note.url}")
         self._hooks.ready(note)
 
-    def on_lost(self, engine: EmbeddedEngine) -> None:
+    def on_lost(self, engine: EngineInstance) -> None:
         if self._stop.is_set():
             return  # the engine is closing, and the new leader has its jobs
         _LOG.error("Another engine leads. This one ends its Spark, and starts again as a standby.")
@@ -236,13 +236,13 @@ class _Service:
         os._exit(SPARK_ENDED)
 
     @staticmethod
-    def _record_crash(engine: EmbeddedEngine, reason: str) -> None:
+    def _record_crash(engine: EngineInstance, reason: str) -> None:
         try:
             engine.record_crash(reason)
         except Exception:  # the store may be out of reach, and the process has to end
             _LOG.exception("The crash could not be stored")
 
-    def _lead(self, engine: EmbeddedEngine) -> None:
+    def _lead(self, engine: EngineInstance) -> None:
         self._engine = engine
         try:
             self._hooks.prepare(engine)
@@ -288,7 +288,7 @@ def _advertised_host(http: EndpointSettings) -> str:
 
 
 async def _serve_http(
-    engine: EmbeddedEngine,
+    engine: EngineInstance,
     settings: Settings,
     note: EngineNote,
     listening: socket.socket,
@@ -297,7 +297,7 @@ async def _serve_http(
 ) -> None:
     """Answer HTTP requests until `stop` is set or uvicorn ends."""
     http = settings.endpoints
-    access = Access(note.token, (*http.http_hosts, http.http_host))
+    access = TokenAuth(note.token, (*http.http_hosts, http.http_host))
     http_server = HttpServer(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
     logins = LoginSessions(
         idle_seconds=http.console_idle_seconds,

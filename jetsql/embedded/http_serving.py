@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-from jetsql.server.auth import Access
+from jetsql.server.auth import TokenAuth
 from jetsql.server.login_limits import http_config, raise_file_limit
 from jetsql.settings.engine_settings import EndpointSettings
 
@@ -21,6 +21,6 @@ class Server(uvicorn.Server):
         yield
 
 
-def create_server(app: ASGIApp, access: Access, settings: EndpointSettings) -> Server:
+def create_server(app: ASGIApp, access: TokenAuth, settings: EndpointSettings) -> Server:
     """Return a server of an application with the limits of the settings."""
     return Server(http_config(app, access, settings, raise_file_limit()))

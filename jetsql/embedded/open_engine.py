@@ -18,13 +18,13 @@ from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 from weakref import ref
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jdbc.missing_driver import report_missing_drivers
 from jetsql.engine.jvm import java_classes
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.launch import SparkStart
-from jetsql.engine.runs.rehearsal import Rehearsal
+from jetsql.engine.runs.warm_up import WarmUp
 from jetsql.engine.spark.startup import (
     Session,
     has_active_session,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from jetsql.jobs.store.postgresql.lease import Lease
 
 Starter = Callable[[Settings, Storage], Session]
-_open_engine: ref[EmbeddedEngine] | None = None
+_open_engine: ref[EngineInstance] | None = None
 
 
 class Service(Protocol):
@@ -65,10 +65,10 @@ class Service(Protocol):
     def open_unless_led(self, home: Path, database: StoreDatabase) -> Store | None:
         """Return the open store; None if another engine leads, after the home has become one of the store's homes."""
 
-    def wait_until_leading(self, lease: Lease, spark: Session, rehearsal: Rehearsal) -> bool:
-        """Wait as a standby, which rehearses. Return whether this engine has the lease now; False if it was stopped."""
+    def wait_until_leading(self, lease: Lease, spark: Session, warm_up: WarmUp) -> bool:
+        """Wait as a standby, which warms up. Return whether this engine has the lease now; False if it was stopped."""
 
-    def on_lost(self, engine: EmbeddedEngine) -> None:
+    def on_lost(self, engine: EngineInstance) -> None:
         """Handle the loss of the leadership, on a thread."""
 
 
@@ -77,7 +77,7 @@ def open(
     master: str | None = None,
     conf: Mapping[str, str] | None = None,
     settings: Settings | None = None,
-) -> EmbeddedEngine:
+) -> EngineInstance:
     """Start Spark and an engine on a home folder.
 
     home, master, conf: see `jetsql.settings.load`; settings: replaces these three.
@@ -95,7 +95,7 @@ def open(
     return engine
 
 
-def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> EmbeddedEngine:
+def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> EngineInstance:
     """Add the statements of JetSQL to an existing session, so that `spark.sql("CREATE JOB ...")` works.
 
     Sessions created from it later (`spark.newSession()`) have the statements too. A warning lists settings that cannot
@@ -124,7 +124,7 @@ def enable(spark: Session, home: str | os.PathLike[str] | None = None) -> Embedd
     return engine
 
 
-def open_service(settings: Settings, service: Service) -> EmbeddedEngine | None:
+def open_service(settings: Settings, service: Service) -> EngineInstance | None:
     """Open an engine as `open`, for other processes. While another engine leads, wait as a standby.
 
     Returns None if the standby was stopped.
@@ -151,7 +151,7 @@ def _start_spark(settings: Settings, storage: Storage, owns_process: bool) -> Se
 
 def _engine(
     settings: Settings, start: Starter, owns_spark: bool, service: Service | None = None
-) -> EmbeddedEngine | None:
+) -> EngineInstance | None:
     """Return the engine; None for one that was stopped while it waited as a standby."""
     global _open_engine
     check_armed()
@@ -187,33 +187,33 @@ def _engine(
             undo.callback(spark.stop)
         if store is None:
             assert service is not None and database.lease is not None, "only these wait as standbys"
-            rehearsal = Rehearsal(spark, _rehearsal_folder(storage, home), database.read_jobs)
-            if not service.wait_until_leading(database.lease, spark, rehearsal):
+            warm_up = WarmUp(spark, _warm_up_folder(storage, home), database.read_jobs)
+            if not service.wait_until_leading(database.lease, spark, warm_up):
                 return None
             store = open_database(home, database)
             undo.callback(store.close)
         store.publish(_claim(storage, home, spark))
         warn_if_open(home, storage)
         on_lost = service.on_lost if service is not None else _close_later
-        engine = EmbeddedEngine(spark, store, settings, storage, lock, owns_spark, on_lost)
+        engine = EngineInstance(spark, store, settings, storage, lock, owns_spark, on_lost)
         _open_engine = ref(engine)
         undo.pop_all()
     return engine
 
 
-def current_engine() -> EmbeddedEngine | None:
+def current_engine() -> EngineInstance | None:
     """Return the engine that is open in this process; None if there is none."""
     engine = None if _open_engine is None else _open_engine()
     return None if engine is None or engine.is_closing else engine
 
 
-def _rehearsal_folder(storage: Storage, home: Path) -> str:
-    """Return the folder for the rehearsal of a standby in the storage that all engines of a store share."""
+def _warm_up_folder(storage: Storage, home: Path) -> str:
+    """Return the folder for the warm-up of a standby in the storage that all engines of a store share."""
     engine = f"{socket.gethostname()}{home}"
-    return f"{storage.root}/rehearsals/{hashlib.sha256(engine.encode()).hexdigest()[:16]}"
+    return f"{storage.root}/warm-ups/{hashlib.sha256(engine.encode()).hexdigest()[:16]}"
 
 
-def _close_later(engine: EmbeddedEngine) -> None:
+def _close_later(engine: EngineInstance) -> None:
     """Close an engine inside another program, which cannot become a standby."""
     Thread(target=engine.close, name="close-engine", daemon=True).start()
 

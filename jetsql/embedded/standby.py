@@ -1,4 +1,4 @@
-"""A standby: an engine with a warm Spark that waits until it leads, see `engine.runs.rehearsal`.
+"""A standby: an engine with a warm Spark that waits until it leads, see `engine.runs.warm_up`.
 
 An engine that has lost the lead is a standby also while its store is out of reach, before it starts Spark. The HTTP
 server listens on the socket of the later engine, so a client can connect at any time. It ends when the engine leads,
@@ -18,9 +18,9 @@ from typing import Any, Final
 from jetsql.console.standby_page import standby_pages
 from jetsql.embedded.http_serving import create_server
 from jetsql.engine.jvm.spark_version import full_version
-from jetsql.engine.runs.rehearsal import Rehearsal
+from jetsql.engine.runs.warm_up import WarmUp
 from jetsql.jobs.store.postgresql.lease import Lease
-from jetsql.server.auth import Access
+from jetsql.server.auth import TokenAuth
 from jetsql.server.standby_app import StandbyServer
 from jetsql.settings.engine_settings import Settings
 from jetsql.version import VERSION
@@ -52,14 +52,14 @@ class Standby:
         self._on_wait = on_wait
         self._on_stop = on_stop
 
-    def wait(self, lease: Lease, rehearsal: Rehearsal) -> bool:
+    def wait(self, lease: Lease, warm_up: WarmUp) -> bool:
         """Return True when this engine has the lease; False when it was stopped before."""
 
         def about() -> dict[str, Any]:
             leader = lease.leader.address if lease.leader is not None else ""
-            return {"leader": leader, "warm": rehearsal.is_warm}
+            return {"leader": leader, "warm": warm_up.is_warm}
 
-        with self.serving(about), rehearsal.running():
+        with self.serving(about), warm_up.running():
             leads = lease.wait(self._stop)
             if not leads:
                 self._on_stop()
@@ -70,7 +70,7 @@ class Standby:
     def serving(self, about: Callable[[], Mapping[str, Any]]) -> Iterator[None]:
         """Answer clients inside the context. about: returns what changes, as for `StandbyServer`."""
         endpoints = self._settings.endpoints
-        access = Access(self._token, (*endpoints.http_hosts, endpoints.http_host))
+        access = TokenAuth(self._token, (*endpoints.http_hosts, endpoints.http_host))
         facts = _facts(self._settings)
         pages = standby_pages(access, lambda: str(about()["leader"]))
         app = StandbyServer(lambda: {**facts, **about()}, access, self._stop.set, pages).app

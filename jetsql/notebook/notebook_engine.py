@@ -7,7 +7,7 @@ import sys
 from typing import Any, Protocol
 
 from jetsql.client.engine_address import parse_address
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.live_rows import Live
 from jetsql.output.render import Rows
 from jetsql.request import Cancellation
@@ -47,7 +47,7 @@ class NotebookEngine(Protocol):
 class RemoteSession:
     """A session on an engine in another process."""
 
-    def __init__(self, engine: RemoteEngine, description: str) -> None:
+    def __init__(self, engine: EngineClient, description: str) -> None:
         self.engine = engine
         self.description = description
 
@@ -72,7 +72,7 @@ class EmbeddedSession:
     """The engine inside this process, in the session of its `spark`."""
 
     def __init__(self, engine: Any) -> None:
-        """Create it. engine: an `EmbeddedEngine`."""
+        """Create it. engine: an `EngineInstance`."""
         self.engine = engine
         self.description = f"the engine in this notebook, on {engine.home}"
 
@@ -101,7 +101,7 @@ def open_address(url: str | None, home: str | None) -> RemoteSession:
     """
     address = parse_address(home, url, None, None, True)
     found, token = address.endpoint()
-    engine = RemoteEngine(found, token)
+    engine = EngineClient(found, token)
     engine.current_schema()  # an engine that does not answer is reported now
     if address.schema:
         quoted = ".".join(f"`{part.replace('`', '``')}`" for part in address.schema.split("."))
@@ -119,7 +119,7 @@ def open_default() -> NotebookEngine:
 
 
 def embedded_engine() -> Any:
-    """Return the `EmbeddedEngine` that is open in this process, or None; without loading its modules."""
+    """Return the `EngineInstance` that is open in this process, or None; without loading its modules."""
     module = sys.modules.get("jetsql.embedded.open_engine")
     return None if module is None else module.current_engine()
 

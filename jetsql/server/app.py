@@ -48,7 +48,7 @@ from jetsql.errors import ErrorReport, JetSQLError, StatementError, check_text
 from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.request import Cancellation, cancellable
 from jetsql.server import wire
-from jetsql.server.auth import Access
+from jetsql.server.auth import TokenAuth
 from jetsql.server.client_sessions import ClientSessions, SessionFactory
 from jetsql.server.metrics_response import as_object
 from jetsql.server.parameter_values import bind_parameters
@@ -89,7 +89,7 @@ _SPARK_SECONDS: Final = 3.0
 
 
 class ServedEngine(SessionFactory, ErrorReporter, Protocol):
-    """The engine of the HTTP server: an `EmbeddedEngine`."""
+    """The engine of the HTTP server: an `EngineInstance`."""
 
     @property
     def closed(self) -> bool: ...
@@ -120,7 +120,7 @@ class HttpServer:
     def __init__(
         self,
         engine: ServedEngine,
-        access: Access,
+        access: TokenAuth,
         stop: Callable[[], None],
         idle_seconds: float,
         sessions_most: int,

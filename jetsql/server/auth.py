@@ -28,7 +28,7 @@ _STANDARD_PORTS: Final = (80, 443)
 OPEN_PATHS: Final = ("/healthz", "/readyz")
 
 
-class Access:
+class TokenAuth:
     """The check of requests.
 
     token: required in every request.

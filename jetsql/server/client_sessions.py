@@ -21,7 +21,7 @@ _CHECK_SECONDS: Final = 1.0
 
 
 class Session(Protocol):
-    """A session of the engine, as `EmbeddedEngine.session()` returns it."""
+    """A session of the engine, as `EngineInstance.session()` returns it."""
 
     def run(self, text: str, parameters: Any = None, live: bool = False) -> StatementResult: ...
     def run_arrow(self, text: str, parameters: Any = None) -> Iterator[bytes]: ...

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from jetsql.errors import EngineError
-from jetsql.server.auth import Access
+from jetsql.server.auth import TokenAuth
 from jetsql.server.statement_response import error_response
 from jetsql.settings.engine_settings import EndpointSettings
 
@@ -39,7 +39,7 @@ _RETRY_SECONDS: Final = 10
 """The `Retry-After` of a request that is refused because there are too many connections."""
 
 
-def http_config(app: ASGIApp, access: Access, settings: EndpointSettings, connections_most: int) -> uvicorn.Config:
+def http_config(app: ASGIApp, access: TokenAuth, settings: EndpointSettings, connections_most: int) -> uvicorn.Config:
     """Return the configuration of uvicorn for the application.
 
     connections_most: the limit of connections; when it is reached, requests are refused with status 503.
@@ -134,7 +134,7 @@ class _Connection(H11Protocol):
 
     def __init__(
         self,
-        access: Access,
+        access: TokenAuth,
         pending: _Pending,
         unread: _Unread,
         seconds: float,

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from jetsql.errors import EngineError, StatementError
 from jetsql.server import wire
-from jetsql.server.auth import Access
+from jetsql.server.auth import TokenAuth
 from jetsql.server.statement_response import error_response
 
 _ALL_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -24,7 +24,7 @@ class StandbyServer:
     def __init__(
         self,
         about: Callable[[], Mapping[str, Any]],
-        access: Access,
+        access: TokenAuth,
         stop: Callable[[], None],
         pages: Sequence[BaseRoute] = (),
     ) -> None:
@@ -74,7 +74,7 @@ def not_leader(leader: str) -> Response:
     return JSONResponse({**wire.error_body(error.report()), "leader": leader}, 503)
 
 
-def health_response(status: str, role: str, access: Access, http: Request) -> Response:
+def health_response(status: str, role: str, access: TokenAuth, http: Request) -> Response:
     """Return the response of /healthz. status: `up` or `down`; role: `leader` or `standby`"""
     message = {"status": status, "role": role}
     nonce, address = http.query_params.get("nonce"), http.query_params.get("address")

@@ -21,7 +21,7 @@ from click.testing import CliRunner, Result
 from jetsql.backup import backup_folder, backup_manifest, file_copies
 from jetsql.backup import restore as restore_module
 from jetsql.backup.backup_manifest import MANIFEST, BackupManifest, read_manifest
-from jetsql.backup.make_backup import CopiedHome, back_up_stopped
+from jetsql.backup.make_backup import BackedUpHome, back_up_stopped
 from jetsql.backup.restore import restore
 from jetsql.cli import cli
 from jetsql.cli.flags import ExitCode
@@ -88,7 +88,7 @@ def back_up(
     home: Path, target: Path, catalog: str | None = None, servers: Mapping[str, str] | None = None
 ) -> BackupManifest:
     database = find_database(home, None, None)
-    return back_up_stopped(CopiedHome(home, storage_of(home), database, catalog, {}, servers or {}), target)
+    return back_up_stopped(BackedUpHome(home, storage_of(home), database, catalog, {}, servers or {}), target)
 
 
 def tree(root: Path) -> dict[str, str]:

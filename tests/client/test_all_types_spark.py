@@ -24,7 +24,7 @@ from tests.support.golden_reports import compare
 from tests.support.servers.http_server import TOKEN, run_server
 
 if TYPE_CHECKING:
-    from jetsql.embedded.embedded_engine import EmbeddedEngine
+    from jetsql.embedded.engine_instance import EngineInstance
 
 pytestmark = pytest.mark.spark
 
@@ -71,7 +71,7 @@ class Hive:
 
 
 @pytest.fixture(scope="module")
-def url(engine: EmbeddedEngine) -> Iterator[str]:
+def url(engine: EngineInstance) -> Iterator[str]:
     with run_server(engine) as server:
         yield server.url
 
@@ -83,7 +83,7 @@ def connection(url: str) -> Iterator[dbapi.Connection]:
 
 
 @pytest.fixture(scope="module")
-def endpoints(engine: EmbeddedEngine) -> Iterator[tuple[ConnectSession, Hive]]:
+def endpoints(engine: EngineInstance) -> Iterator[tuple[ConnectSession, Hive]]:
     with engine.open_endpoints(EndpointSettings(connect=True, thrift=True), TOKEN) as addresses:
         session = ConnectSession.builder.remote(f"{addresses.connect}/;token={TOKEN}").create()
         jvm: Any = engine.spark.sparkContext._jvm
@@ -179,7 +179,7 @@ def test_month_intervals_and_maps_with_list_keys_are_values(connection: dbapi.Co
 
 
 @pytest.mark.parametrize("value", [value for value in VALUES if not value.startswith(NO_CONNECT)])
-def test_spark_connect_has_the_values_of_spark(engine: EmbeddedEngine, connect: ConnectSession, value: str) -> None:
+def test_spark_connect_has_the_values_of_spark(engine: EngineInstance, connect: ConnectSession, value: str) -> None:
     text = f"SELECT {nested(value)}"
     if value == "map(array(1), 2)":  # PySpark makes a dictionary of it, in both sessions
         with pytest.raises(TypeError, match="unhashable"):
@@ -257,7 +257,7 @@ def test_values_that_a_driver_writes_into_the_statement_over_thrift(hive: Hive) 
         hive.row("SHOW JOBS LIKE ?")
 
 
-def test_spark_connect_takes_as_many_values_as_markers(engine: EmbeddedEngine, connect: ConnectSession) -> None:
+def test_spark_connect_takes_as_many_values_as_markers(engine: EngineInstance, connect: ConnectSession) -> None:
     for session in (connect, engine.spark):
         assert session.sql("SELECT ? + ?", args=[1, 2]).collect() == [(3,)]
         assert session.sql("SELECT :x", args={"x": 1, "y": 2}).collect() == [(1,)]

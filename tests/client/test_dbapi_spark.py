@@ -16,14 +16,14 @@ import jetsql
 from jetsql.client import dbapi
 from jetsql.client.decoding import Struct
 from jetsql.client.parameter_encoding import Typed
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def server(engine: EmbeddedEngine) -> Iterator[RunningServer]:
+def server(engine: EngineInstance) -> Iterator[RunningServer]:
     with run_server(engine) as server:
         yield server
 
@@ -141,7 +141,7 @@ def test_parameters_of_other_types_and_by_name(connection: dbapi.Connection) -> 
     assert cursor.fetchall() == [(1, Decimal("1.10"), None, "date", True)]
 
 
-def test_statements_about_jobs_have_parameters(connection: dbapi.Connection, engine: EmbeddedEngine) -> None:
+def test_statements_about_jobs_have_parameters(connection: dbapi.Connection, engine: EngineInstance) -> None:
     """Store the values as literals of the statement, in the DB-API and in `spark.sql`."""
     cursor = connection.cursor()
     cursor.execute("CREATE TABLE bound_in (id BIGINT) USING parquet")
@@ -164,7 +164,7 @@ def test_statements_about_jobs_have_parameters(connection: dbapi.Connection, eng
     cursor.execute("DROP JOB bound")
 
 
-def test_parsers_bind_parameters_as_for_spark_connect(engine: EmbeddedEngine) -> None:
+def test_parsers_bind_parameters_as_for_spark_connect(engine: EngineInstance) -> None:
     """Spark Connect leaves it to the parser; Spark's own sessions bind once more, without an effect."""
     session = engine.spark._jsparkSession
     columns = engine.spark._jvm.org.apache.spark.sql.catalyst.expressions.Literal
@@ -177,12 +177,12 @@ def test_parsers_bind_parameters_as_for_spark_connect(engine: EmbeddedEngine) ->
         assert "5" in str(engine.spark.sql(text, args=[5]).collect()[0][0])
 
 
-def test_statements_in_texts_have_parameters(engine: EmbeddedEngine) -> None:
+def test_statements_in_texts_have_parameters(engine: EngineInstance) -> None:
     assert engine.spark.sql("EXECUTE IMMEDIATE 'SELECT ? AS q' USING 4").collect() == [(4,)]
     assert engine.spark.sql("EXECUTE IMMEDIATE 'SELECT :q AS q' USING 4 AS q").collect() == [(4,)]
 
 
-def _int_type(engine: EmbeddedEngine) -> Any:
+def _int_type(engine: EngineInstance) -> Any:
     return engine.spark._jvm.org.apache.spark.sql.types.DataType.fromDDL("int")
 
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import registry
 
 from jetsql.client.sqlalchemy import ARRAY, DOUBLE, MAP, STRUCT, TIMESTAMP, TIMESTAMP_NTZ, TINYINT, VARIANT
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
 pytestmark = pytest.mark.spark
@@ -21,7 +21,7 @@ registry.register("jetsql", "jetsql.client.sqlalchemy", "JetSQLDialect")
 
 
 @pytest.fixture(scope="module")
-def server(engine: EmbeddedEngine) -> Iterator[RunningServer]:
+def server(engine: EngineInstance) -> Iterator[RunningServer]:
     with run_server(engine) as server:
         yield server
 

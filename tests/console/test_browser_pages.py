@@ -73,7 +73,7 @@ LOG = """\
 2026-11-26 09:12:03,114 INFO jetsql.embedded.engine_process: The engine is ready at http://127.0.0.1:8630
 2026-11-26 09:12:41,830 INFO jetsql.jobs.manager.job_manager: Job orders_per_minute: STARTING, run 1
 2026-11-26 09:12:44,207 INFO jetsql.jobs.manager.job_manager: Job orders_per_minute: RUNNING, run 1
-2026-11-26 09:14:02,559 WARNING jetsql.engine.runs.spark_engine: Job late_flights: the table shop.flights is gone
+2026-11-26 09:14:02,559 WARNING jetsql.engine.runs.spark_runtime: Job late_flights: the table shop.flights is gone
 2026-11-26 09:14:02,610 INFO jetsql.jobs.manager.job_manager: Job late_flights: SUSPENDED, run 1
 """
 

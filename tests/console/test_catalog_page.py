@@ -19,7 +19,7 @@ from jetsql.errors import ErrorReport
 from jetsql.jobs.model.job import Job
 from jetsql.server.statement_result import StatementResult
 from tests.conftest import until
-from tests.support.engines.in_memory_engine import sink, source
+from tests.support.engines.in_memory_runtime import sink, source
 from tests.support.engines.managed_engine import Managed, ManagedSession
 from tests.support.screens.console_browser import Browser
 from tests.support.servers.http_server import RunningServer

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from starlette.routing import Route
 
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.console.console_app import WebConsole
 from jetsql.console.web.event_streams import LOGIN_MOST
 from jetsql.console.web.login_sessions import LoginSessions
@@ -27,9 +27,9 @@ from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.cluster_member import Member, MemberStatus
 from jetsql.jobs.model.job import Cause
 from jetsql.server.app import HttpServer
-from jetsql.server.auth import Access
+from jetsql.server.auth import TokenAuth
 from tests.conftest import until
-from tests.support.engines.in_memory_engine import sink, source
+from tests.support.engines.in_memory_runtime import sink, source
 from tests.support.engines.managed_engine import Managed
 from tests.support.screens.console_browser import Browser, Page, events, logged_in
 from tests.support.servers.http_server import TOKEN, RunningServer, run_server
@@ -52,7 +52,7 @@ class Consoles:
         self._logins = logins
         self.routes: list[Route] = []
 
-    def __call__(self, http_server: HttpServer, access: Access) -> WebConsole:
+    def __call__(self, http_server: HttpServer, access: TokenAuth) -> WebConsole:
         console = WebConsole(self._engine, http_server, access, self._logins)
         self.routes = console._routes()
         return console
@@ -276,7 +276,7 @@ def test_many_open_pages_end_with_their_session(server: RunningServer) -> None:
             assert b"event: logout" in response.read()
 
 
-def test_the_streams_of_a_login_are_limited(engine: Managed, server: RunningServer, remote: RemoteEngine) -> None:
+def test_the_streams_of_a_login_are_limited(engine: Managed, server: RunningServer, remote: EngineClient) -> None:
     """Otherwise one login could use up the connections of the HTTP endpoint."""
     job = str(next(engine.run("CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src").rows)[0])
     browser, other = logged_in(server), logged_in(server)

@@ -15,14 +15,14 @@ from jetsql.console.jobs.job_graph import explained_graph, job_graph
 from jetsql.console.jobs.job_plots import plot_columns
 from jetsql.console.jobs.shown_snapshots import shown_snapshots
 from jetsql.console.web.sql_markup import sql_markup
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.lifecycle.runtime import BatchCommitted
 from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause
 from jetsql.jobs.statements.describe import fork_text
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.language import parse
 from jetsql.language.statement import CreateStreamingTable
-from tests.support.engines.in_memory_engine import sink, source
+from tests.support.engines.in_memory_runtime import sink, source
 from tests.support.engines.managed_engine import Managed
 from tests.support.screens.console_browser import Browser, events, joining_engine
 from tests.support.servers.http_server import RunningServer

@@ -21,7 +21,7 @@ from jetsql.errors import StatementError
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
 from tests.conftest import until
-from tests.support.engines.in_memory_engine import InMemoryEngine
+from tests.support.engines.in_memory_runtime import InMemoryRuntime
 from tests.support.engines.managed_engine import Managed, ManagedSession
 from tests.support.screens.console_browser import Browser, Page, logged_in
 from tests.support.servers.http_server import RunningServer
@@ -31,7 +31,7 @@ HOSTILE = "<script>alert(1)</script>\"'`--&"
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Managed]:
-    engine = Managed(tmp_path / "home", engine=InMemoryEngine(scan="Scan"))
+    engine = Managed(tmp_path / "home", engine=InMemoryRuntime(scan="Scan"))
     yield engine
     engine.close()
 

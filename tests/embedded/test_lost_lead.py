@@ -15,7 +15,7 @@ from typing import NoReturn, cast
 import pytest
 
 from jetsql.client.find_engine import StopOutcome, find_engine, stop_engine
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.embedded.engine_process import ServiceHooks, _Service
 from jetsql.home.home_lock import HomeLock, owner
 from jetsql.settings.engine_settings import Settings
@@ -54,7 +54,7 @@ def lose(home: Path, stop: Event, engine: Engine) -> None:
         hooks = ServiceHooks(lambda engine: None, lambda note: None, restart)
         service = _Service(Settings(home), hooks, stop, listening)
         with ThreadPoolExecutor(1) as threads:
-            threads.submit(service.on_lost, cast(EmbeddedEngine, engine)).result()
+            threads.submit(service.on_lost, cast(EngineInstance, engine)).result()
 
 
 def test_engine_without_the_lead_becomes_a_standby(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 import jetsql
 from jetsql import failpoints
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.errors import RetryableError
 from jetsql.jobs.model.serialization import decode
 from tests.faults.jobs import PASSING, Facts, Kind, tables
@@ -42,7 +42,7 @@ _UNDER_WAY = ("COMPLETING", "SUSPENDED_EXPORTING_SNAPSHOT")  # a continued drop 
 class Start:
     """An engine that has just been started."""
 
-    engine: EmbeddedEngine
+    engine: EngineInstance
     scenario: Scenario
     source: Source
     url: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.errors import StatementError
 from jetsql.language import can_be_ours, parse
 from tests.language.test_grammar_corpus import accepted, accepted_files
@@ -59,20 +59,20 @@ def test_the_filter_keeps_statements_of_spark_from_python(text: str) -> None:
 
 
 @pytest.mark.spark
-def test_spark_parser_returns_a_command_for_every_jetsql_statement(engine: EmbeddedEngine) -> None:
+def test_spark_parser_returns_a_command_for_every_jetsql_statement(engine: EngineInstance) -> None:
     parser = engine.spark._jsparkSession.sessionState().sqlParser()
     plans = {text: parser.parsePlan(text).getClass().getName() for text in ACCEPTED}
     assert {text for text, plan in plans.items() if plan != "dev.jetsql.sql.StatementCommand"} == set()
 
 
 @pytest.mark.spark
-def test_the_filter_reads_comments_of_any_length(engine: EmbeddedEngine) -> None:
+def test_the_filter_reads_comments_of_any_length(engine: EngineInstance) -> None:
     parser = engine.spark._jsparkSession.sessionState().sqlParser()
     for comment in ("-- a line\n" * 20_000, "/* " + "a * star / slash\n" * 20_000 + "*/", "/* a /* b */ */" * 5_000):
         assert parser.parsePlan(f"{comment} SHOW MEMBERS").getClass().getName() == "dev.jetsql.sql.StatementCommand"
 
 
 @pytest.mark.spark
-def test_show_members_through_spark_sql(engine: EmbeddedEngine) -> None:
+def test_show_members_through_spark_sql(engine: EngineInstance) -> None:
     columns = [column.name for column in engine.run("SHOW MEMBERS").columns]
     assert engine.spark.sql("SHOW MEMBERS").columns == columns

@@ -11,7 +11,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInternalError
 
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.language_server.server_options import ServerOptions
 from jetsql.language_server.stdio_server import JetSQLServer
 from tests.sqlfiles.test_bad_files import OTHERS, SCRIPT
@@ -94,7 +94,7 @@ def test_requests_about_other_documents_and_positions_have_empty_answers(editor:
 
 
 def test_an_unexpected_error_reaches_the_editor_without_a_stack_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = JetSQLServer(ServerOptions(lambda home, url: lambda progress: RemoteEngine("", "")))
+    server = JetSQLServer(ServerOptions(lambda home, url: lambda progress: EngineClient("", "")))
     server.documents.open(types.TextDocumentItem("file:///a.sql", "sql", 1, "SHOW JOBS"))
     monkeypatch.setattr("jetsql.language_server.navigation.folding_ranges", lambda document: 1 / 0)
     handle = server.protocol.fm.features[types.TEXT_DOCUMENT_FOLDING_RANGE]

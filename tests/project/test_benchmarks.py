@@ -16,7 +16,7 @@ from benchmarks import kafka_clients
 from benchmarks.contents import Contents, contents, require_equal
 from benchmarks.kafka_clients import Schedule
 from benchmarks.reporting import Goal
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from tests.support.paths import ROOT
 
 
@@ -83,7 +83,7 @@ def test_runs_that_wrote_other_rows_are_refused(by_hand: Contents, message: str)
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_contents_depend_on_the_rows_and_not_on_their_order(engine: EmbeddedEngine) -> None:
+def test_contents_depend_on_the_rows_and_not_on_their_order(engine: EngineInstance) -> None:
     def of(*rows: tuple[int | None, str | None]) -> Contents:
         return contents(engine.spark.createDataFrame(rows, "a INT, b STRING"))
 

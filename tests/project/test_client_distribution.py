@@ -317,7 +317,7 @@ def test_commands_that_need_no_engine_work(run: Run, tmp_path: Path) -> None:
 def test_programs_that_need_the_engine_report_what_to_install(run: Run) -> None:
     program = """
 import jetsql
-for name in ("open", "enable", "EmbeddedEngine"):
+for name in ("open", "enable", "EngineInstance"):
     try:
         getattr(jetsql, name)
     except jetsql.EngineError as error:
@@ -330,7 +330,7 @@ except jetsql.client.dbapi.OperationalError as error:
     condition = "JETSQL.ENGINE_NOT_INSTALLED"
     message = f"{condition} jetsql-client cannot run an engine in this process."
     assert run("-c", program).stdout.splitlines() == [
-        *(f"{name} {message}" for name in ("open", "enable", "EmbeddedEngine")),
+        *(f"{name} {message}" for name in ("open", "enable", "EngineInstance")),
         condition,
     ]
 

@@ -12,7 +12,7 @@ from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 from prometheus_client.parser import text_string_to_metric_families
 
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.lifecycle.runtime import BatchCommitted
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.server.prometheus import prometheus_response

@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 
 import jetsql
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.engine.session.catalog import Catalog
 from tests.faults.leftovers import find_damage
 from tests.faults.source import Source
@@ -31,11 +31,11 @@ _READ = {
 }
 
 
-def opened(home: Path) -> EmbeddedEngine:
+def opened(home: Path) -> EngineInstance:
     return jetsql.open(home=home, master="local[2]", conf=CONF)
 
 
-def rows(engine: EmbeddedEngine, text: str) -> list[list[object]]:
+def rows(engine: EngineInstance, text: str) -> list[list[object]]:
     return [list(row) for row in engine.run(text).rows]
 
 
@@ -68,7 +68,7 @@ def resume(home: Path, url: str, recorded: Path) -> None:
     sys.stdout.write(json.dumps(report, default=str))
 
 
-def _settled(engine: EmbeddedEngine) -> dict[str, list[list[object]]]:
+def _settled(engine: EngineInstance) -> dict[str, list[list[object]]]:
     for name in JOBS:
         rows(engine, f"WAIT FOR JOB {name} UNTIL IDLE TIMEOUT 60")
     return {name: sorted(rows(engine, text), key=str) for name, text in _READ.items()}

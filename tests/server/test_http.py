@@ -20,12 +20,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from jetsql.client.engine_client import EngineClient
 from jetsql.client.http_client import HttpClient, RequestNotSent
-from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ReportedError, StatementError
 from jetsql.home.discovery import proof, unbound_proof
 from jetsql.server import app
-from jetsql.server.auth import Access
+from jetsql.server.auth import TokenAuth
 from tests.conftest import until
 from tests.support.engines.server_engine import ServedEngine
 from tests.support.golden_reports import compare
@@ -63,22 +63,22 @@ def request(server: RunningServer, method: str, path: str, body: str = "", **hea
         return Response(response.status, response.read())
 
 
-def test_rows_come_with_columns_and_types(remote: RemoteEngine) -> None:
+def test_rows_come_with_columns_and_types(remote: EngineClient) -> None:
     result = remote.run("COUNT 3")
     assert [(column.name, column.type) for column in result.columns] == [("n", "int")]
     assert list(result.rows) == [(0,), (1,), (2,)]
 
 
-def test_many_rows_come_whole(remote: RemoteEngine) -> None:
+def test_many_rows_come_whole(remote: EngineClient) -> None:
     assert [n for (n,) in remote.run("COUNT 50000").rows] == list(range(50000))
 
 
-def test_a_statement_without_columns(remote: RemoteEngine) -> None:
+def test_a_statement_without_columns(remote: EngineClient) -> None:
     result = remote.run("NOTHING")
     assert (result.columns, list(result.rows)) == ((), [])
 
 
-def test_an_error_has_its_place_and_its_status(remote: RemoteEngine, server: RunningServer) -> None:
+def test_an_error_has_its_place_and_its_status(remote: EngineClient, server: RunningServer) -> None:
     with pytest.raises(ReportedError) as caught:
         remote.run("\n FAIL job")
     report = caught.value.report
@@ -88,7 +88,7 @@ def test_an_error_has_its_place_and_its_status(remote: RemoteEngine, server: Run
     assert response.error["hint"] == "See SHOW JOBS."
 
 
-def test_error_after_the_first_rows(remote: RemoteEngine) -> None:
+def test_error_after_the_first_rows(remote: EngineClient) -> None:
     rows = remote.run("LATE").rows
     assert next(rows) == (1,)
     with pytest.raises(ReportedError, match="the second row is broken"):
@@ -104,7 +104,7 @@ def test_trace_is_returned_on_request(server: RunningServer) -> None:
 
 
 def test_sessions_keep_their_schema(server: RunningServer) -> None:
-    one, other = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
+    one, other = EngineClient(server.url, TOKEN), EngineClient(server.url, TOKEN)
     list(one.run("USE sales").rows)
     assert (one.current_schema(), other.current_schema()) == ("sales", "default")
     one.close()
@@ -113,16 +113,16 @@ def test_sessions_keep_their_schema(server: RunningServer) -> None:
 
 
 def test_session_is_closed_by_its_owner(server: RunningServer) -> None:
-    first = RemoteEngine(server.url, TOKEN)
+    first = EngineClient(server.url, TOKEN)
     list(first.run("COUNT 1").rows)
-    with closing(RemoteEngine(server.url, TOKEN, session=first.session_id)) as second:
+    with closing(EngineClient(server.url, TOKEN, session=first.session_id)) as second:
         list(second.run("COUNT 1").rows)
     assert len(server.http_server.sessions) == 1
     first.close()
     assert len(server.http_server.sessions) == 0
 
 
-def test_lost_session(remote: RemoteEngine, server: RunningServer) -> None:
+def test_lost_session(remote: EngineClient, server: RunningServer) -> None:
     list(remote.run("COUNT 1").rows)
     for session in list(server.http_server.sessions._sessions):
         server.http_server.sessions.close(session)
@@ -133,7 +133,7 @@ def test_lost_session(remote: RemoteEngine, server: RunningServer) -> None:
 
 def test_idle_sessions_are_closed_and_used_ones_stay(engine: ServedEngine) -> None:
     with run_server(engine, idle_seconds=2.0) as server:
-        used, idle = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
+        used, idle = EngineClient(server.url, TOKEN), EngineClient(server.url, TOKEN)
         rows = used.run("ENDLESS").rows
         next(rows)
         list(idle.run("COUNT 1").rows)
@@ -148,7 +148,7 @@ def test_idle_sessions_are_closed_and_used_ones_stay(engine: ServedEngine) -> No
 
 def test_too_many_sessions_are_refused(engine: ServedEngine) -> None:
     with run_server(engine, sessions_most=1) as server:
-        first, second = RemoteEngine(server.url, TOKEN), RemoteEngine(server.url, TOKEN)
+        first, second = EngineClient(server.url, TOKEN), EngineClient(server.url, TOKEN)
         list(first.run("COUNT 1").rows)
         with pytest.raises(EngineError, match="sessions"):
             second.run("COUNT 1")
@@ -157,7 +157,7 @@ def test_too_many_sessions_are_refused(engine: ServedEngine) -> None:
         second.close()
 
 
-def test_slow_reader_throttles_the_rows(remote: RemoteEngine, engine: ServedEngine) -> None:
+def test_slow_reader_throttles_the_rows(remote: EngineClient, engine: ServedEngine) -> None:
     rows = remote.run("ENDLESS").rows
     next(rows)
     before = -1
@@ -169,7 +169,7 @@ def test_slow_reader_throttles_the_rows(remote: RemoteEngine, engine: ServedEngi
     assert engine.ended.wait(30)
 
 
-def test_a_statement_can_be_cancelled(remote: RemoteEngine, engine: ServedEngine) -> None:
+def test_a_statement_can_be_cancelled(remote: EngineClient, engine: ServedEngine) -> None:
     failed: list[ReportedError] = []
 
     def wait() -> None:
@@ -311,7 +311,7 @@ def test_an_engine_whose_spark_does_not_answer_is_down(
     until(lambda: request(server, "GET", "/healthz", Authorization="").status == 200)
 
 
-def test_metrics_count_the_sessions_and_the_running_statements(server: RunningServer, remote: RemoteEngine) -> None:
+def test_metrics_count_the_sessions_and_the_running_statements(server: RunningServer, remote: EngineClient) -> None:
     list(remote.run("COUNT 1").rows)
     shown = request(server, "GET", "/metrics")
     assert (shown.status, shown.content) == (200, b"jetsql_sessions 1\njetsql_statements 0\n")
@@ -332,7 +332,7 @@ def test_token_is_sent_only_after_proof_of_the_server() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=listen, args=(listening,))
         thread.start()
-        remote = RemoteEngine(f"http://127.0.0.1:{listening.getsockname()[1]}", TOKEN)
+        remote = EngineClient(f"http://127.0.0.1:{listening.getsockname()[1]}", TOKEN)
         for _ in range(2):
             with pytest.raises(EngineError, match=r"NOT_AUTHORIZED.*does not know the token"):
                 remote.run("COUNT 1")
@@ -398,7 +398,7 @@ def test_a_program_that_forwards_the_proof_gets_no_token(server: RunningServer, 
 
 
 def test_forwarded_address_is_accepted_by_setting() -> None:
-    access = Access(TOKEN, ("engine.example.com", "localhost:8080"))
+    access = TokenAuth(TOKEN, ("engine.example.com", "localhost:8080"))
     for address in ("localhost:7000", "engine.example.com:7000", "ENGINE.example.com:443", "localhost:8080"):
         assert access.proof("n", address, 7000) == proof(TOKEN, "n", address)
     for address in ("localhost:8081", "engine.example.com:8080", "other.example.com:7000", "7000", ""):
@@ -459,7 +459,7 @@ def test_the_token_stays_on_the_connection_that_was_proved() -> None:
         thread.start()
         try:
             with pytest.raises(RequestNotSent, match=r"ENGINE_NOT_REACHABLE.*before the request was sent"):
-                RemoteEngine(f"http://127.0.0.1:{listening.server_port}", TOKEN).run("COUNT 1")
+                EngineClient(f"http://127.0.0.1:{listening.server_port}", TOKEN).run("COUNT 1")
         finally:
             listening.shutdown()
             thread.join(30)
@@ -531,7 +531,7 @@ def test_response_without_length_ends_with_the_connection() -> None:
 
 
 def test_unknown_host_name_is_reported_to_the_client(shared: RunningServer) -> None:
-    remote = RemoteEngine(f"http://127.1:{urlsplit(shared.url).port}", TOKEN)
+    remote = EngineClient(f"http://127.1:{urlsplit(shared.url).port}", TOKEN)
     with pytest.raises(RequestNotSent, match=r"does not accept the address 127\.1.*http_hosts"):
         remote.run("COUNT 1")
 
@@ -651,7 +651,7 @@ def test_server_without_the_token_gets_no_statement(shared: RunningServer) -> No
     assert caught.value.condition == "JETSQL.NOT_AUTHORIZED"
 
 
-def test_statement_sent_to_an_ending_engine_is_reported(remote: RemoteEngine) -> None:
+def test_statement_sent_to_an_ending_engine_is_reported(remote: EngineClient) -> None:
     with pytest.raises(EngineError) as caught:
         remote.run("DIE")
     assert caught.value.condition == "JETSQL.ENGINE_NOT_REACHABLE"
@@ -660,7 +660,7 @@ def test_statement_sent_to_an_ending_engine_is_reported(remote: RemoteEngine) ->
 
 def test_cancelling_without_engine_is_no_error(engine: ServedEngine) -> None:
     with run_server(engine) as server:
-        remote = RemoteEngine(server.url, TOKEN)
+        remote = EngineClient(server.url, TOKEN)
         rows = remote.run("ENDLESS").rows
         next(rows)
     remote.cancel()
@@ -671,7 +671,7 @@ def test_cancelling_without_engine_is_no_error(engine: ServedEngine) -> None:
 
 def test_an_engine_that_ends_in_the_middle_of_the_rows(engine: ServedEngine) -> None:
     with run_server(engine) as server:
-        remote = RemoteEngine(server.url, TOKEN)
+        remote = EngineClient(server.url, TOKEN)
         rows = remote.run("ENDLESS").rows
         next(rows)
         server.http_server.running.cancel_all()

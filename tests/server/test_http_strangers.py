@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from starlette.datastructures import Headers
 
-from jetsql.server.auth import Access
+from jetsql.server.auth import TokenAuth
 from tests.support.engines.server_engine import ServedEngine
 from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
@@ -280,7 +280,7 @@ def test_token_comparison_takes_constant_time(monkeypatch: pytest.MonkeyPatch) -
         return real(given, known)
 
     monkeypatch.setattr("jetsql.server.auth.hmac.compare_digest", compare)
-    access = Access(TOKEN)
+    access = TokenAuth(TOKEN)
     tokens = ["", "wrong", TOKEN[:-1], f"{TOKEN}x", TOKEN]
     shown = [Headers({"authorization": f"Bearer {token}"}) for token in tokens]
     assert [access.has_token(headers) for headers in shown] == [False, False, False, False, True]

@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.errors import EngineError, ReportedError
 from jetsql.live_rows import LiveMode
 from jetsql.server.statement_result import StatementResult
@@ -22,19 +22,19 @@ def engine() -> ServedEngine:
     return ServedEngine()
 
 
-def test_batches_come_with_their_rows(remote: RemoteEngine) -> None:
+def test_batches_come_with_their_rows(remote: EngineClient) -> None:
     answer = remote.run("LOOK 2 0 1", live=True)
     assert answer.live is not None and answer.live.mode is LiveMode.APPEND
     found = [(batch.number, list(batch.rows)) for batch in answer.batches]
     assert found == [(0, [(0,), (1,)]), (1, []), (2, [(200,)])]
 
 
-def test_rows_are_those_of_all_batches(remote: RemoteEngine) -> None:
+def test_rows_are_those_of_all_batches(remote: EngineClient) -> None:
     assert list(remote.run("LOOK 2 0 1", live=True).rows) == [(0,), (1,), (200,)]
     assert list(remote.run("LOOK", live=True).rows) == []
 
 
-def test_unread_rows_of_a_batch_are_skipped(remote: RemoteEngine) -> None:
+def test_unread_rows_of_a_batch_are_skipped(remote: EngineClient) -> None:
     batches = remote.run("LOOK 3 100 1", live=True).batches
     first = next(batches)
     assert next(first.rows) == (0,)
@@ -43,7 +43,7 @@ def test_unread_rows_of_a_batch_are_skipped(remote: RemoteEngine) -> None:
     assert list(first.rows) == []
 
 
-def test_live_response_needs_a_request(remote: RemoteEngine) -> None:
+def test_live_response_needs_a_request(remote: EngineClient) -> None:
     assert remote.run("COUNT 2").live is None
     assert remote.run("COUNT 2", live=True).live is None
     with pytest.raises(ReportedError):
@@ -63,7 +63,7 @@ def test_lines_of_a_live_response(server: RunningServer) -> None:
     ]
 
 
-def test_slow_reader_throttles_the_select(remote: RemoteEngine, engine: ServedEngine) -> None:
+def test_slow_reader_throttles_the_select(remote: EngineClient, engine: ServedEngine) -> None:
     batches = remote.run("LOOK ENDLESS", live=True).batches
     next(next(batches).rows)
     before = -1
@@ -74,7 +74,7 @@ def test_slow_reader_throttles_the_select(remote: RemoteEngine, engine: ServedEn
     assert engine.ended.wait(30)
 
 
-def test_leaving_ends_the_select_and_the_next_statement_runs(remote: RemoteEngine, engine: ServedEngine) -> None:
+def test_leaving_ends_the_select_and_the_next_statement_runs(remote: EngineClient, engine: ServedEngine) -> None:
     answer = remote.run("LOOK 1 ENDLESS", live=True)
     assert list(next(answer.batches).rows) == [(0,)]
     remote.abandon_response()
@@ -82,7 +82,7 @@ def test_leaving_ends_the_select_and_the_next_statement_runs(remote: RemoteEngin
     assert list(remote.run("COUNT 1").rows)
 
 
-def test_an_engine_that_ends_in_the_middle_of_a_batch(remote: RemoteEngine, server: RunningServer) -> None:
+def test_an_engine_that_ends_in_the_middle_of_a_batch(remote: EngineClient, server: RunningServer) -> None:
     answer = remote.run("LOOK ENDLESS", live=True)
     next(answer.rows)
     server.http_server.running.cancel_all()
@@ -91,7 +91,7 @@ def test_an_engine_that_ends_in_the_middle_of_a_batch(remote: RemoteEngine, serv
             pass
 
 
-def test_a_session_that_is_closed_ends_its_selects(remote: RemoteEngine, engine: ServedEngine) -> None:
+def test_a_session_that_is_closed_ends_its_selects(remote: EngineClient, engine: ServedEngine) -> None:
     answer = remote.run("LOOK ENDLESS", live=True)
     other = remote.open_parallel()
     next(answer.rows)
@@ -103,7 +103,7 @@ def test_a_session_that_is_closed_ends_its_selects(remote: RemoteEngine, engine:
     other.close()
 
 
-def test_a_session_that_is_closed_while_its_select_is_planned(remote: RemoteEngine, server: RunningServer) -> None:
+def test_a_session_that_is_closed_while_its_select_is_planned(remote: EngineClient, server: RunningServer) -> None:
     sessions, session = server.http_server.sessions, remote.session_id
     planned, other = sessions._sessions[session].session, remote.open_parallel()
 
@@ -120,7 +120,7 @@ def test_a_session_that_is_closed_while_its_select_is_planned(remote: RemoteEngi
     other.close()
 
 
-def test_error_after_the_first_batch(remote: RemoteEngine) -> None:
+def test_error_after_the_first_batch(remote: EngineClient) -> None:
     batches = remote.run("LOOK 1 BROKEN", live=True).batches
     assert list(next(batches).rows) == [(0,)]
     with pytest.raises(ReportedError, match="BROKEN"):

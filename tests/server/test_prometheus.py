@@ -11,7 +11,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families
 
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.lifecycle.runtime import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.store.metrics import BatchMetrics

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.errors import EngineError, ReportedError
 from jetsql.server import login_limits
 from jetsql.settings.engine_settings import EndpointSettings
@@ -42,7 +42,7 @@ def port_of(server: RunningServer) -> int:
 
 def counts(server: RunningServer) -> list[tuple[int]]:
     """Return the rows that a client with the token gets."""
-    with closing(RemoteEngine(server.url, TOKEN)) as client:
+    with closing(EngineClient(server.url, TOKEN)) as client:
         return list(client.run("COUNT 2").rows)
 
 
@@ -160,7 +160,7 @@ def test_a_body_that_is_slow_with_the_token_arrives() -> None:
 def test_statement_longer_than_the_deadline_continues() -> None:
     engine = ServedEngine()
     with run_server(engine, settings=EndpointSettings(login_seconds=0.3, logins_most=1)) as server:
-        with closing(RemoteEngine(server.url, TOKEN)) as client:
+        with closing(EngineClient(server.url, TOKEN)) as client:
             failed: list[str] = []
 
             def wait() -> None:

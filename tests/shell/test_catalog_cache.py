@@ -13,7 +13,7 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from jetsql.client.background_connection import EngineConnection
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.completion.catalog_cache import CatalogCache
 from jetsql.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableKey, TableName
 from jetsql.jobs.model.job import Status
@@ -55,7 +55,7 @@ def run_cache(engine: CatalogEngine) -> Iterator[RunningCache]:
 
     with run_server(engine) as server:
         urls = [server.url]
-        connection = EngineConnection(lambda progress: RemoteEngine(urls[-1], TOKEN), lambda: None, lambda words: None)
+        connection = EngineConnection(lambda progress: EngineClient(urls[-1], TOKEN), lambda: None, lambda words: None)
         connection.wait_for_engine()
         cache = CatalogCache(connection, changed, raise_failure)
         cache.start()
@@ -164,7 +164,7 @@ def unreachable() -> Iterator[CatalogCache]:
     cache.close()
 
 
-def refuse(progress: object) -> RemoteEngine:
+def refuse(progress: object) -> EngineClient:
     raise AssertionError("no test starts an engine")
 
 

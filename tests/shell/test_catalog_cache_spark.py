@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from jetsql.client.background_connection import EngineConnection
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.completion.catalog_cache import CatalogCache
 from jetsql.completion.complete import complete
 from jetsql.completion.known_names import Names
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.jobs.model.job import Status
 from tests.support.servers.http_server import TOKEN, run_server
 
@@ -37,10 +37,10 @@ CLEAN_UP = ("DROP JOB keeper_counts", "DROP SNAPSHOT keeper_noon", "USE default"
 
 
 @pytest.fixture(scope="module")
-def connection(engine: EmbeddedEngine) -> Iterator[EngineConnection]:
+def connection(engine: EngineInstance) -> Iterator[EngineConnection]:
     with run_server(engine) as server:
         connection = EngineConnection(
-            lambda progress: RemoteEngine(server.url, TOKEN), lambda: None, lambda words: None
+            lambda progress: EngineClient(server.url, TOKEN), lambda: None, lambda words: None
         )
         for text in SET_UP:
             run(connection, text)

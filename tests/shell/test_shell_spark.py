@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from jetsql.client.engine_client import EngineClient
 from jetsql.client.find_engine import StopOutcome, find_engine, stop_engine
 from jetsql.client.http_client import HttpClient
-from jetsql.client.remote_engine import RemoteEngine
 from tests.conftest import until
 from tests.support.engines.spark_conf import CONF
 from tests.support.screens.shell_terminal import JETSQL, ShellTerminal, environment, kill_engine, open_terminal
@@ -185,7 +185,7 @@ def assert_nothing_is_left(home: Path) -> None:
     client = HttpClient(found.note.url, found.note.token)
     until(lambda: (about := client.request("GET", "/v1/engine"))["statements"] == 0 and about["sessions"] == 0)
     client.close()
-    remote = RemoteEngine(found.note.url, found.note.token)
+    remote = EngineClient(found.note.url, found.note.token)
     assert list(remote.run("SELECT name FROM jetsql.jobs WHERE status <> 'FAILED'").rows) == []
     remote.close()
     assert list((home / "streaming-selects").glob("*")) == []

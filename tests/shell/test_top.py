@@ -12,7 +12,7 @@ from prompt_toolkit.data_structures import Size as ToolkitSize
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.errors import EngineError, ErrorReport, ReportedError
 from jetsql.jobs.model.job import Status
 from jetsql.jobs.statements.job_metrics import JobMetrics
@@ -385,9 +385,9 @@ def pulse(name: str, **changes: object) -> JobSample:
 
 
 def test_jobs_come_over_http_and_a_lost_engine_is_reported() -> None:
-    engine, lost_engines = ServedEngine(jobs_now=[pulse("orders"), pulse("new", latest=None)]), list[RemoteEngine]()
+    engine, lost_engines = ServedEngine(jobs_now=[pulse("orders"), pulse("new", latest=None)]), list[EngineClient]()
     with run_server(engine) as server:
-        remote = RemoteEngine(server.url, TOKEN)
+        remote = EngineClient(server.url, TOKEN)
         jobs = EngineJobSource(lambda: remote, lost_engines.append)
         orders, new = jobs.jobs()
         assert orders == TopJob("1", "orders", "RUNNING", 5.0, (0.0, 1.0), 7, 0.25, 3, None, 3, 99, "two lines")
@@ -422,7 +422,7 @@ class DescribedSession(ServedSession):
 
 def test_job_details_include_the_history() -> None:
     with run_server(DescribedEngine()) as server:
-        remote = RemoteEngine(server.url, TOKEN)
+        remote = EngineClient(server.url, TOKEN)
         assert EngineJobSource(lambda: remote, lambda engine: None).detail("1", 80) == (
             "id  1",
             "",

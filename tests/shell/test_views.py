@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from jetsql.client.background_connection import EngineConnection
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.client.response_rows import RemoteRows
 from jetsql.output.console import Console
 from jetsql.resultset import Column
@@ -52,7 +52,7 @@ def test_wait_for_the_first_row_is_shown() -> None:
     out = io.StringIO()
     console = WaitingConsole(out, out, is_terminal=False)
     engine = SlowEngine(console)
-    connection = EngineConnection(lambda progress: RemoteEngine("http://nowhere", ""), lambda: None, lambda words: None)
+    connection = EngineConnection(lambda progress: EngineClient("http://nowhere", ""), lambda: None, lambda words: None)
     Views(console, connection, ShellSettings, Keyboard(), console.print_message).show(engine, "SELECT n")  # type: ignore[arg-type]
     assert engine.waited == [True, False]
     assert out.getvalue() == "n\n-\n0\n1\n"

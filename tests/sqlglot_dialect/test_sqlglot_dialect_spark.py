@@ -21,7 +21,7 @@ from jetsql.sqlglot_dialect.faithful_trees import WRITTEN
 from tests.support.sql_corpus import accepted_statements, document_statements
 
 if TYPE_CHECKING:
-    from jetsql.embedded.embedded_engine import EmbeddedEngine
+    from jetsql.embedded.engine_instance import EngineInstance
 
 pytestmark = pytest.mark.spark
 _EQUAL = (
@@ -89,7 +89,7 @@ def same_form(plan: str) -> str:
 class Plans:
     """Spark's plans of texts."""
 
-    def __init__(self, engine: EmbeddedEngine) -> None:
+    def __init__(self, engine: EngineInstance) -> None:
         self._state = engine.spark._jsparkSession.sessionState()
 
     def parsed(self, text: str) -> str:
@@ -124,7 +124,7 @@ class Plans:
         return found
 
 
-def test_bodies_are_the_same_plans(engine: EmbeddedEngine) -> None:
+def test_bodies_are_the_same_plans(engine: EngineInstance) -> None:
     plans = Plans(engine)
 
     def parsed(text: str) -> list[str]:
@@ -147,14 +147,14 @@ def test_bodies_are_the_same_plans(engine: EmbeddedEngine) -> None:
     assert checked > 100
 
 
-def test_queries_are_the_same_plans(engine: EmbeddedEngine) -> None:
+def test_queries_are_the_same_plans(engine: EngineInstance) -> None:
     plans = Plans(engine)
     assert [found for text in SAMPLE if (found := plans.differences(text))] == []
 
 
 @pytest.mark.slow
 def test_examples_of_all_functions_of_spark_are_the_same_plans(
-    engine: EmbeddedEngine, capsys: pytest.CaptureFixture[str]
+    engine: EngineInstance, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plans = Plans(engine)
     examples: dict[str, None] = {}

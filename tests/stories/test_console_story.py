@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from tests.conftest import Sql
 from tests.faults.source import Source
 from tests.support.screens.chromium import checked_page, running_chromium
@@ -27,7 +27,7 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(engine: EmbeddedEngine, chromium: Browser) -> Iterator[Page]:
+def page(engine: EngineInstance, chromium: Browser) -> Iterator[Page]:
     with run_console(engine) as server, checked_page(chromium) as page:
         page.set_default_timeout(60_000)
         page.goto(server.url)

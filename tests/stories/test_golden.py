@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.output.diagnostics import Script
 from jetsql.output.render import Format
 from jetsql.script import prepare, run
@@ -47,7 +47,7 @@ class GoldenTranscript(Transcript):
 class OwnSession:
     """An engine with a new session, which has no temporary views of other tests."""
 
-    def __init__(self, engine: EmbeddedEngine) -> None:
+    def __init__(self, engine: EngineInstance) -> None:
         self.run = engine.session().run
         self.error = engine.error
 
@@ -56,7 +56,7 @@ class OwnSession:
 
 
 @pytest.mark.parametrize("story", STORIES, ids=[story.stem for story in STORIES])
-def test_story(story: Path, engine: EmbeddedEngine, tmp_path: Path) -> None:
+def test_story(story: Path, engine: EngineInstance, tmp_path: Path) -> None:
     transcript = GoldenTranscript()
     script = Script(story.name, story.read_text(encoding="utf-8"))
     run(prepare([script], {"tmp": str(tmp_path)}), OwnSession(engine), transcript, Format.TABLE, keep_going=True)

@@ -126,7 +126,7 @@ def test_a_standby_takes_over_when_the_leader_is_killed(pair: Pair, tmp_path: Pa
     until(lambda: ids(second) == [1])
     until(lambda: "Rehearsed job copy: " in second.log)
     until(lambda: second.is_warm)
-    assert ids(second) == [1], "a rehearsal writes nothing"
+    assert ids(second) == [1], "a warm-up writes nothing"
     first.kill()
     add(source, 2)
     until(lambda: second.role == "leader")

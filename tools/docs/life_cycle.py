@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Final
 
 from jetsql.errors import Span
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted, RunCompleted, RunFailed
 from jetsql.jobs.lifecycle.events import (
     Cancel,
     Event,
@@ -25,6 +24,7 @@ from jetsql.jobs.lifecycle.events import (
     Suspend,
     TakeSnapshot,
 )
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, RunCompleted, RunFailed
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.body_analysis import Analysis, CapturedSession, OutputMode, Sink, SinkKind

@@ -20,8 +20,8 @@ from jetsql.client.dbapi import exceptions
 from jetsql.client.dbapi.cursor import ArrowCursor, Cursor
 from jetsql.client.dbapi.exceptions import interface_error, translate_errors
 from jetsql.client.engine_address import EngineAddress
+from jetsql.client.engine_client import EngineClient
 from jetsql.client.http_client import RequestNotSent
-from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 from jetsql.language.statement_effects import keeps_session
 
@@ -105,7 +105,7 @@ class Connection:
         with translate_errors():
             return self.run_in_session(lambda engine: engine.current_schema(), "SELECT")
 
-    def run_in_session(self, work: Callable[[RemoteEngine], _T], text: str, engine: RemoteEngine | None = None) -> _T:
+    def run_in_session(self, work: Callable[[EngineClient], _T], text: str, engine: EngineClient | None = None) -> _T:
         """Do the work in the session, and repeat it in a new session if the session is lost and this is safe.
 
         text: the statement of the work.
@@ -123,7 +123,7 @@ class Connection:
         self._is_stateless = self._is_stateless and keeps_session(text)
         return result
 
-    def open_parallel(self) -> RemoteEngine:
+    def open_parallel(self) -> EngineClient:
         """Return another HTTP connection to the session, for statements that run in parallel."""
         self._check_open()
         return self._session.open_parallel()
@@ -132,8 +132,8 @@ class Connection:
         if self._closed:
             raise interface_error("The connection is closed.")
 
-    def _open(self) -> RemoteEngine:
-        session = RemoteEngine(*self._address.endpoint())
+    def _open(self) -> EngineClient:
+        session = EngineClient(*self._address.endpoint())
         try:
             session.current_schema()  # makes `connect` raise for a wrong address or token
             if self._address.schema is not None:
@@ -144,7 +144,7 @@ class Connection:
             raise
         return session
 
-    def _reconnect(self, lost: RemoteEngine, error: EngineError | ReportedError) -> RemoteEngine:
+    def _reconnect(self, lost: EngineClient, error: EngineError | ReportedError) -> EngineClient:
         """Replace a lost session, and return an HTTP connection to the new one. Raises the error if this is unsafe."""
         with self._lock:
             if self._session.session_id == lost.session_id:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from jetsql.client.dbapi import type_objects
 from jetsql.client.dbapi.exceptions import interface_error, require_package, translate_errors
+from jetsql.client.engine_client import EngineClient
 from jetsql.client.parameter_encoding import encode_parameters, type_family
-from jetsql.client.remote_engine import RemoteEngine
 
 if TYPE_CHECKING:
     import pandas
@@ -45,7 +45,7 @@ class _StatementCursor:
         self.description: list[type_objects.Description] | None = None
         self.rowcount = -1
         self.lastrowid: None = None
-        self._engine: RemoteEngine | None = None
+        self._engine: EngineClient | None = None
         self._closed = False
 
     def cancel(self) -> None:
@@ -66,7 +66,7 @@ class _StatementCursor:
     def setoutputsize(self, size: int, column: int | None = None) -> None:
         """Do nothing, because values are never truncated."""
 
-    def _begin(self, operation: str) -> RemoteEngine:
+    def _begin(self, operation: str) -> EngineClient:
         if self._closed:
             raise interface_error("The cursor is closed.")
         if not isinstance(operation, str):
@@ -77,7 +77,7 @@ class _StatementCursor:
             self._engine = self.connection.open_parallel()
         return self._engine
 
-    def _switch_engine(self, engine: RemoteEngine) -> None:
+    def _switch_engine(self, engine: EngineClient) -> None:
         if engine is not self._engine:  # it belongs to a new session
             self._abandon_rows()
             self._engine = engine
@@ -154,8 +154,8 @@ class Cursor(_StatementCursor):
         self._rows = None
         super().close()
 
-    def _run(self, text: str, parameters: Parameters | None, engine: RemoteEngine) -> None:
-        def run(engine: RemoteEngine) -> Any:
+    def _run(self, text: str, parameters: Parameters | None, engine: EngineClient) -> None:
+        def run(engine: EngineClient) -> Any:
             self._switch_engine(engine)
             return engine.run(text, parameters)
 
@@ -208,7 +208,7 @@ class ArrowCursor(_StatementCursor):
         engine = self._begin(operation)
         self._rows = None
 
-        def run(engine: RemoteEngine) -> ArrowRows:
+        def run(engine: EngineClient) -> ArrowRows:
             self._switch_engine(engine)
             return ArrowRows(engine.run_arrow(operation, encoded))
 

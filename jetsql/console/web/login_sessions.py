@@ -64,7 +64,7 @@ class LoginSessions:
 
         idle_seconds: a session ends after this time without use. absolute_seconds: it ends after this time in any case.
         link_seconds: the time for which a link can be used. file: has the sessions; None for none. engine: the name of
-        the token, see `Access.name`; sessions of another one are dropped.
+        the token, see `TokenAuth.name`; sessions of another one are dropped.
         """
         self._clock = clock
         self._wall_clock = wall_clock

@@ -31,7 +31,7 @@ from jetsql.engine.jvm.java_classes import java, missing_file
 from jetsql.engine.jvm.spark_version import fixed_partitions
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.lifecycle.engine_api import CopiedState
+from jetsql.jobs.lifecycle.runtime import CopiedState
 from jetsql.jobs.lifecycle.update import is_rescale
 from jetsql.jobs.model.body_analysis import OutputMode
 from jetsql.jobs.model.job import Guarantee, Job, Version

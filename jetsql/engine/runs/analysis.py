@@ -100,8 +100,8 @@ def resolve_body(
 ) -> ResolvedBody:
     """Analyze a body in a session. Raises Spark's errors, and StatementError for a body that no job can run.
 
-    modes, state_ttl_millis: see `Engine.analyse`. columns: those that an INSERT without a list of columns writes; empty
-    for all columns of the table.
+    modes, state_ttl_millis: see `JobRuntime.analyse`. columns: those that an INSERT without a list of columns writes;
+    empty for all columns of the table.
     """
     targets = [branch.target for branch in body.branches] or [body.target]
     for target in targets:

@@ -18,7 +18,7 @@ from jetsql.engine.watchdogs.external_systems import outage_error
 from jetsql.engine.watchdogs.resource_reports import Activity
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.lifecycle.engine_api import EngineEvent, Report, RestartRequested, RunCompleted, RunFailed
+from jetsql.jobs.lifecycle.runtime import Report, RestartRequested, RunCompleted, RunFailed, RuntimeEvent
 from jetsql.jobs.lifecycle.step_context import describe_cause
 from jetsql.jobs.model.job import Cause
 
@@ -113,7 +113,7 @@ class PendingBatchRun:
         self._report = report
         self._end: SimpleQueue[RunCompleted | RunFailed | RestartRequested | None] = SimpleQueue()
 
-    def report(self, event: EngineEvent) -> None:
+    def report(self, event: RuntimeEvent) -> None:
         """Store the end of the run, and forward every other event."""
         if isinstance(event, RunCompleted | RunFailed | RestartRequested):
             self._end.put(event)

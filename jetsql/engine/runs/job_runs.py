@@ -32,13 +32,13 @@ from jetsql.engine.watchdogs.resource_reports import Activity, judge_crash
 from jetsql.engine.watchdogs.resource_watchdog import ResourceWatchdog
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.lifecycle.engine_api import (
+from jetsql.jobs.lifecycle.runtime import (
     CrashReport,
-    EngineEvent,
     Report,
     RestartRequested,
     RunCompleted,
     RunFailed,
+    RuntimeEvent,
 )
 from jetsql.jobs.lifecycle.step_context import as_sentence, join_sentences
 from jetsql.jobs.model.job import Job, RunId, Trigger
@@ -241,7 +241,7 @@ class JobRuns:
     def _forget_when_ended(self, report: Report) -> Report:
         """Return a listener that forgets ended runs and forwards all events."""
 
-        def listen(event: EngineEvent) -> None:
+        def listen(event: RuntimeEvent) -> None:
             if isinstance(event, RunCompleted | RunFailed | RestartRequested):
                 self._forget(event.run)
             report(event)

@@ -26,7 +26,7 @@ from jetsql.engine.sinks.dead_letters import (
 from jetsql.engine.sinks.late_rows import create_late_rows_table, with_late_rows
 from jetsql.engine.sinks.result_changes import discard_result
 from jetsql.engine.sinks.sink_choice import choose_sink
-from jetsql.jobs.lifecycle.engine_api import Report, SinkNotice
+from jetsql.jobs.lifecycle.runtime import Report, SinkNotice
 from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Job, Plan, RunId, Version
 from jetsql.jobs.model.staging import STAGING, staging_owner

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from jetsql.engine.runs.lag import LagTracker, count_lag
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.lifecycle.runtime import BatchCommitted
 from jetsql.jobs.model.job import RunId
 from jetsql.jobs.store.metrics import BatchMetrics
 

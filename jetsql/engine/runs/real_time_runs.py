@@ -19,7 +19,7 @@ from jetsql.engine.runs.run_context import RunContext
 from jetsql.engine.runs.streaming_runs import StreamingRun
 from jetsql.engine.spark.startup import is_stopped
 from jetsql.errors import RetryableError
-from jetsql.jobs.lifecycle.engine_api import RunIdle, RunProgressed
+from jetsql.jobs.lifecycle.runtime import RunIdle, RunProgressed
 from jetsql.jobs.model.job import Cause
 from jetsql.jobs.planning.option_rules import ALTERNATIVE, not_possible
 from jetsql.jobs.store.metrics import BatchMetrics

@@ -27,7 +27,7 @@ from jetsql.engine.runs.topic_watch import TopicWatch
 from jetsql.engine.sinks import SinkWriter, consume_rows, encode_rows, stored_rows
 from jetsql.engine.watchdogs.external_systems import ExternalSystems
 from jetsql.engine.watchdogs.resource_reports import Activity
-from jetsql.jobs.lifecycle.engine_api import Report, RestartRequested, RunFailed
+from jetsql.jobs.lifecycle.runtime import Report, RestartRequested, RunFailed
 from jetsql.jobs.model.job import Cause, Job, RunId
 
 
@@ -41,7 +41,7 @@ class Run(Protocol):
         """Block until the run has ended. Return whether it ended at a batch boundary."""
 
     def watch(self, wait: int) -> None:
-        """Report with each trigger whether it began after this call, see `Engine.watch`."""
+        """Report with each trigger whether it began after this call, see `JobRuntime.watch`."""
 
     @property
     def activity(self) -> Activity:

@@ -28,7 +28,7 @@ from jetsql.engine.watchdogs.external_systems import outage_error
 from jetsql.engine.watchdogs.resource_reports import Activity
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.lifecycle.engine_api import RunCompleted, RunFailed, RunIdle
+from jetsql.jobs.lifecycle.runtime import RunCompleted, RunFailed, RunIdle
 from jetsql.jobs.model.body_analysis import OutputMode
 from jetsql.jobs.model.job import Cause, Trigger
 from jetsql.jobs.store.metrics import BatchMetrics

@@ -13,7 +13,7 @@ from jetsql.engine.checkpoints.topic_positions import forget_offsets
 from jetsql.engine.runs.job_sinks import JobSinks
 from jetsql.engine.runs.topic_watch import ReplacedTopic, TopicWatch
 from jetsql.errors import StatementError
-from jetsql.jobs.lifecycle.engine_api import Report, SinkNotice
+from jetsql.jobs.lifecycle.runtime import Report, SinkNotice
 from jetsql.jobs.model.job import Job
 
 

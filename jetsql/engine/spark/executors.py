@@ -9,7 +9,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm.java_classes import java
-from jetsql.jobs.lifecycle.engine_api import MembersListener
+from jetsql.jobs.lifecycle.runtime import MembersListener
 from jetsql.jobs.model.cluster_member import Member, MemberStatus
 
 _WITH_PORT: Final = re.compile(r"(?P<host>.*):(?P<port>\d+)")

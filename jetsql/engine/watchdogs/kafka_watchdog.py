@@ -27,7 +27,7 @@ from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic, check_topic
 from jetsql.engine.spark.startup import is_stopped
 from jetsql.errors import StatementError
-from jetsql.jobs.lifecycle.engine_api import Report, RunBlocked
+from jetsql.jobs.lifecycle.runtime import Report, RunBlocked
 from jetsql.jobs.model.body_analysis import Analysis, SinkKind
 from jetsql.jobs.model.job import Cause, Job, RunId
 

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Final
 
 from jetsql.errors import SQLSTATES
-from jetsql.jobs.lifecycle.engine_api import CrashReport
+from jetsql.jobs.lifecycle.runtime import CrashReport
 from jetsql.jobs.model.job import Cause
 
 NO_JOB: Final = ""

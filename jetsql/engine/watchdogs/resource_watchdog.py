@@ -27,7 +27,7 @@ from jetsql.engine.watchdogs.resource_reports import (
     find_culprit,
     parse_report,
 )
-from jetsql.jobs.lifecycle.engine_api import EngineEndangered, Report, ResourceNotice
+from jetsql.jobs.lifecycle.runtime import EngineEndangered, Report, ResourceNotice
 from jetsql.jobs.model.job import Job, RunId
 from jetsql.settings.watchdog_settings import WatchdogSettings
 

@@ -1,6 +1,6 @@
 """Events of a job's life cycle, and the actions that follow from them.
 
-Events come from users, from a run (see `engine_api`) and from the manager. An event of a run carries the run's id, so
+Events come from users, from a run (see `runtime`) and from the manager. An event of a run carries the run's id, so
 that stale events can be recognized. Worker threads carry out the actions, except ScheduleRetry.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from jetsql.jobs.lifecycle.engine_api import EngineEvent
+from jetsql.jobs.lifecycle.runtime import RuntimeEvent
 from jetsql.jobs.model.job import Cause, Job, Plan, RunId, Snapshot, SnapshotRequest, Version
 
 
@@ -210,7 +210,7 @@ class Superseded:
 
 UserEvent = Submit | Suspend | Resume | Restart | Cancel | AlterOptions | TakeSnapshot | Update | SnapshotWritten
 RunEvent = (
-    EngineEvent
+    RuntimeEvent
     | Started
     | StartFailed
     | Stopped

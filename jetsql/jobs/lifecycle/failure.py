@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from jetsql.jobs.lifecycle.engine_api import RunBlocked, RunFailed
 from jetsql.jobs.lifecycle.events import Action, Outcome, RecoverSink, ScheduleRetry, StartFailed, Step, TrialProbed
+from jetsql.jobs.lifecycle.runtime import RunBlocked, RunFailed
 from jetsql.jobs.lifecycle.step_context import (
     StepContext,
     as_sentence,

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Final
 
 from jetsql.jobs.lifecycle import scaling
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted, RestartRequested, RunCompleted, RunIdle, RunProgressed
 from jetsql.jobs.lifecycle.events import (
     Action,
     AlterOptions,
@@ -19,6 +18,7 @@ from jetsql.jobs.lifecycle.events import (
     Step,
     Superseded,
 )
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, RestartRequested, RunCompleted, RunIdle, RunProgressed
 from jetsql.jobs.lifecycle.step_context import (
     CRASHES_MOST,
     StepContext,

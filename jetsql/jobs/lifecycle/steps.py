@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jetsql.jobs.lifecycle.engine_api import ResourceNotice, SinkNotice
 from jetsql.jobs.lifecycle.events import CleanupFailed, Event, Outcome, Step
+from jetsql.jobs.lifecycle.runtime import ResourceNotice, SinkNotice
 from jetsql.jobs.lifecycle.step_context import (
     StepContext,
     describe_cause,

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Final
 
 from jetsql.jobs.lifecycle import scaling
-from jetsql.jobs.lifecycle.engine_api import EngineEndangered, RestartRequested, RunCompleted
 from jetsql.jobs.lifecycle.events import (
     AbandonUpdate,
     Action,
@@ -25,6 +24,7 @@ from jetsql.jobs.lifecycle.events import (
     UpdateFailed,
     UpdatePrepared,
 )
+from jetsql.jobs.lifecycle.runtime import EngineEndangered, RestartRequested, RunCompleted
 from jetsql.jobs.lifecycle.snapshot_steps import write_snapshot
 from jetsql.jobs.lifecycle.start import complete
 from jetsql.jobs.lifecycle.step_context import (

@@ -13,18 +13,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
 
 from jetsql.jobs.lifecycle import cluster_steps, crashes, failure, snapshot_steps, start, steps, stop, update
-from jetsql.jobs.lifecycle.engine_api import (
-    BatchCommitted,
-    EngineEndangered,
-    ResourceNotice,
-    RestartRequested,
-    RunBlocked,
-    RunCompleted,
-    RunFailed,
-    RunIdle,
-    RunProgressed,
-    SinkNotice,
-)
 from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     Cancel,
@@ -56,6 +44,18 @@ from jetsql.jobs.lifecycle.events import (
     Update,
     UpdateFailed,
     UpdatePrepared,
+)
+from jetsql.jobs.lifecycle.runtime import (
+    BatchCommitted,
+    EngineEndangered,
+    ResourceNotice,
+    RestartRequested,
+    RunBlocked,
+    RunCompleted,
+    RunFailed,
+    RunIdle,
+    RunProgressed,
+    SinkNotice,
 )
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.model.job import Job, Status

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from jetsql.errors import StatementError
-from jetsql.jobs.lifecycle.engine_api import Engine
+from jetsql.jobs.lifecycle.runtime import JobFunctions
 from jetsql.jobs.model.function import Function
 
 if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
@@ -21,10 +21,12 @@ if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
 class FunctionRegistry:
     """The functions of one store. Any thread can change them."""
 
-    def __init__(self, store: Store, engine: Engine, submit: Callable[[Callable[[], None]], Future[None]]) -> None:
+    def __init__(
+        self, store: Store, runtime: JobFunctions, submit: Callable[[Callable[[], None]], Future[None]]
+    ) -> None:
         """Create it without functions. submit: runs an operation on the only thread that writes to the store."""
         self._store = store
-        self._engine = engine
+        self._runtime = runtime
         self._submit = submit
         self._functions: dict[tuple[str, str], Function] = {}
         self._changes = Lock()
@@ -32,7 +34,7 @@ class FunctionRegistry:
     def load(self) -> None:
         """Register the functions of the store."""
         for function in self._store.functions():
-            self._engine.register_function(function)
+            self._runtime.register_function(function)
             self._functions[function.key] = function
 
     def all(self) -> tuple[Function, ...]:
@@ -50,7 +52,7 @@ class FunctionRegistry:
             if existing is not None and not replace:
                 raise already_exists(existing)
             self._submit(lambda: self._store.save_function(function)).result()
-            self._engine.register_function(function)
+            self._runtime.register_function(function)
             self._functions[function.key] = function
 
     def remove(self, schema: str, name: str) -> bool:
@@ -60,7 +62,7 @@ class FunctionRegistry:
             if function is None:
                 return False
             self._submit(lambda: self._store.remove_function(function)).result()
-            self._engine.forget_function(function.schema, function.name)
+            self._runtime.forget_function(function.schema, function.name)
             del self._functions[function.key]
             return True
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final
 from jetsql import request
 from jetsql.errors import EngineError, StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted, CrashReport, Engine
 from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     EngineCrashed,
@@ -40,6 +39,7 @@ from jetsql.jobs.lifecycle.events import (
     Update,
     UserEvent,
 )
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, CrashReport, JobRuntime
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.manager.function_registry import FunctionRegistry
@@ -72,7 +72,7 @@ class Manager:
     def __init__(
         self,
         store: Store,
-        engine: Engine,
+        runtime: JobRuntime,
         settings: JobSettings | None = None,
         clock: Callable[[], float] = time.time,
         metrics: Metrics | None = None,
@@ -82,13 +82,13 @@ class Manager:
         store: the caller closes it. clock: returns seconds since the epoch. metrics: of the batches of all jobs.
         """
         self.store = store
-        self.engine = engine
+        self.runtime = runtime
         self.settings = settings or JobSettings()
         self.clock = clock
         self.metrics = metrics or Metrics()
         self.new_id = IdMaker(clock, after=store.newest_id())
         self.registry = JobRegistry(store.job)
-        self.workers = Workers(engine, self.report, self.settings.stop_deadline_seconds)
+        self.workers = Workers(runtime, self.report, self.settings.stop_deadline_seconds)
         self.snapshot_names = SnapshotNames()
         self._writer = SerialExecutor(clock)
         self._retention = Retention(
@@ -101,7 +101,7 @@ class Manager:
             self.registry.live,
             self._apply_with_retry,
         )
-        self.functions = FunctionRegistry(store, engine, self._writer.submit)
+        self.functions = FunctionRegistry(store, runtime, self._writer.submit)
         self._open = False
         self._has_crashed = False
         self._staged_rows_deleted: Future[None] | None = None
@@ -112,12 +112,12 @@ class Manager:
         self._open = True
         self._writer.start()
         self.functions.load()
-        self.engine.watch_members(self._on_members)
+        self.runtime.watch_members(self._on_members)
         self._writer.submit(self._engine_up).result()
 
     def _delete_incomplete_snapshots(self) -> None:
         """Delete snapshots that were being written or deleted when an engine crashed."""
-        folders = self.engine.snapshot_folders()  # read first: what the store gets later is not among them
+        folders = self.runtime.snapshot_folders()  # read first: what the store gets later is not among them
         needed = {snapshot.id for snapshot in self.store.snapshots()}
         needed |= {
             job.source_snapshot_id
@@ -130,7 +130,7 @@ class Manager:
 
     def _delete_incomplete_snapshot(self, folder: str) -> None:
         try:
-            self.engine.delete_snapshot(folder)
+            self.runtime.delete_snapshot(folder)
         except Exception:  # the folder only uses disk space, and must not prevent the engine's start
             _LOG.exception("The incomplete snapshot %s could not be deleted", folder)
 
@@ -217,7 +217,7 @@ class Manager:
         except EngineError as error:
             _LOG.error("Staged rows of ended jobs could not be deleted: %s", error)
         else:
-            self.engine.delete_staged_rows(cleaned)
+            self.runtime.delete_staged_rows(cleaned)
 
     def _engine_down(self) -> None:
         self._open = False
@@ -328,7 +328,7 @@ class Manager:
         settings = self.settings
         delays = settings.retry_first_seconds, settings.retry_most_seconds
         cluster = self._membership
-        fixed = self.engine.fixed_partitions
+        fixed = self.runtime.fixed_partitions
         context = StepContext(self.clock(), *delays, not self._open, cluster.members, cluster.cores, fixed)
         return redact_step(job, apply_event(job, event, context))
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted, RunIdle, RunProgressed
 from jetsql.jobs.lifecycle.events import CleanupFailed, Event, FilesDiscarded, Step, StopFailed, Stopped
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, RunIdle, RunProgressed
 from jetsql.jobs.lifecycle.update import ROLLED_BACK
 from jetsql.jobs.manager.job_registry import ReportedTrigger, RunStats
 from jetsql.jobs.model.job import Cause, Job, Status

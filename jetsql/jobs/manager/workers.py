@@ -21,7 +21,6 @@ from threading import BoundedSemaphore, Condition, Thread
 from typing import Final, TypeVar
 
 from jetsql.failpoints import failpoint
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted, Engine, EngineEvent, RunIdle
 from jetsql.jobs.lifecycle.events import (
     AbandonUpdate,
     CleanupFailed,
@@ -47,6 +46,7 @@ from jetsql.jobs.lifecycle.events import (
     WorkerAction,
     WriteSnapshot,
 )
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, JobRuntime, RunIdle, RuntimeEvent
 from jetsql.jobs.model.job import Cause, Job, RunId, Version
 
 T = TypeVar("T")
@@ -59,12 +59,12 @@ _LOG: Final = logging.getLogger(__name__)
 class Workers:
     """The worker threads of a manager."""
 
-    def __init__(self, engine: Engine, report: Callable[[RunEvent], None], stop_deadline: float) -> None:
+    def __init__(self, runtime: JobRuntime, report: Callable[[RunEvent], None], stop_deadline: float) -> None:
         """Create the workers.
 
         report: called on worker threads with every event. stop_deadline: seconds until a stop is forced.
         """
-        self._engine = engine
+        self._runtime = runtime
         self._report = report
         self._stop_deadline = stop_deadline
         self._starting = BoundedSemaphore(_PARALLEL_STARTS)
@@ -162,7 +162,7 @@ class Workers:
     def cause_of(self, error: Exception) -> Cause:
         """Return the engine's cause of an error; the error's text if the engine raises another error."""
         try:
-            return self._engine.cause_of(error)
+            return self._runtime.cause_of(error)
         except Exception as second:
             _LOG.exception("The cause of %r could not be determined", error, exc_info=second)
             return Cause(f"{type(error).__name__}: {error}")
@@ -170,24 +170,24 @@ class Workers:
     def _start(self, job: Job) -> None:
         try:
             with self._starting:
-                self._engine.start(job, partial(self._report_trigger, self._newest_wait))
+                self._runtime.start(job, partial(self._report_trigger, self._newest_wait))
         except Exception as error:
             self._report(StartFailed(job.run_id, self.cause_of(error)))
         else:
             self._report(Started(job.run_id))
 
-    def _report_trigger(self, begun_after: int, event: EngineEvent) -> None:
+    def _report_trigger(self, begun_after: int, event: RuntimeEvent) -> None:
         """Report an event of a run. begun_after: the newest wait before the start of the run."""
         if isinstance(event, BatchCommitted | RunIdle):
             event = replace(event, begun_after=max(begun_after, event.begun_after))
         self._report(event)
 
-    def _engine_report(self, event: EngineEvent) -> None:
+    def _runtime_report(self, event: RuntimeEvent) -> None:
         self._report(event)
 
     def _stop(self, job: Job, deadline: float) -> None:
         try:
-            graceful = self._engine.stop(job.run_id, deadline)
+            graceful = self._runtime.stop(job.run_id, deadline)
         except Exception as error:
             self._report(StopFailed(job.run_id, self.cause_of(error)))
         else:
@@ -195,14 +195,14 @@ class Workers:
 
     def _recover(self, job: Job) -> None:
         try:
-            self._engine.recover_sink(job)
+            self._runtime.recover_sink(job)
             failpoint("sink-recovered", job.name)
         except Exception as error:
             self._report(CleanupFailed(job.run_id, "Finishing the last batch in the sink", self.cause_of(error)))
 
     def _discard(self, job: Job) -> None:
         try:
-            self._engine.discard_files(job)
+            self._runtime.discard_files(job)
         except Exception as error:
             self._report(CleanupFailed(job.run_id, "Deleting the job's files", self.cause_of(error)))
         else:
@@ -212,7 +212,7 @@ class Workers:
         request = job.snapshot_request
         assert request is not None, "the job of the action has a snapshot request"
         try:
-            copied = self._engine.copy_state(job, request.id, self._engine_report)
+            copied = self._runtime.copy_state(job, request.id, self._runtime_report)
         except Exception as error:
             self._report(SnapshotFailed(job.run_id, self.cause_of(error)))
         else:
@@ -227,7 +227,7 @@ class Workers:
 
     def _prepare_update(self, job: Job, cancelled: Future[None]) -> None:
         try:
-            self._engine.prepare_update(job, self._engine_report, cancelled)
+            self._runtime.prepare_update(job, self._runtime_report, cancelled)
         except Exception as error:
             self._report(UpdateFailed(job.run_id, self.cause_of(error)))
         else:
@@ -235,7 +235,7 @@ class Workers:
 
     def _probe_trial(self, job: Job) -> None:
         try:
-            batch_in_sink = self._engine.sink_has_batch(job)
+            batch_in_sink = self._runtime.sink_has_batch(job)
         except Exception as error:
             self._report(TrialProbed(job.run_id, None, self.cause_of(error)))
         else:
@@ -243,13 +243,13 @@ class Workers:
 
     def _discard_version(self, job: Job, version: Version) -> None:
         try:
-            self._engine.discard_version(job, version)
+            self._runtime.discard_version(job, version)
         except Exception as error:
             self._report(CleanupFailed(job.run_id, "Deleting an unused checkpoint", self.cause_of(error)))
 
     def _watch(self, run: RunId, wait: int) -> None:
         try:
-            self._engine.watch(run, wait)
+            self._runtime.watch(run, wait)
         except Exception as error:
             _LOG.warning("The triggers of run %s cannot be watched: %s", run, self.cause_of(error).message)
 

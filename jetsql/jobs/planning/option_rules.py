@@ -2,7 +2,7 @@
 
 Spark's real-time mode (the trigger realTime) reads Kafka, processes each row when it arrives and writes it to Kafka
 immediately. The end of a batch only commits the progress. So there are no final rows, no complete results and no
-transactions. The checks that need Spark are in `Engine.check_real_time`.
+transactions. The checks that need Spark are in `JobRuntime.check_real_time`.
 """
 
 from __future__ import annotations

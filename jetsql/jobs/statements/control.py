@@ -106,7 +106,7 @@ def _accepted_plan(manager: Manager, job: Job) -> Plan | None:
     if job.status is not Status.SUSPENDED or job.cause is None or job.cause.condition != "JETSQL.SINK_CHANGED":
         return None
     try:
-        analysis = manager.engine.analyse_again(job)
+        analysis = manager.runtime.analyse_again(job)
     except Exception as error:  # also of Spark: the start fails with it, too, and reports it
         _LOG.info("The body of job %s cannot be analysed now: %s", job.id, type(error).__name__)
         return None
@@ -169,7 +169,7 @@ def _run_message(view: JobView, manager: Manager, message: str) -> str:
 def alter_options(manager: Manager, statement: AlterJobOptions) -> Table:
     """Change options of a job; the other options stay.
 
-    Raises StatementError OPTION_NOT_CHANGEABLE, WRONG_STATUS, and what `make_plan` and `Engine.check_real_time` raise.
+    Raises StatementError OPTION_NOT_CHANGEABLE, WRONG_STATUS, and as `make_plan` and `JobRuntime.check_real_time`.
     """
     job = find_job(manager, statement.name).job
     for text in statement.options:

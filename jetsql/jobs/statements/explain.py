@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from jetsql.jobs.lifecycle.engine_api import UserSession
+from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.body_analysis import PARSE_MODE, Sink, SinkKind, Source
 from jetsql.jobs.model.job import Plan, Status, Trigger
@@ -36,7 +36,7 @@ def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession)
     plan = make_statement_plan(manager, create, options, session)
     live = find_live_job(manager, create.name.text)
     check_tables(manager, create, plan, None if live is None else live.job)
-    spark = manager.engine.explain(create.body, plan, statement.formatted)
+    spark = manager.runtime.explain(create.body, plan, statement.formatted)
     start = tuple(_start_lines(manager, kept, options, plan))
     single_read = unexpected_single_read(create.body, plan, create.kind)
     notes = (

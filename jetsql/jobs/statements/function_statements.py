@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from jetsql.errors import StatementError
-from jetsql.jobs.lifecycle.engine_api import UserSession
+from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.function_registry import already_exists
 from jetsql.jobs.model.function import Function
@@ -37,18 +37,18 @@ FUNCTION_COLUMNS: Final = (
 
 def create_function(manager: Manager, statement: CreateFunction, session: UserSession) -> Table:
     """Create or replace a function. Raises StatementError INVALID_FUNCTION, FUNCTION_ALREADY_EXISTS."""
-    schema, name = manager.engine.qualify_function(statement, session)
+    schema, name = manager.runtime.qualify_function(statement, session)
     existing = manager.functions.get(schema, name)
     if existing is not None and not statement.or_replace:
         if statement.if_not_exists:
             return _result(existing, "A function with this name already exists.")
         raise already_exists(existing).at(statement.place)
-    function = manager.engine.check_function(statement, schema, name, session)
+    function = manager.runtime.check_function(statement, schema, name, session)
     try:
         manager.functions.add(function, replace=statement.or_replace)
     except StatementError as error:
         raise error.at(statement.place) from None
-    hidden = manager.engine.hides_function(name)
+    hidden = manager.runtime.hides_function(name)
     return _result(
         function,
         join_sentences(

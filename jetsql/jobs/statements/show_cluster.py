@@ -46,7 +46,7 @@ def show_members(manager: Manager, statement: ShowMembers) -> Table:
 
 def members_relation(manager: Manager) -> Iterator[tuple[Value, ...]]:
     """Return the rows of the members, including lost ones that Spark remembers."""
-    for member in manager.engine.members():
+    for member in manager.runtime.members():
         yield (
             member.id,
             member.host,

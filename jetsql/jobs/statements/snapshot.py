@@ -109,7 +109,7 @@ def _write_from_running_job(manager: Manager, job: Job, request: SnapshotRequest
     """Write a snapshot of the newest committed batch while the job continues."""
     try:
         with ErrorPlace(name.place):
-            copied = manager.workers.call(lambda: manager.engine.copy_state(job, request.id, manager.report)).result()
+            copied = manager.workers.call(lambda: manager.runtime.copy_state(job, request.id, manager.report)).result()
     except JetSQLError:
         raise
     except Exception as error:  # any error of the engine, which `cause_of` translates
@@ -118,7 +118,7 @@ def _write_from_running_job(manager: Manager, job: Job, request: SnapshotRequest
     try:
         step = manager.apply(job, SnapshotWritten(request, job.version, copied.batch, copied.size_bytes))
     except BaseException:
-        manager.workers.call(lambda: manager.engine.delete_snapshot(request.id)).result()
+        manager.workers.call(lambda: manager.runtime.delete_snapshot(request.id)).result()
         raise
     assert step.snapshot is not None, "the step stores the snapshot"
     return step.snapshot
@@ -133,7 +133,7 @@ def _delete_replaced(manager: Manager, request: SnapshotRequest) -> None:
     """Delete the replaced snapshot. If a new job is copying it, the engine's next start deletes it."""
     replaced = request.replaces
     if replaced is not None and find_starting_job(replaced, manager.registry.live()) is None:
-        manager.workers.call(lambda: manager.engine.delete_snapshot(replaced)).result()
+        manager.workers.call(lambda: manager.runtime.delete_snapshot(replaced)).result()
 
 
 def describe_snapshot(snapshot: Snapshot) -> str:
@@ -154,7 +154,7 @@ def drop_snapshot(manager: Manager, statement: DropSnapshot) -> Table:
         snapshot = existing or find_snapshot(manager, name.text, name.place)
         with ErrorPlace(name.place):
             removed = manager.remove_snapshot(snapshot)
-    manager.workers.call(lambda: manager.engine.delete_snapshot(snapshot.id)).result()
+    manager.workers.call(lambda: manager.runtime.delete_snapshot(snapshot.id)).result()
     return no_job_result(snapshot.name, "Dropped.")
 
 

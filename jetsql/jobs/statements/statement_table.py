@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar, get_args
 
 from jetsql.errors import StatementError
-from jetsql.jobs.lifecycle.engine_api import UserSession
+from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements import control, describe, show
 from jetsql.jobs.statements.command_result import COMMAND_COLUMNS

@@ -10,8 +10,8 @@ from enum import Enum
 from typing import Final, Protocol
 
 from jetsql.client.background_connection import EngineConnection
+from jetsql.client.engine_client import EngineClient
 from jetsql.client.http_client import RequestNotSent
-from jetsql.client.remote_engine import RemoteEngine
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 from jetsql.jobs.planning.single_read import SingleRead, read_single_read
 from jetsql.language import statement_effects
@@ -38,7 +38,7 @@ class StatementOutcome(Enum):
 class ShowRows(Protocol):
     """Run a statement and show all its rows. Raises what reading them raises."""
 
-    def __call__(self, engine: RemoteEngine, text: str) -> None: ...
+    def __call__(self, engine: EngineClient, text: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class StatementRunner:
         self._console = console
         self._show = show
         self._on_success = on_success
-        self._session: RemoteEngine | None = None
+        self._session: EngineClient | None = None
         self.memory = SessionMemory()
 
     def run(self, step: PreparedStatement | Diagnostic) -> StatementOutcome:
@@ -138,11 +138,11 @@ class StatementRunner:
                 raise
             return self._handle_lost_engine(engine, step, error)
 
-    def _engine(self) -> RemoteEngine:
+    def _engine(self) -> EngineClient:
         with self._console.show_waiting("Waiting for the engine", lambda: self._connection.state.activity):
             return self._connection.wait_for_engine()
 
-    def _run_on(self, engine: RemoteEngine, step: PreparedStatement) -> StatementOutcome:
+    def _run_on(self, engine: EngineClient, step: PreparedStatement) -> StatementOutcome:
         text = step.text
         try:
             self._show(engine, text)
@@ -156,21 +156,21 @@ class StatementRunner:
         self._note_success(engine, step.fragment.text)
         return StatementOutcome.SUCCEEDED
 
-    def _note_success(self, engine: RemoteEngine, text: str) -> None:
+    def _note_success(self, engine: EngineClient, text: str) -> None:
         self.memory.has_session_state |= statement_effects.changes_session(text)
         if statement_effects.may_change_schema(text):
             with suppress(EngineError, ReportedError):  # the statement succeeded; the next one reports the error
                 self._connection.set_schema(engine.current_schema())
         self._on_success(text)
 
-    def _retry(self, engine: RemoteEngine, step: PreparedStatement) -> StatementOutcome:
+    def _retry(self, engine: EngineClient, step: PreparedStatement) -> StatementOutcome:
         """Run a statement in a new session, because the old session did not run it."""
         self._connection.mark_lost(engine)
         engine.abandon_response()
         new = self._engine()
         return self._run_on(new, step) if self._may_run(new) else StatementOutcome.FAILED
 
-    def _may_run(self, engine: RemoteEngine) -> bool:
+    def _may_run(self, engine: EngineClient) -> bool:
         """Report a new session. Return whether the statement does not depend on the state of the old one."""
         previous, self._session = self._session, engine
         if previous in (None, engine):
@@ -186,7 +186,7 @@ class StatementRunner:
         return not had_state
 
     def _handle_lost_engine(
-        self, engine: RemoteEngine, step: PreparedStatement, error: EngineError
+        self, engine: EngineClient, step: PreparedStatement, error: EngineError
     ) -> StatementOutcome:
         self._connection.mark_lost(engine)
         self._connection.start()

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from time import monotonic
 
 from jetsql.client.background_connection import EngineConnection
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.client.response_rows import RemoteRows
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.output.console import Console
@@ -41,7 +41,7 @@ class Views:
         self._keyboard = keyboard
         self._output = ResultOutput(self._screen, settings, keyboard, notify)
 
-    def show(self, engine: RemoteEngine, text: str) -> None:
+    def show(self, engine: EngineClient, text: str) -> None:
         """Run a statement and show its rows until their end, or until their reader is gone.
 
         Raises what running it raises, JetSQLError OUTPUT_NOT_WRITABLE, OutputClosed and KeyboardInterrupt. A live

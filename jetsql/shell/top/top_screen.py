@@ -22,7 +22,7 @@ from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style
 
 from jetsql.client.background_connection import BackgroundConnection
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.shell.output.screen import ScreenSize
 from jetsql.shell.output.watch import error_line, is_session_lost
@@ -61,7 +61,7 @@ class EngineJobSource:
     connect: returns the running engine or raises EngineError. on_lost: called with an engine that no longer answers.
     """
 
-    def __init__(self, connect: Callable[[], RemoteEngine], on_lost: Callable[[RemoteEngine], None]) -> None:
+    def __init__(self, connect: Callable[[], EngineClient], on_lost: Callable[[EngineClient], None]) -> None:
         self._connect = connect
         self._on_lost = on_lost
         self._polling = BackgroundConnection()
@@ -85,14 +85,14 @@ class EngineJobSource:
         return (*described, "", *events)
 
     @contextmanager
-    def _open_parallel(self) -> Iterator[RemoteEngine]:
+    def _open_parallel(self) -> Iterator[EngineClient]:
         """Open a separate connection, because a statement may take long while polling continues."""
         engine = self._connect()
         with self._reporting_loss(engine), closing(engine.open_parallel()) as parallel:
             yield parallel
 
     @contextmanager
-    def _reporting_loss(self, engine: RemoteEngine) -> Iterator[None]:
+    def _reporting_loss(self, engine: EngineClient) -> Iterator[None]:
         try:
             yield
         except (EngineError, ReportedError) as error:

@@ -35,7 +35,7 @@ _FINAL: Final = ("FAILED", "COMPLETED")
 
 
 class ApplyEngine(StatementEngine, Protocol):
-    """An engine that can open further sessions; `RemoteEngine` is one."""
+    """An engine that can open further sessions; `EngineClient` is one."""
 
     def open_session(self) -> StatementEngine:
         """Return another session."""

@@ -18,7 +18,7 @@ from jetsql.engine.watchdogs import external_systems
 from jetsql.engine.watchdogs.external_systems import ExternalSystems
 from jetsql.errors import RetryableError, StatementError
 from jetsql.jobs.model.job import Cause
-from tests.support.engines.in_memory_engine import analysis, source
+from tests.support.engines.in_memory_runtime import analysis, source
 
 KAFKA = "org.apache.kafka.common.errors."
 CLIENT = "org.apache.kafka.common.KafkaException"

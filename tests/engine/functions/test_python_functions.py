@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql.connect.session import SparkSession as RemoteSession
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.settings.engine_settings import EndpointSettings
 from tests.conftest import Source, Sql
 
@@ -35,7 +35,7 @@ def test_arguments_are_cast_named_and_optional(sql: Sql, schema: str) -> None:
         assert sql.error(f"SELECT {call}").condition == condition
 
 
-def test_all_sessions_have_it_and_its_replacement(sql: Sql, schema: str, engine: EmbeddedEngine) -> None:
+def test_all_sessions_have_it_and_its_replacement(sql: Sql, schema: str, engine: EngineInstance) -> None:
     sql(TIMES.format("return x * by"))
     other = engine.session()
     assert list(other.run(f"SELECT {schema}.times(1)").rows) == [(10,)]
@@ -47,7 +47,7 @@ def test_all_sessions_have_it_and_its_replacement(sql: Sql, schema: str, engine:
 
 
 @pytest.mark.slow
-def test_clients_of_spark_connect_have_it(sql: Sql, schema: str, engine: EmbeddedEngine) -> None:
+def test_clients_of_spark_connect_have_it(sql: Sql, schema: str, engine: EngineInstance) -> None:
     text = TIMES.format("return x * by").replace("times(", f"{schema}.times(")
     with engine.open_endpoints(EndpointSettings(), "sesame") as addresses:
         remote = RemoteSession(f"{addresses.connect}/;token=sesame")

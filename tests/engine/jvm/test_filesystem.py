@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.jobs.checkpoint_files.stored_files import LocalFiles, StoredFiles
 from tests.support.engines.check_homes import write
@@ -36,7 +36,7 @@ def damage(chance: random.Random, path: Path) -> None:
     path.write_bytes(bytes(content))
 
 
-def test_both_views_of_a_damaged_file_are_equal(engine: EmbeddedEngine, tmp_path: Path) -> None:
+def test_both_views_of_a_damaged_file_are_equal(engine: EngineInstance, tmp_path: Path) -> None:
     hadoop, local, chance = FileSystem(engine.spark), LocalFiles(), random.Random(7)
     for number in range(150):
         path = write(tmp_path / str(number), "x" * chance.choice((0, 1, 511, 512, 513, 1300)))
@@ -47,7 +47,7 @@ def test_both_views_of_a_damaged_file_are_equal(engine: EmbeddedEngine, tmp_path
         assert hadoop.has_checksums(str(path)) == local.has_checksums(str(path))
 
 
-def test_paths_without_a_file(engine: EmbeddedEngine, tmp_path: Path) -> None:
+def test_paths_without_a_file(engine: EngineInstance, tmp_path: Path) -> None:
     hadoop, local = FileSystem(engine.spark), LocalFiles()
     write(tmp_path / "folder/.hidden/file", "x")
     for name in ("missing", "folder"):

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.nexmark.events import Events
 from benchmarks.nexmark.query import IN_FLINK_SQL, NAMES, Query, load, load_in_flink_sql
 from benchmarks.nexmark.workload import Workload
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from tests.conftest import Sql
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -34,7 +34,7 @@ class Started:
 
 @pytest.fixture(scope="module", params=[1, 2], ids="seed {}".format)
 def started(
-    request: pytest.FixtureRequest, engine: EmbeddedEngine, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, engine: EngineInstance, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Started]:
     files = tmp_path_factory.mktemp("nexmark") / "events"
     Events(5000, seed=request.param, rate=50, files=3).write(files)

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.errors import StatementError
 from tests.conftest import Sql
 from tests.support.tables.json_files import write_json_files
@@ -37,7 +37,7 @@ RUNNING: Final = (
 
 
 @pytest.fixture
-def sql(engine: EmbeddedEngine, tmp_path: Path) -> Iterator[Sql]:
+def sql(engine: EngineInstance, tmp_path: Path) -> Iterator[Sql]:
     sql = Sql(engine)
     folder = tmp_path / "readings"
     _write_files(folder)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from tests.conftest import Sql
 from tests.support.hypothesis_profiles import examples
 
@@ -195,7 +195,7 @@ def rows_of(sql: Sql, text: str) -> Counter[str]:
 
 
 @pytest.fixture(scope="module")
-def comparison(engine: EmbeddedEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Comparison]:
+def comparison(engine: EngineInstance, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Comparison]:
     sql = Sql(engine)
     yield Comparison(sql, tmp_path_factory.mktemp("random"))
     for row in sql("SHOW JOBS"):

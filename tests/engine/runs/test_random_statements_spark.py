@@ -19,7 +19,7 @@ from typing import Any, Final
 import pytest
 
 from jetsql.check.check_home import check
-from jetsql.engine.runs.spark_engine import SparkEngine
+from jetsql.engine.runs.spark_runtime import SparkRuntime
 from jetsql.jobs.model.job import Snapshot
 from jetsql.jobs.store.job_store import Store
 from tests.conftest import Sql
@@ -103,16 +103,16 @@ class RandomStatements:
     def kill(self, job: str) -> None:
         """Stop the query that a job has at this moment, as another program in the session could."""
         live = {row[0] for row in self.sql(f"SHOW JOBS LIKE '{job}'")}
-        for run, running in list(spark_engine(self.sql)._runs._runs.items()):
+        for run, running in list(spark_runtime(self.sql)._runs._runs.items()):
             query = getattr(running, "_query", None)
             if run.job in live and query is not None:
                 with suppress(AttributeError):  # it was ending anyway
                     query.stop()
 
 
-def spark_engine(sql: Sql) -> SparkEngine:
-    engine = sql.engine._manager.engine
-    assert isinstance(engine, SparkEngine)
+def spark_runtime(sql: Sql) -> SparkRuntime:
+    engine = sql.engine._manager.runtime
+    assert isinstance(engine, SparkRuntime)
     return engine
 
 
@@ -148,7 +148,7 @@ def test_random_statements_keep_rows_exactly_once(sql: Sql, numbers: Source, see
     assert rows(sql, "windows") == once(closed(numbers))
     assert_lives(rows(sql, "gone"), numbers, last)
     assert faults(store, reports) == []
-    assert active_queries(sql) == len(BODIES) == len(spark_engine(sql)._runs._runs)
+    assert active_queries(sql) == len(BODIES) == len(spark_runtime(sql)._runs._runs)
 
     started = [start_from(it, snapshot) for snapshot in ours(store)]
     it.grow()
@@ -161,7 +161,7 @@ def test_random_statements_keep_rows_exactly_once(sql: Sql, numbers: Source, see
         sql(f"DROP JOB {job}")
     for snapshot in ours(store):
         sql(f"DROP SNAPSHOT {snapshot.name}")
-    assert (active_queries(sql), len(spark_engine(sql)._runs._runs)) == (0, 0)
+    assert (active_queries(sql), len(spark_runtime(sql)._runs._runs)) == (0, 0)
     assert problems(sql.engine.home) <= before
 
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from tests.conftest import Sql
 from tests.support.hypothesis_profiles import examples
 from tests.support.tables.json_files import create_stream
@@ -168,7 +168,7 @@ class Comparison:
 
 
 @pytest.fixture(scope="module")
-def comparison(engine: EmbeddedEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Comparison]:
+def comparison(engine: EngineInstance, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Comparison]:
     sql = Sql(engine)
     sql("CREATE SCHEMA random_windows")
     sql("USE random_windows")

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.errors import StatementError
 from tests.conftest import Sql
 from tests.support.tables.json_files import write_json_files
@@ -185,7 +185,7 @@ def _write_files(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def tables(
-    request: pytest.FixtureRequest, engine: EmbeddedEngine, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, engine: EngineInstance, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Tables]:
     sql = Sql(engine)
     here = [item for item in request.session.items if item.path == request.path and isinstance(item, pytest.Function)]

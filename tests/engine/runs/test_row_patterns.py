@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from tests.conftest import Sql
 from tests.support.hypothesis_profiles import examples
 from tests.support.models.row_patterns import UNBOUNDED, Chain, Either, Match, Times, Variable, View, compare
@@ -214,7 +214,7 @@ def _seconds(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture(scope="module")
-def comparison(engine: EmbeddedEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Comparison]:
+def comparison(engine: EngineInstance, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Comparison]:
     sql = Sql(engine)
     yield Comparison(sql, tmp_path_factory.mktemp("patterns"))
     for row in sql("SHOW JOBS"):

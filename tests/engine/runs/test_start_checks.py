@@ -9,7 +9,7 @@ from typing import Any
 from jetsql.engine.runs.start_checks import check_same_query
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import Analysis, Rewrite
-from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.in_memory_runtime import analysis
 from tests.support.golden_reports import raises
 from tests.support.models.lifecycle_cases import job
 

@@ -23,7 +23,7 @@ from jetsql.jobs.model.job import Job, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.language.statement import TableKind
-from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.in_memory_runtime import analysis
 from tests.support.engines.jobs_harness import body
 from tests.support.golden_reports import raises
 

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.notebook.notebook_engine import EmbeddedSession
 from jetsql.notebook.run_cell import CellOptions, run_cell
 from jetsql.request import Caller, Cancellation, Endpoint, acting_for, cancellable
@@ -40,7 +40,7 @@ def authors(sql: Sql) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("text", [RESTART, IN_A_TEXT, IN_A_SCRIPT])
-def test_history_names_a_client_of_spark_connect(engine: EmbeddedEngine, job: Sql, text: str) -> None:
+def test_history_names_a_client_of_spark_connect(engine: EngineInstance, job: Sql, text: str) -> None:
     with engine.open_endpoints(EndpointSettings(), CONNECT_TOKEN) as addresses:
         with closing(opened(addresses.connect, user="eve")) as client:
             value(client, text)
@@ -48,7 +48,7 @@ def test_history_names_a_client_of_spark_connect(engine: EmbeddedEngine, job: Sq
 
 
 @pytest.mark.parametrize("text", [RESTART, IN_A_TEXT])
-def test_history_names_a_client_of_the_thrift_endpoint(engine: EmbeddedEngine, job: Sql, text: str) -> None:
+def test_history_names_a_client_of_the_thrift_endpoint(engine: EngineInstance, job: Sql, text: str) -> None:
     with thrift(engine, NEVER) as endpoint:
         client = endpoint.client()
         assert "SUCCESS" in str(client.execute(text).getStatus().getStatusCode())
@@ -57,13 +57,13 @@ def test_history_names_a_client_of_the_thrift_endpoint(engine: EmbeddedEngine, j
 
 
 @pytest.mark.parametrize("text", [RESTART, IN_A_TEXT, IN_A_SCRIPT])
-def test_history_names_a_session_in_the_process(engine: EmbeddedEngine, job: Sql, text: str) -> None:
+def test_history_names_a_session_in_the_process(engine: EngineInstance, job: Sql, text: str) -> None:
     engine.spark.newSession().sql(text).collect()
     assert authors(job) == [("owner", "spark.sql", None)]
 
 
 @pytest.mark.parametrize("text", [RESTART, IN_A_TEXT, IN_A_SCRIPT])
-def test_caller_of_a_request_is_that_of_its_inner_statements(engine: EmbeddedEngine, job: Sql, text: str) -> None:
+def test_caller_of_a_request_is_that_of_its_inner_statements(engine: EngineInstance, job: Sql, text: str) -> None:
     ann = Caller("ann", Endpoint.HTTP, "10.0.0.7")
     with acting_for(ann), cancellable(Cancellation()):
         list(engine.session().run(text).rows)
@@ -75,7 +75,7 @@ def test_history_names_a_program_with_the_engine(job: Sql) -> None:
     assert authors(job) == [("owner", "embedded", None)]
 
 
-def test_history_names_a_notebook_with_the_engine(engine: EmbeddedEngine, job: Sql) -> None:
+def test_history_names_a_notebook_with_the_engine(engine: EngineInstance, job: Sql) -> None:
     list(run_cell(RESTART, EmbeddedSession(engine), {}, CellOptions()))
     assert authors(job) == [("owner", "notebook", None)]
 

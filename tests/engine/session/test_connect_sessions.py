@@ -17,7 +17,7 @@ from pyspark.sql.connect.plan import SQL
 from pyspark.sql.connect.proto import base_pb2 as proto
 from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.settings.engine_settings import EndpointSettings
 from tests.conftest import until
 from tests.support.servers.strangers import half_open
@@ -35,7 +35,7 @@ BEGINNINGS = [b"", PREFACE[:9], PREFACE, PREFACE + SETTINGS, PREFACE + SETTINGS 
 
 
 @pytest.fixture(scope="module")
-def address(engine: EmbeddedEngine) -> Iterator[str]:
+def address(engine: EngineInstance) -> Iterator[str]:
     with engine.open_endpoints(EndpointSettings(), TOKEN) as addresses:
         yield addresses.connect
 
@@ -92,7 +92,7 @@ def running(client: SparkConnectClient, tag: str) -> Iterator[list[str]]:
         thread.join(60)
 
 
-def test_another_session_cannot_reach_an_operation(engine: EmbeddedEngine, address: str) -> None:
+def test_another_session_cannot_reach_an_operation(engine: EngineInstance, address: str) -> None:
     with closing(opened(address)) as owner, closing(opened(address)) as other:
         with running(owner, "nightly") as failed:
             until(lambda: bool(tagged_jobs(engine)))
@@ -126,12 +126,12 @@ def release(client: SparkConnectClient, operation: str) -> str:
     return str(client._stub.ReleaseExecute(request, metadata=client._builder.metadata()).operation_id)
 
 
-def operations(engine: EmbeddedEngine) -> list[str]:
+def operations(engine: EngineInstance) -> list[str]:
     """Return the ids of the running operations, as they appear in the tags of Spark's jobs."""
     return [tag.rpartition("_Operation_")[2] for tag in tagged_jobs(engine) if "_Operation_" in tag]
 
 
-def tagged_jobs(engine: EmbeddedEngine) -> list[str]:
+def tagged_jobs(engine: EngineInstance) -> list[str]:
     """Return the tags of Spark's running jobs."""
     java = engine.spark.sparkContext._jsc.sc()
     jobs = java.statusStore().jobsList(None)
@@ -158,7 +158,7 @@ def test_sessions_are_identified_by_user_and_id(address: str) -> None:
             assert value(again, "SELECT * FROM mine") == 1
 
 
-def test_unread_rows_do_not_delay_other_clients(engine: EmbeddedEngine, address: str) -> None:
+def test_unread_rows_do_not_delay_other_clients(engine: EngineInstance, address: str) -> None:
     with ExitStack() as stack:
         readers = [stack.enter_context(closing(opened(address))) for _ in range(8)]
         streams = []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import jetsql
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.errors import EngineError
 
 pytestmark = pytest.mark.spark
@@ -90,7 +90,7 @@ def test_second_engine_of_a_process_has_its_own_relations(tmp_path: Path) -> Non
     )
 
 
-def test_a_second_home_in_one_process_is_refused(engine: EmbeddedEngine, tmp_path: Path) -> None:
+def test_a_second_home_in_one_process_is_refused(engine: EngineInstance, tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="has an engine on"):
         jetsql.enable(engine.spark, home=tmp_path / "other")
     assert list((tmp_path / "other").iterdir()) == []

@@ -11,8 +11,8 @@ from zipfile import ZipFile
 import pyspark
 import pytest
 
-from jetsql.embedded import embedded_engine
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded import engine_instance
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.engine.jvm.java_classes import java
 from jetsql.jobs.model.spark_settings import find_meant, is_missing
 from jetsql.language import parse
@@ -92,7 +92,7 @@ def test_settings_that_spark_lacks_are_refused(source: Sql) -> None:
 
 
 @pytest.mark.needs_spark("4.3")
-def test_lint_knows_the_settings_of_the_newest_spark(engine: EmbeddedEngine) -> None:
+def test_lint_knows_the_settings_of_the_newest_spark(engine: EngineInstance) -> None:
     settings = java(engine.spark).options.SparkSettings
     listed = "\n".join(json.loads(settings.list())) + "\n"
     path = ROOT / "jetsql/jobs/model/spark_settings.txt"
@@ -296,7 +296,7 @@ def test_an_error_after_the_first_batch_suspends_and_says_why(source: Sql) -> No
 def test_a_query_stopped_from_outside_is_started_again(source: Sql) -> None:
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id, name FROM STREAM src")
     jvm = source.engine.spark.sparkContext._jvm
-    manager = source.engine._manager.engine._runs._runs
+    manager = source.engine._manager.runtime._runs._runs
     [run] = [run for known, run in manager.items() if known.job == source("SHOW JOBS LIKE 'j'")[0][0]]
     assert jvm is not None
     run._query.stop()
@@ -306,21 +306,21 @@ def test_a_query_stopped_from_outside_is_started_again(source: Sql) -> None:
 
 
 def test_a_statement_of_jetsql_needs_no_session_of_spark(
-    engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch
+    engine: EngineInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     columns = engine.session().run("SHOW ALL JOBS").columns  # the engine asks for the default time zone once
     monkeypatch.setattr(engine.spark, "newSession", None)
     assert engine.session().run("SHOW ALL JOBS").columns == columns
 
 
-def test_spark_has_each_statement_parsed_once(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spark_has_each_statement_parsed_once(engine: EngineInstance, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
 
     def counted(text: str) -> Statement | None:
         parsed.append(text)
         return parse(text)
 
-    monkeypatch.setattr(embedded_engine, "parse", counted)
+    monkeypatch.setattr(engine_instance, "parse", counted)
     text = "SHOW JOBS LIKE 'parsed once'"
     assert engine.spark.sql(text).collect() == []
     assert parsed == [text]

@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session import relation_views
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def sessions(sql: Sql, engine: EmbeddedEngine) -> Iterator[tuple[SparkSession, SparkSession]]:
+def sessions(sql: Sql, engine: EngineInstance) -> Iterator[tuple[SparkSession, SparkSession]]:
     """Yield two sessions next to the engine's, and a table `known` that both have read."""
     pair = engine.spark.newSession(), engine.spark.newSession()
     sql("CREATE SCHEMA cached")
@@ -107,7 +107,7 @@ def test_concurrent_readers_end_with_the_newest_table(sessions: tuple[SparkSessi
             assert all(len(each.result()) in (number + 1, number + 2) for each in readers)
 
 
-def test_start_reads_views_only_when_one_is_missing(sql: Sql, engine: EmbeddedEngine) -> None:
+def test_start_reads_views_only_when_one_is_missing(sql: Sql, engine: EngineInstance) -> None:
     spark = engine.spark
     before = _requests(spark)
     relation_views.install(spark, SYSTEM_TABLES)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import jetsql
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.errors import StatementError
 from jetsql.output.diagnostics import Script
 from jetsql.request import Cancellation, cancellable
@@ -158,7 +158,7 @@ def test_rows_come_up_to_an_error(sql: Sql, left: Callable[[], set[str]]) -> Non
 
 
 @pytest.mark.parametrize("size", [0, 5000])
-def test_a_full_disk_never_shortens_a_result(sql: Sql, server: RunningServer, remote: RemoteEngine, size: int) -> None:
+def test_a_full_disk_never_shortens_a_result(sql: Sql, server: RunningServer, remote: EngineClient, size: int) -> None:
     """Fill the disk: Spark's block store can lose the end of a block, and then reads it without an error."""
     sql("CREATE TABLE counted (name STRING) USING json")
     sql("INSERT INTO counted VALUES ('a'), ('b')")
@@ -189,7 +189,7 @@ def test_a_full_disk_never_shortens_a_result(sql: Sql, server: RunningServer, re
     connection.close()
 
 
-def test_disk_filling_during_a_wait_never_shortens_a_result(sql: Sql, remote: RemoteEngine) -> None:
+def test_disk_filling_during_a_wait_never_shortens_a_result(sql: Sql, remote: EngineClient) -> None:
     text = "SELECT id, repeat(uuid(), 100) AS text FROM range(0, 20000, 1, 8)"  # more than the sockets keep
     pid = sql.engine.spark.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
     rows = iter(remote.run(text).rows)
@@ -272,7 +272,7 @@ def test_half_a_surrogate_pair_is_refused(sql: Sql, text: str) -> None:
 
 @pytest.mark.parametrize("levels", [10, 95])
 def test_nested_parameters(server: RunningServer, levels: int) -> None:
-    remote = RemoteEngine(server.url, TOKEN)
+    remote = EngineClient(server.url, TOKEN)
     value: Any = 1
     for _ in range(levels):
         value = [value]

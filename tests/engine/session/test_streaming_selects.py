@@ -14,8 +14,8 @@ import pytest
 
 import jetsql
 import jetsql.client.dbapi
-from jetsql.client.remote_engine import RemoteEngine
-from jetsql.embedded.embedded_engine import EmbeddedEngine, EngineSession
+from jetsql.client.engine_client import EngineClient
+from jetsql.embedded.engine_instance import EngineInstance, StatementSession
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session import streaming_selects
 from jetsql.errors import StatementError
@@ -37,19 +37,19 @@ def stream(sql: Sql) -> Iterator[Sql]:
 
 
 @pytest.fixture
-def hurried(engine: EmbeddedEngine) -> Iterator[None]:
+def hurried(engine: EngineInstance) -> Iterator[None]:
     """Give a streaming SELECT the time for its first batches only."""
     streaming_selects.connect(engine.spark, str(engine.home / "streaming-selects"), 1.0)
     yield
     streaming_selects.connect(engine.spark, str(engine.home / "streaming-selects"), 10.0)
 
 
-def left(engine: EmbeddedEngine) -> list[Path]:
+def left(engine: EngineInstance) -> list[Path]:
     return list((engine.home / "streaming-selects").glob("*"))
 
 
 def live(sql: Sql, text: str) -> Live:
-    answer = EngineSession(sql.engine, sql.engine.spark).run(text, live=True).live
+    answer = StatementSession(sql.engine, sql.engine.spark).run(text, live=True).live
     assert answer is not None
     return answer
 
@@ -237,7 +237,7 @@ def queries(sql: Sql) -> list[str]:
     return [name for name in names if name.startswith("stream execution thread")]
 
 
-def test_files_of_a_killed_engine_are_deleted_at_start(engine: EmbeddedEngine, hurried: None) -> None:
+def test_files_of_a_killed_engine_are_deleted_at_start(engine: EngineInstance, hurried: None) -> None:
     of_killed = engine.home / "streaming-selects" / "jetsql-select-1" / "offsets"
     os.makedirs(of_killed)
     streaming_selects.connect(engine.spark, str(engine.home / "streaming-selects"), 1.0)
@@ -256,7 +256,7 @@ def test_parameters_over_the_dbapi(stream: Sql) -> None:
 
 def test_a_client_that_leaves_ends_its_select(stream: Sql) -> None:
     with run_server(stream.engine) as server:
-        remote = RemoteEngine(server.url, TOKEN)
+        remote = EngineClient(server.url, TOKEN)
         remote.run(f"USE {stream.value('SELECT current_schema()')}")
         answer = remote.run("SELECT id FROM STREAM numbers", live=True)
         assert len(list(next(answer.batches).rows)) == 9
@@ -268,7 +268,7 @@ def test_a_client_that_leaves_ends_its_select(stream: Sql) -> None:
 
 def test_arrow(stream: Sql) -> None:
     def read(text: str) -> list[Any]:
-        pieces = EngineSession(stream.engine, stream.engine.spark).run_arrow(text)
+        pieces = StatementSession(stream.engine, stream.engine.spark).run_arrow(text)
         return list(pyarrow.ipc.open_stream(b"".join(pieces)).read_all().to_pylist())
 
     assert len(read("SELECT id FROM STREAM numbers LIMIT 4")) == 4

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.engine.spark.startup import load_kafka_connector
 from jetsql.settings.engine_settings import EndpointSettings
 from tests.conftest import until
@@ -88,7 +88,7 @@ class Client:
 
 
 @contextmanager
-def thrift(engine: EmbeddedEngine, settings: EndpointSettings) -> Iterator[Endpoint]:
+def thrift(engine: EngineInstance, settings: EndpointSettings) -> Iterator[Endpoint]:
     with engine.open_endpoints(settings, TOKEN) as addresses:
         yield Endpoint(engine.spark.sparkContext._jvm, int(addresses.thrift.rpartition(":")[2]))
 
@@ -101,7 +101,7 @@ def is_answered(endpoint: Endpoint) -> bool:
         client.close()
 
 
-def test_clients_log_in_after_kafka_registers_its_check(engine: EmbeddedEngine) -> None:
+def test_clients_log_in_after_kafka_registers_its_check(engine: EngineInstance) -> None:
     """Load Kafka's clients, which register a check for the mechanism PLAIN in Java at the first login to a broker."""
     load_kafka_connector(engine.spark)
     java: Any = engine.spark.sparkContext._jvm.java
@@ -113,14 +113,14 @@ def test_clients_log_in_after_kafka_registers_its_check(engine: EmbeddedEngine) 
 
 
 @pytest.mark.slow
-def test_600_half_open_connections_do_not_block_a_client(engine: EmbeddedEngine) -> None:
+def test_600_half_open_connections_do_not_block_a_client(engine: EngineInstance) -> None:
     with thrift(engine, NEVER) as endpoint, half_open(endpoint.port, 600, *BEGINNINGS) as strangers:
         assert is_answered(endpoint)
         assert all(is_closed(stranger) for stranger in strangers[: len(strangers) - NEVER.logins_most])
         assert is_answered(endpoint)
 
 
-def test_clients_log_in_on_threads_of_ended_sessions(engine: EmbeddedEngine) -> None:
+def test_clients_log_in_on_threads_of_ended_sessions(engine: EngineInstance) -> None:
     """End sessions, whose closed class loaders stay with the threads that served them."""
     with thrift(engine, NEVER) as endpoint:
         for _ in range(12):  # the server keeps five threads
@@ -130,7 +130,7 @@ def test_clients_log_in_on_threads_of_ended_sessions(engine: EmbeddedEngine) -> 
             client.close()
 
 
-def test_a_connection_that_does_not_log_in_is_closed(engine: EmbeddedEngine) -> None:
+def test_a_connection_that_does_not_log_in_is_closed(engine: EngineInstance) -> None:
     with thrift(engine, SOON) as endpoint:
         for beginning in BEGINNINGS:
             with connect(endpoint.port) as stranger:
@@ -138,7 +138,7 @@ def test_a_connection_that_does_not_log_in_is_closed(engine: EmbeddedEngine) -> 
                 assert is_closed(stranger), beginning
 
 
-def test_bytes_that_trickle_do_not_keep_a_connection_open(engine: EmbeddedEngine) -> None:
+def test_bytes_that_trickle_do_not_keep_a_connection_open(engine: EngineInstance) -> None:
     with thrift(engine, SOON) as endpoint, connect(endpoint.port) as stranger:
         stranger.sendall(START + struct.pack(">I", 60_000))
         stranger.settimeout(0.02)
@@ -155,7 +155,7 @@ def test_bytes_that_trickle_do_not_keep_a_connection_open(engine: EmbeddedEngine
         assert closed
 
 
-def test_a_stranger_cannot_make_the_engine_reserve_memory(engine: EmbeddedEngine) -> None:
+def test_a_stranger_cannot_make_the_engine_reserve_memory(engine: EngineInstance) -> None:
     """Limit the announced length of a message, which the library allocates before a byte of it has arrived."""
     with thrift(engine, NEVER) as endpoint:
         for beginning in (START, PLAIN + OK):
@@ -164,7 +164,7 @@ def test_a_stranger_cannot_make_the_engine_reserve_memory(engine: EmbeddedEngine
                 assert is_closed(stranger)
 
 
-def test_logged_in_client_has_no_deadline_or_small_limit(engine: EmbeddedEngine) -> None:
+def test_logged_in_client_has_no_deadline_or_small_limit(engine: EngineInstance) -> None:
     with thrift(engine, SOON) as endpoint:
         client = endpoint.client()
         with connect(endpoint.port) as later:
@@ -173,7 +173,7 @@ def test_logged_in_client_has_no_deadline_or_small_limit(engine: EmbeddedEngine)
         client.close()
 
 
-def test_the_current_schema_of_a_new_session(engine: EmbeddedEngine) -> None:
+def test_the_current_schema_of_a_new_session(engine: EngineInstance) -> None:
     """Set the schema when a session is opened, as Hive's drivers do."""
     with thrift(engine, NEVER) as endpoint:
         client = endpoint.client()
@@ -188,7 +188,7 @@ def test_the_current_schema_of_a_new_session(engine: EmbeddedEngine) -> None:
         client.close()
 
 
-def test_a_handle_with_a_wrong_secret_is_no_handle(engine: EmbeddedEngine) -> None:
+def test_a_handle_with_a_wrong_secret_is_no_handle(engine: EngineInstance) -> None:
     """Require the secrets of operations and sessions, because their names appear in logs."""
     with thrift(engine, NEVER) as endpoint:
         owner, other = endpoint.client(), endpoint.client()
@@ -208,7 +208,7 @@ def test_a_handle_with_a_wrong_secret_is_no_handle(engine: EmbeddedEngine) -> No
         other.close()
 
 
-def test_clients_that_fetch_no_rows_delay_no_others(engine: EmbeddedEngine) -> None:
+def test_clients_that_fetch_no_rows_delay_no_others(engine: EngineInstance) -> None:
     with thrift(engine, NEVER) as endpoint:
         readers = [endpoint.client() for _ in range(8)]
         for reader in readers:
@@ -220,7 +220,7 @@ def test_clients_that_fetch_no_rows_delay_no_others(engine: EmbeddedEngine) -> N
             reader.close()
 
 
-def test_jars_can_be_added_after_a_session_has_ended(engine: EmbeddedEngine, tmp_path: Path) -> None:
+def test_jars_can_be_added_after_a_session_has_ended(engine: EngineInstance, tmp_path: Path) -> None:
     """Add jars while the engine runs, as jobs do that need a connector."""
     with thrift(engine, NEVER) as endpoint:
         client = endpoint.client()

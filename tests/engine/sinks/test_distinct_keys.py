@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.engine.sinks.lake.merge import has_distinct_keys
 from jetsql.jobs.model.body_analysis import Sink, SinkKind
 
@@ -16,7 +16,7 @@ JOINED = f"SELECT a.K, a.j, b.n FROM ({TENS}) a JOIN ({TENS}) b ON a.K = b.K AND
 
 
 @pytest.fixture
-def stream(engine: EmbeddedEngine) -> None:
+def stream(engine: EngineInstance) -> None:
     engine.spark.readStream.format("rate").load().createOrReplaceTempView("s")
 
 
@@ -35,7 +35,7 @@ def stream(engine: EmbeddedEngine) -> None:
     ],
 )
 def test_an_aggregate_by_key_columns_is_proven(
-    engine: EmbeddedEngine, stream: None, query: str, keys: tuple[str, ...], proven: bool
+    engine: EngineInstance, stream: None, query: str, keys: tuple[str, ...], proven: bool
 ) -> None:
     sink = Sink("lake.t", SinkKind.DELTA, "delta", "", 0, keys, key_columns=keys)
     rows: Any = engine.spark.sql(query)

@@ -524,5 +524,5 @@ def test_staged_rows_of_ended_jobs_are_deleted_at_the_start(source: Sql) -> None
     folder = location(source, "sink") / STAGING
     for name in (live.id, ended.id, f"{ended.id}-dead-letters", "0002-0000-0000-0001"):
         (folder / name / "000000003-run1").mkdir(parents=True)
-    manager.engine.delete_staged_rows([ended])
+    manager.runtime.delete_staged_rows([ended])
     assert staged(source, "sink") == ["0002-0000-0000-0001", live.id]

@@ -13,12 +13,12 @@ from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.watchdogs import kafka_watchdog
 from jetsql.engine.watchdogs.kafka_watchdog import KafkaWatchdog
 from jetsql.errors import StatementError
-from jetsql.jobs.lifecycle.engine_api import RunBlocked
+from jetsql.jobs.lifecycle.runtime import RunBlocked
 from jetsql.jobs.model.body_analysis import Replay, SinkKind, Source
 from jetsql.jobs.model.job import Cause, Job, RunId, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
-from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.in_memory_runtime import analysis
 from tests.support.engines.jobs_harness import body
 
 AWAY, NO_TOPIC = "TimeoutException", "UnknownTopicOrPartitionException"

@@ -8,11 +8,11 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.engine.watchdogs import resource_watchdog
 from jetsql.engine.watchdogs.resource_reports import Resource, ResourceReport, Scarcity
 from jetsql.engine.watchdogs.resource_watchdog import ResourceWatchdog
-from jetsql.jobs.lifecycle.engine_api import EngineEndangered, EngineEvent, ResourceNotice
+from jetsql.jobs.lifecycle.runtime import EngineEndangered, ResourceNotice, RuntimeEvent
 from jetsql.settings.watchdog_settings import WatchdogSettings
 from tests.conftest import until
 from tests.support.models.lifecycle_model import new_job
@@ -23,12 +23,12 @@ DANGER = replace(WARNING, level=Scarcity.DANGER)
 
 
 @pytest.fixture
-def events() -> list[EngineEvent]:
+def events() -> list[RuntimeEvent]:
     return []
 
 
 @pytest.fixture
-def watchdog(events: list[EngineEvent], monkeypatch: pytest.MonkeyPatch) -> ResourceWatchdog:
+def watchdog(events: list[RuntimeEvent], monkeypatch: pytest.MonkeyPatch) -> ResourceWatchdog:
     """Return a watchdog of one run, without Spark."""
     monkeypatch.setattr(resource_watchdog, "java", MagicMock())
     result = ResourceWatchdog(MagicMock())
@@ -36,14 +36,14 @@ def watchdog(events: list[EngineEvent], monkeypatch: pytest.MonkeyPatch) -> Reso
     return result
 
 
-def test_a_warning_is_reported_once(watchdog: ResourceWatchdog, events: list[EngineEvent]) -> None:
+def test_a_warning_is_reported_once(watchdog: ResourceWatchdog, events: list[RuntimeEvent]) -> None:
     assert [watchdog.handle(WARNING), watchdog.handle(WARNING)] == [False, False]
     assert [type(event) for event in events] == [ResourceNotice]
     assert watchdog.newest_memory_report == WARNING
 
 
 def test_a_danger_suspends_the_job_until_its_run_has_ended(
-    watchdog: ResourceWatchdog, events: list[EngineEvent]
+    watchdog: ResourceWatchdog, events: list[RuntimeEvent]
 ) -> None:
     assert watchdog.handle(DANGER)
     [event] = events
@@ -53,7 +53,7 @@ def test_a_danger_suspends_the_job_until_its_run_has_ended(
 
 
 def test_without_a_culprit_none_is_suspended(
-    watchdog: ResourceWatchdog, events: list[EngineEvent], caplog: pytest.LogCaptureFixture
+    watchdog: ResourceWatchdog, events: list[RuntimeEvent], caplog: pytest.LogCaptureFixture
 ) -> None:
     assert not watchdog.handle(replace(DANGER, amounts={"": 700, JOB.id: 10}))
     assert events == [] and f"Used: no job 700, {JOB.name} 10" in caplog.text
@@ -62,7 +62,7 @@ def test_without_a_culprit_none_is_suspended(
 
 
 @pytest.mark.spark
-def test_written_bytes_of_tasks_are_counted(engine: EmbeddedEngine, tmp_path: Path) -> None:
+def test_written_bytes_of_tasks_are_counted(engine: EngineInstance, tmp_path: Path) -> None:
     """Set thresholds for which no disk has enough free space."""
     reports: list[ResourceReport] = []
 

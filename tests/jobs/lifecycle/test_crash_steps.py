@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted, EngineEndangered, RunFailed, RunIdle
 from jetsql.jobs.lifecycle.events import (
     EngineCrashed,
     EngineStarted,
@@ -17,6 +16,7 @@ from jetsql.jobs.lifecycle.events import (
     UpdateFailed,
     UpdatePrepared,
 )
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, EngineEndangered, RunFailed, RunIdle
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.job import Job, RunId, Status, StopGoal

@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 
 from jetsql.errors import StatementError
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.lifecycle.runtime import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
 from tests.support.engines.jobs_harness import QUICK, JobsHarness, run_manager
 

@@ -12,7 +12,6 @@ from enum import Enum
 
 import pytest
 
-from jetsql.jobs.lifecycle.engine_api import RunBlocked, RunCompleted, RunFailed, RunProgressed
 from jetsql.jobs.lifecycle.events import (
     Action,
     AlterOptions,
@@ -39,13 +38,14 @@ from jetsql.jobs.lifecycle.events import (
     Update,
     WriteSnapshot,
 )
+from jetsql.jobs.lifecycle.runtime import RunBlocked, RunCompleted, RunFailed, RunProgressed
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause, Job, Plan, Status, StopGoal, Version
 from jetsql.language.statement import Body
 from tests.jobs.lifecycle.test_lifecycle_table import EVENTS, STATES
-from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.in_memory_runtime import analysis
 from tests.support.engines.jobs_harness import changed
 from tests.support.golden_reports import compare
 from tests.support.models.lifecycle_cases import EXPORT, FATAL_ERROR, RETRYABLE_ERROR, RUN, job, version

@@ -6,18 +6,6 @@ from typing import get_args
 
 import pytest
 
-from jetsql.jobs.lifecycle.engine_api import (
-    BatchCommitted,
-    EngineEndangered,
-    ResourceNotice,
-    RestartRequested,
-    RunBlocked,
-    RunCompleted,
-    RunFailed,
-    RunIdle,
-    RunProgressed,
-    SinkNotice,
-)
 from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     Cancel,
@@ -50,6 +38,18 @@ from jetsql.jobs.lifecycle.events import (
     Update,
     UpdateFailed,
     UpdatePrepared,
+)
+from jetsql.jobs.lifecycle.runtime import (
+    BatchCommitted,
+    EngineEndangered,
+    ResourceNotice,
+    RestartRequested,
+    RunBlocked,
+    RunCompleted,
+    RunFailed,
+    RunIdle,
+    RunProgressed,
+    SinkNotice,
 )
 from jetsql.jobs.lifecycle.transitions import TABLE
 from jetsql.jobs.model.job import Status, StopGoal

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted, RunBlocked, RunCompleted, RunFailed, RunIdle, RunProgressed
 from jetsql.jobs.lifecycle.events import (
     Cancel,
     EngineStarted,
@@ -24,8 +23,9 @@ from jetsql.jobs.lifecycle.events import (
     Superseded,
     Suspend,
 )
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, RunBlocked, RunCompleted, RunFailed, RunIdle, RunProgressed
 from jetsql.jobs.model.job import Cause, Status, StopGoal
-from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.in_memory_runtime import analysis
 from tests.support.models.lifecycle_cases import AVAILABLE_NOW, FATAL_ERROR, RETRYABLE_ERROR, RUN, after, job, kinds
 
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 import pytest
 
 from jetsql.jobs.lifecycle import scaling
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted, RunCompleted, RunFailed
 from jetsql.jobs.lifecycle.events import (
     AbandonUpdate,
     AlterOptions,
@@ -36,13 +35,14 @@ from jetsql.jobs.lifecycle.events import (
     UpdateFailed,
     UpdatePrepared,
 )
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, RunCompleted, RunFailed
 from jetsql.jobs.lifecycle.scaling import Reaction
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.body_analysis import Analysis, Operator
 from jetsql.jobs.model.job import CANCELLED, Job, RunId, SnapshotRequest, Status, StopGoal
 from tests.jobs.lifecycle.test_lifecycle_table import STATES, shown
-from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.in_memory_runtime import analysis
 from tests.support.models.lifecycle_cases import RETRYABLE_ERROR, RUN, job, version
 
 BATCH = analysis(streaming=False, modes={})

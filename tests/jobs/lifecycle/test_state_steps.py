@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted, RunCompleted, RunFailed, RunIdle
 from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     Cancel,
@@ -29,6 +28,7 @@ from jetsql.jobs.lifecycle.events import (
     UpdateFailed,
     UpdatePrepared,
 )
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, RunCompleted, RunFailed, RunIdle
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.update import start_trial
 from jetsql.jobs.model.job import Job, RunId, Status, StopGoal

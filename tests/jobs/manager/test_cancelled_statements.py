@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.errors import ReportedError
 from tests.support.engines.managed_engine import Managed
 from tests.support.servers.http_server import TOKEN, RunningServer, run_server
@@ -21,7 +21,7 @@ NEW = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT * FROM STREAM src WHERE
 class Bench:
     engine: Managed
     server: RunningServer
-    remote: RemoteEngine
+    remote: EngineClient
 
     def cancelled(self, text: str, at: str) -> None:
         """Run a statement, and cancel it while the engine is busy with this call."""
@@ -43,7 +43,7 @@ class Bench:
 
     def value(self, text: str, column: str) -> object:
         """Return a column of the first row, or None without rows."""
-        with closing(RemoteEngine(self.server.url, TOKEN)) as remote:
+        with closing(EngineClient(self.server.url, TOKEN)) as remote:
             result = remote.run(text)
             rows = [dict(zip((each.name for each in result.columns), row, strict=True)) for row in result.rows]
         return rows[0][column] if rows else None
@@ -53,7 +53,7 @@ class Bench:
 def bench(tmp_path: Path) -> Iterator[Bench]:
     engine = Managed(tmp_path)
     with run_server(engine) as server:
-        remote = RemoteEngine(server.url, TOKEN)
+        remote = EngineClient(server.url, TOKEN)
         yield Bench(engine, server, remote)
         remote.close()
     engine.close()

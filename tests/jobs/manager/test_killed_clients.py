@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.jobs.model.job_settings import JobSettings
 from tests.conftest import until
-from tests.support.engines.in_memory_engine import InMemoryEngine
+from tests.support.engines.in_memory_runtime import InMemoryRuntime
 from tests.support.engines.managed_engine import Managed
 from tests.support.paths import PROGRAMS
 from tests.support.servers.http_server import TOKEN, RunningServer, run_server
@@ -25,7 +25,7 @@ CLIENT = PROGRAMS / "busy_client.py"
 CLIENTS, AT_ONCE = 12, 3
 
 
-class SlowEngine(InMemoryEngine):
+class SlowEngine(InMemoryRuntime):
     """Each call takes a while, so that statements have a middle to be killed in."""
 
     def __init__(self, seed: int) -> None:
@@ -74,7 +74,7 @@ def test_killed_clients_leave_jobs_in_consistent_states(engine: Managed, seed: i
     with run_server(engine) as server:
         kill_clients(server, seed)
         until(lambda: not len(server.http_server.running))
-        remote = RemoteEngine(server.url, TOKEN)
+        remote = EngineClient(server.url, TOKEN)
 
         def status(text: str) -> object:
             [row] = remote.run(text).rows

@@ -12,13 +12,13 @@ from threading import Barrier, Thread
 import pytest
 
 from jetsql.errors import EngineError, StatementError
-from jetsql.jobs.lifecycle.engine_api import CrashReport
+from jetsql.jobs.lifecycle.runtime import CrashReport
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Cause, Job, Snapshot, Status, StopGoal
 from jetsql.jobs.statements.statement_table import execute
 from jetsql.jobs.store.job_store import Store
 from jetsql.language.statement import CreateJob
-from tests.support.engines.in_memory_engine import InMemoryEngine, Session, analysis
+from tests.support.engines.in_memory_runtime import InMemoryRuntime, Session, analysis
 from tests.support.engines.jobs_harness import QUICK, JobsHarness, create, run_manager
 from tests.support.engines.store_places import StorePlace
 from tests.support.golden_reports import raises
@@ -34,8 +34,8 @@ def jobs(place: StorePlace) -> Iterator[JobsHarness]:
         yield harness
 
 
-def batch_engine(**changes: object) -> InMemoryEngine:
-    return InMemoryEngine(analysis(streaming=False, modes={}, sources=()), quiet=True, **changes)  # type: ignore[arg-type]
+def batch_engine(**changes: object) -> InMemoryRuntime:
+    return InMemoryRuntime(analysis(streaming=False, modes={}, sources=()), quiet=True, **changes)  # type: ignore[arg-type]
 
 
 def test_job_life_cycle(jobs: JobsHarness) -> None:
@@ -104,7 +104,7 @@ def test_a_first_batch_that_fails_is_final_too(jobs: JobsHarness) -> None:
 
 
 def test_create_says_when_the_first_batch_takes_long(tmp_path: Path) -> None:
-    with run_manager(tmp_path, InMemoryEngine(quiet=True), replace(QUICK, create_wait_seconds=0.0)) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(quiet=True), replace(QUICK, create_wait_seconds=0.0)) as jobs:
         message = jobs.reply(CREATE)[1]
         assert "The first batch is still running after 0 s" in str(message)
 
@@ -298,7 +298,7 @@ def test_drop_overrides_a_restart_and_other_statements_are_refused(jobs: JobsHar
 
 def test_resume_does_not_wait_for_an_unavailable_system(tmp_path: Path) -> None:
     with run_manager(
-        tmp_path, InMemoryEngine(), replace(QUICK, retry_first_seconds=600.0, retry_most_seconds=600.0)
+        tmp_path, InMemoryRuntime(), replace(QUICK, retry_first_seconds=600.0, retry_most_seconds=600.0)
     ) as jobs:
         jobs.make()
         jobs.sql("SUSPEND JOB j")
@@ -520,7 +520,7 @@ def test_the_engine_ends_and_jobs_continue_with_the_next_start(tmp_path: Path) -
 
 
 def test_staged_rows_are_deleted_before_the_store_closes(tmp_path: Path) -> None:
-    class SlowEngine(InMemoryEngine):
+    class SlowEngine(InMemoryRuntime):
         def delete_staged_rows(self, jobs: Sequence[Job]) -> None:
             time.sleep(0.3)
             super().delete_staged_rows(jobs)
@@ -569,7 +569,7 @@ def test_jobs_reach_their_goals_after_a_kill(tmp_path: Path, before: str, after:
 
 
 def test_a_killed_create_starts_again(tmp_path: Path) -> None:
-    with run_manager(tmp_path, InMemoryEngine(quiet=True), replace(QUICK, create_wait_seconds=0.0)) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(quiet=True), replace(QUICK, create_wait_seconds=0.0)) as jobs:
         job_id = jobs.make()
         jobs.wait_status(job_id, Status.RUNNING)
     with run_manager(tmp_path) as jobs:

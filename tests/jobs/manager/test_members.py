@@ -12,14 +12,14 @@ from jetsql.errors import EngineError
 from jetsql.jobs.model.job import Job, Status
 from jetsql.jobs.store.job_store import Store
 from tests.jobs.lifecycle.test_scaling_policy import BATCH, COUNTS, CUT, NONE, OFF, PROTECTED
-from tests.support.engines.in_memory_engine import InMemoryEngine
+from tests.support.engines.in_memory_runtime import InMemoryRuntime
 from tests.support.engines.jobs_harness import QUICK, JobsHarness, run_manager
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[JobsHarness]:
     """Return a world with two members, 1 and 2."""
-    with run_manager(tmp_path, InMemoryEngine(there=frozenset("12"))) as harness:
+    with run_manager(tmp_path, InMemoryRuntime(there=frozenset("12"))) as harness:
         yield harness
 
 
@@ -37,7 +37,7 @@ def test_joining_restarts_the_jobs_and_leaving_does_too(cluster: JobsHarness) ->
 def test_joining_members_cause_one_restart_after_the_delay(tmp_path: Path) -> None:
     now = [1000.0]
     settings = replace(QUICK, scale_up_delay_seconds=1000.0)
-    with run_manager(tmp_path, InMemoryEngine(), settings, clock=lambda: now[0]) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(), settings, clock=lambda: now[0]) as jobs:
         job_id = jobs.make()
 
         def later(seconds: float) -> Job:
@@ -80,7 +80,7 @@ def test_without_auto_scaling_and_guarantee_a_loss_fails(cluster: JobsHarness) -
 
 
 def test_batch_job_continues_after_member_changes(tmp_path: Path) -> None:
-    engine = InMemoryEngine(analysis=BATCH, quiet=True, there=frozenset("12"))
+    engine = InMemoryRuntime(analysis=BATCH, quiet=True, there=frozenset("12"))
     with run_manager(tmp_path, engine, replace(QUICK, create_wait_seconds=0.0)) as jobs:
         job_id = jobs.make()
         jobs.wait_status(job_id, Status.RUNNING)
@@ -138,13 +138,13 @@ def test_alter_computes_the_quorum_again(cluster: JobsHarness) -> None:
 
 
 def test_a_quorum_grows_with_the_cluster_and_outlives_the_engine(tmp_path: Path) -> None:
-    engine = InMemoryEngine(there=frozenset("12"))
+    engine = InMemoryRuntime(there=frozenset("12"))
     with run_manager(tmp_path, engine) as jobs:
         job_id = jobs.make(options={**PROTECTED, **OFF})
         engine.join("3", "4")
         assert jobs.manager.view_after_pending_events(jobs.job(job_id)).job.quorum == 3
         assert jobs.titles(job_id).count("quorum raised") == 1
-    with run_manager(tmp_path, InMemoryEngine(there=frozenset("12"))) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(there=frozenset("12"))) as jobs:
         assert jobs.wait_status(job_id, Status.NOT_RUNNING).waiting_for_members
         jobs.engine.join("3")
         assert jobs.wait_status(job_id, Status.RUNNING).members == ("1", "2", "3")
@@ -163,7 +163,7 @@ def test_jobs_wait_without_any_member(cluster: JobsHarness) -> None:
 
 def test_member_change_is_retried_after_store_errors(tmp_path: Path) -> None:
     store = FailingStore(tmp_path / "jetsql.db")
-    with run_manager(tmp_path, InMemoryEngine(there=frozenset("12")), store=store) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(there=frozenset("12")), store=store) as jobs:
         job_id = jobs.make(options=OFF)
         store.failures = 2
         jobs.engine.leave("2")
@@ -189,7 +189,7 @@ def test_show_members_includes_lost_members(cluster: JobsHarness) -> None:
 
 
 def test_growth_repartitions_the_state(tmp_path: Path) -> None:
-    engine = InMemoryEngine(COUNTS, there=frozenset("1"), cores_each=2)
+    engine = InMemoryRuntime(COUNTS, there=frozenset("1"), cores_each=2)
     with run_manager(tmp_path, engine) as jobs:
         job_id = jobs.make()
         assert jobs.job(job_id).version.session_defaults == CUT
@@ -211,7 +211,7 @@ def test_growth_repartitions_the_state(tmp_path: Path) -> None:
 
 
 def test_messages_and_suspend_during_repartitioning(tmp_path: Path) -> None:
-    with run_manager(tmp_path, InMemoryEngine(COUNTS, there=frozenset("1"), cores_each=2)) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(COUNTS, there=frozenset("1"), cores_each=2)) as jobs:
         job_id = jobs.make()
         jobs.engine.hangs = True
         with jobs.engine.gate("prepare_update") as opened:
@@ -225,7 +225,7 @@ def test_messages_and_suspend_during_repartitioning(tmp_path: Path) -> None:
 
 
 def test_repartitioning_without_members_waits_for_one(tmp_path: Path) -> None:
-    engine = InMemoryEngine(COUNTS, there=frozenset("1"), cores_each=2)
+    engine = InMemoryRuntime(COUNTS, there=frozenset("1"), cores_each=2)
     with run_manager(tmp_path, engine) as jobs:
         job_id = jobs.make()
         engine.hangs = True

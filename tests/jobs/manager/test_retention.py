@@ -19,7 +19,7 @@ from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.job_store import Store
 from tests.conftest import until
-from tests.support.engines.in_memory_engine import InMemoryEngine, analysis
+from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis
 from tests.support.engines.jobs_harness import QUICK, JobsHarness, body, run_manager
 
 PLAN = make_plan(analysis(), parse_options(()), body().verb, None)
@@ -197,7 +197,7 @@ def test_restartable_jobs_expire_like_others(tmp_path: Path) -> None:
 
 def test_job_is_kept_until_its_files_are_deleted(tmp_path: Path) -> None:
     clock = Clock()
-    engine = InMemoryEngine(discard_errors=[OSError("the disk is gone")])
+    engine = InMemoryRuntime(discard_errors=[OSError("the disk is gone")])
     with run_manager(tmp_path, engine, clock=clock, settings=NONE) as jobs:
         jobs.sql(CREATE.format("stays"))
         jobs.sql("DROP JOB IF EXISTS goes")
@@ -224,7 +224,7 @@ def test_late_staged_rows_are_deleted_at_start(tmp_path: Path) -> None:
 
 
 def test_crash_between_deleting_files_and_job_is_repaired_at_start(tmp_path: Path) -> None:
-    engine = InMemoryEngine(discard_errors=[OSError("killed in the middle")])
+    engine = InMemoryRuntime(discard_errors=[OSError("killed in the middle")])
     with run_manager(tmp_path, engine) as jobs:
         loaded = jobs.make("loaded", {"trigger": "availableNow"})
         engine.complete(loaded)

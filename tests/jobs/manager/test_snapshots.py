@@ -16,7 +16,7 @@ from jetsql.jobs.manager.snapshot_users import PendingSnapshot, SnapshotNames, f
 from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.store.job_store import Store
-from tests.support.engines.in_memory_engine import InMemoryEngine, analysis
+from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis
 from tests.support.engines.jobs_harness import JobsHarness, changed, create, in_thread, name, run_manager
 from tests.support.engines.store_places import StorePlace
 from tests.support.golden_reports import raises
@@ -223,7 +223,7 @@ def test_snapshot_stays_until_a_new_job_has_copied_it(jobs: JobsHarness) -> None
 
 
 def test_replaced_snapshot_stays_for_a_job_copying_it(tmp_path: Path) -> None:
-    engine = InMemoryEngine()
+    engine = InMemoryRuntime()
     with run_manager(tmp_path, engine) as jobs:
         jobs.make()
         jobs.sql("CREATE SNAPSHOT s FOR JOB j")
@@ -299,7 +299,7 @@ def test_snapshot_is_needed_until_a_new_job_has_copied_it(changes: dict[str, obj
 
 
 def test_incomplete_snapshots_are_deleted_at_start(tmp_path: Path) -> None:
-    engine = InMemoryEngine()
+    engine = InMemoryRuntime()
     with run_manager(tmp_path, engine) as jobs:
         jobs.make()
         jobs.sql("CREATE SNAPSHOT s FOR JOB j")
@@ -310,7 +310,7 @@ def test_incomplete_snapshots_are_deleted_at_start(tmp_path: Path) -> None:
 
 def test_snapshot_completed_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the snapshot of the next leader when an engine that no longer leads is slow to start."""
-    engine = InMemoryEngine()
+    engine = InMemoryRuntime()
     with run_manager(tmp_path, engine) as jobs:
         jobs.make()
         jobs.sql("CREATE SNAPSHOT s FOR JOB j")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from jetsql.jobs.lifecycle.step_context import can_run_again
-from tests.support.engines.disk_engine import wanted
+from tests.support.engines.disk_runtime import wanted
 from tests.support.models.statement_model import Item, Seen
 from tests.support.models.statement_oracle import explained
 from tests.support.models.statement_schedule import COMPLETE, FAULTS, Scheduler

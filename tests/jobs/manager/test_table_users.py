@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.jobs.manager.table_users import refuse_change
-from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis, sink, source
 from tests.support.engines.jobs_harness import JobsHarness, run_manager
 from tests.support.golden_reports import compare
 
@@ -63,7 +63,7 @@ def test_a_table_of_jobs_that_do_not_run(jobs: JobsHarness) -> None:
 
 def test_a_table_that_a_batch_job_reads(tmp_path: Path) -> None:
     batch = analysis(streaming=False, sources=(), modes={}, tables_read_once=("spark_catalog.default.src",))
-    with run_manager(tmp_path, InMemoryEngine(analysis=batch, quiet=True)) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(analysis=batch, quiet=True)) as jobs:
         creating, job = jobs.begin("CREATE JOB j AS INSERT INTO out SELECT * FROM src")
         assert refuse_change(jobs.manager.registry, "drop", DEFAULT, "src")
         jobs.engine.complete(job.id)

@@ -20,7 +20,7 @@ from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, read_verdict
 from jetsql.resultset import Table
 from tests.conftest import until
-from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis, sink, source
 from tests.support.engines.jobs_harness import JobsHarness, body, option, run_manager
 from tests.support.golden_reports import raises
 
@@ -330,7 +330,7 @@ def test_engine_stopped_during_update_leaves_no_state_copy(tmp_path: Path) -> No
 
 
 def test_engine_killed_during_update_leaves_exactly_one_version(tmp_path: Path) -> None:
-    engine = InMemoryEngine()
+    engine = InMemoryRuntime()
     with run_manager(tmp_path, engine) as jobs:
         job_id = jobs.make()
         engine.quiet = True

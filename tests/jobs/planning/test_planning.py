@@ -14,7 +14,7 @@ from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.language.statement import Verb
-from tests.support.engines.in_memory_engine import analysis, sink, source
+from tests.support.engines.in_memory_runtime import analysis, sink, source
 from tests.support.engines.jobs_harness import option
 from tests.support.golden_reports import raises
 

@@ -8,7 +8,7 @@ from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.serialization import decode, encode
-from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink
+from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis, sink
 from tests.support.engines.jobs_harness import JobsHarness, run_manager
 
 KEPT = sink("spark_catalog.default.kept", kind=SinkKind.JDBC, provider="jdbc", key_columns=("id",))
@@ -24,7 +24,7 @@ def named(jobs: JobsHarness) -> Job:
 
 
 def test_statements_name_all_tables(tmp_path: Path) -> None:
-    with run_manager(tmp_path, InMemoryEngine(analysis=BOTH)) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(analysis=BOTH)) as jobs:
         jobs.sql(f"CREATE JOB j AS {BODY}")
         facts = [value for key, value in jobs.sql("DESCRIBE JOB j").rows if key == "sink"]
         assert [str(fact).rpartition("; ")[2] for fact in facts] == [
@@ -41,7 +41,7 @@ def test_statements_name_all_tables(tmp_path: Path) -> None:
 
 
 def test_the_store_keeps_all_tables_and_alter_keeps_their_verbs(tmp_path: Path) -> None:
-    with run_manager(tmp_path, InMemoryEngine(analysis=BOTH)) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(analysis=BOTH)) as jobs:
         jobs.sql(f"CREATE JOB j AS {BODY}")
         jobs.sql("SUSPEND JOB j")
         before = named(jobs)

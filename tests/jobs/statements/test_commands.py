@@ -20,7 +20,7 @@ from jetsql.jobs.statements.lookup import like_pattern
 from jetsql.jobs.statements.statement_table import columns
 from jetsql.language import parse
 from jetsql.resultset import Table
-from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis, sink, source
 from tests.support.engines.jobs_harness import QUICK, JobsHarness, create, run_manager
 
 BODY = "INSERT INTO out SELECT * FROM STREAM src"
@@ -215,7 +215,7 @@ def test_options_change_while_suspended(jobs: JobsHarness) -> None:
     ],
 )
 def test_options_that_never_change(tmp_path: Path, options: str, at: str) -> None:
-    with run_manager(tmp_path, InMemoryEngine(analysis(stateful=True))) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(analysis(stateful=True))) as jobs:
         jobs.sql(f"CREATE JOB j OPTIONS ('spark.sql.shuffle.partitions'='2') AS {BODY}")
         jobs.sql("SUSPEND JOB j")
         text = f"ALTER JOB j OPTIONS ({options})"
@@ -226,7 +226,7 @@ def test_options_that_never_change(tmp_path: Path, options: str, at: str) -> Non
 
 def test_a_change_to_real_time_is_tried_first(tmp_path: Path) -> None:
     kafka = sink("db.topic", kind=SinkKind.KAFKA, provider="kafka")
-    engine = InMemoryEngine(analysis(sources=(source(format="kafka"),), sink=kafka))
+    engine = InMemoryRuntime(analysis(sources=(source(format="kafka"),), sink=kafka))
     with run_manager(tmp_path, engine) as jobs:
         jobs.sql(f"CREATE JOB j AS {BODY}")
         jobs.sql("SUSPEND JOB j")
@@ -244,7 +244,7 @@ def test_a_change_to_real_time_is_tried_first(tmp_path: Path) -> None:
 
 def test_change_with_incompatible_state_is_refused(tmp_path: Path) -> None:
     of = analysis(stateful=True, has_aggregates=True, modes=dict.fromkeys(OutputMode))
-    with run_manager(tmp_path, InMemoryEngine(of)) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(of)) as jobs:
         jobs.sql(f"CREATE JOB j OPTIONS ('outputMode'='append') AS {BODY.replace('INSERT', 'SINK')}")
         jobs.sql("SUSPEND JOB j")
         text = "ALTER JOB j OPTIONS ('outputMode'='update')"
@@ -402,7 +402,7 @@ def test_run_started_during_a_wait_needs_one_trigger(jobs: JobsHarness) -> None:
 
 def test_wait_until_idle_of_a_source_that_never_is(tmp_path: Path) -> None:
     rate = source("rate", replay=Replay.BY_CLOCK, endless=True)
-    with run_manager(tmp_path, InMemoryEngine(analysis(sources=(rate, source()), waits_for_watermark=True))) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(analysis(sources=(rate, source()), waits_for_watermark=True))) as jobs:
         job_id = jobs.make()
         result = waiting(jobs, "WAIT FOR JOB j UNTIL IDLE")
         jobs.engine.commit(job_id)

@@ -11,7 +11,7 @@ from jetsql.errors import StatementError
 from jetsql.jobs.model.function import UsedFunction
 from jetsql.jobs.statements.function_statements import drop_function
 from jetsql.jobs.statements.system_tables import rows
-from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.in_memory_runtime import analysis
 from tests.support.engines.jobs_harness import JobsHarness, run_manager
 from tests.support.golden_reports import raises
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.lifecycle.runtime import BatchCommitted
 from jetsql.jobs.model.job import Status
 from jetsql.jobs.statements.job_metrics import JobMetrics
 from jetsql.jobs.statements.metrics_sample import RATE_SECONDS, RATES, JobSample, rates, sample_jobs

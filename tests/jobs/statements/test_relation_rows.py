@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.lifecycle.runtime import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows
 from jetsql.jobs.store.metrics import BatchMetrics

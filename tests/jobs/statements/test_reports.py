@@ -13,7 +13,7 @@ from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import Analysis, Operator, OutputMode, Replay, SinkKind
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.language import parse
-from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis, sink, source
 from tests.support.engines.jobs_harness import QUICK, JobsHarness, run_manager
 from tests.support.golden_reports import compare, report
 
@@ -203,7 +203,7 @@ def test_reply_to_a_statement_about_a_job(jobs: JobsHarness, text: str) -> None:
 )
 def test_batch_job_reports_that_it_reads_tables_once(tmp_path: Path, tables: tuple[str, ...], query: str) -> None:
     batch = analysis(streaming=False, sources=(), modes={}, tables_read_once=tables)
-    with run_manager(tmp_path, InMemoryEngine(analysis=batch, quiet=True)) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(analysis=batch, quiet=True)) as jobs:
         text = f"CREATE JOB j AS INSERT INTO out {query}"
         compare(shown(jobs, f"EXPLAIN {text}"))
         creating, job = jobs.begin(text)
@@ -219,7 +219,7 @@ def test_explain_of_an_aggregate(tmp_path: Path) -> None:
         stateful=True,
         modes={OutputMode.APPEND: "no watermark", OutputMode.UPDATE: None, OutputMode.COMPLETE: None},
     )
-    with run_manager(tmp_path, InMemoryEngine(analysis=counts)) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(analysis=counts)) as jobs:
         for verb in ("INSERT OVERWRITE", "SINK INTO"):
             for statement in ("EXPLAIN CREATE JOB j", "CREATE JOB j"):
                 try:
@@ -279,7 +279,7 @@ def test_reports_of_each_kind_of_job(tmp_path: Path, kind: str) -> None:
     of, options, body = KINDS[kind]
     text = f"JOB j {f'OPTIONS ({options}) ' if options else ''}AS {body}"
     settings = replace(QUICK, create_wait_seconds=QUICK.create_wait_seconds if of.streaming else 2.0)
-    with run_manager(tmp_path, InMemoryEngine(analysis=of, scan="the plan of Spark"), settings) as jobs:
+    with run_manager(tmp_path, InMemoryRuntime(analysis=of, scan="the plan of Spark"), settings) as jobs:
         for explained in ("EXPLAIN CREATE", "EXPLAIN FORMATTED CREATE"):
             compare(outcome(jobs, f"{explained} {text}"))
         compare(outcome(jobs, f"CREATE {text}"))
@@ -305,7 +305,7 @@ def outcome(jobs: JobsHarness, text: str) -> list[str]:
 
 
 def test_reports_of_a_job_without_commits(tmp_path: Path) -> None:
-    engine = InMemoryEngine(quiet=True)
+    engine = InMemoryRuntime(quiet=True)
     with run_manager(tmp_path, engine, settings=replace(QUICK, create_wait_seconds=0.0)) as jobs:
         jobs.sql(CREATE)
         jobs.wait_run(job_id(jobs), 1)

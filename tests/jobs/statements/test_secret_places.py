@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.errors import StatementError
-from jetsql.jobs.lifecycle.engine_api import RunBlocked
+from jetsql.jobs.lifecycle.runtime import RunBlocked
 from jetsql.jobs.model.body_analysis import CapturedSession, Operator
 from jetsql.jobs.model.job import Cause
 from jetsql.jobs.model.redact_sql import redact_sql
@@ -19,7 +19,7 @@ from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows
 from jetsql.language.statement import ExplainCreateJob
 from jetsql.server.prometheus import prometheus_response
-from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis, sink, source
 from tests.support.engines.jobs_harness import JobsHarness, body, create, in_thread, run_manager
 from tests.support.golden_reports import raises
 
@@ -65,7 +65,7 @@ FACTS = {
 def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
     """Make a job whose second version is on trial and waits for its database, after an update that failed, and a
     snapshot of its first version."""
-    engine = InMemoryEngine(analysis=analysis(**FACTS), scan=f"Scan {url('scan')} with {SECRET}new-option")
+    engine = InMemoryRuntime(analysis=analysis(**FACTS), scan=f"Scan {url('scan')} with {SECRET}new-option")
     with run_manager(tmp_path, engine) as jobs:
         job_id = jobs.make("j", OPTIONS, body=OLD_BODY)
         jobs.sql("CREATE SNAPSHOT s FOR JOB j")

@@ -12,7 +12,7 @@ from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode, Sink, SinkKind
 from jetsql.jobs.model.job import Cause, Job, Status
 from jetsql.jobs.statements.lookup import find_live_job
-from tests.support.engines.in_memory_engine import analysis, sink
+from tests.support.engines.in_memory_runtime import analysis, sink
 from tests.support.engines.jobs_harness import JobsHarness, run_manager
 from tests.support.golden_reports import raises
 

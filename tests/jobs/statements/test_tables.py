@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.lifecycle.engine_api import JobTable
+from jetsql.jobs.lifecycle.runtime import JobTable
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.planning.options import parse_options
@@ -19,7 +19,7 @@ from jetsql.jobs.planning.update_verdict import EXISTING_TABLE, UpdateKind, Upda
 from jetsql.jobs.statements.lookup import find_live_job
 from jetsql.language import parse
 from jetsql.language.statement import Verb
-from tests.support.engines.in_memory_engine import analysis, sink, source
+from tests.support.engines.in_memory_runtime import analysis, sink, source
 from tests.support.engines.jobs_harness import JobsHarness, run_manager
 from tests.support.golden_reports import raises
 

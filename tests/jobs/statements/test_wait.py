@@ -11,7 +11,7 @@ from jetsql.jobs.manager.job_registry import JobView, ReportedTrigger, RunStats
 from jetsql.jobs.model.body_analysis import Analysis
 from jetsql.jobs.model.job import Trigger
 from jetsql.jobs.statements.wait import IdleGoal
-from tests.support.engines.in_memory_engine import analysis, source
+from tests.support.engines.in_memory_runtime import analysis, source
 from tests.support.models.lifecycle_cases import job
 
 NUMBER = 5  # of the statement

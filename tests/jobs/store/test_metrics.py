@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.lifecycle.runtime import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.statements.job_metrics import job_metrics
 from jetsql.jobs.store.metrics import LEVELS, BatchMetrics, Changes, Level, Metrics, Series, Totals

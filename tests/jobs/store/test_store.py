@@ -24,7 +24,7 @@ from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.database import VERSION
 from jetsql.jobs.store.job_store import Store
 from jetsql.version import VERSION as PROGRAM
-from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.in_memory_runtime import analysis
 from tests.support.engines.jobs_harness import body
 from tests.support.engines.store_places import FilePlace, SchemaPlace, StorePlace, open_store
 from tests.support.golden_reports import raises

@@ -16,7 +16,7 @@ from jetsql.sqlfiles.apply.plan_steps import PlanAction
 from tests.support.servers.http_server import TOKEN, run_server
 
 if TYPE_CHECKING:
-    from jetsql.embedded.embedded_engine import EmbeddedEngine
+    from jetsql.embedded.engine_instance import EngineInstance
     from tests.conftest import Sql
 
 pytestmark = pytest.mark.spark
@@ -51,7 +51,7 @@ CREATE MATERIALIZED VIEW biggest AS SELECT max(amount) AS biggest FROM orders;
 
 @pytest.fixture
 def apply(
-    engine: EmbeddedEngine, sql: Sql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: EngineInstance, sql: Sql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., Result]]:
     schema = str(sql.value("SELECT current_schema()"))
     monkeypatch.setenv("JETSQL_CONFIG", os.devnull)

@@ -16,7 +16,7 @@ from tests.support.paths import ROOT
 from tests.support.servers.http_server import TOKEN, run_server
 
 if TYPE_CHECKING:
-    from jetsql.embedded.embedded_engine import EmbeddedEngine
+    from jetsql.embedded.engine_instance import EngineInstance
     from tests.conftest import Sql
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -59,7 +59,7 @@ class AppliedFolder:
 
 @pytest.fixture
 def folder(
-    engine: EmbeddedEngine, sql: Sql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: EngineInstance, sql: Sql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[AppliedFolder]:
     monkeypatch.chdir(tmp_path)
     Path("sql").mkdir()

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from jetsql.client.engine_client import EngineClient
 from jetsql.client.find_engine import find_or_start_engine
-from jetsql.client.remote_engine import RemoteEngine
 from jetsql.home.discovery import read_note
 from jetsql.output.diagnostics import Script
 from jetsql.output.render import Format
@@ -39,9 +39,9 @@ class SharedEngine:
     home: Path
     environ: Mapping[str, str]
 
-    def connect(self) -> RemoteEngine:
+    def connect(self) -> EngineClient:
         note = find_or_start_engine(load(environ=self.environ)).note
-        return RemoteEngine(note.url, note.token)
+        return EngineClient(note.url, note.token)
 
     def stop(self) -> None:
         subprocess.run(
@@ -83,7 +83,7 @@ class Story:
     kafka: Kafka | None = None  # for pages that use it
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
     printed: str = ""
-    _session: RemoteEngine | None = None
+    _session: EngineClient | None = None
 
     def run(self, steps: list[Step]) -> None:
         """Run a page. Raises AssertionError that names the line of the step that fails."""

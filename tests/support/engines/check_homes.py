@@ -15,7 +15,7 @@ from jetsql.jobs.model.job import Job, Snapshot, Status, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.job_store import Store
-from tests.support.engines.in_memory_engine import analysis, sink
+from tests.support.engines.in_memory_runtime import analysis, sink
 from tests.support.engines.jobs_harness import body, changed, option
 
 ID = "0001-0000-0000-0001"

@@ -12,7 +12,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.lifecycle.engine_api import Engine
+from jetsql.jobs.lifecycle.runtime import JobRuntime
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status, Version, quoted_text
 from jetsql.jobs.model.job_settings import JobSettings
@@ -23,7 +23,7 @@ from jetsql.language import parse
 from jetsql.language.statement import Body, CreateJob, Name, OptionText, Statement, Verb
 from jetsql.request import Endpoint, inside_process
 from jetsql.resultset import Table
-from tests.support.engines.in_memory_engine import InMemoryEngine, Session
+from tests.support.engines.in_memory_runtime import InMemoryRuntime, Session
 from tests.support.golden_reports import raises
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ def create(job: str = "j", options: Mapping[str, str] | None = None, **changes: 
 class JobsHarness:
     """A running manager with its engine and store."""
 
-    engine: InMemoryEngine
+    engine: InMemoryRuntime
     manager: Manager
     store: Store
 
@@ -165,15 +165,15 @@ def in_thread(work: Callable[[], T]) -> Future[T]:
 @contextmanager
 def run_manager(
     place: Path | StoreDatabase,
-    engine: InMemoryEngine | None = None,
+    engine: InMemoryRuntime | None = None,
     settings: JobSettings = QUICK,
     store: Store | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Iterator[JobsHarness]:
     """Run a manager. place: the database of its store, or the folder of one on SQLite."""
-    engine = engine or InMemoryEngine()
+    engine = engine or InMemoryRuntime()
     opened = store or Store(place / "jetsql.db" if isinstance(place, Path) else place)
-    as_protocol: Engine = engine
+    as_protocol: JobRuntime = engine
     manager = Manager(opened, as_protocol, settings, clock)
     manager.start()
     try:

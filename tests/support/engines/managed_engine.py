@@ -1,6 +1,6 @@
 """A whole engine without Spark: the manager with the in-memory engine, a home, sessions and endpoints.
 
-`Managed` replaces `EmbeddedEngine` in the service. It runs JetSQL's statements and `SELECT n`, which returns n rows.
+`Managed` replaces `EngineInstance` in the service. It runs JetSQL's statements and `SELECT n`, which returns n rows.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from jetsql.backup.backup_manifest import BackupManifest
-from jetsql.backup.make_backup import CopiedHome, OnlineBackups
+from jetsql.backup.make_backup import BackedUpHome, OnlineBackups
 from jetsql.embedded.endpoints import Addresses
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.home.home_lock import HomeLock, make_home
 from jetsql.home.storage import storage_of
-from jetsql.jobs.lifecycle.engine_api import CheckpointImage
+from jetsql.jobs.lifecycle.runtime import CheckpointImage
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.job_settings import JobSettings
@@ -33,7 +33,7 @@ from jetsql.server.prometheus import PrometheusResponse, prometheus_response
 from jetsql.server.statement_result import StatementResult, from_table
 from jetsql.settings.engine_settings import EndpointSettings, Settings
 from jetsql.version import VERSION
-from tests.support.engines.in_memory_engine import InMemoryEngine, Session
+from tests.support.engines.in_memory_runtime import InMemoryRuntime, Session
 
 
 class ManagedSession:
@@ -89,11 +89,11 @@ class Managed:
         home: Path,
         service: bool = False,
         jobs: JobSettings | None = None,
-        engine: InMemoryEngine | None = None,
+        engine: InMemoryRuntime | None = None,
         has_lock: bool = True,
     ) -> None:
         self.home = make_home(home)
-        self.engine = engine or InMemoryEngine()
+        self.engine = engine or InMemoryRuntime()
         self._lock = HomeLock(self.home, service) if has_lock else None
         self._store = Store(self.home / "jetsql.db")
         self.manager = Manager(self._store, self.engine, jobs or JobSettings(create_wait_seconds=20.0))
@@ -135,7 +135,7 @@ class Managed:
         return prometheus_response(self.queries, sessions, statements)
 
     def back_up(self, folder: Path) -> BackupManifest:
-        source = CopiedHome(self.home, storage_of(self.home), self._store.database)
+        source = BackedUpHome(self.home, storage_of(self.home), self._store.database)
         return OnlineBackups(source, StillEngine()).write(folder)
 
     def without_secrets(self, text: str) -> str:

@@ -91,7 +91,7 @@ class ServiceEngine:
 
     @property
     def is_warm(self) -> bool:
-        """Return whether the engine is a standby that has rehearsed."""
+        """Return whether the engine is a standby that has warmed up."""
         note = read_note(self.home)
         if note is None:
             return False

@@ -11,7 +11,7 @@ from jetsql.jobs.model.body_analysis import Analysis
 from jetsql.jobs.model.job import Cause, Job, RunId, SnapshotRequest, Status, StopGoal, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
-from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.in_memory_runtime import analysis
 from tests.support.engines.jobs_harness import body, changed
 
 NOW = StepContext(1000.0)

@@ -10,14 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from jetsql.jobs.lifecycle.engine_api import (
-    BatchCommitted,
-    EngineEndangered,
-    RestartRequested,
-    RunCompleted,
-    RunFailed,
-    RunIdle,
-)
 from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     Cancel,
@@ -58,12 +50,20 @@ from jetsql.jobs.lifecycle.events import (
     UpdatePrepared,
     WriteSnapshot,
 )
+from jetsql.jobs.lifecycle.runtime import (
+    BatchCommitted,
+    EngineEndangered,
+    RestartRequested,
+    RunCompleted,
+    RunFailed,
+    RunIdle,
+)
 from jetsql.jobs.lifecycle.step_context import CRASHES_MOST, StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.job import CANCELLED, Cause, Job, RunId, Snapshot, SnapshotRequest, Status, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
-from tests.support.engines.in_memory_engine import analysis
+from tests.support.engines.in_memory_runtime import analysis
 from tests.support.engines.jobs_harness import body
 
 RETRYABLE_ERROR = Cause("the disk is full", "DISK", retryable=True)

@@ -21,7 +21,7 @@ from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status, Trigger
 from jetsql.jobs.store.job_store import Store
-from tests.support.engines.disk_engine import FATAL_ERROR, RETRYABLE_ERROR, DiskEngine
+from tests.support.engines.disk_runtime import FATAL_ERROR, RETRYABLE_ERROR, DiskRuntime
 from tests.support.engines.jobs_harness import QUICK, JobsHarness, in_thread
 from tests.support.models.statement_forms import body_of
 from tests.support.models.statement_model import REPORTED_LATER, Answer, Item, LiveJob, Seen
@@ -38,7 +38,7 @@ class Scheduler:
     """An engine on a store and a disk, which can be ended and restarted."""
 
     folder: Path
-    engine: DiskEngine = field(default_factory=DiskEngine)
+    engine: DiskRuntime = field(default_factory=DiskRuntime)
     ticks: Iterator[int] = field(default_factory=count)  # the order of events
     threads: local = field(default_factory=local)
     # The events are set when a statement has ended, or waits for an effect of another one.
@@ -78,7 +78,7 @@ class Scheduler:
         """Stop the engine gracefully, and start the next one."""
         self.jobs.manager.close()
         self.jobs.store.close()
-        self.engine = DiskEngine(disk=self.engine.disk, there=self.engine.there)
+        self.engine = DiskRuntime(disk=self.engine.disk, there=self.engine.there)
 
     def kill(self) -> Callable[[], None]:
         """End the engine immediately: the next one finds the current store and disk.
@@ -93,7 +93,7 @@ class Scheduler:
                 closing(sqlite3.connect(self.path)) as copy,
             ):
                 there.backup(copy)
-            self.engine = DiskEngine(disk=self.engine.frozen(), there=self.engine.there)
+            self.engine = DiskRuntime(disk=self.engine.frozen(), there=self.engine.there)
 
         def stop_killed() -> None:
             dead.manager.close()
@@ -173,7 +173,7 @@ class Scheduler:
         """Let an event happen to the current run of a job, if it has one."""
         fault, name = text.split()
         engine = jobs.engine
-        assert isinstance(engine, DiskEngine)
+        assert isinstance(engine, DiskRuntime)
         with engine.lock:
             run = engine.run_named(name)
             if run is None or (fault == COMPLETE and run.job.plan.trigger is not Trigger.AVAILABLE_NOW):

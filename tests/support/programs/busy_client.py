@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.errors import ReportedError
 
 STATEMENTS = (
@@ -24,7 +24,7 @@ STATEMENTS = (
 
 url, token, seed = sys.argv[1:]
 chance = random.Random(seed)
-engine = RemoteEngine(url, token)
+engine = EngineClient(url, token)
 engine.current_schema()
 sys.stdout.write("busy\n")
 sys.stdout.flush()

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 from jetsql.jobs.model.job import Cause  # noqa: E402
 from tests.conftest import until  # noqa: E402
-from tests.support.engines.in_memory_engine import analysis  # noqa: E402
+from tests.support.engines.in_memory_runtime import analysis  # noqa: E402
 from tests.support.engines.jobs_harness import JobsHarness, in_thread, run_manager  # noqa: E402
 
 

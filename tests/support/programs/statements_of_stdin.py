@@ -11,11 +11,11 @@ import json
 import sys
 
 import jetsql
-from jetsql.embedded.embedded_engine import EmbeddedEngine
+from jetsql.embedded.engine_instance import EngineInstance
 from tests.support.engines.spark_conf import CONF
 
 
-def answer(engine: EmbeddedEngine, text: str) -> object:
+def answer(engine: EngineInstance, text: str) -> object:
     try:
         return [list(row) for row in engine.run(text).rows]
     except Exception as error:

@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 from jetsql.console.console_app import WebConsole
 from jetsql.console.web.login_sessions import LoginSessions
 from jetsql.jobs.model.body_analysis import Operator
-from tests.support.engines.in_memory_engine import InMemoryEngine, analysis, sink, source
+from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis, sink, source
 from tests.support.engines.managed_engine import Managed
 from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 
@@ -33,7 +33,7 @@ def joining_engine(home: Path, schema: str) -> Managed:
         result_inputs=("state 0",),
         sink=sink(f"spark_catalog.{schema}.totals"),
     )
-    return Managed(home, engine=InMemoryEngine(analysis=found))
+    return Managed(home, engine=InMemoryRuntime(analysis=found))
 
 
 @contextmanager

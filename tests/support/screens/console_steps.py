@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted
+from jetsql.jobs.lifecycle.runtime import BatchCommitted
 from jetsql.jobs.store.metrics import BatchMetrics
 from tests.support.engines.managed_engine import Managed
 from tests.support.servers.http_server import TOKEN

@@ -14,7 +14,7 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from jetsql.client.background_connection import BackgroundStartupReporter
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.output.console import Console
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
@@ -88,9 +88,9 @@ def open_shell_session(
     """Open a session. url: returns the current URL of the engine's endpoint, and may raise EngineError."""
     out, reached = io.StringIO(), list[str]()
 
-    def connect(progress: BackgroundStartupReporter) -> RemoteEngine:
+    def connect(progress: BackgroundStartupReporter) -> EngineClient:
         reached.append(url())
-        return RemoteEngine(reached[-1], TOKEN)
+        return EngineClient(reached[-1], TOKEN)
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import uvicorn
 
 from jetsql.server.app import HttpServer, ServedEngine
-from jetsql.server.auth import Access
+from jetsql.server.auth import TokenAuth
 from jetsql.server.login_limits import http_config
 from jetsql.settings.engine_settings import EndpointSettings
 
@@ -34,12 +34,12 @@ def run_server(
     sessions_most: int = 100,
     settings: EndpointSettings = EndpointSettings(),  # noqa: B008  # it is frozen
     connections_most: int = 4096,
-    console: Callable[[HttpServer, Access], object] = lambda http_server, access: None,
+    console: Callable[[HttpServer, TokenAuth], object] = lambda http_server, access: None,
     port: int = 0,
 ) -> Iterator[RunningServer]:
     """Serve an engine. console: mounts a console on the server. port: 0 for a free one."""
     stop_requested = threading.Event()
-    access = Access(TOKEN)
+    access = TokenAuth(TOKEN)
     http_server = HttpServer(engine, access, stop_requested.set, idle_seconds, sessions_most)
     console(http_server, access)
     server = uvicorn.Server(http_config(http_server.app, access, settings, connections_most))

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from jetsql.client.remote_engine import RemoteEngine
+from jetsql.client.engine_client import EngineClient
 from jetsql.errors import ErrorReport, ReportedError
 from jetsql.home.discovery import read_note, token
 from tests.support.paths import ROOT
@@ -30,7 +30,7 @@ class Lakehouse:
     def __init__(self, home: Path) -> None:
         note = read_note(home)
         assert note is not None
-        self._engine = RemoteEngine(note.url, token(home))
+        self._engine = EngineClient(note.url, token(home))
 
     def __call__(self, *statements: str) -> list[tuple[Any, ...]]:
         """Run statements and return the rows of the last one."""

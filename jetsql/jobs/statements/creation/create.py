@@ -11,7 +11,7 @@ from typing import Final
 
 from jetsql import request
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.lifecycle.engine_api import UserSession
+from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.lifecycle.scaling import describe_missing_members
 from jetsql.jobs.lifecycle.start import describe_beginning
 from jetsql.jobs.lifecycle.step_context import join_sentences
@@ -76,9 +76,9 @@ def _create(
             body=statement.body,
             plan=plan,
             comment=statement.comment,
-            software_versions=manager.engine.software_versions(),
+            software_versions=manager.runtime.software_versions(),
             session_defaults=(snapshot.session_defaults if snapshot is not None else {})
-            or manager.engine.session_defaults(),
+            or manager.runtime.session_defaults(),
             table_kind=statement.kind,
         ),
         submission_time=manager.clock(),
@@ -114,7 +114,7 @@ def initial_snapshot(manager: Manager, statement: CreateJob, options: Options, p
         return None
     place = options.value_place("initialSnapshotName")
     snapshot = find_snapshot(manager, options.initial_snapshot, place)
-    compatibility = compare_plans(snapshot.plan, plan, manager.engine.fixed_partitions)
+    compatibility = compare_plans(snapshot.plan, plan, manager.runtime.fixed_partitions)
     reasons = (*compatibility.reasons, *(compatibility.changes if compatibility.from_scratch else ()))
     if reasons:
         raise StatementError(

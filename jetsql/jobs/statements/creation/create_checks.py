@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jetsql.errors import ErrorPlace, StatementError
-from jetsql.jobs.lifecycle.engine_api import UserSession
+from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Plan, Trigger
 from jetsql.jobs.planning.compatibility import has_utc_windows
@@ -20,7 +20,7 @@ from jetsql.language.statement import Body, CreateJob, Verb
 def make_statement_plan(
     manager: Manager, statement: CreateJob, options: Options, session: UserSession, job: Job | None = None
 ) -> Plan:
-    """Return the plan of a statement. job: the one that it replaces. Raises as `Engine.analyse` and `make_plan`."""
+    """Return the plan of a statement. job: the one that it replaces. Raises as `JobRuntime.analyse` and `make_plan`."""
     check_confs(manager, options)
 
     def is_useful(changed: CreateJob) -> bool:
@@ -39,7 +39,7 @@ def _make_plan(manager: Manager, statement: CreateJob, options: Options, session
     body = statement.body
     modes = modes_of(body.verb, options.output_mode)
     local_windows = job is None or not has_utc_windows(job)
-    analysis = manager.engine.analyse(body, session, modes, options.state_ttl_millis, local_windows)
+    analysis = manager.runtime.analyse(body, session, modes, options.state_ttl_millis, local_windows)
     check_reads_stream(body, analysis, statement.kind)
     branches = [(branch.verb, branch.target) for branch in body.branches]
     plan = make_plan(analysis, options, body.verb, body.target, branches)
@@ -51,7 +51,7 @@ def _make_plan(manager: Manager, statement: CreateJob, options: Options, session
 def check_real_time(manager: Manager, body: Body, plan: Plan, options: Options, job: Job | None) -> None:
     """Raise StatementError TRIGGER_NOT_POSSIBLE at the option when Spark cannot run the body in real-time mode now."""
     with ErrorPlace(options.value_place("trigger")):
-        manager.engine.check_real_time(body, plan, job)
+        manager.runtime.check_real_time(body, plan, job)
 
 
 def check_confs(manager: Manager, options: Options) -> None:
@@ -64,7 +64,7 @@ def check_confs(manager: Manager, options: Options) -> None:
         if text is None:  # the job has it already
             continue
         try:
-            manager.engine.check_conf(name, value)
+            manager.runtime.check_conf(name, value)
         except StatementError as error:
             key_at_fault = error.condition != "JETSQL.INVALID_OPTION_VALUE"
             raise error.at(text.key_place if key_at_fault else text.value_place) from None
@@ -85,7 +85,7 @@ def _check_own_tables(manager: Manager, body: Body, plan: Plan) -> None:
     """Raise StatementError for a streaming table or a materialized view of another job."""
     targets = [branch.target for branch in body.branches] or [body.target]
     for sink, target in zip(plan.analysis.sinks, targets, strict=True):
-        table = manager.engine.find_table(sink.table)
+        table = manager.runtime.find_table(sink.table)
         if table is not None and table.kind:
             raise StatementError(
                 "RELATION_READ_ONLY",
@@ -99,7 +99,7 @@ def check_reachable(manager: Manager, statement: CreateJob, plan: Plan) -> None:
     """Raise StatementError at the name of the table whose external system is unavailable or refuses the job."""
     body = statement.body
     try:
-        manager.workers.call(lambda: manager.engine.check_reachable(plan)).result()
+        manager.workers.call(lambda: manager.runtime.check_reachable(plan)).result()
     except StatementError as error:
         source = find_name(body.spark_text, error.table.split("."), body.target.stop) if error.table else None
         error.at(source or body.target)

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Final
 
 from jetsql.errors import StatementError
-from jetsql.jobs.lifecycle.engine_api import UserSession
 from jetsql.jobs.lifecycle.events import Update
+from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.lifecycle.scaling import describe_missing_members
 from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.job_manager import Manager
@@ -68,7 +68,7 @@ def check_compatible(
             place=options.value_place("initialSnapshotName"),
             hint="Remove the option, use DROP JOB first, or use another name.",
         )
-    compatibility = compare_plans(job.plan, plan, manager.engine.fixed_partitions)
+    compatibility = compare_plans(job.plan, plan, manager.runtime.fixed_partitions)
     if compatibility.reasons:
         raise StatementError(
             "STATE_NOT_COMPATIBLE",
@@ -108,9 +108,9 @@ def _make_version(manager: Manager, statement: CreateJob, plan: Plan, job: Job) 
         body=statement.body,
         plan=plan,
         comment=statement.comment,
-        software_versions=manager.engine.software_versions(),
+        software_versions=manager.runtime.software_versions(),
         # The state keeps its format.
-        session_defaults=job.version.session_defaults or manager.engine.session_defaults(),
+        session_defaults=job.version.session_defaults or manager.runtime.session_defaults(),
         table_kind=statement.kind,
     )
 
@@ -170,7 +170,7 @@ def explain_update(manager: Manager, job: Job, statement: CreateJob, options: Op
         return UpdateVerdict(UpdateKind.UNCHANGED, f"the job has this statement, and is {job.status.value}")
     if options.initial_snapshot is not None:
         return UpdateVerdict(UpdateKind.REFUSED, f"the job {_NO_SNAPSHOT}")
-    compatibility = compare_plans(job.plan, plan, manager.engine.fixed_partitions)
+    compatibility = compare_plans(job.plan, plan, manager.runtime.fixed_partitions)
     if compatibility.reasons:
         return UpdateVerdict(UpdateKind.REFUSED, "; ".join(compatibility.reasons))
     kept = "the state is kept" if plan.analysis.stateful else "the job continues after the rows already read"

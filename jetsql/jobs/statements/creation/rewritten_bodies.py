@@ -13,7 +13,7 @@ from typing import Final
 
 from jetsql import request
 from jetsql.errors import StatementError
-from jetsql.jobs.lifecycle.engine_api import UserSession
+from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Trigger
 from jetsql.jobs.model.redact_sql import redact_sql
@@ -46,7 +46,7 @@ def add_rewritten_body(
         return
     texts = changed_texts(
         body,
-        lambda name: manager.engine.time_columns(name, session),
+        lambda name: manager.runtime.time_columns(name, session),
         other_verbs=error.condition != "JETSQL.UNSUPPORTED_QUERY",
     )
     for changed in islice(texts, _MAX_ATTEMPTS):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.lifecycle.engine_api import JobTable, UserSession
+from jetsql.jobs.lifecycle.runtime import JobTable, UserSession
 from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.table_users import refuse_change
@@ -71,7 +71,7 @@ def create_streaming_table(manager: Manager, statement: CreateStreamingTable, se
     ended = None if live is not None else manager.store.newest_named(job.name.text)
     if ended is None or ended.version.table_kind is None:
         return _create(manager, job, session)
-    existing = manager.engine.find_table(ended.plan.analysis.sink.table)
+    existing = manager.runtime.find_table(ended.plan.analysis.sink.table)
     if not (existing and existing.kind) or not (job.or_replace or job.if_not_exists):
         return _create(manager, job, session)
     if job.if_not_exists and ended.status is Status.COMPLETED:
@@ -99,7 +99,7 @@ def _named(manager: Manager, statement: CreateStreamingTable, session: UserSessi
     create_job = statement.create
     assert create_job.table is not None, "the statement has a table"
     table = create_job.table.name
-    return replace(create_job, name=Name(job_name(manager.engine.qualify(table, session)), table.place))
+    return replace(create_job, name=Name(job_name(manager.runtime.qualify(table, session)), table.place))
 
 
 def _is_same(job: Job, statement: CreateJob) -> bool:
@@ -138,7 +138,7 @@ def drop_streaming_table(manager: Manager, statement: DropStreamingTable, sessio
         assert dropped is not None
         return dropped  # the job is still being stopped; the same statement drops the table later
     if existing is not None:
-        manager.engine.drop_table(existing.name)
+        manager.runtime.drop_table(existing.name)
     if dropped is None:
         return no_job_result(name.text, f"Dropped the {statement.kind.value.lower()}; it had no live job.")
     return dropped
@@ -180,13 +180,13 @@ def _refresh(manager: Manager, job: Job, name: Name) -> Table:
 def _run_again(manager: Manager, job: Job, name: Name) -> Table:
     """Run an ended batch job again, as a new job with its name."""
     given = parse_options((), before=job.plan.options)
-    plan = make_plan(manager.engine.analyse_again(job), given, job.body.verb, None)
+    plan = make_plan(manager.runtime.analyse_again(job), given, job.body.verb, None)
     version = Version(
         statement=job.version.statement,
         body=job.body,
         plan=plan,
         comment=job.version.comment,
-        software_versions=manager.engine.software_versions(),
+        software_versions=manager.runtime.software_versions(),
         session_defaults=job.version.session_defaults,
         table_kind=job.version.table_kind,
     )
@@ -217,7 +217,7 @@ def show_streaming_tables(manager: Manager, statement: ShowStreamingTables) -> T
         *schema, table = without_session_catalog(split_table(job.plan.analysis.sink.table))
         if pattern is not None and not pattern.fullmatch(table):
             continue
-        existing = manager.engine.find_table(job.plan.analysis.sink.table)
+        existing = manager.runtime.find_table(job.plan.analysis.sink.table)
         if existing is not None and existing.kind == statement.kind.value:
             rows.append((join_table(schema), table, job.id, job.status.value))
     return Table(TABLE_COLUMNS, tuple(sorted(rows)))
@@ -248,7 +248,7 @@ def explain_streaming_table(manager: Manager, statement: ExplainCreateStreamingT
 
 def _names(manager: Manager, table: TableIdentifier, session: UserSession) -> tuple[str, Name]:
     """Return the qualified name of a table, and the name of its job."""
-    qualified = manager.engine.qualify(table, session)
+    qualified = manager.runtime.qualify(table, session)
     return qualified, Name(job_name(qualified), table.place)
 
 
@@ -271,7 +271,7 @@ def _job(manager: Manager, table: TableIdentifier, kind: TableKind, session: Use
 
 def _find(manager: Manager, table: str, kind: TableKind, place: Span) -> JobTable | None:
     """Return the table with a qualified name, or None. Raises StatementError TABLE_NOT_FOUND for another kind."""
-    existing = manager.engine.find_table(table)
+    existing = manager.runtime.find_table(table)
     if existing is None or existing.kind == kind.value:
         return existing
     there = existing.kind or ("VIEW" if existing.is_view else "TABLE")

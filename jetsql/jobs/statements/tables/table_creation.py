@@ -13,7 +13,7 @@ from typing import Final
 
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.lifecycle.engine_api import JobTable, UserSession
+from jetsql.jobs.lifecycle.runtime import JobTable, UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.body_analysis import Analysis
 from jetsql.jobs.model.job import Job, name_key
@@ -41,7 +41,7 @@ def create_with_table(manager: Manager, statement: CreateJob, session: UserSessi
     """
     if statement.table is None:
         return create(manager, statement, session)
-    table = manager.engine.qualify(statement.table.name, session)
+    table = manager.runtime.qualify(statement.table.name, session)
     existing = _find_usable_table(manager, statement, table)
     if existing is None:
         return _create_both(manager, statement, session, table)
@@ -80,11 +80,11 @@ def prepare_to_explain(
     Raises as `create_with_table`.
     """
     assert statement.table is not None, "the statement has a table"
-    existing = _usable_table(manager, statement, manager.engine.qualify(statement.table.name, session))
+    existing = _usable_table(manager, statement, manager.runtime.qualify(statement.table.name, session))
     if existing is not None and _is_leftover(manager, existing):
         existing = None
     prepared = prepare(manager, statement, options, session, existing)
-    columns = manager.engine.columns(statement.body, session)
+    columns = manager.runtime.columns(statement.body, session)
     if existing is not None:
         return prepared, f"{EXISTING_TABLE}: {columns}"
     return _before_creation(statement, prepared.body.verb), f"is created with the columns {columns}"
@@ -99,7 +99,7 @@ def _find_usable_table(manager: Manager, statement: CreateJob, table: str) -> Jo
     """Return as `_usable_table`; a table that an interrupted statement has left is dropped."""
     existing = _usable_table(manager, statement, table)
     if existing is not None and _is_leftover(manager, existing):
-        manager.engine.drop_table(existing.name)
+        manager.runtime.drop_table(existing.name)
         return None
     return existing
 
@@ -110,7 +110,7 @@ def _usable_table(manager: Manager, statement: CreateJob, table: str) -> JobTabl
     Raises StatementError TABLE_ALREADY_EXISTS.
     """
     assert statement.table is not None, "the statement has a table"
-    existing = manager.engine.find_table(table)
+    existing = manager.runtime.find_table(table)
     if existing is None:
         return None
     live = find_live_job(manager, statement.name.text)
@@ -127,7 +127,7 @@ def _is_leftover(manager: Manager, existing: JobTable) -> bool:
     """Return whether the table was created for a job that never existed, and has no rows."""
     if not existing.job or any(view.job.id == existing.job for view in manager.registry.live()):
         return False
-    return manager.store.job(existing.job) is None and manager.engine.is_empty(existing.name)
+    return manager.store.job(existing.job) is None and manager.runtime.is_empty(existing.name)
 
 
 def _already_exists(existing: JobTable, statement: CreateJob) -> StatementError:
@@ -154,7 +154,7 @@ def prepare(
     """Return the statement with the body that the job runs.
 
     existing: the table if it exists; then its columns must be those of the query.
-    Raises StatementError TABLE_ALREADY_EXISTS, and as `make_plan` and `Engine.analyse`.
+    Raises StatementError TABLE_ALREADY_EXISTS, and as `make_plan` and `JobRuntime.analyse`.
     """
 
     def is_accepted(changed: CreateJob) -> bool:
@@ -178,11 +178,11 @@ def _with_body(
     @cache
     def analyse(verb: Verb) -> Analysis:
         body = insert(verb) if existing is not None else replace(statement.body, verb=verb)
-        return manager.engine.analyse(body, session, MODES[body.verb], options.state_ttl_millis)
+        return manager.runtime.analyse(body, session, MODES[body.verb], options.state_ttl_millis)
 
     if existing is not None:
         modes = MODES[statement.body.verb]
-        wanted = manager.engine.analyse(statement.body, session, modes, options.state_ttl_millis)
+        wanted = manager.runtime.analyse(statement.body, session, modes, options.state_ttl_millis)
         _check_columns(existing, wanted, statement)
     verb = choose_verb(analyse, options, statement.kind, table.name.place)
     return replace(statement, body=insert(verb))
@@ -216,13 +216,13 @@ def _create_both(manager: Manager, statement: CreateJob, session: UserSession, t
     properties = {JOB_PROPERTY: job_id}
     if statement.kind is not None:
         properties[KIND_PROPERTY] = statement.kind.value
-    manager.engine.create_table(statement.body, session, properties)
+    manager.runtime.create_table(statement.body, session, properties)
     failpoint("table-created", statement.name.text)
     try:
         return create(manager, without_secrets(prepared), session, job_id)
     except BaseException:
         if not _is_used(manager, statement.name.text, job_id, table):
-            manager.engine.drop_table(table)
+            manager.runtime.drop_table(table)
         raise
 
 

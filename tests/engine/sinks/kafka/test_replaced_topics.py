@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import NewTopic
 
-from jetsql.embedded.embedded_engine import EngineSession
+from jetsql.embedded.engine_instance import StatementSession
 from tests.conftest import Sql, until
 from tests.support.servers.kafka import Kafka
 from tools.broker import REQUEST_SECONDS
@@ -237,7 +237,7 @@ def test_a_replaced_topic_that_a_job_writes(sql: Sql, topic: Topic, kafka: Kafka
 @pytest.mark.slow
 def test_select_ends_when_its_topic_is_replaced(sql: Sql, topic: Topic) -> None:
     topic.send([1, 2, 3])
-    live = EngineSession(sql.engine, sql.engine.spark).run("SELECT id FROM STREAM s", live=True).live
+    live = StatementSession(sql.engine, sql.engine.spark).run("SELECT id FROM STREAM s", live=True).live
     assert live is not None
     with closing(live.batches) as batches:
         assert sorted(next(batches).rows) == [(1,), (2,), (3,)]

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from threading import RLock
 
 from jetsql.errors import StatementError
-from jetsql.jobs.lifecycle.engine_api import BatchCommitted, CopiedState, Report, RunCompleted, RunFailed, UserSession
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, CopiedState, Report, RunCompleted, RunFailed, UserSession
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.job import Cause, Job, RunId, Version
 from jetsql.language.statement import Body
-from tests.support.engines.in_memory_engine import InMemoryEngine, Run, analysis, source
+from tests.support.engines.in_memory_runtime import InMemoryRuntime, Run, analysis, source
 
 RETRYABLE_ERROR = Cause("the disk is full", "DISK", batch=1)
 FATAL_ERROR = Cause("1/0", "DIVIDE_BY_ZERO", batch=1, retryable=False)
@@ -47,7 +47,7 @@ def reads(table: str) -> Analysis:
 
 
 @dataclass
-class DiskEngine(InMemoryEngine):
+class DiskRuntime(InMemoryRuntime):
     """An engine on a disk. Its members have two cores each, so that state is rescaled when they join."""
 
     cores_each: int = 2

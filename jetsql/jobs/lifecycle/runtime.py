@@ -1,8 +1,8 @@
-"""The interface between manager and engine: a protocol, and the events that a run reports.
+"""The interface between the manager and what runs the jobs: six protocols, and the events that a run reports.
 
 The tests use an in-memory implementation. The manager calls `analyse`, `check_conf`, `check_real_time` and `explain` on
 the thread of a statement, and all other methods on worker threads, so they can block. The manager's writer thread never
-calls an engine.
+calls it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BatchCommitted:
     late_rows: int = 0
     is_replay: bool = False  # an earlier run planned the batch, so it has the rows of that time
     metrics: BatchMetrics | None = None
-    begun_after: int = 0  # the newest call of `Engine.watch` before its trigger began; 0 for none
+    begun_after: int = 0  # the newest call of `JobRuntime.watch` before its trigger began; 0 for none
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class RunIdle:
     run: RunId
     trigger_time: float  # when the trigger began, seconds since the epoch
     rows_per_second: float = 0.0
-    begun_after: int = 0  # the newest call of `Engine.watch` before the trigger began; 0 for none
+    begun_after: int = 0  # the newest call of `JobRuntime.watch` before the trigger began; 0 for none
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class CrashReport:
     reason: str  # why Spark ended, and why the culprit is one, a sentence
 
 
-EngineEvent = (
+RuntimeEvent = (
     BatchCommitted
     | RunIdle
     | RunProgressed
@@ -148,7 +148,7 @@ EngineEvent = (
     | EngineEndangered
     | RestartRequested
 )
-Report = Callable[[EngineEvent], None]
+Report = Callable[[RuntimeEvent], None]
 MembersListener = Callable[[frozenset[str], int], None]
 """A callback with the ids of all members that run tasks, and the number of tasks that Spark runs in parallel."""
 
@@ -168,12 +168,8 @@ class JobTable:
     columns: tuple[str, ...] = ()  # in their order; partition columns come last
 
 
-class Engine(Protocol):
-    """The engine that runs the jobs."""
-
-    @property
-    def fixed_partitions(self) -> str:
-        """Return why this engine cannot repartition state, as a phrase without a full stop; empty when it can."""
+class JobTables(Protocol):
+    """The tables of the catalogue, for statements about jobs."""
 
     def qualify(self, table: TableIdentifier, session: UserSession) -> str:
         """Return the qualified name of a table, which need not exist.
@@ -190,9 +186,6 @@ class Engine(Protocol):
         table: its name in a statement of the session.
         """
 
-    def columns(self, body: Body, session: UserSession) -> str:
-        """Return the columns of a body's query with their types, for messages. Raises as `analyse`."""
-
     def is_empty(self, table: str) -> bool:
         """Return whether a table has no rows in files of the engine: always for a topic or a table of a database."""
 
@@ -205,25 +198,9 @@ class Engine(Protocol):
     def drop_table(self, table: str) -> None:
         """Drop the table with a qualified name, if it exists. Raises Spark's errors."""
 
-    def analyse_again(self, job: Job) -> Analysis:
-        """Return the facts about a job's body as it is now, in the session of the job. Raises as `analyse`."""
 
-    def analyse(
-        self,
-        body: Body,
-        session: UserSession,
-        modes: Sequence[OutputMode],
-        state_ttl_millis: int | None,
-        local_windows: bool = True,
-    ) -> Analysis:
-        """Return the facts about a body, without creating anything.
-
-        modes: the output modes in which it may write; the first possible one decides how its query is rewritten.
-        state_ttl_millis: the time to live of state that no watermark removes; None for ever.
-        local_windows: whether the windows of TUMBLE and HOP begin at local times, see `Analysis`.
-
-        Raises StatementError for a body that JetSQL refuses, and Spark's error for one that Spark cannot analyse.
-        """
+class JobFunctions(Protocol):
+    """The functions in Python, which all sessions and jobs can call."""
 
     def qualify_function(self, statement: CreateFunction, session: UserSession) -> tuple[str, str]:
         """Return the schema and the name of a new function.
@@ -247,6 +224,36 @@ class Engine(Protocol):
     def hides_function(self, name: str) -> bool:
         """Return whether a built-in function has this name, so that a call of another one needs its schema."""
 
+
+class QueryAnalysis(Protocol):
+    """The facts about the body of a job and its plan, before it runs."""
+
+    def analyse(
+        self,
+        body: Body,
+        session: UserSession,
+        modes: Sequence[OutputMode],
+        state_ttl_millis: int | None,
+        local_windows: bool = True,
+    ) -> Analysis:
+        """Return the facts about a body, without creating anything.
+
+        modes: the output modes in which it may write; the first possible one decides how its query is rewritten.
+        state_ttl_millis: the time to live of state that no watermark removes; None for ever.
+        local_windows: whether the windows of TUMBLE and HOP begin at local times, see `Analysis`.
+
+        Raises StatementError for a body that JetSQL refuses, and Spark's error for one that Spark cannot analyse.
+        """
+
+    def analyse_again(self, job: Job) -> Analysis:
+        """Return the facts about a job's body as it is now, in the session of the job. Raises as `analyse`."""
+
+    def columns(self, body: Body, session: UserSession) -> str:
+        """Return the columns of a body's query with their types, for messages. Raises as `analyse`."""
+
+    def explain(self, body: Body, plan: Plan, formatted: bool) -> str:
+        """Return Spark's plan of the body as text, with the settings that the runs of the plan have."""
+
     def check_conf(self, name: str, value: str) -> None:
         """Check that a run can have this `spark.*` setting.
 
@@ -267,8 +274,9 @@ class Engine(Protocol):
         Raises StatementError TRIGGER_NOT_POSSIBLE, and as `check_reachable`.
         """
 
-    def explain(self, body: Body, plan: Plan, formatted: bool) -> str:
-        """Return Spark's plan of the body as text, with the settings that the runs of the plan have."""
+
+class JobRunner(Protocol):
+    """The runs of jobs."""
 
     def start(self, job: Job, report: Report) -> None:
         """Start `job.run` from the job's checkpoint and return when it runs; it calls `report` from then on.
@@ -293,6 +301,17 @@ class Engine(Protocol):
 
     def recover_sink(self, job: Job) -> None:
         """Finish or roll back a partly written batch in the job's sink after a crash, without starting the job."""
+
+    def cause_of(self, error: Exception) -> Cause:
+        """Return an exception of this engine as a Cause."""
+
+
+class JobState(Protocol):
+    """The files of jobs: their checkpoints, snapshots and staged rows."""
+
+    @property
+    def fixed_partitions(self) -> str:
+        """Return why this engine cannot repartition state, as a phrase without a full stop; empty when it can."""
 
     def copy_state(self, job: Job, snapshot: str, report: Report) -> CopiedState:
         """Copy the job's state as of its newest committed batch into the folder of a new snapshot.
@@ -332,14 +351,9 @@ class Engine(Protocol):
     def delete_staged_rows(self, jobs: Sequence[Job]) -> None:
         """Delete what tasks have staged after the files of their jobs were deleted, and log errors. jobs: ended ones"""
 
-    def cause_of(self, error: Exception) -> Cause:
-        """Return an exception of this engine as a Cause."""
 
-    def software_versions(self) -> dict[str, str]:
-        """Return the versions to store with a new job: jetsql, spark, manifest, ledger, part_names."""
-
-    def session_defaults(self) -> dict[str, str]:
-        """Return the settings of this release's sessions to store with a new job, which keeps them after an upgrade."""
+class JobCluster(Protocol):
+    """The processes that run the tasks of jobs, and their software."""
 
     def members(self) -> tuple[Member, ...]:
         """Return the members, including lost ones that Spark remembers."""
@@ -349,3 +363,13 @@ class Engine(Protocol):
 
         Each call has all members, and includes EXCLUDED ones. Calls come in order, from any thread.
         """
+
+    def software_versions(self) -> dict[str, str]:
+        """Return the versions to store with a new job: jetsql, spark, manifest, ledger, part_names."""
+
+    def session_defaults(self) -> dict[str, str]:
+        """Return the settings of this release's sessions to store with a new job, which keeps them after an upgrade."""
+
+
+class JobRuntime(JobTables, JobFunctions, QueryAnalysis, JobRunner, JobState, JobCluster, Protocol):
+    """All that runs the jobs."""

@@ -14,10 +14,9 @@ from threading import Event, RLock
 from typing import Any
 
 from jetsql.errors import JetSQLError, StatementError
-from jetsql.jobs.lifecycle.engine_api import (
+from jetsql.jobs.lifecycle.runtime import (
     BatchCommitted,
     CopiedState,
-    EngineEvent,
     JobTable,
     MembersListener,
     Report,
@@ -25,6 +24,7 @@ from jetsql.jobs.lifecycle.engine_api import (
     RunCompleted,
     RunFailed,
     RunIdle,
+    RuntimeEvent,
     SinkNotice,
     UserSession,
 )
@@ -81,7 +81,7 @@ class Run:
 
 
 @dataclass
-class InMemoryEngine:
+class InMemoryRuntime:
     """The engine. Each list of errors has those that the next calls raise, in turn."""
 
     analysis: Analysis = field(default_factory=analysis)  # of every body
@@ -338,7 +338,7 @@ class InMemoryEngine:
 
     # --- what tests do -----------------------------------------------------------------------------------------------
 
-    def report(self, job_id: str, event: EngineEvent) -> None:
+    def report(self, job_id: str, event: RuntimeEvent) -> None:
         self.runs[job_id].report(event)
 
     def run_id(self, job_id: str) -> RunId:

@@ -15,7 +15,7 @@ from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 ARROW_TYPE: Final = "application/vnd.apache.arrow.stream"
 
 
-class RemoteEngine:
+class EngineClient:
     """A session on an engine, which is opened with the first statement."""
 
     def __init__(
@@ -79,13 +79,13 @@ class RemoteEngine:
             self._session = str(self.request("POST", "/v1/sessions", {})["session"])
         return self._session
 
-    def open_parallel(self) -> RemoteEngine:
+    def open_parallel(self) -> EngineClient:
         """Return another connection to the same session: statements may run on both at the same time."""
-        return RemoteEngine(self.url, self._token, with_traces=self._with_traces, session=self.session_id)
+        return EngineClient(self.url, self._token, with_traces=self._with_traces, session=self.session_id)
 
-    def open_session(self) -> RemoteEngine:
+    def open_session(self) -> EngineClient:
         """Return a connection to the same engine with a session of its own."""
-        return RemoteEngine(self.url, self._token, with_traces=self._with_traces)
+        return EngineClient(self.url, self._token, with_traces=self._with_traces)
 
     def abandon_response(self) -> None:
         """Close a response that was not read to its end, which cancels its statement."""

@@ -1,4 +1,4 @@
-"""The implementation of `jobs.lifecycle.engine_api.Engine` on Spark, from analysis, runs, sinks and checkpoints."""
+"""The implementation of `jobs.lifecycle.runtime.JobRuntime` on Spark, from analysis, runs, sinks and checkpoints."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from jetsql.engine.spark.executors import list_members, watch_members
 from jetsql.engine.watchdogs.resource_watchdog import ResourceWatchdog
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.lifecycle.engine_api import (
+from jetsql.jobs.lifecycle.runtime import (
     CheckpointImage,
     CopiedState,
     CrashReport,
@@ -67,7 +67,7 @@ from jetsql.version import VERSION
 
 
 @dataclass(frozen=True)
-class EngineSettings:
+class RuntimeSettings:
     """The engine's settings; for those without a comment see `jetsql.settings.Settings`."""
 
     checkpoint_root: str
@@ -85,10 +85,10 @@ class EngineSettings:
     """The home folder, whose disk is watched."""
 
 
-class SparkEngine:
+class SparkRuntime:
     """The engine that runs jobs on the Spark of one session."""
 
-    def __init__(self, spark: SparkSession, settings: EngineSettings) -> None:
+    def __init__(self, spark: SparkSession, settings: RuntimeSettings) -> None:
         self._spark = spark
         self._settings = settings
         self._catalog = Catalog(spark)

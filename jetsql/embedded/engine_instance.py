@@ -17,13 +17,13 @@ from types import TracebackType
 from typing import Any
 
 from jetsql.backup.backup_manifest import BackupManifest
-from jetsql.backup.make_backup import CopiedHome, OnlineBackups
+from jetsql.backup.make_backup import BackedUpHome, OnlineBackups
 from jetsql.embedded.bound_statements import bind, bound_statement
 from jetsql.embedded.endpoints import Addresses, open_endpoints
 from jetsql.engine.jvm import java_classes
 from jetsql.engine.jvm.class_archive import archive_later
 from jetsql.engine.jvm.java_classes import without_secrets
-from jetsql.engine.runs.spark_engine import EngineSettings, SparkEngine
+from jetsql.engine.runs.spark_runtime import RuntimeSettings, SparkRuntime
 from jetsql.engine.session import extension, relation_views, streaming_selects
 from jetsql.engine.session import spark_statements as statements
 from jetsql.engine.session.spark_hints import hints_for
@@ -69,7 +69,7 @@ def _parsed(text: str) -> Statement | None:
     return parse(text)
 
 
-class EmbeddedEngine:
+class EngineInstance:
     """JetSQL on one Spark session. As a context manager it stops jobs gracefully; the next start continues them."""
 
     def __init__(
@@ -80,7 +80,7 @@ class EmbeddedEngine:
         storage: Storage,
         lock: HomeLock | None,
         owns_spark: bool,
-        on_lost: Callable[[EmbeddedEngine], None],
+        on_lost: Callable[[EngineInstance], None],
     ) -> None:
         """Start the jobs of the store.
 
@@ -88,7 +88,7 @@ class EmbeddedEngine:
         """
         self.spark, self._owns_spark = spark, owns_spark
         self._settings, self._lock, self._store = settings, lock, store
-        engine_settings = EngineSettings(
+        runtime_settings = RuntimeSettings(
             storage.checkpoints,
             storage.snapshots,
             settings.single_file_bytes,
@@ -99,11 +99,11 @@ class EmbeddedEngine:
         )
         metrics = Metrics()
         self._metrics_store = store.database.metrics_store(metrics)
-        spark_engine = SparkEngine(spark, engine_settings)
-        self._backups = OnlineBackups(_copied_home(settings, storage, store), spark_engine)
-        self._manager = Manager(self._store, spark_engine, settings.jobs, metrics=metrics)
+        runtime = SparkRuntime(spark, runtime_settings)
+        self._backups = OnlineBackups(_copied_home(settings, storage, store), runtime)
+        self._manager = Manager(self._store, runtime, settings.jobs, metrics=metrics)
         self.queries = JobQueries(self._manager)
-        self._spark_engine = spark_engine
+        self._runtime = runtime
         self._closed = False
         java_classes.enable(spark)
         if not owns_spark:
@@ -117,7 +117,7 @@ class EmbeddedEngine:
             lambda name: system_tables.rows(self._manager, name),
             lambda *change: refuse_change(self._manager.registry, *change),
             lambda schema, name, if_exists: drop_function(self._manager, schema, name, if_exists),
-            lambda name: spark_engine.locate_state(find_job_of_argument(self._manager, name).job),
+            lambda name: runtime.locate_state(find_job_of_argument(self._manager, name).job),
             bind,
         )
         relation_views.install(spark, system_tables.SYSTEM_TABLES)
@@ -133,14 +133,14 @@ class EmbeddedEngine:
         atexit.register(self.close)
 
     def run(self, text: str, live: bool = False) -> StatementResult:
-        """Run one statement, JetSQL's or Spark's, in the engine's own session. See `EngineSession.run`."""
-        return EngineSession(self, self.spark).run(text, live=live)
+        """Run one statement, JetSQL's or Spark's, in the engine's own session. See `StatementSession.run`."""
+        return StatementSession(self, self.spark).run(text, live=live)
 
-    def session(self) -> EngineSession:
+    def session(self) -> StatementSession:
         """Return a new session with its own current schema, settings and temporary views."""
         if self.closed:
             raise closed_error()
-        return EngineSession(self)
+        return StatementSession(self)
 
     @property
     def home(self) -> Path:
@@ -241,7 +241,7 @@ class EmbeddedEngine:
 
     def record_crash(self, reason: str) -> None:
         """Store which job has ended Spark, before this process ends as well. reason: why Spark ended, a sentence."""
-        self._manager.record_crash(self._spark_engine.describe_crash(reason))
+        self._manager.record_crash(self._runtime.describe_crash(reason))
 
     @property
     def is_closing(self) -> bool:
@@ -272,7 +272,7 @@ class EmbeddedEngine:
         """Return the time zone of a new session."""
         return statements.session_zone(self.spark.newSession())
 
-    def __enter__(self) -> EmbeddedEngine:
+    def __enter__(self) -> EngineInstance:
         return self
 
     def __exit__(
@@ -281,10 +281,10 @@ class EmbeddedEngine:
         self.close()
 
 
-class EngineSession:
+class StatementSession:
     """A session of an engine. Several threads can run statements in it in parallel, as in a Spark session."""
 
-    def __init__(self, engine: EmbeddedEngine, spark: Session | None = None) -> None:
+    def __init__(self, engine: EngineInstance, spark: Session | None = None) -> None:
         """Create the session. spark: its Spark session; None to create one when it is first needed."""
         self._engine = engine
         self._spark = spark
@@ -363,6 +363,6 @@ def describe(text: str) -> tuple[Column, ...] | None:
     return statement_table.columns(statement)
 
 
-def _copied_home(settings: Settings, storage: Storage, store: Store) -> CopiedHome:
+def _copied_home(settings: Settings, storage: Storage, store: Store) -> BackedUpHome:
     catalog, confs = settings.catalog_database, show(settings.spark_conf)
-    return CopiedHome(settings.home, storage, store.database, catalog, confs, settings.iceberg_servers)
+    return BackedUpHome(settings.home, storage, store.database, catalog, confs, settings.iceberg_servers)

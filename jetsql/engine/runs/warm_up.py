@@ -1,4 +1,4 @@
-"""The rehearsal of a standby: it runs queries without keeping their results, so that its first batches are fast.
+"""The warm-up of a standby: it runs queries without keeping their results, so that its first batches are fast.
 
 A new JVM loads its classes and interprets its code during the first batches, which then take seconds. So a standby
 first runs a small query with state, and then the query of each job over the newest rows of its sources. It reads what
@@ -47,7 +47,7 @@ _LOG: Final = logging.getLogger(__name__)
 _MOST_SECONDS: Final = 30.0
 _BATCHES: Final = 20
 _MOST_JOBS: Final = 20
-_ANALYSES: Final = 100  # of the jobs that are rehearsed for the first time, together
+_ANALYSES: Final = 100  # of the jobs that are warmed up for the first time, together
 _LIST_SECONDS: Final = 5.0
 _CHECK_SECONDS: Final = 0.5
 _IDLE: Final = "Waiting for data to arrive"  # of Spark's MicroBatchExecution
@@ -58,19 +58,19 @@ _FAILURES: Final = (JetSQLError, PySparkException, Py4JError, OSError)
 
 @dataclass(frozen=True)
 class _Due:
-    """The time of the next rehearsal of a job, which is repeated until there are rows."""
+    """The time of the next warm-up of a job, which is repeated until there are rows."""
 
     time: float = 0.0
     """A time of the monotonic clock."""
     pause: float = 30.0
-    """The seconds until the rehearsal after the next one without rows."""
+    """The seconds until the warm-up after the next one without rows."""
 
     def after(self, has_rows: bool) -> _Due:
         return _Due(inf) if has_rows else _Due(monotonic() + self.pause, 2 * self.pause)
 
 
-class Rehearsal:
-    """The rehearsal of one standby, on a thread of its own."""
+class WarmUp:
+    """The warm-up of one standby, on a thread of its own."""
 
     def __init__(self, spark: SparkSession, shared_folder: str, jobs: Callable[[], Sequence[Job]]) -> None:
         """Create it. shared_folder: a folder for files, if executors on other machines need them.
@@ -92,7 +92,7 @@ class Rehearsal:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Rehearse within the block, also jobs that are created meanwhile. Its end does not wait for the thread."""
-        Thread(target=self._run, name="rehearsal", daemon=True).start()
+        Thread(target=self._run, name="warm-up", daemon=True).start()
         try:
             yield
         finally:
@@ -105,20 +105,20 @@ class Rehearsal:
                 self._run_in(folder)
         except _FAILURES as error:
             if not self._stop.is_set():
-                _LOG.warning("The rehearsal failed: %s", error)
+                _LOG.warning("The warm-up failed: %s", error)
 
     def _run_in(self, folder: str) -> None:
         files = FileSystem(self._spark)
         checkpoints = Checkpoints(files.qualify(folder), files, Leadership())
         sessions = JobSessions(self._spark, checkpoints.root)
-        self._rehearse("a small query", partial(_small_query, sessions, self._spark), f"{folder}/small")
+        self._warm_up("a small query", partial(_small_query, sessions, self._spark), f"{folder}/small")
         while not self._stop.is_set():
             jobs = self._due_jobs()
             for job in jobs:
                 due = self._due[_version(job)]
                 analyses = _ANALYSES // len(jobs) if due == _Due() else 0
                 prepare = partial(self._prepare, JobQuery(job, sessions, checkpoints), analyses)
-                has_rows = self._rehearse(f"job {job.name}", prepare, f"{folder}/{job.id}")
+                has_rows = self._warm_up(f"job {job.name}", prepare, f"{folder}/{job.id}")
                 self._due[_version(job)] = due.after(has_rows)
             self._is_warm.set()
             self._stop.wait(_LIST_SECONDS)
@@ -132,8 +132,8 @@ class Rehearsal:
         return query.prepare()
 
     def _due_jobs(self) -> list[Job]:
-        """Return the jobs that were not rehearsed yet with rows; only the first ones of many, to limit the time."""
-        jobs = [job for job in self._jobs() if _can_rehearse(job)][:_MOST_JOBS]
+        """Return the jobs that were not run yet with rows; only the first ones of many, to limit the time."""
+        jobs = [job for job in self._jobs() if _can_run(job)][:_MOST_JOBS]
         self._due = {_version(job): self._due.get(_version(job), _Due()) for job in jobs}
         return [job for job in jobs if self._due[_version(job)].time <= monotonic()]
 
@@ -142,7 +142,7 @@ class Rehearsal:
         """Return the folder of checkpoints, which executors on other machines reach if there are any."""
         context, files = self._spark.sparkContext, FileSystem(self._spark)
         local = context.getConf().get("spark.local.dir", tempfile.gettempdir()) or tempfile.gettempdir()
-        folder = f"{local}/rehearsal" if str(context.master).startswith("local") else self._shared_folder
+        folder = f"{local}/warm-up" if str(context.master).startswith("local") else self._shared_folder
         files.delete(folder)
         try:
             yield folder
@@ -150,7 +150,7 @@ class Rehearsal:
             if not is_stopped(self._spark):
                 files.delete(folder)
 
-    def _rehearse(self, name: str, prepare: Callable[[], DataStreamWriter | None], checkpoint: str) -> bool:
+    def _warm_up(self, name: str, prepare: Callable[[], DataStreamWriter | None], checkpoint: str) -> bool:
         """Run some batches of a query, and return whether it has read rows. An error only means that it stays slow."""
         if self._stop.is_set():
             return False
@@ -163,7 +163,7 @@ class Rehearsal:
             batches = self._wait(query)
             query.stop()
         except _FAILURES as error:
-            _LOG.info("The rehearsal of %s failed: %s", name, error)
+            _LOG.info("The warm-up of %s failed: %s", name, error)
             return False
         _LOG.info("Rehearsed %s: %d batches in %.1f s", name, batches, monotonic() - began)
         return batches > 0
@@ -254,5 +254,5 @@ def _version(job: Job) -> tuple[str, int]:
     return job.id, job.version.checkpoint
 
 
-def _can_rehearse(job: Job) -> bool:
+def _can_run(job: Job) -> bool:
     return job.plan.analysis.streaming and job.plan.trigger is not Trigger.REAL_TIME
