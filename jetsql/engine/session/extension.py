@@ -152,7 +152,7 @@ def connect(
         table = catalog.table(request["table"])
         if table is not None:
             table_with_options = replace(table, options=table.options | request["options"])
-            check_topic(spark, table_with_options, KafkaOperation(request["doing"]))
+            check_topic(spark, table_with_options, KafkaOperation(request["operation"]))
 
     def find_users(_session: Any, text: str) -> dict[str, Any] | None:
         request = json.loads(text)
@@ -161,7 +161,7 @@ def connect(
 
     running = SparkClientStatements()
     java(spark).options.TableOptions.setJobOptions(json.dumps([spec.name for spec in OPTIONS]))
-    java(spark).sql.Engine.connect(
+    java(spark).sql.EngineCallbacks.connect(
         STATEMENT_FILTER,
         _Callback(describe_columns),
         _CancellableCallback(execute_statement, running),
@@ -190,7 +190,7 @@ def _bind_values(bind: Bind, request: dict[str, Any]) -> dict[str, Any] | None:
 
 def disconnect(spark: SparkSession) -> None:
     """Disconnect the parser extension, so that Spark parses all statements itself again."""
-    java(spark).sql.Engine.disconnect()
+    java(spark).sql.EngineCallbacks.disconnect()
 
 
 def ddl(columns: tuple[Column, ...]) -> str:

@@ -15,7 +15,7 @@ public final class EventLogs {
   public static void redactSessions(SparkContext context) throws ReflectiveOperationException {
     var logger = context.eventLogger();
     if (logger.isEmpty()) return;
-    var conf = Members.field(EventLoggingListener.class, "sparkConf");
+    var conf = Reflection.field(EventLoggingListener.class, "sparkConf");
     if (conf.get(logger.get()) instanceof WithSessions) return;
     conf.set(logger.get(), new WithSessions(context.conf()));
   }

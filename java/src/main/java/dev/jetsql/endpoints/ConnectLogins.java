@@ -1,6 +1,6 @@
 package dev.jetsql.endpoints;
 
-import dev.jetsql.common.Members;
+import dev.jetsql.common.Reflection;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -34,9 +34,9 @@ public final class ConnectLogins implements ServerInterceptor {
     var logins = new PendingLogins<SocketAddress>("connect-logins", max, millis);
     pending = logins;
     Object server = SparkConnectService$.MODULE$.server();
-    Object transport = Members.field(server.getClass(), "transportServer").get(server);
+    Object transport = Reflection.field(server.getClass(), "transportServer").get(server);
     var listening =
-        (ChannelGroup) Members.field(transport.getClass(), "channelGroup").get(transport);
+        (ChannelGroup) Reflection.field(transport.getClass(), "channelGroup").get(transport);
     for (Channel channel : listening) channel.pipeline().addFirst(new Accepted(logins));
   }
 

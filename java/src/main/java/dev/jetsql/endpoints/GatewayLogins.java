@@ -1,6 +1,6 @@
 package dev.jetsql.endpoints;
 
-import dev.jetsql.common.Members;
+import dev.jetsql.common.Reflection;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import py4j.DefaultGatewayServerListener;
@@ -59,7 +59,7 @@ public final class GatewayLogins extends DefaultGatewayServerListener {
   private static boolean hasLoggedIn(Py4JServerConnection connection) {
     try {
       var command =
-          (AuthCommand) Members.field(connection.getClass(), "authCommand").get(connection);
+          (AuthCommand) Reflection.field(connection.getClass(), "authCommand").get(connection);
       return command == null || command.isAuthenticated();
     } catch (ReflectiveOperationException e) {
       throw new IllegalStateException("Error finding out whether a client of Py4J logged in", e);

@@ -1,7 +1,7 @@
 package dev.jetsql.endpoints;
 
 import dev.jetsql.common.Callers;
-import dev.jetsql.common.Members;
+import dev.jetsql.common.Reflection;
 import java.lang.reflect.Field;
 import java.util.Map;
 import org.apache.hadoop.hive.ql.session.SessionState;
@@ -46,12 +46,12 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
   protected void initializeServer() {
     super.initializeServer();
     try {
-      Field sockets = Members.field(TServer.class, "serverTransport_");
+      Field sockets = Reflection.field(TServer.class, "serverTransport_");
       sockets.set(server, new LimitedSockets((TServerSocket) sockets.get(server), pending));
-      Field input = Members.field(TServer.class, "inputTransportFactory_");
+      Field input = Reflection.field(TServer.class, "inputTransportFactory_");
       var logins = new Logins((TTransportFactory) input.get(server), pending);
       input.set(server, logins);
-      Members.field(TServer.class, "outputTransportFactory_").set(server, logins);
+      Reflection.field(TServer.class, "outputTransportFactory_").set(server, logins);
     } catch (Exception e) {
       throw new ServiceException("Error initializing the limits of logins", e);
     }
@@ -117,7 +117,7 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
    */
   private static void keepClassLoaders() {
     try {
-      Field parent = Members.field(SessionState.class, "parentLoader");
+      Field parent = Reflection.field(SessionState.class, "parentLoader");
       SessionState session = SessionState.get();
       if (session != null) parent.set(session, null);
     } catch (Exception e) {

@@ -1,6 +1,6 @@
 package dev.jetsql.endpoints;
 
-import dev.jetsql.common.Members;
+import dev.jetsql.common.Reflection;
 import io.netty.channel.Channel;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
@@ -43,7 +43,7 @@ public final class SparkLogins implements TransportServerBootstrap {
   }
 
   private static void limit(TransportServer server) throws ReflectiveOperationException {
-    Field field = Members.field(TransportServer.class, "bootstraps");
+    Field field = Reflection.field(TransportServer.class, "bootstraps");
     List<TransportServerBootstrap> bootstraps = new ArrayList<>();
     for (Object each : (List<?>) field.get(server)) bootstraps.add((TransportServerBootstrap) each);
     if (bootstraps.stream().anyMatch(SparkLogins.class::isInstance)) return;
@@ -54,7 +54,8 @@ public final class SparkLogins implements TransportServerBootstrap {
 
   private static Field serverField(Class<?> service) throws NoSuchFieldException {
     for (Field field : service.getDeclaredFields()) {
-      if (field.getType() == TransportServer.class) return Members.field(service, field.getName());
+      if (field.getType() == TransportServer.class)
+        return Reflection.field(service, field.getName());
     }
     throw new NoSuchFieldException(Arrays.toString(service.getDeclaredFields()));
   }

@@ -1,6 +1,6 @@
 package dev.jetsql.files;
 
-import dev.jetsql.common.Members;
+import dev.jetsql.common.Reflection;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapred.JobConf;
 
@@ -18,6 +18,6 @@ public final class HadoopSettings {
     // The class adds files of defaults when it is loaded, and Hadoop then reads all files again.
     var unused = new JobConf();
     settings.size(); // reads the files
-    Members.field(Configuration.class, "updatingResource").set(settings, null);
+    Reflection.field(Configuration.class, "updatingResource").set(settings, null);
   }
 }

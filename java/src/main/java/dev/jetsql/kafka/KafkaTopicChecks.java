@@ -33,8 +33,8 @@ public final class KafkaTopicChecks {
 
   /**
    * Sets the function that checks a topic; null removes it. Its arguments are null and a JSON
-   * object {"table", "doing", "options"}, where "doing" is "read" or "write". It returns null or an
-   * error.
+   * object {"table", "operation", "options"}, where "operation" is "read" or "write". It returns
+   * null or an error.
    */
   public static void connect(BiFunction<Object, String, Object> check) {
     engine = check;
@@ -61,7 +61,7 @@ public final class KafkaTopicChecks {
     try {
       ObjectNode request = Json.MAPPER.createObjectNode();
       request.put("table", table);
-      request.put("doing", operation);
+      request.put("operation", operation);
       request.set("options", Json.MAPPER.valueToTree(options));
       PythonResponses.of(PythonCalls.ask(function, null, Json.MAPPER.writeValueAsString(request)));
     } catch (Exception e) {

@@ -3,8 +3,8 @@ package dev.jetsql.options;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
-import dev.jetsql.common.Members;
 import dev.jetsql.common.OptionPositions;
+import dev.jetsql.common.Reflection;
 import dev.jetsql.common.SimilarNames;
 import java.util.List;
 import java.util.Set;
@@ -139,7 +139,8 @@ public final class SparkSettings {
     /** Replaces the object `spark.conf` of a session. The settings themselves stay the same. */
     public static void install(SparkSession session) throws ReflectiveOperationException {
       if (session.conf() instanceof Checked) return;
-      Members.field(SparkSession.class, "conf").set(session, new Checked(session.conf().sqlConf()));
+      Reflection.field(SparkSession.class, "conf")
+          .set(session, new Checked(session.conf().sqlConf()));
     }
 
     @Override

@@ -102,7 +102,7 @@ public final class StreamingCheck {
   /** Returns a phrase for each operator whose state grows for ever in a possible output mode. */
   public List<String> keptState(OutputMode mode) {
     var plan = batchPlan(mode);
-    return plan == null ? List.of() : KeptState.describe(plan, mode);
+    return plan == null ? List.of() : UnboundedState.describe(plan, mode);
   }
 
   /** Returns the plan of a batch in a possible output mode, or null for an error of a value. */
@@ -220,7 +220,8 @@ public final class StreamingCheck {
       plan.foreach(
           node -> {
             if (operators.test(node))
-              Plans.list(keys(node)).forEach(key -> check.accept(KeptState.asWritten(key, plan)));
+              Plans.list(keys(node))
+                  .forEach(key -> check.accept(UnboundedState.asWritten(key, plan)));
             return null;
           });
       return null;

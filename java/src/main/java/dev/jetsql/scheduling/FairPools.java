@@ -1,7 +1,7 @@
 package dev.jetsql.scheduling;
 
 import dev.jetsql.common.Exceptions;
-import dev.jetsql.common.Members;
+import dev.jetsql.common.Reflection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Properties;
@@ -45,7 +45,7 @@ public final class FairPools implements SchedulableBuilder {
   public static void install(SparkContext context) throws ReflectiveOperationException {
     if (!(context.taskScheduler() instanceof TaskSchedulerImpl scheduler)) return;
     if (!scheduler.rootPool().schedulingMode().equals(SchedulingMode.FAIR())) return;
-    var builder = Members.field(TaskSchedulerImpl.class, "schedulableBuilder");
+    var builder = Reflection.field(TaskSchedulerImpl.class, "schedulableBuilder");
     synchronized (scheduler) { // as Spark does before it reads or changes pools
       if (builder.get(scheduler) instanceof FairPools) return;
       var pools = new FairPools(scheduler.rootPool());
@@ -96,7 +96,7 @@ public final class FairPools implements SchedulableBuilder {
 
   private static void takeTurns(Pool pool) {
     try {
-      Members.field(Pool.class, "taskSetSchedulingAlgorithm").set(pool, new TakingTurns());
+      Reflection.field(Pool.class, "taskSetSchedulingAlgorithm").set(pool, new TakingTurns());
     } catch (ReflectiveOperationException e) {
       throw Exceptions.raise(e);
     }

@@ -3,7 +3,7 @@ package dev.jetsql.sql;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
-import dev.jetsql.common.Members;
+import dev.jetsql.common.Reflection;
 import dev.jetsql.common.Sequences;
 import java.util.Arrays;
 import java.util.List;
@@ -49,8 +49,8 @@ public final class DeltaAppends {
 
   private static String newestIn(SparkSession session, String parts, String writer, long since) {
     var table = CatalogTables.load(session, parts);
-    var snapshot = Members.call(table, "update");
-    var version = (Long) Members.call(snapshot, "version");
+    var snapshot = Reflection.call(table, "update");
+    var version = (Long) Reflection.call(snapshot, "version");
     var known = since >= 0 && since <= version;
     var found = Json.MAPPER.createObjectNode();
     found.put("version", version);
@@ -61,7 +61,8 @@ public final class DeltaAppends {
   }
 
   private static long inState(Object snapshot, String writer) {
-    var version = (Option<?>) Members.call(Members.call(snapshot, "transactions"), "get", writer);
+    var version =
+        (Option<?>) Reflection.call(Reflection.call(snapshot, "transactions"), "get", writer);
     return version.isDefined() ? (Long) version.get() : NONE;
   }
 
@@ -69,11 +70,11 @@ public final class DeltaAppends {
   private static long inCommits(Table table, long since, long version, String writer) {
     if (since >= version) return NONE;
     var newest = NONE;
-    var catalogTable = Members.call(table, "catalogTable");
+    var catalogTable = Reflection.call(table, "catalogTable");
     var commits =
         (Iterator<?>)
-            Members.call(
-                Members.call(table, "deltaLog"),
+            Reflection.call(
+                Reflection.call(table, "deltaLog"),
                 "getChanges",
                 since + 1,
                 version,
@@ -83,8 +84,8 @@ public final class DeltaAppends {
       var actions = (Seq<?>) ((Tuple2<?, ?>) commits.next())._2();
       for (var action : CollectionConverters.asJava(actions)) {
         if (action.getClass().getSimpleName().equals("SetTransaction")
-            && writer.equals(Members.call(action, "appId")))
-          newest = Math.max(newest, (Long) Members.call(action, "version"));
+            && writer.equals(Reflection.call(action, "appId")))
+          newest = Math.max(newest, (Long) Reflection.call(action, "version"));
       }
     }
     return newest;
@@ -116,30 +117,30 @@ public final class DeltaAppends {
   private static long append(
       SparkSession session, Table table, String writer, long batch, long since, Dataset<Row> rows)
       throws ReflectiveOperationException {
-    var transaction = Members.call(table, "startTransaction", Option.empty());
-    var version = (Long) Members.call(Members.call(transaction, "snapshot"), "version");
+    var transaction = Reflection.call(table, "startTransaction", Option.empty());
+    var version = (Long) Reflection.call(Reflection.call(transaction, "snapshot"), "version");
     if (inCommits(table, since, version, writer) != NONE) throw overtaken(batch);
     @SuppressWarnings("unchecked")
-    var read = (ArrayBuffer<String>) Members.call(transaction, "readTxn");
+    var read = (ArrayBuffer<String>) Reflection.call(transaction, "readTxn");
     read.addOne(writer);
     var loader = table.getClass().getClassLoader();
     var columns = partitionColumns(transaction);
     var command = command(loader, table, options(session, loader, writer, batch), rows);
     var written =
-        Members.call(
+        Reflection.call(
             command,
             "writeAndReturnCommitData",
             transaction,
             session,
             Option.empty(),
-            Members.call(command, "writeAndReturnCommitData$default$4"));
-    var actions = (Seq<?>) Members.call(written, "actions");
-    Members.call(
+            Reflection.call(command, "writeAndReturnCommitData$default$4"));
+    var actions = (Seq<?>) Reflection.call(written, "actions");
+    Reflection.call(
         transaction,
         "commitIfNeeded",
         actions,
         operation(loader, columns),
-        Members.call(written, "stringTags"));
+        Reflection.call(written, "stringTags"));
     return count(actions);
   }
 
@@ -149,18 +150,18 @@ public final class DeltaAppends {
         Class.forName(PACKAGE + "commands.WriteIntoDelta$", true, loader)
             .getField("MODULE$")
             .get(null);
-    return Members.call(
+    return Reflection.call(
         companion,
         "apply",
-        Members.call(table, "deltaLog"),
+        Reflection.call(table, "deltaLog"),
         SaveMode.Append,
         options,
         Sequences.of(),
         Map$.MODULE$.empty(),
         rows,
-        Members.call(table, "catalogTable"),
+        Reflection.call(table, "catalogTable"),
         Option.empty(),
-        Members.call(companion, "apply$default$9"));
+        Reflection.call(companion, "apply$default$9"));
   }
 
   private static Object options(SparkSession session, ClassLoader loader, String writer, long batch)
@@ -175,8 +176,8 @@ public final class DeltaAppends {
   }
 
   private static Seq<?> partitionColumns(Object transaction) {
-    var metadata = Members.call(Members.call(transaction, "snapshot"), "metadata");
-    return (Seq<?>) Members.call(metadata, "partitionColumns");
+    var metadata = Reflection.call(Reflection.call(transaction, "snapshot"), "metadata");
+    return (Seq<?>) Reflection.call(metadata, "partitionColumns");
   }
 
   /** Returns the description of the commit in the history of the table. */
@@ -195,7 +196,7 @@ public final class DeltaAppends {
     var rows = 0L;
     for (var action : List.copyOf(CollectionConverters.asJava(actions))) {
       if (!action.getClass().getSimpleName().equals("AddFile")) continue;
-      var records = (Option<?>) Members.call(action, "numPhysicalRecords");
+      var records = (Option<?>) Reflection.call(action, "numPhysicalRecords");
       if (records.isEmpty()) return NONE;
       rows += (Long) records.get();
     }

@@ -2,8 +2,8 @@ package dev.jetsql.sql;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Json;
-import dev.jetsql.common.Members;
 import dev.jetsql.common.PartialFunctions;
+import dev.jetsql.common.Reflection;
 import dev.jetsql.versions.CaseClasses;
 import dev.jetsql.versions.SparkCalls;
 import java.lang.reflect.InvocationHandler;
@@ -42,7 +42,8 @@ public final class IcebergCommits {
   /** Returns the newest batch of a writer that is in a table, or -1. */
   public static long newest(SparkSession session, String parts, String writer) {
     var table = CatalogTables.load(session, parts);
-    return newest(Members.call(Members.call(table, "table"), "properties"), PROPERTY + writer);
+    return newest(
+        Reflection.call(Reflection.call(table, "table"), "properties"), PROPERTY + writer);
   }
 
   private static long newest(Object properties, String key) {
@@ -65,7 +66,7 @@ public final class IcebergCommits {
           var names = Json.readTexts(parts);
           var identifier = CatalogTables.identifier(names.subList(1, names.size()));
           var table = CatalogTables.load(session, parts);
-          var commits = new NotedCommits(Members.call(table, "table"), PROPERTY + writer, batch);
+          var commits = new NotedCommits(Reflection.call(table, "table"), PROPERTY + writer, batch);
           var relation =
               DataSourceV2Relation.create(
                   commits.table(table),
@@ -117,7 +118,7 @@ public final class IcebergCommits {
 
     NotedCommits(Object original, String key, long batch) {
       this.original = original;
-      this.operations = Members.call(original, "operations");
+      this.operations = Reflection.call(original, "operations");
       this.key = key;
       this.batch = batch;
     }
@@ -132,14 +133,15 @@ public final class IcebergCommits {
                 .getConstructor(type, String.class)
                 .newInstance(
                     Proxy.newProxyInstance(loader, new Class<?>[] {type}, this),
-                    Members.call(original, "name"));
+                    Reflection.call(original, "name"));
         var written =
             table
                 .getClass()
                 .getConstructor(Class.forName("org.apache.iceberg.Table", true, loader))
                 .newInstance(noted);
-        branch = Members.call(table, "branch");
-        return (Table) (branch == null ? written : Members.call(written, "copyWithBranch", branch));
+        branch = Reflection.call(table, "branch");
+        return (Table)
+            (branch == null ? written : Reflection.call(written, "copyWithBranch", branch));
       } catch (InvocationTargetException e) {
         throw Exceptions.raise(e.getCause());
       } catch (ReflectiveOperationException e) {
@@ -151,9 +153,9 @@ public final class IcebergCommits {
     public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
       try {
         if (!method.getName().equals("commit")) return method.invoke(operations, arguments);
-        if (newest(Members.call(arguments[0], "properties"), key) >= batch) throw refused();
+        if (newest(Reflection.call(arguments[0], "properties"), key) >= batch) throw refused();
         method.invoke(operations, arguments[0], noted(arguments[1]));
-        rows = branch == null ? addedRows(Members.call(arguments[1], "currentSnapshot")) : -1L;
+        rows = branch == null ? addedRows(Reflection.call(arguments[1], "currentSnapshot")) : -1L;
         return null;
       } catch (InvocationTargetException e) {
         throw e.getCause();
@@ -161,9 +163,9 @@ public final class IcebergCommits {
     }
 
     private Object noted(Object metadata) {
-      var builder = Members.call(metadata, "buildFrom", metadata);
-      Members.call(builder, "setProperties", Map.of(key, Long.toString(batch)));
-      return Members.call(builder, "build");
+      var builder = Reflection.call(metadata, "buildFrom", metadata);
+      Reflection.call(builder, "setProperties", Map.of(key, Long.toString(batch)));
+      return Reflection.call(builder, "build");
     }
 
     /** Returns an exception after which Iceberg deletes the files of the commit. */
@@ -179,7 +181,7 @@ public final class IcebergCommits {
     }
 
     private static long addedRows(Object snapshot) {
-      var summary = snapshot == null ? null : (Map<?, ?>) Members.call(snapshot, "summary");
+      var summary = snapshot == null ? null : (Map<?, ?>) Reflection.call(snapshot, "summary");
       var count = summary == null ? null : summary.get("added-records");
       return count == null ? 0L : Long.parseLong(count.toString());
     }

@@ -1,8 +1,8 @@
 package dev.jetsql.sql;
 
 import dev.jetsql.common.Exceptions;
-import dev.jetsql.common.Members;
 import dev.jetsql.common.PartialFunctions;
+import dev.jetsql.common.Reflection;
 import dev.jetsql.common.Secrets;
 import dev.jetsql.options.JdbcOptions;
 import java.sql.Connection;
@@ -51,7 +51,7 @@ final class JdbcSecrets {
       wrapped.add(
           provider instanceof RevealingProvider ? provider : new RevealingProvider(provider));
     }
-    Members.field(ConnectionProviderBase.class, "providers")
+    Reflection.field(ConnectionProviderBase.class, "providers")
         .set(ConnectionProvider$.MODULE$, CollectionConverters.asScala(wrapped).toSeq());
   }
 

@@ -44,7 +44,7 @@ final class Parser extends SparkSqlParser {
   @Override
   public LogicalPlan parsePlan(String text) {
     StatementLimits.check(text);
-    var command = Engine.command(session, text);
+    var command = EngineCallbacks.command(session, text);
     if (command != null) return command;
     var sparkText = FlinkText.toSpark(text);
     var plan = parsed(text, () -> spark.parsePlan(sparkText));
@@ -61,11 +61,11 @@ final class Parser extends SparkSqlParser {
     var haveValues = Parameters.areOfClient(parameters) && !Parameters.isEmpty(parameters);
     var command =
         haveValues
-            ? Engine.command(session, text, () -> Parameters.texts(parameters))
-            : Engine.command(session, text);
+            ? EngineCallbacks.command(session, text, () -> Parameters.texts(parameters))
+            : EngineCallbacks.command(session, text);
     if (command != null) return command;
     if (haveValues && parameters instanceof PositionalParameterContext)
-      Engine.checkNumber(session, text, Parameters.values(parameters).size());
+      EngineCallbacks.checkNumber(session, text, Parameters.values(parameters).size());
     var sparkText = FlinkText.toSpark(text);
     var plan = parsed(text, () -> spark.parsePlanWithParameters(sparkText, parameters));
     var bound = Parameters.bind(ViewText.restore(plan, sparkText, text), parameters);
@@ -122,7 +122,7 @@ final class Parser extends SparkSqlParser {
     } catch (StackOverflowError e) {
       throw StatementLimits.stackOverflow();
     } catch (ParseException e) {
-      Engine.refuseMisspelled(session, text);
+      EngineCallbacks.refuseMisspelled(session, text);
       throw Exceptions.raise(e);
     } catch (Exception e) {
       throw Exceptions.raise(e);

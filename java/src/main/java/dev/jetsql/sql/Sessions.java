@@ -1,7 +1,7 @@
 package dev.jetsql.sql;
 
 import dev.jetsql.common.Json;
-import dev.jetsql.common.Members;
+import dev.jetsql.common.Reflection;
 import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
 import java.util.function.Supplier;
@@ -77,6 +77,6 @@ public final class Sessions {
   /** Sets a private field of an object. type: the class that has the field */
   static void set(Class<?> type, Object owner, String name, Object value)
       throws ReflectiveOperationException {
-    Members.field(type, name).set(owner, value);
+    Reflection.field(type, name).set(owner, value);
   }
 }

@@ -25,7 +25,7 @@ public final class StatementCommand extends LeafCommand {
 
   @Override
   public Seq<Row> run(SparkSession session) {
-    return Engine.execute(session, text, columns);
+    return EngineCallbacks.execute(session, text, columns);
   }
 
   @Override

@@ -88,7 +88,8 @@ final class TablesWithJobs {
     var kind = parts == null ? "" : kindOf(parts);
     if (kind.isEmpty()) return null;
     var table = quoted(parts);
-    if (!statement.isEmpty()) return Engine.command(session, statement.formatted(kind) + table);
+    if (!statement.isEmpty())
+      return EngineCallbacks.command(session, statement.formatted(kind) + table);
     throw command instanceof DropView
         ? refused(
             target.origin(),
@@ -110,7 +111,7 @@ final class TablesWithJobs {
   void refuseWrites(LogicalPlan plan) {
     if (JobContext.isAnalyzing()
         || session.sessionState().conf().contains(JobContext.JOB_CONF)
-        || !Engine.isConnected()) return;
+        || !EngineCallbacks.isConnected()) return;
     plan.foreach(
         new AbstractFunction1<LogicalPlan, BoxedUnit>() {
           @Override
@@ -153,7 +154,7 @@ final class TablesWithJobs {
    * `saveAsTable` in the mode "overwrite" drops the table without one.
    */
   static void refuseDrop(CatalogTable table) {
-    if (drops.get() != null || !Engine.isConnected()) return;
+    if (drops.get() != null || !EngineCallbacks.isConnected()) return;
     var origin = CurrentOrigin.get();
     var schema = List.of(Tables.CATALOG, table.identifier().database().get());
     var name = table.identifier().table();
@@ -243,7 +244,7 @@ final class TablesWithJobs {
 
   /** Returns the kind of a table with a job; empty for any other table. */
   private String kindOf(List<String> parts) {
-    if (!Engine.isConnected()) return "";
+    if (!EngineCallbacks.isConnected()) return "";
     var catalog = parts.get(0);
     String facts = null;
     try {

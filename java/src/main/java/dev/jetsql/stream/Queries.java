@@ -1,6 +1,6 @@
 package dev.jetsql.stream;
 
-import dev.jetsql.common.Members;
+import dev.jetsql.common.Reflection;
 import dev.jetsql.kafka.KafkaQueryStop;
 import dev.jetsql.versions.SparkCalls;
 import java.lang.reflect.Field;
@@ -132,7 +132,7 @@ public final class Queries {
    */
   public static void release(SparkSession session) throws ReflectiveOperationException {
     StreamingQueryManager manager = session.sessionState().streamingQueryManager();
-    Field bus = Members.field(StreamingQueryManager.class, "listenerBus");
+    Field bus = Reflection.field(StreamingQueryManager.class, "listenerBus");
     session.sparkContext().listenerBus().removeListener((SparkListenerInterface) bus.get(manager));
   }
 

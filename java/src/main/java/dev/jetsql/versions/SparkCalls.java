@@ -1,7 +1,7 @@
 package dev.jetsql.versions;
 
 import dev.jetsql.common.Exceptions;
-import dev.jetsql.common.Members;
+import dev.jetsql.common.Reflection;
 import dev.jetsql.common.Sequences;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
@@ -344,7 +344,8 @@ public final class SparkCalls {
   /** Creates an object with the constructor that takes the most of the arguments. */
   @SuppressWarnings("unchecked")
   private static <T> T create(Class<T> type, Object... arguments) {
-    var constructor = (Constructor<T>) Members.longest(List.of(type.getConstructors()), arguments);
+    var constructor =
+        (Constructor<T>) Reflection.longest(List.of(type.getConstructors()), arguments);
     try {
       return constructor.newInstance(used(constructor, arguments));
     } catch (InvocationTargetException e) {
@@ -364,7 +365,7 @@ public final class SparkCalls {
             .filter(each -> each.getName().equals(name) || each.getName().endsWith("$$" + name))
             .toList();
     if (named.isEmpty()) throw new NoSuchMethodError(target.getClass().getName() + "." + name);
-    var method = Members.longest(named, arguments);
+    var method = Reflection.longest(named, arguments);
     try {
       return method.invoke(target, used(method, arguments));
     } catch (InvocationTargetException e) {

@@ -1,6 +1,6 @@
 package dev.jetsql.watchdog;
 
-import dev.jetsql.common.Members;
+import dev.jetsql.common.Reflection;
 import java.lang.reflect.Field;
 import java.util.HashMap;
 import java.util.List;
@@ -38,7 +38,7 @@ final class StateStores {
   /** Reads a private field, since Spark does not publish the stores. */
   private static List<StateStoreProviderId> loaded() {
     try {
-      Field field = Members.field(StateStore$.class, "loadedProviders");
+      Field field = Reflection.field(StateStore$.class, "loadedProviders");
       var providers = (scala.collection.Map<?, ?>) field.get(StateStore$.MODULE$);
       synchronized (providers) {
         return CollectionConverters.asJava(providers.keySet()).stream()

@@ -236,7 +236,7 @@ final class AggregateChanges {
     var aggregate = (Aggregate) Plans.withoutReplaceable(written);
     checkStable(aggregate);
     var below = of(aggregate.child());
-    var calls = new SignedCalls(sign(below));
+    var calls = new SignedAggregates(sign(below));
     var columns = new ArrayList<NamedExpression>();
     for (var column : Plans.list(aggregate.aggregateExpressions())) {
       columns.add(column instanceof Alias alias ? result(aggregate, alias, calls) : column);
@@ -250,7 +250,7 @@ final class AggregateChanges {
   }
 
   /** Returns an aggregate over changes that removes empty groups, and may keep their values. */
-  private LogicalPlan withValues(Aggregate aggregate, SignedCalls calls) {
+  private LogicalPlan withValues(Aggregate aggregate, SignedAggregates calls) {
     var parts = PhysicalAggregation$.MODULE$.unapply(aggregate).get();
     var groups = Plans.list(parts._1());
     var sums = Plans.list(parts._2()).stream().map(AggregateExpression.class::cast).toList();
@@ -301,7 +301,7 @@ final class AggregateChanges {
   }
 
   /** Returns a column of an aggregate; NULL for a group without rows, which has no result. */
-  private static Alias result(Aggregate aggregate, Alias column, SignedCalls calls) {
+  private static Alias result(Aggregate aggregate, Alias column, SignedAggregates calls) {
     if (isGroup(aggregate, column.child())) return column;
     var value =
         column
@@ -315,7 +315,9 @@ final class AggregateChanges {
         isAlwaysThere
             ? value
             : new If(
-                SignedCalls.isPresent(calls.rows()), value, SignedCalls.nothing(column.dataType()));
+                SignedAggregates.isPresent(calls.rows()),
+                value,
+                SignedAggregates.nothing(column.dataType()));
     return Plans.renamed(guarded, column);
   }
 

@@ -166,7 +166,7 @@ public record ChangedResults(Set<String> keys, boolean nullIsKey) {
     var isGone =
         aggregate.groupingExpressions().isEmpty()
             ? Literal$.MODULE$.apply(false)
-            : new Not(SignedCalls.isPresent(groups.count()));
+            : new Not(SignedAggregates.isPresent(groups.count()));
     return new Project(
         AggregateChanges.with(Plans.list(aggregate.output()), Plans.alias(isGone, Plans.DELETED)),
         groups.plan());
@@ -228,7 +228,7 @@ public record ChangedResults(Set<String> keys, boolean nullIsKey) {
 
   private static Alias unlessDeleted(Expression value, NamedExpression as, Attribute deleted) {
     return Plans.renamed(
-        new If((Expression) deleted, SignedCalls.nothing(value.dataType()), value), as);
+        new If((Expression) deleted, SignedAggregates.nothing(value.dataType()), value), as);
   }
 
   private static Attribute deleted(LogicalPlan rows) {

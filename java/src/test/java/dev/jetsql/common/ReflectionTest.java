@@ -10,8 +10,8 @@ import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Tests of {@link Members}. */
-class MembersTest {
+/** Tests of {@link Reflection}. */
+class ReflectionTest {
   /** A class whose versions have more and more parameters. */
   public static final class Grown {
     public void run(String name, boolean large) {}
@@ -25,7 +25,7 @@ class MembersTest {
     var overloads = new ArrayList<Method>(List.of(Grown.class.getMethods()));
     overloads.removeIf(each -> !each.getName().equals("run"));
     if (reversed) Collections.reverse(overloads);
-    return Members.longest(overloads, arguments);
+    return Reflection.longest(overloads, arguments);
   }
 
   @Test

@@ -38,7 +38,7 @@ import scala.Option;
  * <p>Sums are exact, in whatever order rows arrive and are taken back: of integers as decimals that
  * cannot overflow, of decimals with room for more digits. Sums of floating-point numbers are not.
  */
-final class SignedCalls {
+final class SignedAggregates {
   private static final int MAX_DIGITS = DecimalType.MAX_PRECISION() - 10; // sum() adds 10 digits
   private static final DecimalType INTEGER = new DecimalType(20, 0);
 
@@ -51,7 +51,7 @@ final class SignedCalls {
    *
    * @param sign the column with the sign of a row
    */
-  SignedCalls(Attribute sign) {
+  SignedAggregates(Attribute sign) {
     this.sign = sign;
   }
 

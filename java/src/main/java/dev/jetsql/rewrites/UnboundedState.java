@@ -20,18 +20,18 @@ import org.apache.spark.sql.streaming.OutputMode;
 import scala.collection.immutable.Seq;
 
 /** Finds the state of a streaming query that no watermark removes. */
-final class KeptState {
+final class UnboundedState {
   private final OutputMode mode;
   private final List<String> kept = new ArrayList<>();
   private final Map<ExprId, Expression> definitions = new HashMap<>();
 
-  private KeptState(OutputMode mode) {
+  private UnboundedState(OutputMode mode) {
     this.mode = mode;
   }
 
   /** Returns a phrase for each operator of a plan whose state grows for ever in the output mode. */
   static List<String> describe(SparkPlan plan, OutputMode mode) {
-    var found = new KeptState(mode);
+    var found = new UnboundedState(mode);
     found.readDefinitions(plan);
     found.collect(plan);
     return found.kept;
@@ -80,7 +80,7 @@ final class KeptState {
 
   /** Returns a column of a plan; for one that the optimizer has named, its expression. */
   static Expression asWritten(Attribute column, SparkPlan plan) {
-    var found = new KeptState(null);
+    var found = new UnboundedState(null);
     found.readDefinitions(plan);
     return found.asWritten(column);
   }

@@ -31,10 +31,10 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p>Parsing has no side effects. The plan of a JetSQL statement is a command, which Spark runs
  * exactly once for every client.
  */
-public final class Engine {
+public final class EngineCallbacks {
   private static volatile Functions functions;
 
-  private Engine() {}
+  private EngineCallbacks() {}
 
   /**
    * The engine's functions of (session, text). An error is {"error": {message, condition, sqlstate,

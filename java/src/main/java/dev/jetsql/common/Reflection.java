@@ -12,8 +12,8 @@ import java.util.List;
  * Finds and calls members of classes that JetSQL is compiled without, such as Delta's and
  * Iceberg's, and finds private fields.
  */
-public final class Members {
-  private Members() {}
+public final class Reflection {
+  private Reflection() {}
 
   /** Returns a private field, which can be read and set. type: the class that declares the field */
   public static Field field(Class<?> type, String name) throws NoSuchFieldException {
