@@ -24,7 +24,7 @@ from jetsql.console.table_facts import described_table
 from jetsql.console.web.login_sessions import Login
 from jetsql.console.web.page_templates import page, render
 from jetsql.console.web.request_checks import check_form, read_form
-from jetsql.console.web.user_handlers import ForUser
+from jetsql.console.web.user_handlers import LoginRequired
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.language.tokens import quoted_name
@@ -46,14 +46,14 @@ class CatalogPages:
         self._catalogs = catalogs
         self._http_server = http_server
 
-    def routes(self, for_user: ForUser) -> list[Route]:
-        """Return the routes. for_user: see `WebConsole`."""
+    def routes(self, login_required: LoginRequired) -> list[Route]:
+        """Return the routes. login_required: see `WebConsole`."""
         return [
-            Route("/catalog", for_user(self._catalog)),
-            Route("/catalog/schemas", for_user(self._schemas)),
-            Route("/catalog/tables", for_user(self._tables)),
-            Route("/catalog/table", for_user(self._table)),
-            Route("/catalog/sample", for_user(self._sample), methods=["POST"]),
+            Route("/catalog", login_required(self._catalog)),
+            Route("/catalog/schemas", login_required(self._schemas)),
+            Route("/catalog/tables", login_required(self._tables)),
+            Route("/catalog/table", login_required(self._table)),
+            Route("/catalog/sample", login_required(self._sample), methods=["POST"]),
         ]
 
     async def _catalog(self, http: Request, login: Login) -> Response:

@@ -22,7 +22,7 @@ from jetsql.console.jobs.shown_snapshots import shown_snapshots
 from jetsql.console.statement_runs import run_statement
 from jetsql.console.web.login_sessions import Login
 from jetsql.console.web.page_templates import page
-from jetsql.console.web.user_handlers import ForUser
+from jetsql.console.web.user_handlers import LoginRequired
 from jetsql.home.log_reader import LOG, LogReader
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.server.app import HttpServer
@@ -51,12 +51,12 @@ class ClusterPages:
         self._jobs = jobs
         self._http_server = http_server
 
-    def routes(self, for_user: ForUser) -> list[Route]:
-        """Return the routes. for_user: see `WebConsole`."""
+    def routes(self, login_required: LoginRequired) -> list[Route]:
+        """Return the routes. login_required: see `WebConsole`."""
         return [
-            Route("/members", for_user(self._members)),
-            Route("/snapshots", for_user(self._snapshots)),
-            Route("/engine", for_user(self._about)),
+            Route("/members", login_required(self._members)),
+            Route("/snapshots", login_required(self._snapshots)),
+            Route("/engine", login_required(self._about)),
         ]
 
     async def _members(self, http: Request, login: Login) -> Response:

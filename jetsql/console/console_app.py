@@ -128,24 +128,24 @@ class WebConsole:
 
     def _routes(self) -> list[Route]:
         return [
-            Route("/", self._for_user(self._jobs)),
+            Route("/", self._login_required(self._jobs)),
             Route("/login", self._login_page),
             Route("/login", self._log_in, methods=["POST"]),
             Route("/enter", self._enter),
             Route("/links", self._make_link, methods=["POST"]),
-            Route("/session", self._for_user(self._session, is_use=False)),
-            Route("/logout", self._for_user(self._log_out), methods=["POST"]),
-            Route("/events/alive", self._for_user(self._events_of_life, is_use=False)),
-            Route("/events/log", self._for_user(self._events_of_log, is_use=False)),
-            Route("/events/jobs", self._for_user(self._events_of_jobs, is_use=False)),
-            Route("/events/jobs/{id}", self._for_user(self._events_of_job, is_use=False)),
-            Route("/jobs/confirm", self._for_user(self._confirm), methods=["POST"]),
-            Route("/jobs/{id}", self._for_user(self._job)),
-            Route("/jobs/{id}/measures", self._for_user(self._measures, is_use=False)),
-            Route("/snapshots/confirm", self._for_user(self._confirm_snapshot), methods=["POST"]),
-            Route("/run", self._for_user(self._run), methods=["POST"]),
+            Route("/session", self._login_required(self._session, is_use=False)),
+            Route("/logout", self._login_required(self._log_out), methods=["POST"]),
+            Route("/events/alive", self._login_required(self._events_of_life, is_use=False)),
+            Route("/events/log", self._login_required(self._events_of_log, is_use=False)),
+            Route("/events/jobs", self._login_required(self._events_of_jobs, is_use=False)),
+            Route("/events/jobs/{id}", self._login_required(self._events_of_job, is_use=False)),
+            Route("/jobs/confirm", self._login_required(self._confirm), methods=["POST"]),
+            Route("/jobs/{id}", self._login_required(self._job)),
+            Route("/jobs/{id}/measures", self._login_required(self._measures, is_use=False)),
+            Route("/snapshots/confirm", self._login_required(self._confirm_snapshot), methods=["POST"]),
+            Route("/run", self._login_required(self._run), methods=["POST"]),
             Route("/assets/{version}/{name}", serve_asset),
-            *(route for pages in self._pages for route in pages.routes(self._for_user)),
+            *(route for pages in self._pages for route in pages.routes(self._login_required)),
         ]
 
     # --- sessions ----------------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class WebConsole:
     def _has_session(self, headers: Headers) -> bool:
         return self._logins.is_open(cookie_parser(headers.get("cookie", "")).get(self._cookie, ""))
 
-    def _for_user(self, handler: Handler, *, is_use: bool = True) -> Callable[[Request], Awaitable[Response]]:
+    def _login_required(self, handler: Handler, *, is_use: bool = True) -> Callable[[Request], Awaitable[Response]]:
         """Return the handler for users who are logged in; others get the login page.
 
         is_use: whether a request is one of the user, and not of the page's script.

@@ -30,7 +30,7 @@ from jetsql.console.sql_reading import Completion, read_statements
 from jetsql.console.web.login_sessions import Login
 from jetsql.console.web.page_templates import page, render
 from jetsql.console.web.request_checks import CSRF_HEADER, check_csrf
-from jetsql.console.web.user_handlers import ForUser
+from jetsql.console.web.user_handlers import LoginRequired
 from jetsql.errors import StatementError
 from jetsql.language.keywords import KEYWORDS
 from jetsql.server import wire
@@ -52,16 +52,16 @@ class SqlPage:
         """The users whose session was closed. The next statement reports it; completion may open a session before."""
         self._opening = asyncio.Lock()
 
-    def routes(self, for_user: ForUser) -> list[Route]:
-        """Return the routes. for_user: see `WebConsole`."""
+    def routes(self, login_required: LoginRequired) -> list[Route]:
+        """Return the routes. login_required: see `WebConsole`."""
         return [
-            Route("/sql", for_user(self._page)),
-            Route("/sql/read", for_user(self._read), methods=["POST"]),
-            Route("/sql/complete", for_user(self._complete), methods=["POST"]),
-            Route("/sql/run", for_user(self._run), methods=["POST"]),
-            Route("/sql/parquet", for_user(self._parquet), methods=["POST"]),
-            Route("/sql/cancel", for_user(self._cancel), methods=["POST"]),
-            Route("/sql/graph", for_user(self._graph), methods=["POST"]),
+            Route("/sql", login_required(self._page)),
+            Route("/sql/read", login_required(self._read), methods=["POST"]),
+            Route("/sql/complete", login_required(self._complete), methods=["POST"]),
+            Route("/sql/run", login_required(self._run), methods=["POST"]),
+            Route("/sql/parquet", login_required(self._parquet), methods=["POST"]),
+            Route("/sql/cancel", login_required(self._cancel), methods=["POST"]),
+            Route("/sql/graph", login_required(self._graph), methods=["POST"]),
         ]
 
     async def _page(self, http: Request, login: Login) -> Response:

@@ -24,7 +24,7 @@ _SPARK_HEIGHT: Final = 20
 
 
 @dataclass(frozen=True)
-class MovingCell:
+class LiveCell:
     """A cell that changes with every batch."""
 
     text: str
@@ -45,11 +45,11 @@ class JobRow:
     kind: str  # streaming or batch
     comment: str
     error: str  # the last error, or why it does not run
-    rate: MovingCell
+    rate: LiveCell
     spark: str  # the points of the line of its rates in an SVG
-    lag: MovingCell
-    batch: MovingCell
-    state: MovingCell
+    lag: LiveCell
+    batch: LiveCell
+    state: LiveCell
 
     @property
     def fixed_part(self) -> tuple[object, ...]:
@@ -91,48 +91,48 @@ def job_row(jobs: JobQueries, job: Job) -> JobRow:
         error=jobs.not_running(job),
         rate=_rate_cell(sample),
         spark=spark_points(sample.rates) if runs else "",
-        lag=_lag_cell(metrics) if runs else MovingCell(""),
+        lag=_lag_cell(metrics) if runs else LiveCell(""),
         batch=_batch_cell(job, metrics),
         state=_state_cell(metrics),
     )
 
 
-def _rate_cell(sample: JobSample) -> MovingCell:
+def _rate_cell(sample: JobSample) -> LiveCell:
     rate = sample.rows_per_second
-    return MovingCell(format_count(rate), rate)
+    return LiveCell(format_count(rate), rate)
 
 
-def _lag_cell(metrics: JobMetrics) -> MovingCell:
+def _lag_cell(metrics: JobMetrics) -> LiveCell:
     latest = metrics.latest
     if latest is None or not latest.lag:
-        return MovingCell("")
+        return LiveCell("")
     rows, seconds = sum(latest.lag.values()), max(latest.lag_seconds.values(), default=None)
     waits = f", {format_seconds(seconds)}" if rows and seconds is not None else ""
-    return MovingCell(f"{counted(rows, 'row', format_count(rows))}{waits}", rows)
+    return LiveCell(f"{counted(rows, 'row', format_count(rows))}{waits}", rows)
 
 
-def _batch_cell(job: Job, metrics: JobMetrics) -> MovingCell:
+def _batch_cell(job: Job, metrics: JobMetrics) -> LiveCell:
     """Return the duration of the newest batch, and the interval between batches that it should fit into."""
     took = None if metrics.latest is None else metrics.latest.trigger_ms
     if took is None:
-        return MovingCell("")
+        return LiveCell("")
     plan = job.plan
     has_interval = plan.analysis.streaming and plan.trigger is Trigger.INTERVAL and plan.interval_millis > 0
     interval = f" / {format_seconds(plan.interval_millis / 1000)}" if has_interval else ""
-    return MovingCell(
+    return LiveCell(
         f"{format_seconds(took / 1000)}{interval}", took, warns=has_interval and took > plan.interval_millis
     )
 
 
-def _state_cell(metrics: JobMetrics) -> MovingCell:
+def _state_cell(metrics: JobMetrics) -> LiveCell:
     latest = metrics.latest
     if latest is None or not latest.state_bytes:
-        return MovingCell("")
+        return LiveCell("")
     size = format_bytes(latest.state_bytes)
     if latest.state_rows is None:
-        return MovingCell(size, latest.state_bytes)
+        return LiveCell(size, latest.state_bytes)
     rows = counted(latest.state_rows, "row", format_count(latest.state_rows))
-    return MovingCell(f"{size}, {rows}", latest.state_bytes)
+    return LiveCell(f"{size}, {rows}", latest.state_bytes)
 
 
 def spark_points(rates: Sequence[float]) -> str:

@@ -14,7 +14,7 @@ Handler = Callable[[Request, Login], Awaitable[Response]]
 """A function that answers a request of a user."""
 
 
-class ForUser(Protocol):
+class LoginRequired(Protocol):
     """A function that makes a handler of all requests of one for users; others get the login page."""
 
     def __call__(self, handler: Handler, /, *, is_use: bool = True) -> Callable[[Request], Awaitable[Response]]: ...
