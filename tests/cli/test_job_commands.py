@@ -33,7 +33,7 @@ QUICK = JobSettings(statement_wait_seconds=0.01, create_wait_seconds=20.0)
 def engine(tmp_path: Path) -> Iterator[Managed]:
     engine = Managed(tmp_path / "home", service=True)
     yield engine
-    for gate in engine.engine.gates.values():
+    for gate in engine.runtime.gates.values():
         gate.set()
     engine.close()
 
@@ -78,7 +78,7 @@ def submit(name: str, body: str) -> str:
 def test_a_job_that_waits_for_members_is_not_waited_for(engine: Managed, body: str, command: str) -> None:
     submit("orders", body)
     row("suspend", "orders")
-    engine.engine.leave("driver")
+    engine.runtime.leave("driver")
     row("resume", "orders")
     waiting = row(command, "orders")
     assert waiting["status"] == "NOT_RUNNING" and "Waiting for an executor" in str(waiting["message"])
@@ -156,12 +156,12 @@ def test_restart_all_restarts_running_jobs(body: str, engine: Managed) -> None:
     first, second, third = (submit(name, body) for name in ("first", "second", "third"))
     row("suspend", "second")
     assert {job["id"] for job in rows("restart", "--all")} == {first, third}
-    engine.engine.stop_errors.append(OSError("it hangs"))
+    engine.runtime.stop_errors.append(OSError("it hangs"))
     ended = jetsql("restart", "--all", "--format", "json")
     assert ended.exit_code == ExitCode.STATEMENT_FAILED
     assert len(ended.stdout.splitlines()) == 1
     assert "it hangs" in ended.stderr
-    assert engine.engine.runs[second].job.run == 1
+    assert engine.runtime.runs[second].job.run == 1
 
 
 def test_restart_all_with_nothing_to_restart(server: RunningServer) -> None:
@@ -279,7 +279,7 @@ def test_commands_wait_longer_than_their_statements(
     submit("orders", body)
     for first in before:
         row(first, "orders")
-    with engine.engine.gate(call) as opened:
+    with engine.runtime.gate(call) as opened:
         threading.Timer(0.2, opened.set).start()
         assert row(command, "orders")["status"] == status
 
@@ -287,7 +287,7 @@ def test_commands_wait_longer_than_their_statements(
 def test_ctrl_c_ends_the_wait_and_not_the_request(body: str, engine: Managed, server: RunningServer) -> None:
     submit("orders", body)
     code = "import _thread, sys, threading\nfrom jetsql import cli\nsys.exit(cli.main(['suspend', 'orders']))"
-    with engine.engine.gate("stop"):
+    with engine.runtime.gate("stop"):
         process = subprocess.Popen(
             [sys.executable, "-c", code],
             stdin=subprocess.DEVNULL,
@@ -296,7 +296,7 @@ def test_ctrl_c_ends_the_wait_and_not_the_request(body: str, engine: Managed, se
             text=True,
             cwd=ROOT,
         )
-        engine.engine.wait_entered("stop")
+        engine.runtime.wait_entered("stop")
         process.send_signal(2)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (ExitCode.INTERRUPTED, "")

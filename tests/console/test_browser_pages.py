@@ -33,7 +33,7 @@ def test_pages_are_accessible(engine: Managed, chromium: Browser, server: Runnin
     job = create(engine)
     failed = create(engine, "failed")
     commit(engine, job, state_rows=7, state_bytes=2048, lag={"spark_catalog.shop.orders": 3})
-    engine.engine.fail(failed, Cause("The table is gone.", "X", hint="Create it again.", retryable=False))
+    engine.runtime.fail(failed, Cause("The table is gone.", "X", hint="Create it again.", retryable=False))
     list(engine.run(f"CREATE SNAPSHOT friday FOR JOB '{job}'").rows)
     (engine.home / "engine.log").write_text(LOG, encoding="utf-8")
     with checked_page(chromium, color_scheme=scheme) as page:
@@ -96,7 +96,7 @@ def fill(engine: Managed, monkeypatch: pytest.MonkeyPatch) -> str:
                 "state_bytes": (40 + number // 10) * 2**20,
             }
             commit(engine, job, ago=(100 - number) * 2.0, **values)
-    engine.engine.fail(jobs[3], Cause("The table is gone.", "JETSQL.JOB_CHANGED", hint="Create it.", retryable=False))
+    engine.runtime.fail(jobs[3], Cause("The table is gone.", "JETSQL.JOB_CHANGED", hint="Create it.", retryable=False))
     for name, job in (("friday", jobs[0]), ("before_release_7", jobs[0]), ("fraud_model_2", jobs[2])):
         list(engine.run(f"CREATE SNAPSHOT {name} FOR JOB '{job}'").rows)
     (engine.home / "engine.log").write_text(LOG, encoding="utf-8")
@@ -109,7 +109,7 @@ def fill(engine: Managed, monkeypatch: pytest.MonkeyPatch) -> str:
     members = [replace(worker, id=str(number), host=f"worker-{number}") for number in range(1, 5)]
     members[3] = replace(members[3], status=MemberStatus.GONE, until=now - 600, reason="Heartbeat timed out.")
     driver = replace(worker, id="driver", host="analytics-1", cores=0, is_driver=True, completed_tasks=0)
-    monkeypatch.setattr(engine.engine, "members", lambda: (driver, *members))
+    monkeypatch.setattr(engine.runtime, "members", lambda: (driver, *members))
     leader = EngineRecord("analytics-1-5d0c2f71", "http://analytics-1:8630", Role.LEADER, now - 40_000, VERSION)
     standby = EngineRecord("analytics-2-9b1e66a0", "http://analytics-2:8630", Role.STANDBY, now - 39_000, VERSION)
     monkeypatch.setattr(engine.manager.store, "engines", lambda: (leader, standby))

@@ -29,8 +29,8 @@ HOSTILE = "<script>alert(1)</script>\"'`--&"
 
 def create(engine: Managed, name: str, read: str, written: str) -> Job:
     """Create a job that reads one table and writes another."""
-    found = engine.engine.analysis
-    engine.engine.analysis = replace(found, sources=(source(read),), sink=sink(written))
+    found = engine.runtime.analysis
+    engine.runtime.analysis = replace(found, sources=(source(read),), sink=sink(written))
     quoted = name.replace("`", "``")
     list(engine.run(f"CREATE JOB `{quoted}` AS INSERT INTO out SELECT * FROM STREAM src").rows)
     return engine.manager.registry.live()[0].job
@@ -195,8 +195,8 @@ def test_the_page_of_a_table(engine: Managed, browser: Browser, statements: dict
 def test_tables_are_marked_by_kind(
     engine: Managed, browser: Browser, statements: dict[str, list[dict[str, Any]]]
 ) -> None:
-    engine.engine.analysis = replace(
-        engine.engine.analysis,
+    engine.runtime.analysis = replace(
+        engine.runtime.analysis,
         sources=(source("spark_catalog.s.orders", format="kafka"),),
         sink=sink("spark_catalog.s.totals"),
     )

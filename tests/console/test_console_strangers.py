@@ -359,8 +359,8 @@ def literal(text: str) -> str:
 @pytest.fixture
 def hostile_job(engine: Managed) -> str:
     """Create a job of which every value is hostile, with a snapshot, an error and a history, and return its id."""
-    engine.engine.analysis = replace(
-        engine.engine.analysis,
+    engine.runtime.analysis = replace(
+        engine.runtime.analysis,
         sources=(source(HOSTILE, format=HOSTILE, location=HOSTILE), source(f"b.{HOSTILE}")),
         operators=(Operator(HOSTILE, HOSTILE),),
         sink=sink(HOSTILE, provider=HOSTILE, location=HOSTILE, columns=(HOSTILE,)),
@@ -373,7 +373,7 @@ def hostile_job(engine: Managed) -> str:
     job = str(next(engine.run(text).rows)[0])
     list(engine.run(f"CREATE SNAPSHOT `{name}` FOR JOB '{job}'").rows)
     cause = Cause(HOSTILE, HOSTILE, HOSTILE, hint=HOSTILE, retryable=False, where=HOSTILE, error_class=HOSTILE)
-    engine.engine.fail(job, cause)
+    engine.runtime.fail(job, cause)
     engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.cause is not None, 20)
     (engine.home / "engine.log").write_text(f"WARN {HOSTILE}\n")
     return job
@@ -383,7 +383,7 @@ def test_hostile_values_add_nothing_to_pages(
     engine: Managed, server: RunningServer, hostile_job: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     member = Member(HOSTILE, HOSTILE, 5, 2, MemberStatus.ACTIVE, False, 1.5, None, HOSTILE, 0, 0, 0, 1000)
-    monkeypatch.setattr(engine.engine, "members", lambda: (member,))
+    monkeypatch.setattr(engine.runtime, "members", lambda: (member,))
     monkeypatch.setattr(Managed, "facts", {HOSTILE: HOSTILE})
     monkeypatch.setattr(Managed, "catalogs", (HOSTILE,))
     browser = logged_in(server)
@@ -424,7 +424,7 @@ def test_hostile_values_add_nothing_to_events(engine: Managed, server: RunningSe
     with events(server, browser, "/console/events/jobs") as messages:
         rows = next(messages)[1]["rows"]
         assert problems(f"<table>{rows[hostile_job]}</table>") == []
-    engine.engine.fail(hostile_job, Cause(HOSTILE, HOSTILE, retryable=False))
+    engine.runtime.fail(hostile_job, Cause(HOSTILE, HOSTILE, retryable=False))
     with events(server, browser, f"/console/events/jobs/{hostile_job}?state=x&after=0") as messages:
         numbers: Any = next(content for name, content in messages if name == "numbers")
         assert problems(numbers["graph"]) == [] and "&lt;script&gt;" in numbers["graph"]

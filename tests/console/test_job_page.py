@@ -43,11 +43,11 @@ def create(engine: Managed, name: str = "orders", before: str = "", body: str = 
 
 def commit(engine: Managed, job: str, time: float, **values: Any) -> None:
     """Commit a batch with these measures."""
-    run = engine.engine.runs[job]
+    run = engine.runtime.runs[job]
     run.batch += 1
-    run_id = engine.engine.run_id(job)
+    run_id = engine.runtime.run_id(job)
     measure = BatchMetrics(run_id.run, run.batch, time, **{"input_rows": 10, **values})
-    engine.engine.report(job, BatchCommitted(run_id, run.batch, time, 10, 10.0, metrics=measure))
+    engine.runtime.report(job, BatchCommitted(run_id, run.batch, time, 10, 10.0, metrics=measure))
 
 
 def test_page_shows_the_facts_of_the_job_statements(engine: Managed, browser: Browser) -> None:
@@ -157,7 +157,7 @@ def test_open_page_gets_changes(engine: Managed, server: RunningServer, browser:
 def test_the_error_is_whole(engine: Managed, browser: Browser) -> None:
     job = create(engine)
     cause = Cause("x" * 3000, "JETSQL.JOB_CHANGED", "42K05", hint="Create the table again.", retryable=False)
-    engine.engine.fail(job, cause)
+    engine.runtime.fail(job, cause)
     engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.cause is not None, 20)
     page = browser.get(f"/console/jobs/{job}").visible
     assert "x" * 3000 in page
@@ -292,8 +292,8 @@ def test_no_secret_is_shown(engine: Managed, browser: Browser) -> None:
 
 
 def test_hostile_texts_are_escaped(engine: Managed, browser: Browser) -> None:
-    engine.engine.analysis = replace(
-        engine.engine.analysis,
+    engine.runtime.analysis = replace(
+        engine.runtime.analysis,
         sources=(source(HOSTILE), source(f"b{HOSTILE}")),
         operators=(Operator(HOSTILE, HOSTILE),),
         sink=sink(HOSTILE),
@@ -301,7 +301,7 @@ def test_hostile_texts_are_escaped(engine: Managed, browser: Browser) -> None:
     quoted = HOSTILE.replace("'", "\\'")
     name = HOSTILE.replace("`", "``")
     job = create(engine, name, f"COMMENT '{quoted}'", f"SELECT '{quoted}' FROM STREAM src")
-    engine.engine.fail(job, Cause(HOSTILE, HOSTILE, hint=HOSTILE, retryable=False, where=HOSTILE, error_class=HOSTILE))
+    engine.runtime.fail(job, Cause(HOSTILE, HOSTILE, hint=HOSTILE, retryable=False, where=HOSTILE, error_class=HOSTILE))
     engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.cause is not None, 20)
     page = browser.get(f"/console/jobs/{job}")
     assert page.status == 200

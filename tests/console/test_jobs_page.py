@@ -55,7 +55,7 @@ def test_page_without_jobs_says_what_to_do(browser: Browser) -> None:
 
 def test_page_shows_jobs(engine: Managed, browser: Browser) -> None:
     job = create(engine)
-    engine.engine.commit(job, rows=20, rate=1234.0)
+    engine.runtime.commit(job, rows=20, rate=1234.0)
     engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.batch == 1, 20)
     page = browser.get()
     assert f'id="job-{job}"' in page.text
@@ -67,7 +67,7 @@ def test_page_shows_jobs(engine: Managed, browser: Browser) -> None:
 
 def test_a_failed_job_stays_until_its_name_is_used_again(engine: Managed, browser: Browser) -> None:
     failed = create(engine)
-    engine.engine.commit(failed)
+    engine.runtime.commit(failed)
     list(engine.run("DROP JOB orders").rows)
     assert f'id="job-{failed}"' in browser.get().text
     again = create(engine)
@@ -81,7 +81,7 @@ def test_open_pages_get_changes(engine: Managed, server: RunningServer, browser:
     with events(server, browser, "/console/events/jobs") as messages:
         name, first = next(messages)
         assert (name, set(first["rows"])) == ("jobs", {job})
-        engine.engine.commit(job, rate=77.0)
+        engine.runtime.commit(job, rate=77.0)
         assert until_change(messages, lambda change: change["cells"].get(job, {}).get("rate", [""])[0] == "77")
         list(engine.run("SUSPEND JOB orders").rows)
         changed = until_change(messages, lambda change: job in change["rows"])
@@ -183,7 +183,7 @@ def test_a_job_without_state_starts_from_scratch(engine: Managed, browser: Brows
 
 def test_an_action_is_the_statement(engine: Managed, browser: Browser) -> None:
     job = create(engine)
-    engine.engine.commit(job)
+    engine.runtime.commit(job)
     page = run(browser, "suspend", job)
     assert (page.status, "Suspended." in page.visible) == (200, True)
     assert status(engine, job) == "SUSPENDED"
@@ -234,8 +234,8 @@ def test_wrong_requests_are_errors(browser: Browser, fields: dict[str, str], sta
 
 def test_hostile_texts_are_escaped(engine: Managed, server: RunningServer, browser: Browser) -> None:
     job = create(engine, HOSTILE, f"COMMENT '{HOSTILE.replace(chr(39), chr(92) + chr(39))}'")
-    engine.engine.commit(job)
-    engine.engine.fail(job, Cause(HOSTILE, "<b>", hint=HOSTILE, retryable=False))
+    engine.runtime.commit(job)
+    engine.runtime.fail(job, Cause(HOSTILE, "<b>", hint=HOSTILE, retryable=False))
     engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.cause is not None, 20)
     pages = [browser.get().text]
     pages += [browser.act("/console/jobs/confirm", {"action": "restart", "job": job}).text]

@@ -31,7 +31,7 @@ HOSTILE = "<script>alert(1)</script>\"'`--&"
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Managed]:
-    engine = Managed(tmp_path / "home", engine=InMemoryRuntime(scan="Scan"))
+    engine = Managed(tmp_path / "home", runtime=InMemoryRuntime(scan="Scan"))
     yield engine
     engine.close()
 

@@ -35,7 +35,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     folder: Path = tmp_path_factory.mktemp("world")
     with run_manager(folder) as jobs:
         job_id = jobs.make()
-        run = jobs.engine.run_id(job_id)
+        run = jobs.runtime.run_id(job_id)
         measures = BatchMetrics(
             run.run,
             1,
@@ -50,7 +50,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
             lag={"orders (kafka)": 7},
             lag_seconds={"orders (kafka)": 2.5},
         )
-        jobs.engine.report(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, metrics=measures))
+        jobs.runtime.report(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, metrics=measures))
         jobs.sql("WAIT FOR JOB j UNTIL BATCH 1")
         text = prometheus_response(JobQueries(jobs.manager), sessions=1, statements=1).content.decode()
     labels: dict[str, set[str]] = {}

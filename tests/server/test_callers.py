@@ -88,7 +88,7 @@ def test_history_names_the_caller_of_the_console(server: RunningServer, engine: 
 def test_engine_is_the_author_of_automatic_events(server: RunningServer, engine: Managed) -> None:
     run(server, CREATE)
     job = only_job(engine)
-    engine.engine.fail(job, Cause("The broker is gone.", retryable=True))
+    engine.runtime.fail(job, Cause("The broker is gone.", retryable=True))
     engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.run == 2, 20)
     user_events = {event for event, by in authors(engine, job) if by != ENGINE}
     assert user_events == {"submitted"}
@@ -137,7 +137,7 @@ def test_events_of_a_job_page_know_their_caller(server: RunningServer, engine: M
     run(server, CREATE)
     job, browser = only_job(engine), logged_in(server)
     with events(server, browser, f"/console/events/jobs/{job}") as messages:
-        engine.engine.commit(job)
+        engine.runtime.commit(job)
         next(messages)
     assert callers(engine) == {BY_CONSOLE}
 

@@ -49,10 +49,10 @@ class Scrape:
 
 def commit(jobs: JobsHarness, job_id: str, **measured: object) -> None:
     """Commit a batch with these metrics."""
-    run = jobs.engine.run_id(job_id)
+    run = jobs.runtime.run_id(job_id)
     values = {"time": 100.0, "trigger_ms": 500, "input_rows": 20, **measured}
     measure = BatchMetrics(run.run, 1, **values)  # type: ignore[arg-type]
-    jobs.engine.report(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, metrics=measure))
+    jobs.runtime.report(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, metrics=measure))
     jobs.sql("WAIT FOR JOB j UNTIL BATCH 1")
 
 
@@ -102,7 +102,7 @@ def test_unknown_values_are_omitted(jobs: JobsHarness) -> None:
 def test_failed_job_is_exported_until_its_name_is_reused(jobs: JobsHarness) -> None:
     job_id = jobs.make("j", {"suspendOnFailure": "false", "restartAttempts": "0"})
     commit(jobs, job_id)
-    jobs.engine.fail(job_id, Cause("broken", retryable=False))
+    jobs.runtime.fail(job_id, Cause("broken", retryable=False))
     jobs.wait_status(job_id, Status.FAILED)
     assert Scrape(jobs).value("jetsql_job_status", status="FAILED", id=job_id) == 1
     newer = jobs.make("J")

@@ -202,7 +202,7 @@ def test_inconsistent_history_is_detected(tmp_path: Path) -> None:
 def test_an_error_in_a_history_is_reported_with_its_words(tmp_path: Path, suspends: str, title: str) -> None:
     with run_manager(tmp_path) as jobs:
         job_id = jobs.make(options={"suspendOnFailure": suspends})
-        jobs.engine.fail(job_id, Cause("The disk is full.", retryable=False))
+        jobs.runtime.fail(job_id, Cause("The disk is full.", retryable=False))
         jobs.wait_status(job_id, Status.FAILED, Status.SUSPENDED)
         assert title in jobs.titles(job_id)
     [fault] = store_faults(Path(jobs.store.database.name), ())

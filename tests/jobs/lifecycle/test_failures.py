@@ -38,7 +38,7 @@ def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
 def failed(jobs: JobsHarness, cause: Cause, options: dict[str, str] | None = None) -> str:
     """Return the newest message of a job that ended with an error."""
     job_id = jobs.make("j", options or {"restartAttempts": "0"})
-    jobs.engine.fail(job_id, cause)
+    jobs.runtime.fail(job_id, cause)
     jobs.wait_status(job_id, Status.SUSPENDED, Status.FAILED)
     return jobs.store.history(job_id)[-1].message
 
@@ -54,7 +54,7 @@ def test_history_has_error_place_and_hint(jobs: JobsHarness) -> None:
 def test_history_says_why_a_failed_job_is_not_retried(jobs: JobsHarness) -> None:
     options = {"restartAttempts": "0", "suspendOnFailure": "false"}
     job_id = jobs.make("j", options)
-    jobs.engine.fail(job_id, FULL)
+    jobs.runtime.fail(job_id, FULL)
     jobs.wait_status(job_id, Status.FAILED)
     [message] = [row.message for row in jobs.store.history(job_id) if row.event == "failed"]
     assert message == (
@@ -66,7 +66,7 @@ def test_history_says_why_a_failed_job_is_not_retried(jobs: JobsHarness) -> None
 
 def test_history_lists_each_restart_until_recovery(jobs: JobsHarness) -> None:
     job_id = jobs.make("j", {"restartAttempts": "2"})
-    jobs.engine.fail(job_id, FULL)
+    jobs.runtime.fail(job_id, FULL)
     jobs.wait_run(job_id, 2)
     story = [(row.event, row.message) for row in jobs.store.history(job_id)]
     [error] = [words for title, words in story if title == "error"]
@@ -109,7 +109,7 @@ def test_suspend_message_says_how_to_resume(jobs: JobsHarness) -> None:
 
 
 def test_create_and_resume_fail_with_the_hint(jobs: JobsHarness) -> None:
-    jobs.engine.start_errors.append(StatementError("SINK_CHANGED", "The table is gone.", hint="Drop the job."))
+    jobs.runtime.start_errors.append(StatementError("SINK_CHANGED", "The table is gone.", hint="Drop the job."))
     error = jobs.error_of("CREATE JOB j AS INSERT INTO out SELECT * FROM STREAM src")
     assert (error.message, error.hint) == (
         "Job j failed before its first commit: [JETSQL.SINK_CHANGED] The table is gone.",
@@ -117,7 +117,7 @@ def test_create_and_resume_fail_with_the_hint(jobs: JobsHarness) -> None:
     )
     jobs.make()
     jobs.sql("SUSPEND JOB j")
-    jobs.engine.start_errors.append(StatementError("SINK_CHANGED", "The table is gone.", hint="Drop the job."))
+    jobs.runtime.start_errors.append(StatementError("SINK_CHANGED", "The table is gone.", hint="Drop the job."))
     error = jobs.error_of("RESUME JOB j")
     assert error.message.endswith("it is SUSPENDED: [JETSQL.SINK_CHANGED] The table is gone.")
     assert error.hint == "Drop the job."
@@ -134,10 +134,10 @@ def test_damaged_checkpoint_always_suspends(jobs: JobsHarness) -> None:
 
 def test_failed_batch_during_suspend_is_not_reported_as_finished(jobs: JobsHarness) -> None:
     job_id = jobs.make()
-    with jobs.engine.gate("stop") as opened:
+    with jobs.runtime.gate("stop") as opened:
         suspended = jobs.in_background("SUSPEND JOB j")
-        jobs.engine.wait_entered("stop")
-        jobs.engine.fail(job_id, UNKNOWN)
+        jobs.runtime.wait_entered("stop")
+        jobs.runtime.fail(job_id, UNKNOWN)
         opened.set()
         [(_, _, status, message)] = suspended.result(20).rows
     assert (status, message) == (
@@ -147,15 +147,15 @@ def test_failed_batch_during_suspend_is_not_reported_as_finished(jobs: JobsHarne
 
 
 def test_successful_batch_during_suspend_clears_the_error(jobs: JobsHarness) -> None:
-    jobs.engine.quiet = False
+    jobs.runtime.quiet = False
     job_id = jobs.make("j")
-    jobs.engine.quiet = True
-    jobs.engine.fail(job_id, UNKNOWN)
+    jobs.runtime.quiet = True
+    jobs.runtime.fail(job_id, UNKNOWN)
     jobs.wait_run(job_id, 2)
-    with jobs.engine.gate("stop") as opened:
+    with jobs.runtime.gate("stop") as opened:
         suspended = jobs.in_background("SUSPEND JOB j")
-        jobs.engine.wait_entered("stop")
-        jobs.engine.commit(job_id)
+        jobs.runtime.wait_entered("stop")
+        jobs.runtime.commit(job_id)
         opened.set()
         [(_, _, _, message)] = suspended.result(20).rows
     assert message == "Suspended. The running batch was finished first."
@@ -167,22 +167,22 @@ def test_batch_of_an_earlier_run_does_not_end_a_wait(jobs: JobsHarness) -> None:
     job_id = jobs.make()
     before = jobs.manager.view_after_pending_events(jobs.job(job_id)).stats
     later = jobs.manager.clock() + 3600.0
-    jobs.engine.report(job_id, BatchCommitted(jobs.engine.run_id(job_id), 1, later, 1, 1.0, is_replay=True))
+    jobs.runtime.report(job_id, BatchCommitted(jobs.runtime.run_id(job_id), 1, later, 1, 1.0, is_replay=True))
     assert jobs.manager.view_after_pending_events(jobs.job(job_id)).stats.batch_trigger == before.batch_trigger
-    jobs.engine.commit(job_id, trigger_time=later)
+    jobs.runtime.commit(job_id, trigger_time=later)
     newer = jobs.manager.view_after_pending_events(jobs.job(job_id)).stats.batch_trigger
     assert newer is not None and newer.began == later
 
 
 def test_settings_are_checked_before_any_change(jobs: JobsHarness) -> None:
-    jobs.engine.refused_confs = {"spark.bad": "INVALID_OPTION_VALUE", "spark.static": "OPTION_NOT_CHANGEABLE"}
+    jobs.runtime.refused_confs = {"spark.bad": "INVALID_OPTION_VALUE", "spark.static": "OPTION_NOT_CHANGEABLE"}
     body = "AS INSERT INTO out SELECT * FROM STREAM src"
     for key, at in (("spark.bad", "'maybe'"), ("spark.static", "'spark.static'")):
         text = f"CREATE JOB j OPTIONS ('{key}' = 'maybe') {body}"
         error = jobs.error_of(text)
         assert error.place is not None
         assert (error.condition, error.place.start) == (
-            f"JETSQL.{jobs.engine.refused_confs[key]}",
+            f"JETSQL.{jobs.runtime.refused_confs[key]}",
             text.index(at),
         )
     jobs.make()
@@ -195,7 +195,7 @@ def test_clock_set_back_does_not_delay_a_restart(tmp_path: Path) -> None:
     soon = replace(QUICK, retry_first_seconds=0.05)
     with run_manager(tmp_path, settings=soon, clock=lambda: 1_000.0 if set_back.is_set() else 5_000.0) as jobs:
         job_id = jobs.make()
-        jobs.engine.fail(job_id, UNKNOWN)
+        jobs.runtime.fail(job_id, UNKNOWN)
         running = jobs.manager.view(jobs.job(job_id))
         jobs.manager.registry.wait(running, lambda view: view.job.attempts > 0 or view.job.run > 1, 20.0)
         set_back.set()

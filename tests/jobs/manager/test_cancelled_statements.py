@@ -32,10 +32,10 @@ class Bench:
                 list(self.remote.run(text).rows)
             conditions.append(error.value.report.condition)
 
-        with self.engine.engine.gate(at) as opened:
+        with self.engine.runtime.gate(at) as opened:
             thread = threading.Thread(target=run)
             thread.start()
-            self.engine.engine.wait_entered(at)
+            self.engine.runtime.wait_entered(at)
             self.remote.cancel()
             opened.set()
             thread.join(30)

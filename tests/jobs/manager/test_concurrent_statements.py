@@ -48,7 +48,7 @@ def test_statement_does_not_affect_a_newer_job_of_the_name(
 ) -> None:
     jobs.make()
     jobs.sql("SUSPEND JOB j")
-    owner = jobs.engine if looks == "check_conf" else jobs.store
+    owner = jobs.runtime if looks == "check_conf" else jobs.store
     between(monkeypatch, owner, looks, lambda: jobs.sql("DROP JOB j"), jobs.make, lambda: jobs.sql("SUSPEND JOB j"))
     error = jobs.error_of(text)
     assert error.condition == "JETSQL.WRONG_STATUS" and "has ended with status FAILED" in error.message
@@ -61,7 +61,7 @@ def test_statement_does_not_affect_a_newer_job_of_the_name(
 def test_loser_of_a_create_race_sees_an_existing_job(
     jobs: JobsHarness, monkeypatch: pytest.MonkeyPatch, beginning: str
 ) -> None:
-    between(monkeypatch, jobs.engine, "check_reachable", jobs.make)
+    between(monkeypatch, jobs.runtime, "check_reachable", jobs.make)
     other = f"{beginning} AS INSERT INTO out SELECT a FROM STREAM src"
     if beginning == "CREATE JOB j":
         assert jobs.error_of(other).condition == "JETSQL.JOB_ALREADY_EXISTS"
@@ -75,13 +75,13 @@ def test_job_that_ends_before_its_replacement_is_created_again(
     jobs: JobsHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = jobs.make()
-    between(monkeypatch, jobs.engine, "check_reachable", lambda: jobs.sql("DROP JOB j"))
+    between(monkeypatch, jobs.runtime, "check_reachable", lambda: jobs.sql("DROP JOB j"))
     row = jobs.row("CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM STREAM src")
     assert row["status"] == "RUNNING" and row["id"] != first
 
 
 def test_create_succeeds_when_the_other_job_is_gone(jobs: JobsHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    between(monkeypatch, jobs.engine, "check_reachable", jobs.make)
+    between(monkeypatch, jobs.runtime, "check_reachable", jobs.make)
     real, errors = jobs.manager.submit, []
 
     def submit(job: Any) -> Any:
@@ -110,7 +110,7 @@ def test_snapshot_dropped_after_completion_still_counts(
         monkeypatch.setattr(jobs.manager.registry, "wait", real)
         jobs.sql("DROP SNAPSHOT s")
         if text.startswith("CREATE"):
-            jobs.engine.copy_errors = [OSError("disk full")]
+            jobs.runtime.copy_errors = [OSError("disk full")]
             jobs.error_of("CREATE SNAPSHOT t FOR JOB j")
         return after
 
@@ -121,7 +121,7 @@ def test_snapshot_dropped_after_completion_still_counts(
 def test_failed_snapshot_reports_its_own_cause(jobs: JobsHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs.make()
     jobs.sql("SUSPEND JOB j")
-    jobs.engine.copy_errors = [OSError("disk full"), OSError("no rights")]
+    jobs.runtime.copy_errors = [OSError("disk full"), OSError("no rights")]
     real = jobs.manager.registry.wait
 
     def wait(*args: Any) -> Any:
@@ -143,16 +143,16 @@ def test_a_run_that_ends_by_itself_needs_no_stop(tmp_path: Path, text: str, stat
     """Accept that the engine fails to stop a run that has ended."""
     with run_manager(tmp_path) as jobs:
         job_id = jobs.make("j", {"trigger": "availableNow"})
-        with jobs.engine.gate("stop"):
-            jobs.engine.stop_errors = [OSError("there is no such query")]
+        with jobs.runtime.gate("stop"):
+            jobs.runtime.stop_errors = [OSError("there is no such query")]
             reply = jobs.in_background(text)
-            jobs.engine.wait_entered("stop")
+            jobs.runtime.wait_entered("stop")
             if end == "fail":
-                jobs.engine.fail(job_id, Cause("the disk is full", "DISK"))
+                jobs.runtime.fail(job_id, Cause("the disk is full", "DISK"))
             elif end == "want_restart":
-                jobs.engine.want_restart(job_id, "A table was replaced.")
+                jobs.runtime.want_restart(job_id, "A table was replaced.")
             else:
-                jobs.engine.complete(job_id)
+                jobs.runtime.complete(job_id)
         ended_before = end == "complete" and text == "SUSPEND JOB j"
         assert reply.result(20).rows[0][2] == ("COMPLETED" if ended_before else status)
         assert jobs.job(job_id).run == (2 if status == "RUNNING" else 1)
@@ -174,7 +174,7 @@ def test_drop_removes_a_snapshot_replaced_meanwhile(jobs: JobsHarness, monkeypat
     jobs.sql("CREATE SNAPSHOT s FOR JOB j")
     between(monkeypatch, jobs.manager, "remove_snapshot", lambda: jobs.sql("CREATE OR REPLACE SNAPSHOT s FOR JOB j"))
     assert jobs.reply("DROP SNAPSHOT s")[1] == "Dropped."
-    assert jobs.engine.snapshots == {} and jobs.sql("SHOW SNAPSHOTS").rows == ()
+    assert jobs.runtime.snapshots == {} and jobs.sql("SHOW SNAPSHOTS").rows == ()
 
 
 @pytest.mark.parametrize("replaced", [True, False])
@@ -183,9 +183,9 @@ def test_snapshot_dropped_before_a_job_starts_from_it(
 ) -> None:
     job_id = jobs.make()
     jobs.sql("CREATE SNAPSHOT s FOR JOB j")
-    jobs.engine.commit(job_id)
+    jobs.runtime.commit(job_id)
     other = "CREATE OR REPLACE SNAPSHOT s FOR JOB j" if replaced else "DROP SNAPSHOT s"
-    between(monkeypatch, jobs.engine, "check_reachable", lambda: jobs.sql(other))
+    between(monkeypatch, jobs.runtime, "check_reachable", lambda: jobs.sql(other))
     text = f"CREATE JOB k OPTIONS ('initialSnapshotName'='s') AS {BODY}"
     if replaced:
         assert "batch 1" in str(jobs.reply(text)[1])

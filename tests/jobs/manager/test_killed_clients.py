@@ -46,7 +46,7 @@ def seed() -> int:
 
 @pytest.fixture
 def engine(tmp_path: Path, seed: int) -> Iterator[Managed]:
-    engine = Managed(tmp_path, jobs=JobSettings(create_wait_seconds=20.0), engine=SlowEngine(seed))
+    engine = Managed(tmp_path, jobs=JobSettings(create_wait_seconds=20.0), runtime=SlowEngine(seed))
     yield engine
     engine.close()
 
@@ -90,5 +90,5 @@ def test_killed_clients_leave_jobs_in_consistent_states(engine: Managed, seed: i
         names = [snapshot[0] for snapshot in remote.run("SHOW SNAPSHOTS").rows]
         assert sorted(names) == sorted(set(names))
         remote.close()
-    alive = [run for run in engine.engine.runs.values() if run.alive]
+    alive = [run for run in engine.runtime.runs.values() if run.alive]
     assert alive == []

@@ -48,7 +48,7 @@ def test_job_life_cycle(jobs: JobsHarness) -> None:
     assert [row[1:3] for row in jobs.sql("SHOW JOBS").rows] == [("j", "RUNNING")]
     assert jobs.reply("DROP JOB j") == ("FAILED", "Dropped. Cancelled by user. The running batch was finished first.")
     assert jobs.sql("SHOW JOBS").rows == ()
-    assert jobs.engine.calls[-3:] == ["stop 3", "recover 3", "discard 3"]
+    assert jobs.runtime.calls[-3:] == ["stop 3", "recover 3", "discard 3"]
     assert jobs.reply("CREATE JOB j AS INSERT INTO out SELECT 1")[0] == "RUNNING"
 
 
@@ -83,21 +83,21 @@ def test_statements_in_wrong_statuses_are_refused_at_the_name(
 
 
 def test_failure_before_the_first_batch_is_the_statement_error(jobs: JobsHarness) -> None:
-    jobs.engine.start_errors.append(RuntimeError("no such topic"))
+    jobs.runtime.start_errors.append(RuntimeError("no such topic"))
     error = jobs.error_of(CREATE)
     assert error.condition == "JETSQL.JOB_FAILED"
     assert error.message == "Job j failed before its first commit: [RuntimeError] no such topic"
     (row,) = jobs.sql("SHOW ALL JOBS").rows
     assert row[2] == "FAILED" and row[7] == "[RuntimeError] no such topic"
     assert jobs.manager.workers.wait_for_job(str(row[0]), 20.0)
-    assert jobs.engine.calls[-2:] == ["recover 1", "discard 1"]
+    assert jobs.runtime.calls[-2:] == ["recover 1", "discard 1"]
     assert jobs.reply(CREATE)[0] == "RUNNING"
 
 
 def test_a_first_batch_that_fails_is_final_too(jobs: JobsHarness) -> None:
-    jobs.engine.quiet = True
+    jobs.runtime.quiet = True
     creating, job = jobs.begin(CREATE)
-    jobs.engine.fail(job.id, FATAL_ERROR)
+    jobs.runtime.fail(job.id, FATAL_ERROR)
     with raises(StatementError, match="division by zero"):
         creating.result(20)
     assert jobs.titles(job.id)[:3] == ["submitted", "running", "failed"]
@@ -110,26 +110,26 @@ def test_create_says_when_the_first_batch_takes_long(tmp_path: Path) -> None:
 
 
 def test_create_says_when_there_is_nothing_to_read(jobs: JobsHarness) -> None:
-    jobs.engine.quiet = True
+    jobs.runtime.quiet = True
     creating, job = jobs.begin(CREATE)
-    jobs.engine.idle(job.id)
+    jobs.runtime.idle(job.id)
     assert "No rows are available yet." in str(creating.result(20).rows[0][3])
 
 
 def test_unreachable_system_creates_no_job(jobs: JobsHarness) -> None:
-    jobs.engine.unreachable = StatementError("EXTERNAL_SYSTEM_UNAVAILABLE", "db1 does not answer")
+    jobs.runtime.unreachable = StatementError("EXTERNAL_SYSTEM_UNAVAILABLE", "db1 does not answer")
     error = jobs.error_of(CREATE)
     assert error.place is not None and CREATE[error.place.start : error.place.stop] == "out"
     assert jobs.sql("SHOW ALL JOBS").rows == ()
-    jobs.engine.unreachable = StatementError("EXTERNAL_SYSTEM_UNAVAILABLE", "kafka1 does not answer")
-    jobs.engine.unreachable.table = "spark_catalog.default.src"
+    jobs.runtime.unreachable = StatementError("EXTERNAL_SYSTEM_UNAVAILABLE", "kafka1 does not answer")
+    jobs.runtime.unreachable.table = "spark_catalog.default.src"
     error = jobs.error_of(CREATE)
     assert error.place is not None and CREATE[error.place.start : error.place.stop] == "src"
 
 
 def test_retryable_errors_are_retried_until_progress(jobs: JobsHarness) -> None:
     job_id = jobs.make()
-    jobs.engine.fail(job_id, RETRYABLE_ERROR)
+    jobs.runtime.fail(job_id, RETRYABLE_ERROR)
     job = jobs.wait_run(job_id, 2)
     assert jobs.manager.registry.wait(jobs.manager.view(job), lambda now: now.job.cause is None, 20.0).job.attempts == 0
     titles = jobs.titles(job_id)
@@ -139,11 +139,11 @@ def test_retryable_errors_are_retried_until_progress(jobs: JobsHarness) -> None:
 
 def test_job_without_recovery_is_suspended_with_its_cause(jobs: JobsHarness) -> None:
     job_id = jobs.make()
-    jobs.engine.quiet = True
+    jobs.runtime.quiet = True
     for run in range(2, 5):
-        jobs.engine.fail(job_id, RETRYABLE_ERROR)
+        jobs.runtime.fail(job_id, RETRYABLE_ERROR)
         jobs.wait_run(job_id, run)
-    jobs.engine.fail(job_id, RETRYABLE_ERROR)
+    jobs.runtime.fail(job_id, RETRYABLE_ERROR)
     job = jobs.wait_status(job_id, Status.SUSPENDED)
     assert job.cause == RETRYABLE_ERROR
     assert jobs.store.history(job_id)[-1].message == (
@@ -151,20 +151,20 @@ def test_job_without_recovery_is_suspended_with_its_cause(jobs: JobsHarness) -> 
         " Fix the cause, then start the job with RESUME JOB."
     )
     assert jobs.reply("RESUME JOB j")[0] == "RUNNING"
-    jobs.engine.fail(job_id, FATAL_ERROR)
+    jobs.runtime.fail(job_id, FATAL_ERROR)
     assert jobs.wait_status(job_id, Status.SUSPENDED).cause == FATAL_ERROR
 
 
 def test_suspend_on_failure_false_fails(jobs: JobsHarness) -> None:
     job_id = jobs.make(options={"suspendOnFailure": "false"})
-    jobs.engine.fail(job_id, FATAL_ERROR)
+    jobs.runtime.fail(job_id, FATAL_ERROR)
     assert jobs.wait_status(job_id, Status.FAILED).cause == FATAL_ERROR
 
 
 def test_a_changed_view_suspends_and_the_resume_says_why(jobs: JobsHarness) -> None:
     jobs.make()
     jobs.sql("SUSPEND JOB j")
-    jobs.engine.start_errors.append(StatementError("JOB_CHANGED", "the view v groups by another column"))
+    jobs.runtime.start_errors.append(StatementError("JOB_CHANGED", "the view v groups by another column"))
     error = jobs.error_of("RESUME JOB j")
     assert error.condition == "JETSQL.JOB_FAILED"
     assert "it is SUSPENDED: [JETSQL.JOB_CHANGED] the view v groups by another column" in error.message
@@ -186,15 +186,15 @@ def test_a_retry_comes_when_its_delay_is_over(tmp_path: Path) -> None:
     clock = Clock()
     with run_manager(tmp_path, settings=SLOW, clock=clock) as jobs:
         job_id = jobs.make()
-        jobs.engine.fail(job_id, RETRYABLE_ERROR)
+        jobs.runtime.fail(job_id, RETRYABLE_ERROR)
         jobs.wait_status(job_id, Status.NOT_RUNNING)
         assert "Trying again in 40 s" in jobs.store.history(job_id)[-1].message
         clock.now += 39.0
-        jobs.engine.notice(job_id, "still waiting")
+        jobs.runtime.notice(job_id, "still waiting")
         jobs.sql("SHOW JOB HISTORY j")
         assert jobs.reply("CREATE JOB IF NOT EXISTS j AS INSERT INTO out SELECT 1")[0] == "NOT_RUNNING"
         clock.now += 1.0
-        jobs.engine.notice(job_id, "the writer looks at its timers after each operation")
+        jobs.runtime.notice(job_id, "the writer looks at its timers after each operation")
         jobs.wait_run(job_id, 2)
 
 
@@ -211,21 +211,21 @@ def test_job_waiting_for_retry_obeys_immediately(tmp_path: Path, statement: str,
     clock = Clock()
     with run_manager(tmp_path, settings=SLOW, clock=clock) as jobs:
         job_id = jobs.make()
-        jobs.engine.fail(job_id, RETRYABLE_ERROR)
+        jobs.runtime.fail(job_id, RETRYABLE_ERROR)
         jobs.wait_status(job_id, Status.NOT_RUNNING)
         assert jobs.reply(statement) == (status, message)
         run = jobs.job(job_id).run
         clock.now += 1000.0
         if jobs.job(job_id).is_live:
-            jobs.engine.notice(job_id, "late")
+            jobs.runtime.notice(job_id, "late")
         assert jobs.reply("CREATE JOB k AS INSERT INTO out SELECT 1")[0] == "RUNNING"
         assert jobs.job(job_id).run == run
 
 
 def test_notices_and_restart_requests_of_a_run(jobs: JobsHarness) -> None:
     job_id = jobs.make()
-    jobs.engine.notice(job_id, "staged files were removed")
-    jobs.engine.want_restart(job_id, "airports was overwritten")
+    jobs.runtime.notice(job_id, "staged files were removed")
+    jobs.runtime.want_restart(job_id, "airports was overwritten")
     jobs.wait_run(job_id, 2)
     words = [row.message for row in jobs.store.history(job_id)]
     assert "staged files were removed" in words and "airports was overwritten" in words
@@ -234,13 +234,13 @@ def test_notices_and_restart_requests_of_a_run(jobs: JobsHarness) -> None:
 
 def test_events_of_an_older_run_change_nothing(jobs: JobsHarness) -> None:
     job_id = jobs.make()
-    old = jobs.engine.runs[job_id]
+    old = jobs.runtime.runs[job_id]
     jobs.sql("RESTART JOB j")
     before = jobs.job(job_id)
-    jobs.engine.runs[job_id], new = old, jobs.engine.runs[job_id]
-    jobs.engine.fail(job_id, FATAL_ERROR)
-    jobs.engine.runs[job_id] = new
-    jobs.engine.commit(job_id)
+    jobs.runtime.runs[job_id], new = old, jobs.runtime.runs[job_id]
+    jobs.runtime.fail(job_id, FATAL_ERROR)
+    jobs.runtime.runs[job_id] = new
+    jobs.runtime.commit(job_id)
     view = jobs.manager.view(before)
     after = jobs.manager.registry.wait(view, lambda now: now.job.batch == new.batch, 20.0).job
     assert (after.status, after.run, after.cause) == (Status.RUNNING, 2, None)
@@ -248,14 +248,14 @@ def test_events_of_an_older_run_change_nothing(jobs: JobsHarness) -> None:
 
 def test_forced_stop_is_reported(jobs: JobsHarness) -> None:
     jobs.make()
-    jobs.engine.graceful = False
+    jobs.runtime.graceful = False
     assert "Stopped by force after the deadline" in str(jobs.reply("SUSPEND JOB j")[1])
 
 
 def test_long_stop_continues_after_the_statement(tmp_path: Path) -> None:
     with run_manager(tmp_path, settings=replace(QUICK, statement_wait_seconds=0.0)) as jobs:
         job_id = jobs.make()
-        with jobs.engine.gate("stop"):
+        with jobs.runtime.gate("stop"):
             status, message = jobs.reply("SUSPEND JOB j")
             assert status == "COMPLETING"
             assert message == (
@@ -272,7 +272,7 @@ def wait_goal(jobs: JobsHarness, job_id: str, goal: StopGoal) -> None:
 
 def test_resume_during_suspend_restarts_the_job(jobs: JobsHarness) -> None:
     job_id = jobs.make()
-    with jobs.engine.gate("stop"):
+    with jobs.runtime.gate("stop"):
         suspending = jobs.in_background("SUSPEND JOB j")
         wait_goal(jobs, job_id, StopGoal.SUSPEND)
         resuming = jobs.in_background("RESUME JOB j")
@@ -285,7 +285,7 @@ def test_resume_during_suspend_restarts_the_job(jobs: JobsHarness) -> None:
 
 def test_drop_overrides_a_restart_and_other_statements_are_refused(jobs: JobsHarness) -> None:
     job_id = jobs.make()
-    with jobs.engine.gate("stop"):
+    with jobs.runtime.gate("stop"):
         restarting = jobs.in_background("RESTART JOB j")
         wait_goal(jobs, job_id, StopGoal.RESTART)
         dropping = jobs.in_background("DROP JOB j")
@@ -302,7 +302,7 @@ def test_resume_does_not_wait_for_an_unavailable_system(tmp_path: Path) -> None:
     ) as jobs:
         jobs.make()
         jobs.sql("SUSPEND JOB j")
-        jobs.engine.start_errors.append(StatementError("EXTERNAL_SYSTEM_UNAVAILABLE", "k1 does not answer."))
+        jobs.runtime.start_errors.append(StatementError("EXTERNAL_SYSTEM_UNAVAILABLE", "k1 does not answer."))
         status, message = jobs.reply("RESUME JOB j")
         assert status == "NOT_RUNNING"
         assert "Resumed. The job cannot start yet" in str(message) and "k1 does not answer." in str(message)
@@ -311,30 +311,30 @@ def test_resume_does_not_wait_for_an_unavailable_system(tmp_path: Path) -> None:
 
 def test_run_that_cannot_be_stopped_continues(jobs: JobsHarness) -> None:
     jobs.make()
-    jobs.engine.stop_errors.append(RuntimeError("no answer"))
+    jobs.runtime.stop_errors.append(RuntimeError("no answer"))
     error = jobs.error_of("SUSPEND JOB j")
     assert "Job j was not suspended; it is RUNNING: [RuntimeError] no answer" in error.message
     assert jobs.reply("SUSPEND JOB j")[0] == "SUSPENDED"
 
 
 def test_a_stop_waits_for_its_start(jobs: JobsHarness) -> None:
-    with jobs.engine.gate("start") as gate:
+    with jobs.runtime.gate("start") as gate:
         jobs.in_background(CREATE)
-        jobs.engine.wait_entered("start")
+        jobs.runtime.wait_entered("start")
         suspending = jobs.in_background("SUSPEND JOB j")
-        assert jobs.engine.newest is not None
-        job_id = jobs.engine.newest.id
+        assert jobs.runtime.newest is not None
+        job_id = jobs.runtime.newest.id
         jobs.wait_status(job_id, Status.COMPLETING)
         gate.set()
     assert suspending.result(20).rows[0][2] == "SUSPENDED"
-    assert jobs.engine.calls[-2:] == ["start 1", "stop 1"]
-    assert not jobs.engine.runs[job_id].alive
+    assert jobs.runtime.calls[-2:] == ["start 1", "stop 1"]
+    assert not jobs.runtime.runs[job_id].alive
 
 
 def test_clean_up_that_fails_is_in_the_history(jobs: JobsHarness) -> None:
     job_id = jobs.make()
-    jobs.engine.recover_errors.append(RuntimeError("away"))
-    jobs.engine.discard_errors.append(RuntimeError("denied"))
+    jobs.runtime.recover_errors.append(RuntimeError("away"))
+    jobs.runtime.discard_errors.append(RuntimeError("denied"))
     jobs.sql("DROP JOB j")
     jobs.manager.close()
     words = [row.message for row in jobs.store.history(job_id) if row.event == "cleanup failed"]
@@ -344,24 +344,24 @@ def test_clean_up_that_fails_is_in_the_history(jobs: JobsHarness) -> None:
 
 def test_available_now_jobs(jobs: JobsHarness) -> None:
     first = jobs.make(options={"trigger": "availableNow"})
-    jobs.engine.complete(first, "2 rows wait for the watermark")
+    jobs.runtime.complete(first, "2 rows wait for the watermark")
     assert jobs.wait_status(first, Status.COMPLETED).has_files
-    jobs.engine.quiet = True
+    jobs.runtime.quiet = True
     assert jobs.reply("RESUME JOB j") == ("RUNNING", "Resumed.")
-    jobs.engine.complete(first)
+    jobs.runtime.complete(first)
     jobs.wait_status(first, Status.COMPLETED)
-    jobs.engine.quiet = False
+    jobs.runtime.quiet = False
     second = jobs.make()
     assert jobs.manager.workers.wait_for_job(first, 20.0)
     assert "has ended with status COMPLETED" in jobs.error_of(f"RESUME JOB '{first}'").message
-    assert jobs.engine.calls.count("discard 2") == 1
+    assert jobs.runtime.calls.count("discard 2") == 1
     assert jobs.row("SUSPEND JOB j")["id"] == second
 
 
 def test_newer_job_keeps_the_name_taken_before_a_crash(tmp_path: Path) -> None:
     with run_manager(tmp_path) as jobs:
         first = jobs.make(options={"trigger": "availableNow"})
-        jobs.engine.complete(first)
+        jobs.runtime.complete(first)
         done = jobs.wait_status(first, Status.COMPLETED)
     with closing(Store(tmp_path / "jetsql.db")) as store:  # the newer one's row is all that there was time for
         newer = replace(done, id="ffff-0000-0000-0001", name="J", status=Status.STARTING, end_time=None)
@@ -381,7 +381,7 @@ def test_batch_jobs(tmp_path: Path) -> None:
         )  # fmt: skip
         assert "Another statement has suspended the job" in str(creating.result(20).rows[0][3])
         jobs.sql("RESUME JOB j")
-        jobs.engine.complete(job.id, "12 rows written")
+        jobs.runtime.complete(job.id, "12 rows written")
         jobs.wait_status(job.id, Status.COMPLETED)
         assert "has ended with status COMPLETED" in jobs.error_of("RESUME JOB j").message
 
@@ -389,18 +389,18 @@ def test_batch_jobs(tmp_path: Path) -> None:
 def test_batch_job_that_completes_immediately(tmp_path: Path) -> None:
     with run_manager(tmp_path, batch_engine()) as jobs:
         creating, job = jobs.begin(CREATE)
-        jobs.engine.commit(job.id)
-        jobs.engine.complete(job.id, "12 rows are written.")
+        jobs.runtime.commit(job.id)
+        jobs.runtime.complete(job.id, "12 rows are written.")
         status, message = creating.result(20).rows[0][2:]
         assert (status, message) == ("COMPLETED", "Created. 12 rows are written. Delivery: exactly once.")
         assert jobs.manager.workers.wait_for_job(job.id, 20.0)
-        assert jobs.engine.calls[-1] == "discard 1"
+        assert jobs.runtime.calls[-1] == "discard 1"
 
 
 def test_a_run_that_never_ends_does_not_keep_the_engine(tmp_path: Path) -> None:
     with run_manager(tmp_path, settings=replace(QUICK, close_wait_seconds=0.0)) as jobs:
         job_id = jobs.make()
-        with jobs.engine.gate("stop"):
+        with jobs.runtime.gate("stop"):
             jobs.manager.close()
         stored = jobs.store.job(job_id)
         assert stored is not None and stored.status is Status.NOT_RUNNING
@@ -409,13 +409,13 @@ def test_a_run_that_never_ends_does_not_keep_the_engine(tmp_path: Path) -> None:
 def test_one_of_two_sessions_creates_the_job(jobs: JobsHarness) -> None:
     both = Barrier(4)
     results: list[str] = []
-    analyse = jobs.engine.analyse
+    analyse = jobs.runtime.analyse
 
     def together(*arguments: object) -> object:
         both.wait(20)
         return analyse(*arguments)  # type: ignore[arg-type]
 
-    jobs.engine.analyse = together  # type: ignore[method-assign,assignment]
+    jobs.runtime.analyse = together  # type: ignore[method-assign,assignment]
 
     def make(statement: CreateJob) -> None:
         try:
@@ -453,7 +453,7 @@ def test_concurrent_sessions(jobs: JobsHarness) -> None:
     rows = jobs.sql("SHOW ALL JOBS").rows
     assert [row[2] for row in rows] == ["FAILED"] * 12
     assert [row[0] for row in rows] == sorted((str(row[0]) for row in rows), reverse=True)
-    assert all(not run.alive for run in jobs.engine.runs.values())
+    assert all(not run.alive for run in jobs.runtime.runs.values())
 
 
 class FailingStore(Store):
@@ -476,7 +476,7 @@ def test_step_that_cannot_be_stored_has_no_effect(tmp_path: Path) -> None:
         with raises(EngineError, match="disk is full"):
             jobs.sql("SUSPEND JOB j")
         assert jobs.job(job_id).status is Status.RUNNING
-        assert "stop 1" not in jobs.engine.calls
+        assert "stop 1" not in jobs.runtime.calls
         assert jobs.reply("SUSPEND JOB j")[0] == "SUSPENDED"
 
 
@@ -485,7 +485,7 @@ def test_events_of_runs_are_stored_after_a_store_outage(tmp_path: Path) -> None:
     with run_manager(tmp_path, store=store) as jobs:
         job_id = jobs.make()
         store.failures = 3
-        jobs.engine.fail(job_id, FATAL_ERROR)
+        jobs.runtime.fail(job_id, FATAL_ERROR)
         assert jobs.wait_status(job_id, Status.SUSPENDED).cause == FATAL_ERROR
 
 
@@ -495,16 +495,16 @@ def test_runs_are_stopped_without_a_working_store(tmp_path: Path) -> None:
         jobs.make()
         store.failures = 1000
         jobs.manager.close()
-        assert jobs.engine.calls[-1] == "stop 1"
+        assert jobs.runtime.calls[-1] == "stop 1"
 
 
 def test_the_engine_ends_and_jobs_continue_with_the_next_start(tmp_path: Path) -> None:
     with run_manager(tmp_path) as jobs:
         running, suspended = jobs.make("runs"), jobs.make("rests")
         jobs.sql("SUSPEND JOB rests")
-        jobs.engine.commit(running)
+        jobs.runtime.commit(running)
         jobs.manager.close()
-        assert jobs.engine.calls[-1] == "stop 1"
+        assert jobs.runtime.calls[-1] == "stop 1"
         job = jobs.store.job(running)
         assert job is not None and (job.status, job.batch) == (Status.NOT_RUNNING, 1)
         last = jobs.store.history(running)[-1]
@@ -515,7 +515,7 @@ def test_the_engine_ends_and_jobs_continue_with_the_next_start(tmp_path: Path) -
     with run_manager(tmp_path) as jobs:
         assert jobs.wait_run(running, 2).batch is not None
         assert jobs.job(suspended).status is Status.SUSPENDED
-        assert jobs.engine.calls[:2] == ["recover 1", "start 2"]
+        assert jobs.runtime.calls[:2] == ["recover 1", "start 2"]
         assert jobs.reply("RESUME JOB rests")[0] == "RUNNING"
 
 
@@ -527,7 +527,7 @@ def test_staged_rows_are_deleted_before_the_store_closes(tmp_path: Path) -> None
 
     with run_manager(tmp_path, SlowEngine()) as jobs:
         jobs.manager.close()
-        assert jobs.engine.swept == []
+        assert jobs.runtime.swept == []
 
 
 def test_waiting_statements_report_the_end_of_the_engine(jobs: JobsHarness) -> None:
@@ -565,7 +565,7 @@ def test_jobs_reach_their_goals_after_a_kill(tmp_path: Path, before: str, after:
     with run_manager(tmp_path) as jobs:
         jobs.wait_status(job_id, Status(after))
         assert jobs.manager.workers.wait_for_job(job_id, 20.0)
-        assert jobs.engine.calls == calls
+        assert jobs.runtime.calls == calls
 
 
 def test_a_killed_create_starts_again(tmp_path: Path) -> None:
@@ -579,7 +579,7 @@ def test_a_killed_create_starts_again(tmp_path: Path) -> None:
 
 def test_history_contains_no_secrets(jobs: JobsHarness) -> None:
     job_id = jobs.make(options={"spark.my.password": "geheim"})
-    jobs.engine.fail(job_id, replace(FATAL_ERROR, message="login of jdbc:x://ann:pw@db failed with geheim"))
+    jobs.runtime.fail(job_id, replace(FATAL_ERROR, message="login of jdbc:x://ann:pw@db failed with geheim"))
     assert jobs.wait_status(job_id, Status.SUSPENDED).cause == replace(
         FATAL_ERROR, message="login of jdbc:x://***@db failed with ***"
     )
@@ -601,7 +601,7 @@ def test_a_job_that_ends_the_engine_twice_stays_suspended(tmp_path: Path) -> Non
                 break
             jobs.manager.record_crash(CrashReport((hog, other), (hog,), "The heap was full."))
             for job_id in (hog, other):
-                jobs.engine.fail(job_id, lost)
+                jobs.runtime.fail(job_id, lost)
                 assert jobs.manager.view_after_pending_events(jobs.job(job_id)).job.status is Status.RUNNING
             if crash == 2:
                 assert any("starts 10 s after the others" in row.message for row in jobs.store.history(hog))

@@ -25,9 +25,9 @@ def cluster(tmp_path: Path) -> Iterator[JobsHarness]:
 
 def test_joining_restarts_the_jobs_and_leaving_does_too(cluster: JobsHarness) -> None:
     job_id = cluster.make()
-    cluster.engine.join("3")
+    cluster.runtime.join("3")
     assert cluster.wait_run(job_id, 2).members == ("1", "2", "3")
-    cluster.engine.leave("1")
+    cluster.runtime.leave("1")
     assert cluster.wait_run(job_id, 3).members == ("2", "3")
     messages = [row.message for row in cluster.store.history(job_id) if row.event in ("members joined", "member lost")]
     assert messages[0].startswith("Member 3 is new: the job restarts to use all cores.")
@@ -49,9 +49,9 @@ def test_joining_members_cause_one_restart_after_the_delay(tmp_path: Path) -> No
             return jobs.job(job_id)
 
         later(1000.0)
-        jobs.engine.join("1")
+        jobs.runtime.join("1")
         assert later(900.0).run == 1
-        jobs.engine.join("2", "3")
+        jobs.runtime.join("2", "3")
         assert later(900.0).run == 1 and jobs.job(job_id).status is Status.RUNNING
         later(150.0)
         assert jobs.wait_run(job_id, 2).members == ("1", "2", "3", "driver")
@@ -61,9 +61,9 @@ def test_joining_members_cause_one_restart_after_the_delay(tmp_path: Path) -> No
 
 def test_without_auto_scaling_growth_is_ignored_and_loss_suspends(cluster: JobsHarness) -> None:
     job_id = cluster.make(options=OFF)
-    cluster.engine.join("3")
-    cluster.engine.leave("3")
-    cluster.engine.leave("2")
+    cluster.runtime.join("3")
+    cluster.runtime.leave("3")
+    cluster.runtime.leave("2")
     lost = cluster.wait_status(job_id, Status.SUSPENDED)
     assert lost.run == 1 and lost.cause is not None and lost.cause.condition == "JETSQL.MEMBER_LOST"
     assert "Member 2 is lost" in str(cluster.row("SHOW JOBS")["last_error"])
@@ -72,11 +72,11 @@ def test_without_auto_scaling_growth_is_ignored_and_loss_suspends(cluster: JobsH
 
 def test_without_auto_scaling_and_guarantee_a_loss_fails(cluster: JobsHarness) -> None:
     job_id = cluster.make(options={**OFF, **NONE})
-    cluster.engine.leave("2")
+    cluster.runtime.leave("2")
     lost = cluster.wait_status(job_id, Status.FAILED)
     assert lost.cause is not None and "the job fails" in lost.cause.message
     assert cluster.manager.workers.wait_for_job(job_id, 20.0)
-    assert "discard 1" in cluster.engine.calls
+    assert "discard 1" in cluster.runtime.calls
 
 
 def test_batch_job_continues_after_member_changes(tmp_path: Path) -> None:
@@ -90,10 +90,10 @@ def test_batch_job_continues_after_member_changes(tmp_path: Path) -> None:
 
 
 def test_below_the_quorum_a_job_waits_and_says_so(cluster: JobsHarness) -> None:
-    cluster.engine.join("3")
+    cluster.runtime.join("3")
     job_id = cluster.make(options=PROTECTED)
     assert cluster.job(job_id).quorum == 2
-    cluster.engine.leave("2", "3")
+    cluster.runtime.leave("2", "3")
     waiting = cluster.wait_status(job_id, Status.NOT_RUNNING)
     assert waiting.waiting_for_members
     missing = "1 is available and the job needs 2 (splitBrainProtectionEnabled), so 1 is missing"
@@ -105,14 +105,14 @@ def test_below_the_quorum_a_job_waits_and_says_so(cluster: JobsHarness) -> None:
         assert status == "NOT_RUNNING" and missing in str(message)
         assert str(message).startswith("The job cannot start yet. Waiting for executors")
     assert missing in cluster.error_of("WAIT FOR JOB j UNTIL BATCH 9 TIMEOUT 0 SECONDS").message
-    cluster.engine.join("4")
+    cluster.runtime.join("4")
     cluster.wait_run(job_id, waiting.run + 1)
     assert cluster.row("SHOW JOBS")["last_error"] is None
 
 
 def test_a_waiting_job_can_be_suspended_resumed_replaced_and_dropped(cluster: JobsHarness) -> None:
     job_id = cluster.make(options=PROTECTED)
-    cluster.engine.leave("2")
+    cluster.runtime.leave("2")
     cluster.wait_status(job_id, Status.NOT_RUNNING)
     assert cluster.reply("SUSPEND JOB j")[0] == "SUSPENDED"
     status, message = cluster.reply("RESUME JOB j")
@@ -121,16 +121,16 @@ def test_a_waiting_job_can_be_suspended_resumed_replaced_and_dropped(cluster: Jo
     options = "OPTIONS ('splitBrainProtectionEnabled'='true')"
     status, message = cluster.reply(f"CREATE OR REPLACE JOB j {options} AS {body}")
     assert status == "NOT_RUNNING" and str(message).startswith("Updated.") and "Waiting for executors" in str(message)
-    cluster.engine.join("5")
+    cluster.runtime.join("5")
     assert cluster.wait_status(job_id, Status.RUNNING).version.statement.endswith(body)
-    cluster.engine.leave("5")
+    cluster.runtime.leave("5")
     cluster.wait_status(job_id, Status.NOT_RUNNING)
     assert cluster.reply("DROP JOB j")[0] == "FAILED"
 
 
 def test_alter_computes_the_quorum_again(cluster: JobsHarness) -> None:
     job_id = cluster.make(options=PROTECTED)
-    cluster.engine.leave("2")
+    cluster.runtime.leave("2")
     cluster.wait_status(job_id, Status.NOT_RUNNING)
     cluster.sql("SUSPEND JOB j")
     assert cluster.reply("ALTER JOB j OPTIONS ('restartAttempts'='1') RESUME")[0] == "RUNNING"
@@ -146,17 +146,17 @@ def test_a_quorum_grows_with_the_cluster_and_outlives_the_engine(tmp_path: Path)
         assert jobs.titles(job_id).count("quorum raised") == 1
     with run_manager(tmp_path, InMemoryRuntime(there=frozenset("12"))) as jobs:
         assert jobs.wait_status(job_id, Status.NOT_RUNNING).waiting_for_members
-        jobs.engine.join("3")
+        jobs.runtime.join("3")
         assert jobs.wait_status(job_id, Status.RUNNING).members == ("1", "2", "3")
 
 
 def test_jobs_wait_without_any_member(cluster: JobsHarness) -> None:
     job_id = cluster.make()
-    cluster.engine.leave("1", "2")
+    cluster.runtime.leave("1", "2")
     cluster.wait_status(job_id, Status.NOT_RUNNING)
     row = cluster.row("CREATE JOB k AS INSERT INTO out SELECT * FROM STREAM src")
     assert row["status"] == "NOT_RUNNING" and "Created. Waiting for an executor" in str(row["message"])
-    cluster.engine.join("3")
+    cluster.runtime.join("3")
     for each in (job_id, str(row["id"])):
         assert cluster.wait_status(each, Status.RUNNING).members == ("3",)
 
@@ -166,7 +166,7 @@ def test_member_change_is_retried_after_store_errors(tmp_path: Path) -> None:
     with run_manager(tmp_path, InMemoryRuntime(there=frozenset("12")), store=store) as jobs:
         job_id = jobs.make(options=OFF)
         store.failures = 2
-        jobs.engine.leave("2")
+        jobs.runtime.leave("2")
         assert jobs.wait_status(job_id, Status.SUSPENDED).cause is not None
         assert store.failures == 0
 
@@ -182,7 +182,7 @@ class FailingStore(Store):
 
 
 def test_show_members_includes_lost_members(cluster: JobsHarness) -> None:
-    cluster.engine.leave("2")
+    cluster.runtime.leave("2")
     shown = cluster.sql("SHOW MEMBERS")
     at_status = [column.name for column in shown.columns].index("status")
     assert [(row[0], row[at_status]) for row in shown.rows] == [("1", "ACTIVE"), ("2", "GONE")]
@@ -213,10 +213,10 @@ def test_growth_repartitions_the_state(tmp_path: Path) -> None:
 def test_messages_and_suspend_during_repartitioning(tmp_path: Path) -> None:
     with run_manager(tmp_path, InMemoryRuntime(COUNTS, there=frozenset("1"), cores_each=2)) as jobs:
         job_id = jobs.make()
-        jobs.engine.hangs = True
-        with jobs.engine.gate("prepare_update") as opened:
-            jobs.engine.join("2")
-            jobs.engine.wait_entered("prepare_update")
+        jobs.runtime.hangs = True
+        with jobs.runtime.gate("prepare_update") as opened:
+            jobs.runtime.join("2")
+            jobs.runtime.wait_entered("prepare_update")
             opened.set()
             assert dict(jobs.sql("DESCRIBE JOB j").rows)["status"] == "COMPLETING (RESTART)"
             assert jobs.reply("SUSPEND JOB j")[0] == "SUSPENDED"

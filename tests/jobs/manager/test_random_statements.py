@@ -40,9 +40,9 @@ def run(jobs: JobsHarness, text: str) -> Sequence[Sequence[object]]:
     if fault not in FAULTS:
         return jobs.sql(text).rows
     for view in jobs.manager.registry.live():
-        current = jobs.engine.runs.get(view.job.id)
+        current = jobs.runtime.runs.get(view.job.id)
         if view.job.name == name and current is not None and current.alive:
-            jobs.engine.fail(view.job.id, FAULTS[fault])
+            jobs.runtime.fail(view.job.id, FAULTS[fault])
     return ()
 
 
@@ -59,7 +59,7 @@ def test_concurrent_statements_report_statuses_of_their_jobs(scripts: list[list[
         for job in jobs.store.live_jobs():
             assert jobs.manager.view(job).job.status is job.status
         kept = {snapshot.id for snapshot in jobs.store.snapshots()}
-        assert kept <= set(jobs.engine.snapshots)
+        assert kept <= set(jobs.runtime.snapshots)
 
 
 def test_statuses_outside_the_statement_are_detected(tmp_path: Path) -> None:

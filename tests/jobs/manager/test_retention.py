@@ -153,9 +153,9 @@ def test_ended_job_is_kept_while_statements_wait_for_it(tmp_path: Path) -> None:
     with run_manager(tmp_path, clock=clock, settings=NONE) as jobs:
         jobs.sql(CREATE.format("stays"))
         goes = jobs.make("goes")
-        with jobs.engine.gate("discard"):
+        with jobs.runtime.gate("discard"):
             dropped = jobs.in_background("DROP JOB goes")
-            jobs.engine.wait_entered("discard")
+            jobs.runtime.wait_entered("discard")
             pass_time(jobs, clock, 61)
             pass_time(jobs, clock, 61)
             assert jobs.store.job(goes) is not None
@@ -168,11 +168,11 @@ def test_files_are_deleted_before_the_job(tmp_path: Path) -> None:
     with run_manager(tmp_path, clock=clock, settings=NONE) as jobs:
         jobs.sql(CREATE.format("stays"))
         loaded = jobs.make("loaded", {"trigger": "availableNow"})
-        jobs.engine.complete(loaded)
+        jobs.runtime.complete(loaded)
         jobs.wait_status(loaded, Status.COMPLETED)
-        with jobs.engine.gate("discard"):
+        with jobs.runtime.gate("discard"):
             pass_time(jobs, clock, 61)
-            jobs.engine.wait_entered("discard")
+            jobs.runtime.wait_entered("discard")
             job = jobs.store.job(loaded)
             assert job is not None and job.has_files and job.expired
             assert "has ended" in jobs.error_of("RESUME JOB loaded").message
@@ -185,11 +185,11 @@ def test_restartable_jobs_expire_like_others(tmp_path: Path) -> None:
     with run_manager(tmp_path, clock=clock) as jobs:
         jobs.sql(CREATE.format("stays"))
         loaded = jobs.make("loaded", {"trigger": "availableNow"})
-        jobs.engine.complete(loaded)
+        jobs.runtime.complete(loaded)
         jobs.wait_status(loaded, Status.COMPLETED)
         pass_time(jobs, clock, 6.9 * DAY)
         assert jobs.reply("RESUME JOB loaded")[0] == "RUNNING"
-        jobs.engine.complete(loaded)
+        jobs.runtime.complete(loaded)
         jobs.wait_status(loaded, Status.COMPLETED)
         pass_time(jobs, clock, 6.9 * DAY)
         assert jobs.reply("RESUME JOB loaded")[0] == "RUNNING"
@@ -214,13 +214,13 @@ def test_late_staged_rows_are_deleted_at_start(tmp_path: Path) -> None:
     with run_manager(tmp_path) as jobs:
         jobs.make("live")
         again = jobs.make("again", {"trigger": "availableNow"})
-        jobs.engine.complete(again)
+        jobs.runtime.complete(again)
         jobs.wait_status(again, Status.COMPLETED)
         dropped = jobs.make("dropped")
         jobs.sql("DROP JOB dropped")
     with run_manager(tmp_path) as jobs:
-        until(lambda: jobs.engine.swept is not None)
-        assert jobs.engine.swept == [dropped]
+        until(lambda: jobs.runtime.swept is not None)
+        assert jobs.runtime.swept == [dropped]
 
 
 def test_crash_between_deleting_files_and_job_is_repaired_at_start(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_crash_between_deleting_files_and_job_is_repaired_at_start(tmp_path: Pat
     with run_manager(tmp_path) as jobs:
         assert "has ended" in jobs.error_of("RESUME JOB loaded").message
         assert jobs.manager.workers.wait_all(20)
-        assert jobs.engine.calls == ["discard 1"]
+        assert jobs.runtime.calls == ["discard 1"]
 
 
 def test_retention_runs_daily(tmp_path: Path) -> None:

@@ -37,23 +37,23 @@ def names(jobs: JobsHarness) -> list[object]:
 
 def test_a_running_job_stays_running(jobs: JobsHarness) -> None:
     job_id = jobs.make()
-    jobs.engine.commit(job_id)
+    jobs.runtime.commit(job_id)
     assert jobs.reply("CREATE SNAPSHOT s FOR JOB j") == (
         "RUNNING",
         "Snapshot s has the state as of batch 1 (1000 bytes).",
     )
     [snapshot] = jobs.store.snapshots()
     assert snapshot.software_versions == jobs.store.all_jobs()[0].version.software_versions != {}
-    assert "stop 1" not in jobs.engine.calls
+    assert "stop 1" not in jobs.runtime.calls
     assert jobs.titles(job_id)[-1] == "snapshot"
 
 
 def test_suspended_job_is_exporting_and_refuses_other_statements(jobs: JobsHarness) -> None:
     job_id = jobs.make()
     jobs.sql("SUSPEND JOB j")
-    with jobs.engine.gate("copy_state"):
+    with jobs.runtime.gate("copy_state"):
         writing = jobs.in_background("CREATE SNAPSHOT s FOR JOB j")
-        jobs.engine.wait_entered("copy_state")
+        jobs.runtime.wait_entered("copy_state")
         jobs.wait_status(job_id, Status.SUSPENDED_EXPORTING_SNAPSHOT)
         for text in (
             "RESUME JOB j",
@@ -71,38 +71,38 @@ def test_snapshot_name_is_replaced_only_with_or_replace(jobs: JobsHarness) -> No
     jobs.sql("CREATE SNAPSHOT s FOR JOB j")
     error = jobs.error_of("CREATE SNAPSHOT S FOR JOB j")
     assert error.condition == "JETSQL.SNAPSHOT_ALREADY_EXISTS" and "OR REPLACE" in error.hint
-    before = set(jobs.engine.snapshots)
+    before = set(jobs.runtime.snapshots)
     jobs.sql("CREATE OR REPLACE SNAPSHOT S FOR JOB j")
-    assert names(jobs) == ["S"] and len(jobs.engine.snapshots) == 1 and not before & set(jobs.engine.snapshots)
+    assert names(jobs) == ["S"] and len(jobs.runtime.snapshots) == 1 and not before & set(jobs.runtime.snapshots)
 
 
 def test_two_statements_never_write_one_snapshot(jobs: JobsHarness) -> None:
     jobs.make()
-    with jobs.engine.gate("copy_state"):
+    with jobs.runtime.gate("copy_state"):
         writing = jobs.in_background("CREATE SNAPSHOT s FOR JOB j")
-        jobs.engine.wait_entered("copy_state")
+        jobs.runtime.wait_entered("copy_state")
         assert jobs.error_of("CREATE OR REPLACE SNAPSHOT s FOR JOB j").condition == "JETSQL.SNAPSHOT_ALREADY_EXISTS"
     writing.result(20)
     assert names(jobs) == ["s"]
 
 
 def test_job_without_state_has_no_snapshot(jobs: JobsHarness) -> None:
-    with jobs.engine.gate("start"):
+    with jobs.runtime.gate("start"):
         making = jobs.in_background(f"CREATE JOB j AS {BODY}")
-        jobs.engine.wait_entered("start")
+        jobs.runtime.wait_entered("start")
         assert jobs.error_of("CREATE SNAPSHOT s FOR JOB j").condition == "JETSQL.SNAPSHOT_FAILED"
         assert jobs.error_of("DROP JOB j WITH SNAPSHOT s").condition == "JETSQL.SNAPSHOT_FAILED"
     making.result(20)
-    jobs.engine.analysis = analysis(streaming=False, modes={})
-    with jobs.engine.gate("start"):
+    jobs.runtime.analysis = analysis(streaming=False, modes={})
+    with jobs.runtime.gate("start"):
         jobs.in_background("CREATE JOB b AS INSERT INTO out SELECT * FROM src")
-        jobs.engine.wait_entered("start")
+        jobs.runtime.wait_entered("start")
         assert jobs.error_of("CREATE SNAPSHOT s FOR JOB b").condition == "JETSQL.NOT_SUPPORTED"
 
 
 def test_failed_snapshot_is_not_listed(jobs: JobsHarness) -> None:
     job_id = jobs.make()
-    jobs.engine.copy_errors = [
+    jobs.runtime.copy_errors = [
         StatementError("SNAPSHOT_FAILED", "The copy of the state does not open."),
         OSError("disk full"),
     ]
@@ -119,29 +119,29 @@ def test_dropped_with_a_snapshot(jobs: JobsHarness) -> None:
     status, message = jobs.reply("DROP JOB j WITH SNAPSHOT s")
     assert status == "FAILED" and "Snapshot s has the state as of batch 0" in str(message)
     assert (
-        jobs.engine.calls.index("stop 1")
-        < jobs.engine.calls.index("copy_state 1")
-        < jobs.engine.calls.index("discard 1")
+        jobs.runtime.calls.index("stop 1")
+        < jobs.runtime.calls.index("copy_state 1")
+        < jobs.runtime.calls.index("discard 1")
     )
     assert names(jobs) == ["s"]
 
 
 def test_failed_snapshot_suspends_the_job_instead_of_dropping(jobs: JobsHarness) -> None:
     job_id = jobs.make()
-    jobs.engine.copy_errors = [OSError("disk full")]
+    jobs.runtime.copy_errors = [OSError("disk full")]
     error = jobs.error_of("DROP JOB j WITH SNAPSHOT s")
     assert error.condition == "JETSQL.SNAPSHOT_FAILED" and "disk full" in error.message
-    assert jobs.job(job_id).status is Status.SUSPENDED and "discard 1" not in jobs.engine.calls
+    assert jobs.job(job_id).status is Status.SUSPENDED and "discard 1" not in jobs.runtime.calls
     assert jobs.reply("RESUME JOB j")[0] == "RUNNING"
 
 
 def test_run_error_during_drop_with_snapshot(jobs: JobsHarness) -> None:
     """Suspend or drop the job, depending on the snapshot, but never leave it in between."""
     job_id = jobs.make()
-    with jobs.engine.gate("stop"):
+    with jobs.runtime.gate("stop"):
         dropping = jobs.in_background("DROP JOB j WITH SNAPSHOT s")
-        jobs.engine.wait_entered("stop")
-        jobs.engine.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
+        jobs.runtime.wait_entered("stop")
+        jobs.runtime.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
     assert dropping.result(20).rows[0][2] == "FAILED"
     assert names(jobs) == ["s"]
 
@@ -157,32 +157,32 @@ def test_run_error_during_drop_with_snapshot(jobs: JobsHarness) -> None:
 )
 def test_other_statements_during_drop_with_snapshot_are_refused(jobs: JobsHarness, text: str) -> None:
     jobs.make()
-    with jobs.engine.gate("stop"):
+    with jobs.runtime.gate("stop"):
         dropping = jobs.in_background("DROP JOB j WITH SNAPSHOT s")
-        jobs.engine.wait_entered("stop")
+        jobs.runtime.wait_entered("stop")
         assert jobs.error_of(text).condition == "JETSQL.WRONG_STATUS"
     assert dropping.result(20).rows[0][2] == "FAILED"
 
 
 def test_job_starts_from_a_snapshot_next_to_the_original(jobs: JobsHarness) -> None:
-    jobs.engine.commit(jobs.make())
+    jobs.runtime.commit(jobs.make())
     jobs.sql("CREATE SNAPSHOT s FOR JOB j")
     row = jobs.row(create("k", {"initialSnapshotName": "S"}))
     assert "It starts from the snapshot S, batch 1." in str(row["message"])
     job = jobs.job(str(row["id"]))
-    assert job.source_snapshot_id in jobs.engine.snapshots and job.batch == 2
+    assert job.source_snapshot_id in jobs.runtime.snapshots and job.batch == 2
     assert jobs.reply("DROP SNAPSHOT s") == (None, "Dropped.")
-    assert jobs.reply("RESTART JOB k")[0] == "RUNNING" and jobs.engine.snapshots == {}
+    assert jobs.reply("RESTART JOB k")[0] == "RUNNING" and jobs.runtime.snapshots == {}
 
 
 def test_batch_of_the_snapshot_is_no_first_batch(jobs: JobsHarness) -> None:
     jobs.make()
     jobs.sql("CREATE SNAPSHOT s FOR JOB j")
-    jobs.engine.quiet = True
+    jobs.runtime.quiet = True
     creating, job = jobs.begin(
         "CREATE JOB k OPTIONS ('initialSnapshotName'='s') AS INSERT INTO out SELECT * FROM STREAM src"
     )
-    jobs.engine.idle(job.id)
+    jobs.runtime.idle(job.id)
     message = str(creating.result(20).rows[0][3])
     assert "It starts from the snapshot s, batch 0. No rows are available yet." in message
 
@@ -190,7 +190,7 @@ def test_batch_of_the_snapshot_is_no_first_batch(jobs: JobsHarness) -> None:
 def test_a_snapshot_of_another_query_is_refused_with_the_reason(jobs: JobsHarness) -> None:
     jobs.make()
     jobs.sql("CREATE SNAPSHOT s FOR JOB j")
-    jobs.engine.analysis = analysis(operators=(Operator("Aggregate", "a: int"),), stateful=True)
+    jobs.runtime.analysis = analysis(operators=(Operator("Aggregate", "a: int"),), stateful=True)
     with raises(StatementError) as caught:
         jobs.run(create("k", {"initialSnapshotName": "s"}))
     assert caught.value.condition == "JETSQL.STATE_NOT_COMPATIBLE" and caught.value.place is not None
@@ -211,11 +211,11 @@ def test_missing_snapshot(jobs: JobsHarness) -> None:
 def test_snapshot_stays_until_a_new_job_has_copied_it(jobs: JobsHarness) -> None:
     jobs.make()
     jobs.sql("CREATE SNAPSHOT s FOR JOB j")
-    with jobs.engine.gate("start"):
+    with jobs.runtime.gate("start"):
         making = jobs.in_background(
             "CREATE JOB k OPTIONS ('initialSnapshotName'='s') AS INSERT INTO out SELECT * FROM STREAM src"
         )
-        jobs.engine.wait_entered("start")
+        jobs.runtime.wait_entered("start")
         assert "is starting from" in jobs.error_of("DROP SNAPSHOT s").message
         assert "is starting from" in jobs.error_of("CREATE OR REPLACE SNAPSHOT s FOR JOB j").message
     making.result(20)
@@ -247,14 +247,14 @@ def test_unnamed_copy_is_deleted(jobs: JobsHarness) -> None:
     jobs.make("k")
     jobs.sql("CREATE SNAPSHOT t FOR JOB k")
     [other] = jobs.store.snapshots()
-    with jobs.engine.gate("copy_state"):
+    with jobs.runtime.gate("copy_state"):
         writing = jobs.in_background("CREATE SNAPSHOT s FOR JOB j")
-        jobs.engine.wait_entered("copy_state")
+        jobs.runtime.wait_entered("copy_state")
         jobs.store.add_snapshot(replace(other, id="another", name="s"))
     with raises(StatementError) as caught:
         writing.result(20)
     assert caught.value.condition == "JETSQL.SNAPSHOT_ALREADY_EXISTS"
-    assert set(jobs.engine.snapshots) == {other.id}
+    assert set(jobs.runtime.snapshots) == {other.id}
 
 
 def test_one_of_two_simultaneous_statements_writes_the_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,9 +342,9 @@ def test_engine_error_keeps_its_message_and_hint(jobs: JobsHarness, monkeypatch:
     """Take a snapshot of a job that runs, and of one that does not."""
     jobs.make()
     cause = Cause("The disk is full.", "DISK", hint="Make room.")
-    monkeypatch.setattr(jobs.engine, "cause_of", lambda error: cause)
+    monkeypatch.setattr(jobs.runtime, "cause_of", lambda error: cause)
     for status in ("RUNNING", "SUSPENDED"):
-        jobs.engine.copy_errors = [OSError("28")]
+        jobs.runtime.copy_errors = [OSError("28")]
         error = jobs.error_of("CREATE SNAPSHOT s FOR JOB j")
         assert (error.condition, error.message) == (
             "JETSQL.SNAPSHOT_FAILED",
@@ -357,7 +357,7 @@ def test_engine_error_keeps_its_message_and_hint(jobs: JobsHarness, monkeypatch:
 @pytest.mark.parametrize("text", ["DROP JOB j", "DROP JOB j WITH SNAPSHOT s"])
 def test_undeleted_files_are_reported(jobs: JobsHarness, text: str) -> None:
     job_id = jobs.make()
-    jobs.engine.discard_errors = [OSError("no rights")]
+    jobs.runtime.discard_errors = [OSError("no rights")]
     status, message = jobs.reply(text)
     assert status == "FAILED" and "Its files could not be deleted; SHOW JOB HISTORY shows why." in str(message)
     assert jobs.job(job_id).has_files and "no rights" in str(jobs.sql(f"SHOW JOB HISTORY '{job_id}'").rows)
@@ -373,7 +373,7 @@ def test_files_still_being_deleted_are_reported(jobs: JobsHarness, monkeypatch: 
 def test_job_from_a_snapshot_inherits_its_session_defaults(jobs: JobsHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs.make()
     jobs.sql("CREATE SNAPSHOT s FOR JOB j")
-    monkeypatch.setattr(jobs.engine, "session_defaults", lambda: {"spark.sql.shuffle.partitions": "9"})
+    monkeypatch.setattr(jobs.runtime, "session_defaults", lambda: {"spark.sql.shuffle.partitions": "9"})
     assert jobs.job(jobs.make("k", {"initialSnapshotName": "s"})).version.session_defaults == {
         "spark.sql.shuffle.partitions": "2"
     }

@@ -25,7 +25,7 @@ def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
 
 def test_a_table_that_running_jobs_use(jobs: JobsHarness) -> None:
     jobs.sql(CREATE.format("first"))
-    jobs.engine.analysis = analysis(
+    jobs.runtime.analysis = analysis(
         sources=(source("spark_catalog.default.out"),), sink=sink("spark_catalog.shop.more")
     )
     jobs.sql(CREATE.format("`the second`"))
@@ -37,7 +37,7 @@ def test_a_table_that_running_jobs_use(jobs: JobsHarness) -> None:
 
 
 def test_a_table_of_another_catalogue(jobs: JobsHarness) -> None:
-    jobs.engine.analysis = analysis(sources=(source("lake.a.b.t"),), sink=sink("lake.a.`x.y`"))
+    jobs.runtime.analysis = analysis(sources=(source("lake.a.b.t"),), sink=sink("lake.a.`x.y`"))
     jobs.sql(CREATE.format("j"))
     for schema, table in (
         (["lake", "a", "b"], "T"),
@@ -66,6 +66,6 @@ def test_a_table_that_a_batch_job_reads(tmp_path: Path) -> None:
     with run_manager(tmp_path, InMemoryRuntime(analysis=batch, quiet=True)) as jobs:
         creating, job = jobs.begin("CREATE JOB j AS INSERT INTO out SELECT * FROM src")
         assert refuse_change(jobs.manager.registry, "drop", DEFAULT, "src")
-        jobs.engine.complete(job.id)
+        jobs.runtime.complete(job.id)
         creating.result(20)
         assert refuse_change(jobs.manager.registry, "drop", DEFAULT, "src") == ""

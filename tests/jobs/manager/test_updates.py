@@ -45,8 +45,8 @@ def test_new_version_continues_where_the_old_one_stopped(jobs: JobsHarness) -> N
     job = jobs.job(job_id)
     assert (job.run, job.version.checkpoint, job.batch, job.rollback_version) == (2, 1, 1, None)
     assert "SELECT a" in str(jobs.sql("SHOW CREATE JOB j").rows[0][0])
-    until(lambda: jobs.engine.discarded == [0])  # the statement does not wait for it
-    calls = jobs.engine.calls
+    until(lambda: jobs.runtime.discarded == [0])  # the statement does not wait for it
+    calls = jobs.runtime.calls
     assert calls.index("stop 1") < calls.index("prepare_update 1") < calls.index("start 2")
 
 
@@ -70,7 +70,7 @@ def test_the_same_statement_again_changes_nothing(jobs: JobsHarness) -> None:
 )
 def test_only_jobs_of_earlier_releases_keep_utc_windows(jobs: JobsHarness, before: str, now: str, local: bool) -> None:
     job_id = str(jobs.row(f"CREATE JOB j AS INSERT INTO out SELECT a FROM STREAM {before}")["id"])
-    jobs.engine.makes_local_windows = True
+    jobs.runtime.makes_local_windows = True
     jobs.sql(f"CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM STREAM {now}")
     assert jobs.job(job_id).plan.analysis.local_windows is local
 
@@ -135,19 +135,19 @@ def test_an_update_lists_the_options_that_it_changes(jobs: JobsHarness) -> None:
 
 def test_update_lists_the_session_settings_that_it_changes(jobs: JobsHarness) -> None:
     zone = "spark.sql.session.timeZone"
-    jobs.engine.analysis = analysis(session=CapturedSession("spark_catalog", "default", {zone: "Europe/Berlin"}))
+    jobs.runtime.analysis = analysis(session=CapturedSession("spark_catalog", "default", {zone: "Europe/Berlin"}))
     jobs.sql(UPDATE)
-    jobs.engine.analysis = analysis(session=CapturedSession("spark_catalog", "default", {zone: "UTC"}))
+    jobs.runtime.analysis = analysis(session=CapturedSession("spark_catalog", "default", {zone: "UTC"}))
     change = f"session's setting '{zone}' changes from 'Europe/Berlin' to 'UTC'"
     assert change in verdict(jobs, UPDATE).details
     assert change in jobs.reply(UPDATE)[1]
 
 
 def test_same_statement_for_a_completed_job_does_nothing(jobs: JobsHarness) -> None:
-    jobs.engine.analysis = analysis(streaming=False)
+    jobs.runtime.analysis = analysis(streaming=False)
     text = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM src"
     created, job = jobs.begin(text)
-    jobs.engine.complete(job.id)
+    jobs.runtime.complete(job.id)
     assert created.result(10).rows[0][2] == Status.COMPLETED.value
     assert verdict(jobs, text).details == "the job had this statement, and has completed"
     assert "Update:" not in str(jobs.sql(f"EXPLAIN {text} WHERE a > 1").rows[0][0])
@@ -182,33 +182,33 @@ def test_same_statement_stored_by_another_release_changes_nothing(jobs: JobsHarn
 
 def test_incompatible_update_is_refused_and_the_job_unchanged(jobs: JobsHarness) -> None:
     job_id = jobs.make()
-    jobs.engine.analysis = analysis(sources=(source(), source("other")))
+    jobs.runtime.analysis = analysis(sources=(source(), source("other")))
     error = jobs.error_of(UPDATE)
     assert error.condition == "JETSQL.STATE_NOT_COMPATIBLE" and "the source other (parquet) is new" in error.message
-    assert error.place is not None and "stop 1" not in jobs.engine.calls
+    assert error.place is not None and "stop 1" not in jobs.runtime.calls
     assert jobs.job(job_id).status is Status.RUNNING and jobs.job(job_id).version.checkpoint == 0
 
 
 def test_overwritten_table_may_have_moved(jobs: JobsHarness) -> None:
     modes = {OutputMode.COMPLETE: None}
     counts = analysis(operators=(COUNT,), stateful=True, has_aggregates=True, modes=modes)
-    jobs.engine.analysis = counts
+    jobs.runtime.analysis = counts
     job_id = str(jobs.sql("CREATE JOB j AS INSERT OVERWRITE out SELECT count(*) FROM STREAM src").rows[0][0])
-    jobs.engine.analysis = replace(counts, sink=sink(location="file:/tables/out-7"))
+    jobs.runtime.analysis = replace(counts, sink=sink(location="file:/tables/out-7"))
     assert "Updated" in str(
         jobs.reply("CREATE OR REPLACE JOB j AS INSERT OVERWRITE out SELECT count(1) FROM STREAM src")[1]
     )
     assert jobs.job(job_id).plan.analysis.sink.location == sink().location
-    jobs.engine.analysis = replace(counts, sink=sink(location="file:/tables/out-8", created=2))
+    jobs.runtime.analysis = replace(counts, sink=sink(location="file:/tables/out-8", created=2))
     jobs.sql("CREATE OR REPLACE JOB j AS INSERT OVERWRITE out SELECT count(2) FROM STREAM src")
     assert jobs.job(job_id).plan.analysis.sink.location == "file:/tables/out-8"
-    jobs.engine.analysis = replace(counts, sink=sink("other", location="file:/tables/other-2", created=2))
+    jobs.runtime.analysis = replace(counts, sink=sink("other", location="file:/tables/other-2", created=2))
     jobs.sql("CREATE OR REPLACE JOB j AS INSERT OVERWRITE other SELECT count(2) FROM STREAM src")
     assert jobs.job(job_id).plan.analysis.sink.location == "file:/tables/other-2"
 
 
 def test_explain_of_a_job_without_batches_names_none(jobs: JobsHarness) -> None:
-    jobs.engine.quiet = True
+    jobs.runtime.quiet = True
     jobs.begin(UPDATE.replace("SELECT a ", "SELECT a, b "))
     assert "(committed so far: no batch)" in str(jobs.sql(f"EXPLAIN {UPDATE}").rows[0][0])
 
@@ -216,9 +216,9 @@ def test_explain_of_a_job_without_batches_names_none(jobs: JobsHarness) -> None:
 def test_explain_gives_the_verdict_and_does_nothing(jobs: JobsHarness) -> None:
     jobs.make()
     assert "Update:      possible: the job continues after" in str(jobs.sql(f"EXPLAIN {UPDATE}").rows[0][0])
-    jobs.engine.analysis = analysis(sources=(source("other"),))
+    jobs.runtime.analysis = analysis(sources=(source("other"),))
     assert "Update:      refused: the source" in str(jobs.sql(f"EXPLAIN {UPDATE}").rows[0][0])
-    assert "stop 1" not in jobs.engine.calls
+    assert "stop 1" not in jobs.runtime.calls
 
 
 def test_explain_says_that_a_job_has_the_statement_already(jobs: JobsHarness) -> None:
@@ -233,7 +233,7 @@ def test_explain_says_that_a_job_has_the_statement_already(jobs: JobsHarness) ->
 
 def test_old_version_continues_after_a_failed_copy(jobs: JobsHarness) -> None:
     job_id = jobs.make()
-    jobs.engine.prepare_errors = [OSError("disk full")]
+    jobs.runtime.prepare_errors = [OSError("disk full")]
     error = jobs.error_of(UPDATE)
     assert error.condition == "JETSQL.UPDATE_FAILED" and "disk full" in error.message
     job = jobs.wait_run(job_id, 2)
@@ -243,21 +243,21 @@ def test_old_version_continues_after_a_failed_copy(jobs: JobsHarness) -> None:
 @pytest.mark.parametrize("heals", [True, False])
 def test_failed_start_of_the_new_version_is_rolled_back(jobs: JobsHarness, heals: bool) -> None:
     job_id = jobs.make()
-    jobs.engine.start_errors = [OSError("no such column") if heals else ValueError("no such column")]
+    jobs.runtime.start_errors = [OSError("no such column") if heals else ValueError("no such column")]
     error = jobs.error_of(UPDATE)
     assert error.condition == "JETSQL.UPDATE_FAILED" and "no such column" in error.message
     job = jobs.wait_run(job_id, 3)
     assert (job.version.checkpoint, job.body.text, job.rollback_version) == (0, body().text, None)
-    assert 1 in jobs.engine.discarded
+    assert 1 in jobs.runtime.discarded
 
 
 def failed_on_trial(jobs: JobsHarness, held: bool | None) -> tuple[str, Future[Table]]:
     """Let a new version fail in its first batch, and return the job and the statement. held: the reply of the sink."""
     job_id = jobs.make()
-    jobs.engine.held, jobs.engine.quiet = held, True
+    jobs.runtime.held, jobs.runtime.quiet = held, True
     updating = jobs.in_background(UPDATE)
     jobs.wait_run(job_id, 2)
-    jobs.engine.fail(job_id, Cause("the server is gone", "08001"))
+    jobs.runtime.fail(job_id, Cause("the server is gone", "08001"))
     return job_id, updating
 
 
@@ -265,7 +265,7 @@ def test_new_version_with_a_written_batch_stays(jobs: JobsHarness) -> None:
     job_id, updating = failed_on_trial(jobs, held=True)
     job = jobs.wait_run(job_id, 3)
     assert (job.version.checkpoint, job.rollback_version) == (1, None)
-    jobs.engine.commit(job_id)
+    jobs.runtime.commit(job_id)
     assert updating.result(20).rows[0][2] == "RUNNING"
 
 
@@ -275,7 +275,7 @@ def test_unreachable_sink_suspends_a_version_on_trial(jobs: JobsHarness) -> None
     assert job.rollback_version is not None
     with raises(StatementError, match="SUSPENDED"):
         updating.result(20)
-    jobs.engine.quiet = False
+    jobs.runtime.quiet = False
     assert jobs.reply("RESUME JOB j")[0] == "RUNNING"
     assert jobs.job(job_id).version.checkpoint == 1
 
@@ -283,10 +283,10 @@ def test_unreachable_sink_suspends_a_version_on_trial(jobs: JobsHarness) -> None
 @pytest.mark.parametrize(("statement", "status"), [("SUSPEND JOB j", "SUSPENDED"), ("DROP JOB j", "FAILED")])
 def test_another_statement_ends_the_wait_of_an_update(jobs: JobsHarness, statement: str, status: str) -> None:
     jobs.make()
-    jobs.engine.hangs = True
-    with jobs.engine.gate("prepare_update") as opened:
+    jobs.runtime.hangs = True
+    with jobs.runtime.gate("prepare_update") as opened:
         updating = jobs.in_background(UPDATE)
-        jobs.engine.wait_entered("prepare_update")
+        jobs.runtime.wait_entered("prepare_update")
         opened.set()
         assert jobs.reply(statement)[0] == status
     with raises(StatementError, match=status):
@@ -299,19 +299,19 @@ def test_a_suspended_job_is_updated_and_starts(jobs: JobsHarness) -> None:
     assert jobs.reply(UPDATE)[0] == "RUNNING"
     assert jobs.job(job_id).version.checkpoint == 1
     jobs.sql("SUSPEND JOB j")
-    jobs.engine.prepare_errors = [OSError("disk full")]
+    jobs.runtime.prepare_errors = [OSError("disk full")]
     jobs.error_of(UPDATE.replace("SELECT a", "SELECT b"))
     assert jobs.job(job_id).status is Status.SUSPENDED
 
 
 def test_rollback_stays_possible_without_new_rows(jobs: JobsHarness) -> None:
     job_id = jobs.make()
-    jobs.engine.quiet = True
+    jobs.runtime.quiet = True
     updating = jobs.in_background(UPDATE)
     jobs.wait_run(job_id, 2)
-    jobs.engine.idle(job_id)
+    jobs.runtime.idle(job_id)
     assert "the old version is kept" in str(updating.result(20).rows[0][3])
-    jobs.engine.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
+    jobs.runtime.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
     assert jobs.wait_run(job_id, 3).version.checkpoint == 0
 
 
@@ -319,14 +319,14 @@ def test_engine_stopped_during_update_leaves_no_state_copy(tmp_path: Path) -> No
     with run_manager(tmp_path) as jobs:
         job_id = jobs.make()
         jobs.sql("SUSPEND JOB j")
-        with jobs.engine.gate("prepare_update"):
+        with jobs.runtime.gate("prepare_update"):
             jobs.in_background(UPDATE)
-            jobs.engine.wait_entered("prepare_update")
+            jobs.runtime.wait_entered("prepare_update")
             closing = Thread(target=jobs.manager.close)
             closing.start()
             assert jobs.wait_status(job_id, Status.SUSPENDED).pending_version is None
         closing.join(20.0)
-        assert jobs.engine.discarded == [1]
+        assert jobs.runtime.discarded == [1]
 
 
 def test_engine_killed_during_update_leaves_exactly_one_version(tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_engine_killed_during_update_leaves_exactly_one_version(tmp_path: Path) 
         updating.result(20)
     with run_manager(tmp_path, engine) as jobs:
         assert jobs.wait_run(job_id, 3).rollback_version is not None
-        jobs.engine.commit(job_id)
+        jobs.runtime.commit(job_id)
         assert jobs.wait_run(job_id, 3).version.checkpoint == 1
 
 
@@ -447,26 +447,26 @@ def test_limit_of_a_complete_result_can_be_repartitioned() -> None:
 def test_a_version_is_stored_whole(jobs: JobsHarness) -> None:
     """Read from the store, and not from memory, everything that a way back needs."""
     job_id = jobs.make()
-    jobs.engine.quiet = True
+    jobs.runtime.quiet = True
     jobs.in_background(UPDATE)
     jobs.wait_run(job_id, 2)
     stored = jobs.store.job(job_id)
     assert isinstance(stored, Job) and stored.rollback_version is not None
-    assert stored.rollback_version.body == body() and stored.rollback_version.plan.analysis == jobs.engine.analysis
+    assert stored.rollback_version.body == body() and stored.rollback_version.plan.analysis == jobs.runtime.analysis
 
 
 def test_every_failure_of_a_new_version_has_a_hint(jobs: JobsHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     job_id = jobs.make()
-    monkeypatch.setattr(jobs.engine, "cause_of", lambda error: Cause("The disk is full.", "DISK", hint="Make room."))
-    jobs.engine.prepare_errors = [OSError("28")]
+    monkeypatch.setattr(jobs.runtime, "cause_of", lambda error: Cause("The disk is full.", "DISK", hint="Make room."))
+    jobs.runtime.prepare_errors = [OSError("28")]
     assert jobs.error_of(UPDATE).message.endswith("The disk is full. Make room.")
     jobs.wait_status(job_id, Status.RUNNING)  # the old version starts again, which the next error is not for
-    jobs.engine.start_errors = [OSError("28")]
+    jobs.runtime.start_errors = [OSError("28")]
     assert jobs.error_of(UPDATE).message.endswith("The disk is full. Make room.")
     jobs.wait_status(job_id, Status.RUNNING)
     messages = {str(row[1]): str(row[-1]) for row in jobs.sql("SHOW JOB HISTORY j").rows}
     for title in ("update abandoned", "new version failed", "update rolled back"):
         assert messages[title].endswith("The disk is full. Make room."), messages
-    jobs.engine.held, jobs.engine.start_errors = None, [OSError("28")]
+    jobs.runtime.held, jobs.runtime.start_errors = None, [OSError("28")]
     jobs.error_of(UPDATE)
     assert "out: The disk is full. Make room. RESUME JOB" in jobs.store.history(job_id)[-1].message

@@ -273,9 +273,9 @@ def test_describe_shows_everything(jobs: JobsHarness) -> None:
 
 
 def test_describe_has_no_newest_batch_before_the_first(jobs: JobsHarness) -> None:
-    jobs.engine.quiet = True
+    jobs.runtime.quiet = True
     creating, job = jobs.begin(f"CREATE JOB j AS {BODY}")
-    jobs.engine.idle(job.id)
+    jobs.runtime.idle(job.id)
     creating.result(20)
     assert facts(jobs.sql("DESCRIBE JOB EXTENDED j"))["newest batch"] is None
 
@@ -309,7 +309,7 @@ def test_history_is_shown_in_words(jobs: JobsHarness) -> None:
     job_id = jobs.make()
     jobs.sql("SUSPEND JOB j")
     jobs.sql("RESUME JOB j")
-    jobs.engine.fail(job_id, FATAL_ERROR)
+    jobs.runtime.fail(job_id, FATAL_ERROR)
     jobs.wait_status(job_id, Status.SUSPENDED)
     jobs.sql("DROP JOB j")
     table = jobs.sql("SHOW JOB HISTORY j")
@@ -331,7 +331,7 @@ def test_explain_shows_the_plan_and_creates_nothing(jobs: JobsHarness) -> None:
         sink=sink("db.t", kind=SinkKind.JDBC, provider="jdbc", key_columns=("carrier",)),
         modes={OutputMode.APPEND: "not without a watermark", OutputMode.UPDATE: None, OutputMode.COMPLETE: None},
     )  # fmt: skip
-    jobs.engine.analysis = counts
+    jobs.runtime.analysis = counts
     counting = "SINK INTO t SELECT carrier, count(*) FROM STREAM f GROUP BY 1"
     (row,) = jobs.sql(f"EXPLAIN FORMATTED CREATE JOB j AS {counting}").rows
     text = str(row[0])
@@ -350,9 +350,9 @@ def test_explain_shows_the_plan_and_creates_nothing(jobs: JobsHarness) -> None:
 
 def waiting(jobs: JobsHarness, text: str) -> object:
     """Begin a statement that waits, and return it when it watches its job."""
-    with jobs.engine.gate("watch"):
+    with jobs.runtime.gate("watch"):
         result = jobs.in_background(text)
-        jobs.engine.wait_entered("watch")
+        jobs.runtime.wait_entered("watch")
     return result
 
 
@@ -360,15 +360,15 @@ def test_wait_for_a_batch(jobs: JobsHarness) -> None:
     job_id = jobs.make()
     assert jobs.reply("WAIT FOR JOB j") == ("RUNNING", "Batch 0 is committed.")
     result = jobs.in_background("WAIT FOR JOB j UNTIL BATCH 2")
-    jobs.engine.commit(job_id)
-    jobs.engine.commit(job_id)
+    jobs.runtime.commit(job_id)
+    jobs.runtime.commit(job_id)
     assert result.result(20).rows[0][2:] == ("RUNNING", "Batch 2 is committed.")
 
 
 def test_wait_until_idle_ends_with_a_batch_that_began_later(jobs: JobsHarness) -> None:
     job_id = jobs.make()
     result = waiting(jobs, "WAIT FOR JOB j UNTIL IDLE")
-    jobs.engine.commit(job_id)
+    jobs.runtime.commit(job_id)
     assert result.result(20).rows[0][3] == "Batch 1 is committed."  # type: ignore[attr-defined]
 
 
@@ -378,18 +378,18 @@ def test_wait_until_idle_uses_no_clock(tmp_path: Path, restarted: bool) -> None:
     now = [10_000.0]
     with run_manager(tmp_path, clock=lambda: now[0]) as jobs:
         job_id = jobs.make()
-        jobs.engine.commit(job_id, trigger_time=10_000.0)
-        jobs.engine.idle(job_id, trigger_time=10_000.0)
+        jobs.runtime.commit(job_id, trigger_time=10_000.0)
+        jobs.runtime.idle(job_id, trigger_time=10_000.0)
         jobs.manager.view_after_pending_events(jobs.job(job_id))
         now[0] = 500.0
         if restarted:
-            jobs.engine.quiet = True
+            jobs.runtime.quiet = True
             jobs.sql("RESTART JOB j")
         error = jobs.error_of("WAIT FOR JOB j UNTIL IDLE TIMEOUT 0 SECONDS")
         assert (error.condition, "RESTART JOB" in error.hint) == ("JETSQL.WAIT_TIMEOUT", True)
         assert jobs.manager.workers.wait_for_job(job_id, 20)
         result = waiting(jobs, "WAIT FOR JOB j UNTIL IDLE")
-        jobs.engine.idle(job_id, trigger_time=499.0)
+        jobs.runtime.idle(job_id, trigger_time=499.0)
         assert result.result(20).rows[0][3].startswith("Batch")  # type: ignore[attr-defined]
 
 
@@ -405,26 +405,26 @@ def test_wait_until_idle_of_a_source_that_never_is(tmp_path: Path) -> None:
     with run_manager(tmp_path, InMemoryRuntime(analysis(sources=(rate, source()), waits_for_watermark=True))) as jobs:
         job_id = jobs.make()
         result = waiting(jobs, "WAIT FOR JOB j UNTIL IDLE")
-        jobs.engine.commit(job_id)
+        jobs.runtime.commit(job_id)
         assert result.result(20).rows[0][2] == "RUNNING"  # type: ignore[attr-defined]
 
 
 def test_wait_until_idle_outlives_a_restart(jobs: JobsHarness) -> None:
     job_id = jobs.make()
     result = waiting(jobs, "WAIT FOR JOB j UNTIL IDLE")
-    jobs.engine.quiet = True  # otherwise the first batch of the new run can end the wait before it watches the run
-    del jobs.engine.gates["watch"]
-    with jobs.engine.gate("watch"):
+    jobs.runtime.quiet = True  # otherwise the first batch of the new run can end the wait before it watches the run
+    del jobs.runtime.gates["watch"]
+    with jobs.runtime.gate("watch"):
         jobs.sql("RESTART JOB j")
-        jobs.engine.wait_entered("watch")
-    jobs.engine.idle(job_id)
+        jobs.runtime.wait_entered("watch")
+    jobs.runtime.idle(job_id)
     assert result.result(20).rows[0][2] == "RUNNING"  # type: ignore[attr-defined]
 
 
 def test_wait_until_completed(jobs: JobsHarness) -> None:
     job_id = jobs.make("j", {"trigger": "availableNow"})
     results = [jobs.in_background(f"WAIT FOR JOB j{until}") for until in ("", " UNTIL COMPLETED", " UNTIL IDLE")]
-    jobs.engine.complete(job_id, "3 rows wait for the watermark.")
+    jobs.runtime.complete(job_id, "3 rows wait for the watermark.")
     for result in results:
         assert result.result(20).rows[0][2] == "COMPLETED"
     assert jobs.reply("WAIT FOR JOB j")[0] == "COMPLETED"
@@ -440,7 +440,7 @@ def test_impossible_waits_are_refused(jobs: JobsHarness) -> None:
 def test_waiting_ends_early_when_the_job_does(jobs: JobsHarness) -> None:
     job_id = jobs.make("j", {"suspendOnFailure": "false"})
     result = jobs.in_background("WAIT FOR JOB j UNTIL BATCH 5")
-    jobs.engine.fail(job_id, FATAL_ERROR)
+    jobs.runtime.fail(job_id, FATAL_ERROR)
     error = result.exception(20)
     assert isinstance(error, StatementError)
     assert (error.condition, error.message) == ("JETSQL.JOB_FAILED", "Job j failed: [DIVIDE_BY_ZERO] division by zero")

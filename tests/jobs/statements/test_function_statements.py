@@ -33,7 +33,7 @@ def test_a_function_is_stored_and_registered(jobs: JobsHarness) -> None:
     result = jobs.sql(CREATE.format(name="f", value=1))
     assert result.rows == (("default.f", "Created."),)
     assert named(jobs) == ["default.f"]
-    assert [function.source for function in jobs.engine.functions.values()] == [" return 1 "]
+    assert [function.source for function in jobs.runtime.functions.values()] == [" return 1 "]
     assert jobs.manager.store.functions() == jobs.manager.functions.all()
 
 
@@ -50,14 +50,14 @@ def test_function_names_ignore_case(jobs: JobsHarness) -> None:
 def test_or_replace_names_the_jobs_that_call_the_previous_one(jobs: JobsHarness) -> None:
     jobs.sql(CREATE.format(name="f", value=1))
     [function] = jobs.manager.functions.all()
-    jobs.engine.analysis = analysis(functions=(UsedFunction("default.f", function.fingerprint),))
+    jobs.runtime.analysis = analysis(functions=(UsedFunction("default.f", function.fingerprint),))
     jobs.make("j")
     assert jobs.sql(REPLACE.format(name="f", value=1)).rows[0][1] == "Replaced."
     message = jobs.sql(REPLACE.format(name="f", value=2)).rows[0][1]
     assert message == (
         "Replaced. The job j was created with the previous function. CREATE OR REPLACE JOB changes to the new one."
     )
-    assert [each.source for each in jobs.engine.functions.values()] == [" return 2 "]
+    assert [each.source for each in jobs.runtime.functions.values()] == [" return 2 "]
 
 
 def test_a_builtin_function_hides_one_with_its_name(jobs: JobsHarness) -> None:
@@ -68,7 +68,7 @@ def test_drop(jobs: JobsHarness) -> None:
     jobs.sql(CREATE.format(name="f", value=1))
     drop_function(jobs.manager, "DEFAULT", "F", if_exists=False)
     assert named(jobs) == []
-    assert jobs.engine.functions == {}
+    assert jobs.runtime.functions == {}
     drop_function(jobs.manager, "default", "f", if_exists=True)
     with raises(StatementError, match="no function named"):
         drop_function(jobs.manager, "default", "f", if_exists=False)
@@ -80,7 +80,7 @@ def test_functions_are_registered_before_jobs_restart(tmp_path: Path) -> None:
         first.make("j")
     with run_manager(tmp_path) as again:
         again.wait_run(again.manager.registry.live()[0].job.id, 2)
-        calls = [call.split(" ")[0] for call in again.engine.calls]
+        calls = [call.split(" ")[0] for call in again.runtime.calls]
         assert calls.index("register_function") < calls.index("start")
         assert named(again) == ["default.f"]
 

@@ -78,7 +78,7 @@ def test_sample_has_the_newest_batch(jobs: JobsHarness) -> None:
     job_id = jobs.make("orders")
     time = jobs.manager.clock() - 1.0
     measure = BatchMetrics(1, 7, time, input_rows=10, trigger_ms=250, state_rows=3, state_bytes=99, lag={"src": 5})
-    jobs.engine.report(job_id, BatchCommitted(jobs.engine.run_id(job_id), 7, time, 10, 10.0, metrics=measure))
+    jobs.runtime.report(job_id, BatchCommitted(jobs.runtime.run_id(job_id), 7, time, 10, 10.0, metrics=measure))
     [running] = sample_jobs(jobs.manager)
     assert as_object([running])["jobs"][0]["rows_per_second"] == 10.0
     jobs.sql("SUSPEND JOB orders")

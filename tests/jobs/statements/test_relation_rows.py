@@ -51,7 +51,7 @@ def test_each_relation_describes_itself(relation: object, jobs: JobsHarness) -> 
 @pytest.mark.parametrize("relation", SYSTEM_TABLES, ids=lambda relation: relation.name)
 def test_values_are_of_their_columns_types(relation: object, jobs: JobsHarness) -> None:
     ended = jobs.make("ended")
-    jobs.engine.fail(ended, Cause("no such table", "TABLE_OR_VIEW_NOT_FOUND", "42P01", retryable=False))
+    jobs.runtime.fail(ended, Cause("no such table", "TABLE_OR_VIEW_NOT_FOUND", "42P01", retryable=False))
     jobs.wait_status(ended, Status.SUSPENDED)
     jobs.sql("DROP JOB ended")
     jobs.make("live")
@@ -68,7 +68,7 @@ def test_lag_and_totals_only_for_running_jobs(jobs: JobsHarness) -> None:
     job_id = jobs.make("orders")
     time = jobs.manager.clock()
     measure = BatchMetrics(1, 7, time, input_rows=10, trigger_ms=250, late_rows=4, lag={"src": 5})
-    jobs.engine.report(job_id, BatchCommitted(jobs.engine.run_id(job_id), 7, time, 10, 10.0, metrics=measure))
+    jobs.runtime.report(job_id, BatchCommitted(jobs.runtime.run_id(job_id), 7, time, 10, 10.0, metrics=measure))
     jobs.sql("WAIT FOR JOB orders UNTIL BATCH 7")
     [running] = table(jobs, "jobs")
     assert "5" in str(running["lag"]) and running["late_rows"] == 4
@@ -93,7 +93,7 @@ def test_all_jobs_are_listed_newest_first_as_in_show_jobs(jobs: JobsHarness) -> 
 
 def test_job_row_has_progress_and_start_of_the_run(jobs: JobsHarness) -> None:
     job_id = jobs.make("orders")
-    jobs.engine.commit(job_id, rows=7)
+    jobs.runtime.commit(job_id, rows=7)
     jobs.sql("RESTART JOB orders")
     jobs.wait_run(job_id, 2)
     other = jobs.make("returns")
@@ -107,7 +107,7 @@ def test_job_row_has_progress_and_start_of_the_run(jobs: JobsHarness) -> None:
 
 def test_error_is_shown_with_its_condition(jobs: JobsHarness) -> None:
     job_id = jobs.make("orders")
-    jobs.engine.fail(job_id, Cause("the table is gone", "TABLE_OR_VIEW_NOT_FOUND", "42P01", retryable=False))
+    jobs.runtime.fail(job_id, Cause("the table is gone", "TABLE_OR_VIEW_NOT_FOUND", "42P01", retryable=False))
     jobs.wait_status(job_id, Status.SUSPENDED)
     [row] = table(jobs, "jobs")
     assert row["last_error_condition"] == "TABLE_OR_VIEW_NOT_FOUND"

@@ -87,38 +87,38 @@ def dropped_with_snapshot(jobs: JobsHarness) -> None:
 
 def failed_for_good(jobs: JobsHarness) -> None:
     job = job_id(jobs)
-    jobs.engine.fail(job, FATAL_ERROR)
+    jobs.runtime.fail(job, FATAL_ERROR)
     jobs.wait_status(job, Status.SUSPENDED, Status.FAILED)
 
 
 def healed(jobs: JobsHarness) -> None:
     job = job_id(jobs)
-    jobs.engine.fail(job, RETRYABLE_ERROR)
+    jobs.runtime.fail(job, RETRYABLE_ERROR)
     jobs.wait_run(job, 2)
 
 
 def not_started_again(jobs: JobsHarness) -> None:
     jobs.sql("SUSPEND JOB j")
-    jobs.engine.start_errors = [WRONG]
+    jobs.runtime.start_errors = [WRONG]
     with pytest.raises(StatementError):
         jobs.sql("RESUME JOB j")
 
 
 def restart_wanted(jobs: JobsHarness) -> None:
     job = job_id(jobs)
-    jobs.engine.want_restart(job, "The table src has a new column.")
+    jobs.runtime.want_restart(job, "The table src has a new column.")
     jobs.wait_run(job, 2)
 
 
 def noticed(jobs: JobsHarness) -> None:
     job = job_id(jobs)
-    jobs.engine.notice(job, "The table out has a new column.")
+    jobs.runtime.notice(job, "The table out has a new column.")
     jobs.sql("SUSPEND JOB j")
 
 
 def completed(jobs: JobsHarness) -> None:
     job = job_id(jobs)
-    jobs.engine.complete(job, "All was read.")
+    jobs.runtime.complete(job, "All was read.")
     jobs.wait_status(job, Status.COMPLETED)
 
 
@@ -207,7 +207,7 @@ def test_batch_job_reports_that_it_reads_tables_once(tmp_path: Path, tables: tup
         text = f"CREATE JOB j AS INSERT INTO out {query}"
         compare(shown(jobs, f"EXPLAIN {text}"))
         creating, job = jobs.begin(text)
-        jobs.engine.complete(job.id)
+        jobs.runtime.complete(job.id)
         [row] = creating.result(20).rows
         compare([str(row[3])])
         assert all(table in str(row[3]) for table in tables if table in query)
@@ -290,9 +290,9 @@ def test_reports_of_each_kind_of_job(tmp_path: Path, kind: str) -> None:
             for view in (*views, "EXPLAIN CREATE OR REPLACE " + text.replace("SELECT", "SELECT 1,")):
                 compare(outcome(jobs, view.format(job=f"'{job}'")))
             for other in (COUNTS, analysis(sources=(source("other"),)), analysis(sink=sink("another"))):
-                jobs.engine.analysis = other
+                jobs.runtime.analysis = other
                 compare(outcome(jobs, f"EXPLAIN CREATE OR REPLACE {text}"))
-            jobs.engine.analysis = of
+            jobs.runtime.analysis = of
             compare(outcome(jobs, "CREATE OR REPLACE " + text.replace("SELECT", "SELECT 1,")))
 
 

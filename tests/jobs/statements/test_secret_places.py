@@ -152,7 +152,7 @@ def test_every_relation_is_among_the_places() -> None:
 def test_a_refused_update_and_its_explanation_hide_secrets(
     jobs: JobsHarness, changed: dict[str, object], hidden: int, words: str, explain: bool
 ) -> None:
-    jobs.engine.analysis = analysis(**{**FACTS, **changed})
+    jobs.runtime.analysis = analysis(**{**FACTS, **changed})
     if explain:
         [text] = [line for line in explained(jobs).splitlines() if line.startswith("Update:")]
     else:
@@ -163,7 +163,7 @@ def test_a_refused_update_and_its_explanation_hide_secrets(
 
 
 def test_a_snapshot_of_another_query_hides_the_secrets_of_both(jobs: JobsHarness) -> None:
-    jobs.engine.analysis = analysis(**{**FACTS, "sources": (source(location=url("moved")),)})
+    jobs.runtime.analysis = analysis(**{**FACTS, "sources": (source(location=url("moved")),)})
     with raises(StatementError) as caught:
         jobs.run(create("k", {"initialSnapshotName": "s"}))
     text = f"{caught.value.message} {caught.value.hint}"
@@ -174,7 +174,7 @@ def test_a_snapshot_of_another_query_hides_the_secrets_of_both(jobs: JobsHarness
 def test_a_snapshot_that_fails_reports_no_secret(jobs: JobsHarness, status: str) -> None:
     if status == "SUSPENDED":
         jobs.sql("SUSPEND JOB j")
-    jobs.engine.copy_errors = [OSError(f"{url('copied')} refuses {SECRET}new-option")]
+    jobs.runtime.copy_errors = [OSError(f"{url('copied')} refuses {SECRET}new-option")]
     error = jobs.error_of("CREATE SNAPSHOT t FOR JOB j")
     assert f"job j is {status}." in error.message
     assert f"jdbc:shop://{REDACTED}@host/shop refuses {REDACTED}" in error.message

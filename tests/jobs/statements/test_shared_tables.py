@@ -29,7 +29,7 @@ def counts(**changes: object) -> Analysis:
 @pytest.fixture
 def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
     with run_manager(tmp_path) as harness:
-        harness.engine.analysis = counts()
+        harness.runtime.analysis = counts()
         yield harness
 
 
@@ -59,7 +59,7 @@ def test_jobs_that_add_rows_or_replace_partitions_share_a_table(jobs: JobsHarnes
     jobs.sql(ADD.format("one"))
     jobs.sql(UPSERT.format("two"))
     part = sink(replaces_whole_table=False)
-    jobs.engine.analysis = analysis(streaming=False, sources=(), modes={}, sink=part)
+    jobs.runtime.analysis = analysis(streaming=False, sources=(), modes={}, sink=part)
     jobs.sql(f"EXPLAIN {OVERWRITE.format('three')}".replace("STREAM ", ""))
 
 
@@ -78,29 +78,29 @@ def test_jobs_that_add_rows_or_replace_partitions_share_a_table(jobs: JobsHarnes
     ],
 )
 def test_two_names_of_the_same_rows_count_as_one_table(jobs: JobsHarness, first: Sink, second: Sink) -> None:
-    jobs.engine.analysis = replace(counts(), sink=first)
+    jobs.runtime.analysis = replace(counts(), sink=first)
     jobs.sql(ADD.format("one"))
-    jobs.engine.analysis = replace(counts(), sink=second)
+    jobs.runtime.analysis = replace(counts(), sink=second)
     with raises(StatementError, match="TABLE_IN_USE"):
         jobs.sql(OVERWRITE.format("two"))
 
 
 def test_another_version_or_another_run_of_a_job_is_checked(jobs: JobsHarness) -> None:
     jobs.sql(OVERWRITE.format("one"))
-    jobs.engine.analysis = counts(table="spark_catalog.default.other")
+    jobs.runtime.analysis = counts(table="spark_catalog.default.other")
     jobs.sql(ADD.format("two").replace("out", "other"))
-    jobs.engine.analysis = counts()
+    jobs.runtime.analysis = counts()
     with raises(StatementError, match="TABLE_IN_USE"):
         jobs.sql(ADD.format("two").replace("CREATE", "CREATE OR REPLACE"))
     assert jobs.sql(OVERWRITE.format("one").replace("CREATE", "CREATE OR REPLACE")).rows  # its own table
 
 
 def test_completed_job_does_not_rerun_into_a_replaced_table(jobs: JobsHarness) -> None:
-    jobs.engine.quiet = True
+    jobs.runtime.quiet = True
     creating, job = jobs.begin(ADD.format("one").replace(" AS", " OPTIONS ('trigger' = 'availableNow') AS"))
-    jobs.engine.complete(job.id)
+    jobs.runtime.complete(job.id)
     creating.result(20)
-    jobs.engine.quiet = False
+    jobs.runtime.quiet = False
     jobs.sql(OVERWRITE.format("two"))
     with raises(StatementError, match="TABLE_IN_USE"):
         jobs.sql("RESUME JOB one")
@@ -109,13 +109,13 @@ def test_completed_job_does_not_rerun_into_a_replaced_table(jobs: JobsHarness) -
 @pytest.mark.parametrize("text", [OVERWRITE, ADD])
 def test_resume_accepts_a_table_that_was_created_again(jobs: JobsHarness, text: str) -> None:
     jobs.sql(text.format("one"))
-    jobs.engine.fail(job_of(jobs, "one").id, REPLACED)
+    jobs.runtime.fail(job_of(jobs, "one").id, REPLACED)
     jobs.wait_status(job_of(jobs, "one").id, Status.SUSPENDED)
     for changed in (sink(columns=("a", "b"), created=2), sink(provider="orc", created=2)):
-        jobs.engine.analysis = replace(counts(), sink=changed)
+        jobs.runtime.analysis = replace(counts(), sink=changed)
         with raises(StatementError, match="SINK_CHANGED"):
             jobs.sql("RESUME JOB one")
-    jobs.engine.analysis = replace(counts(), sink=sink(created=2))
+    jobs.runtime.analysis = replace(counts(), sink=sink(created=2))
     jobs.sql("RESUME JOB one")
     assert job_of(jobs, "one").plan.analysis.sink.created == 2
     assert "which was replaced" in str(jobs.sql("SHOW JOB HISTORY one").rows)
@@ -123,11 +123,11 @@ def test_resume_accepts_a_table_that_was_created_again(jobs: JobsHarness, text: 
 
 def test_moved_table_is_accepted_only_with_overwrite(jobs: JobsHarness) -> None:
     for text, is_accepted in ((OVERWRITE, True), (ADD, False)):
-        jobs.engine.analysis = counts()
+        jobs.runtime.analysis = counts()
         jobs.sql(text.format("one"))
-        jobs.engine.fail(job_of(jobs, "one").id, REPLACED)
+        jobs.runtime.fail(job_of(jobs, "one").id, REPLACED)
         jobs.wait_status(job_of(jobs, "one").id, Status.SUSPENDED)
-        jobs.engine.analysis = replace(counts(), sink=sink(location="file:/moved"))
+        jobs.runtime.analysis = replace(counts(), sink=sink(location="file:/moved"))
         if is_accepted:
             jobs.sql("RESUME JOB one")
         else:

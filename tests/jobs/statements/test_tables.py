@@ -44,13 +44,13 @@ def is_running(jobs: JobsHarness) -> bool:
 
 def computed(jobs: JobsHarness, text: str) -> dict[str, object]:
     """Return the row of a statement that runs a batch job, whose run ends immediately."""
-    known = None if (live := jobs.engine.newest) is None else live.id
+    known = None if (live := jobs.runtime.newest) is None else live.id
     future = jobs.in_background(text)
     deadline = time.monotonic() + 20
-    while jobs.engine.newest is None or jobs.engine.newest.id == known or not is_running(jobs):
+    while jobs.runtime.newest is None or jobs.runtime.newest.id == known or not is_running(jobs):
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    jobs.engine.complete(jobs.engine.newest.id)
+    jobs.runtime.complete(jobs.runtime.newest.id)
     [row] = future.result(20).rows
     return dict(zip(("id", "name", "status", "message"), row, strict=True))
 
@@ -60,26 +60,26 @@ def test_a_job_creates_its_table_and_runs_an_insert(jobs: JobsHarness) -> None:
     assert row["status"] == "RUNNING"
     live = find_live_job(jobs.manager, "j")
     assert live is not None
-    assert jobs.engine.tables[OUT] == JobTable(OUT, "", live.job.id)
+    assert jobs.runtime.tables[OUT] == JobTable(OUT, "", live.job.id)
     assert live.job.body.spark_text.split() == "INSERT INTO out SELECT * FROM STREAM src".split()
     [(text,)] = jobs.sql("SHOW CREATE JOB j").rows
     assert text == "CREATE JOB `j`\nAS CREATE TABLE out AS SELECT * FROM STREAM src"
 
 
 def test_the_query_decides_how_rows_are_written(jobs: JobsHarness) -> None:
-    jobs.engine.analysis = analysis(has_aggregates=True, modes=NOT_APPEND)
+    jobs.runtime.analysis = analysis(has_aggregates=True, modes=NOT_APPEND)
     assert "each result replaces the previous rows" in str(jobs.sql(f"EXPLAIN {CREATE}").rows)
-    jobs.engine.analysis = analysis(sink=sink(kind=SinkKind.JDBC, key_columns=("id",), columns=("id",)))
+    jobs.runtime.analysis = analysis(sink=sink(kind=SinkKind.JDBC, key_columns=("id",), columns=("id",)))
     assert "rows are updated by id" in str(jobs.sql(f"EXPLAIN {CREATE}").rows)
     assert "is created with the columns id string" in str(jobs.sql(f"EXPLAIN {CREATE}").rows)
-    jobs.engine.analysis = analysis(sink=sink(kind=SinkKind.KAFKA), modes=NOT_APPEND)
+    jobs.runtime.analysis = analysis(sink=sink(kind=SinkKind.KAFKA), modes=NOT_APPEND)
     with raises(StatementError, match="NO_OUTPUT_MODE"):
         jobs.sql(CREATE)
     modes = dict.fromkeys(OutputMode, "never")
-    jobs.engine.analysis = analysis(modes=modes)
+    jobs.runtime.analysis = analysis(modes=modes)
     with raises(StatementError, match="NO_OUTPUT_MODE"):
         jobs.sql(CREATE)
-    assert jobs.engine.tables == {}
+    assert jobs.runtime.tables == {}
 
 
 def test_each_verb_has_its_own_analysis() -> None:
@@ -95,45 +95,45 @@ def test_each_verb_has_its_own_analysis() -> None:
 
 
 def test_the_result_of_a_materialized_view_replaces_the_table(jobs: JobsHarness) -> None:
-    jobs.engine.analysis = analysis(has_aggregates=True, modes=dict.fromkeys(OutputMode))
+    jobs.runtime.analysis = analysis(has_aggregates=True, modes=dict.fromkeys(OutputMode))
     assert "rows are added" in str(jobs.sql(f"EXPLAIN {TABLE}").rows)
     text = "EXPLAIN CREATE MATERIALIZED VIEW out AS SELECT * FROM STREAM src"
     assert "each result replaces" in str(jobs.sql(text).rows)
 
 
 def test_failure_before_the_first_commit_leaves_nothing(jobs: JobsHarness) -> None:
-    jobs.engine.start_errors = [ValueError("no start")]
-    jobs.engine.quiet = True
+    jobs.runtime.start_errors = [ValueError("no start")]
+    jobs.runtime.quiet = True
     with raises(StatementError, match="JOB_FAILED"):
         jobs.sql(CREATE)
-    assert jobs.engine.tables == {}
+    assert jobs.runtime.tables == {}
     assert find_live_job(jobs.manager, "j") is None
 
 
 def test_a_table_that_exists_is_refused_or_used(jobs: JobsHarness) -> None:
-    jobs.engine.tables[OUT] = JobTable(OUT, columns=("a",))
+    jobs.runtime.tables[OUT] = JobTable(OUT, columns=("a",))
     with raises(StatementError, match="TABLE_ALREADY_EXISTS"):
         jobs.sql(CREATE)
     with raises(StatementError, match="TABLE_ALREADY_EXISTS"):
         jobs.sql(CREATE.replace("TABLE", "TABLE IF NOT EXISTS"))
-    jobs.engine.tables[OUT] = JobTable(OUT, is_view=True)
+    jobs.runtime.tables[OUT] = JobTable(OUT, is_view=True)
     with raises(StatementError, match="TABLE_ALREADY_EXISTS"):
         jobs.sql(CREATE.replace("TABLE", "TABLE IF NOT EXISTS"))
     with raises(StatementError, match="TABLE_ALREADY_EXISTS"):
         jobs.sql(TABLE)
-    jobs.engine.tables[OUT] = JobTable(OUT)
+    jobs.runtime.tables[OUT] = JobTable(OUT)
     jobs.sql(CREATE.replace("TABLE", "TABLE IF NOT EXISTS"))
     jobs.sql("DROP JOB j")
-    assert OUT in jobs.engine.tables
+    assert OUT in jobs.runtime.tables
 
 
 def test_the_table_of_an_interrupted_statement_is_created_again(jobs: JobsHarness) -> None:
-    jobs.engine.tables[OUT] = JobTable(OUT, "", "0000-0000-0000-0001")
+    jobs.runtime.tables[OUT] = JobTable(OUT, "", "0000-0000-0000-0001")
     jobs.sql(CREATE)
-    assert jobs.engine.tables[OUT].job != "0000-0000-0000-0001"
+    assert jobs.runtime.tables[OUT].job != "0000-0000-0000-0001"
     jobs.sql("DROP JOB j")
-    jobs.engine.tables[OUT] = JobTable(OUT, "", "0000-0000-0000-0001")
-    jobs.engine.filled.add(OUT)
+    jobs.runtime.tables[OUT] = JobTable(OUT, "", "0000-0000-0000-0001")
+    jobs.runtime.filled.add(OUT)
     with raises(StatementError, match="TABLE_ALREADY_EXISTS"):
         jobs.sql(CREATE)
 
@@ -157,12 +157,12 @@ def test_a_streaming_table_and_its_job_have_one_life(jobs: JobsHarness) -> None:
     assert jobs.sql("SHOW STREAMING TABLES LIKE 'x*'").rows == ()
     assert jobs.sql("SHOW MATERIALIZED VIEWS").rows == ()
     assert jobs.row("DROP STREAMING TABLE out")["status"] == "FAILED"
-    assert jobs.engine.tables == {}
+    assert jobs.runtime.tables == {}
     assert jobs.sql("SHOW STREAMING TABLES").rows == ()
 
 
 def test_table_of_another_catalogue_gives_the_job_its_full_name(jobs: JobsHarness) -> None:
-    jobs.engine.analysis = analysis(sink=sink("lake.shop.out", kind=SinkKind.ICEBERG, identity="a"))
+    jobs.runtime.analysis = analysis(sink=sink("lake.shop.out", kind=SinkKind.ICEBERG, identity="a"))
     text = TABLE.replace("out", "lake.shop.out")
     assert jobs.row(text)["name"] == "lake.shop.out"
     [(schema, table, _, _)] = jobs.sql("SHOW STREAMING TABLES LIKE 'out'").rows
@@ -170,19 +170,19 @@ def test_table_of_another_catalogue_gives_the_job_its_full_name(jobs: JobsHarnes
     [(shown,)] = jobs.sql("SHOW CREATE STREAMING TABLE lake.shop.out").rows
     assert shown == "CREATE STREAMING TABLE `lake`.`shop`.`out`\nAS SELECT * FROM STREAM src"
     jobs.sql("DROP STREAMING TABLE lake.shop.out")
-    assert jobs.engine.tables == {}
+    assert jobs.runtime.tables == {}
 
 
 def test_a_drop_is_finished_by_the_same_statement(jobs: JobsHarness) -> None:
     jobs.sql(TABLE)
     jobs.sql("DROP JOB `default.out`")
-    assert OUT in jobs.engine.tables
+    assert OUT in jobs.runtime.tables
     with raises(StatementError, match="WRONG_STATUS"):
         jobs.sql("REFRESH STREAMING TABLE out")
     jobs.sql("DROP STREAMING TABLE out")
-    assert jobs.engine.tables == {}
+    assert jobs.runtime.tables == {}
     jobs.sql(TABLE)
-    jobs.engine.tables.clear()
+    jobs.runtime.tables.clear()
     jobs.sql("DROP STREAMING TABLE out")
     assert find_live_job(jobs.manager, "default.out") is None
     with raises(StatementError, match="TABLE_NOT_FOUND"):
@@ -192,26 +192,26 @@ def test_a_drop_is_finished_by_the_same_statement(jobs: JobsHarness) -> None:
 
 def test_a_table_that_another_job_reads_is_not_dropped(jobs: JobsHarness) -> None:
     jobs.sql(TABLE)
-    analyze = jobs.engine.analysis
-    jobs.engine.analysis = analysis(sources=(source(OUT),), sink=sink("spark_catalog.default.more"))
+    analyze = jobs.runtime.analysis
+    jobs.runtime.analysis = analysis(sources=(source(OUT),), sink=sink("spark_catalog.default.more"))
     jobs.sql("CREATE JOB reader AS INSERT INTO more SELECT * FROM STREAM out")
-    jobs.engine.analysis = analyze
+    jobs.runtime.analysis = analyze
     with raises(StatementError, match="TABLE_IN_USE"):
         jobs.sql("DROP STREAMING TABLE out")
     assert find_live_job(jobs.manager, "default.out") is not None
     jobs.sql("SUSPEND JOB reader")
     jobs.sql("DROP STREAMING TABLE out")
-    assert jobs.engine.tables == {}
+    assert jobs.runtime.tables == {}
 
 
 def test_only_changes_of_a_replaced_table_are_read(jobs: JobsHarness) -> None:
-    jobs.engine.analysis = analysis(has_aggregates=True, modes=NOT_APPEND)
+    jobs.runtime.analysis = analysis(has_aggregates=True, modes=NOT_APPEND)
     jobs.sql("CREATE JOB writer AS INSERT OVERWRITE out SELECT count(*) FROM STREAM src")
     reader, more = "CREATE JOB reader AS INSERT INTO more SELECT * FROM STREAM out", sink("spark_catalog.default.more")
-    jobs.engine.analysis = analysis(sources=(source(OUT),), sink=more)
+    jobs.runtime.analysis = analysis(sources=(source(OUT),), sink=more)
     with raises(StatementError, match="UNSUPPORTED_QUERY"):
         jobs.sql(reader)
-    jobs.engine.analysis = analysis(sources=(source(OUT, reads_changes=True),), sink=more)
+    jobs.runtime.analysis = analysis(sources=(source(OUT, reads_changes=True),), sink=more)
     assert jobs.row(reader)["status"] == "RUNNING"
 
 
@@ -227,15 +227,15 @@ def test_wrong_kind_of_table_is_refused_with_a_hint(jobs: JobsHarness) -> None:
     for text in ("DROP MATERIALIZED VIEW out", "REFRESH MATERIALIZED VIEW out", VIEW, CREATE.replace(" j ", " k ")):
         with raises(StatementError):
             jobs.sql(text)
-    jobs.engine.tables["spark_catalog.default.plain"] = JobTable("spark_catalog.default.plain")
+    jobs.runtime.tables["spark_catalog.default.plain"] = JobTable("spark_catalog.default.plain")
     with raises(StatementError, match="TABLE_NOT_FOUND"):
         jobs.sql("DROP STREAMING TABLE plain")
-    assert "spark_catalog.default.plain" in jobs.engine.tables
+    assert "spark_catalog.default.plain" in jobs.runtime.tables
 
 
 def test_a_refresh_runs_a_batch_job_again(jobs: JobsHarness) -> None:
-    jobs.engine.analysis = analysis(streaming=False, sources=())
-    jobs.engine.analysis = replace(jobs.engine.analysis, tables_read_once=("spark_catalog.default.src",))
+    jobs.runtime.analysis = analysis(streaming=False, sources=())
+    jobs.runtime.analysis = replace(jobs.runtime.analysis, tables_read_once=("spark_catalog.default.src",))
     first = computed(jobs, VIEW)
     assert "write STREAM" not in str(first["message"])
     second = computed(jobs, "REFRESH MATERIALIZED VIEW out")
@@ -256,14 +256,14 @@ def test_a_refresh_runs_a_batch_job_again(jobs: JobsHarness) -> None:
 
 @pytest.mark.parametrize("text", ["CREATE STREAMING TABLE out", "EXPLAIN CREATE OR REFRESH STREAMING TABLE out"])
 def test_a_streaming_table_needs_a_stream(jobs: JobsHarness, text: str) -> None:
-    jobs.engine.analysis = analysis(streaming=False, sources=(), tables_read_once=("spark_catalog.db.orders",))
+    jobs.runtime.analysis = analysis(streaming=False, sources=(), tables_read_once=("spark_catalog.db.orders",))
     error = jobs.error_of(f"{text} AS SELECT * FROM db.orders")
     assert (error.condition, error.place) == ("JETSQL.UNSUPPORTED_QUERY", Span(len(text) + 18, len(text) + 27))
-    assert not jobs.engine.tables and not jobs.manager.registry.live()
+    assert not jobs.runtime.tables and not jobs.manager.registry.live()
 
 
 def test_a_view_whose_job_has_ended_is_explained(jobs: JobsHarness) -> None:
-    jobs.engine.analysis = analysis(streaming=False, sources=())
+    jobs.runtime.analysis = analysis(streaming=False, sources=())
     computed(jobs, VIEW)
     refresh = VIEW.replace("CREATE", "CREATE OR REFRESH")
     [(same,)] = jobs.sql(f"EXPLAIN {refresh}").rows

@@ -338,7 +338,7 @@ def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
 
 def test_a_job_is_measured_until_its_end(jobs: JobsHarness) -> None:
     job_id = jobs.make("orders")
-    jobs.engine.commit(job_id, rows=7)
+    jobs.runtime.commit(job_id, rows=7)
     jobs.sql("SUSPEND JOB orders")
     metrics = jobs.manager.metrics
     assert [row.input_rows for row in metrics.rows(job_id)] == [10, 7]
@@ -355,7 +355,7 @@ def test_metrics_after_completion_by_option(jobs: JobsHarness) -> None:
 
 def test_a_failed_job_keeps_none(jobs: JobsHarness) -> None:
     job_id = jobs.make("orders", {"suspendOnFailure": "false", "restartAttempts": "0"})
-    jobs.engine.fail(job_id, Cause("gone", retryable=False))
+    jobs.runtime.fail(job_id, Cause("gone", retryable=False))
     jobs.wait_status(job_id, Status.FAILED)
     assert jobs.manager.metrics.jobs() == ()
 
@@ -373,7 +373,7 @@ def test_readings_are_of_the_newest_job_of_each_name(tmp_path: Path) -> None:
         jobs.sql("DROP JOB ended")
         job_id = jobs.make("orders")
         latest = measure(1, 900.0, 5, watermark=880.0)
-        jobs.engine.report(job_id, BatchCommitted(jobs.engine.run_id(job_id), 1, 900.0, 5, 1.0, metrics=latest))
+        jobs.runtime.report(job_id, BatchCommitted(jobs.runtime.run_id(job_id), 1, 900.0, 5, 1.0, metrics=latest))
         jobs.sql("RESTART JOB orders")
         ended, reading = job_metrics(jobs.manager)
         assert (ended.name, ended.status) == ("ended", Status.FAILED)

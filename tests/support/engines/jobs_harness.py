@@ -70,9 +70,9 @@ def create(job: str = "j", options: Mapping[str, str] | None = None, **changes: 
 
 @dataclass
 class JobsHarness:
-    """A running manager with its engine and store."""
+    """A running manager with its runtime and store."""
 
-    engine: InMemoryRuntime
+    runtime: InMemoryRuntime
     manager: Manager
     store: Store
 
@@ -110,11 +110,11 @@ class JobsHarness:
 
     def begin(self, text: str) -> tuple[Future[Table], Job]:
         """Run a CREATE JOB on a thread of its own. Return it, which still waits, and its job, which is running."""
-        with self.engine.gate("start"):
+        with self.runtime.gate("start"):
             creating = self.in_background(text)
-            self.engine.wait_entered("start")
-        assert self.engine.newest is not None
-        return creating, self.wait_status(self.engine.newest.id, Status.RUNNING)
+            self.runtime.wait_entered("start")
+        assert self.runtime.newest is not None
+        return creating, self.wait_status(self.runtime.newest.id, Status.RUNNING)
 
     def make(self, job: str = "j", options: Mapping[str, str] | None = None, **changes: object) -> str:
         """Create a job and return its id."""
@@ -165,21 +165,21 @@ def in_thread(work: Callable[[], T]) -> Future[T]:
 @contextmanager
 def run_manager(
     place: Path | StoreDatabase,
-    engine: InMemoryRuntime | None = None,
+    runtime: InMemoryRuntime | None = None,
     settings: JobSettings = QUICK,
     store: Store | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Iterator[JobsHarness]:
     """Run a manager. place: the database of its store, or the folder of one on SQLite."""
-    engine = engine or InMemoryRuntime()
+    runtime = runtime or InMemoryRuntime()
     opened = store or Store(place / "jetsql.db" if isinstance(place, Path) else place)
-    as_protocol: JobRuntime = engine
+    as_protocol: JobRuntime = runtime
     manager = Manager(opened, as_protocol, settings, clock)
     manager.start()
     try:
-        yield JobsHarness(engine, manager, opened)
+        yield JobsHarness(runtime, manager, opened)
     finally:
-        for gate in engine.gates.values():
+        for gate in runtime.gates.values():
             gate.set()
         manager.close()
         opened.close()

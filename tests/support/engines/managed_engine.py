@@ -89,14 +89,14 @@ class Managed:
         home: Path,
         service: bool = False,
         jobs: JobSettings | None = None,
-        engine: InMemoryRuntime | None = None,
+        runtime: InMemoryRuntime | None = None,
         has_lock: bool = True,
     ) -> None:
         self.home = make_home(home)
-        self.engine = engine or InMemoryRuntime()
+        self.runtime = runtime or InMemoryRuntime()
         self._lock = HomeLock(self.home, service) if has_lock else None
         self._store = Store(self.home / "jetsql.db")
-        self.manager = Manager(self._store, self.engine, jobs or JobSettings(create_wait_seconds=20.0))
+        self.manager = Manager(self._store, self.runtime, jobs or JobSettings(create_wait_seconds=20.0))
         self.queries = JobQueries(self.manager)
         self.manager.start()
         self.dead = threading.Event()

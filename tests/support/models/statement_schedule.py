@@ -172,7 +172,7 @@ class Scheduler:
     def _end_run(self, jobs: JobsHarness, text: str) -> Answer:
         """Let an event happen to the current run of a job, if it has one."""
         fault, name = text.split()
-        engine = jobs.engine
+        engine = jobs.runtime
         assert isinstance(engine, DiskRuntime)
         with engine.lock:
             run = engine.run_named(name)

@@ -19,7 +19,7 @@ from tests.support.engines.jobs_harness import JobsHarness, in_thread, run_manag
 
 
 def runs(jobs: JobsHarness) -> dict[str, int]:
-    return {job: run.job.run for job, run in jobs.engine.runs.items()}
+    return {job: run.job.run for job, run in jobs.runtime.runs.items()}
 
 
 def do(jobs: JobsHarness, text: str) -> None:
@@ -27,13 +27,13 @@ def do(jobs: JobsHarness, text: str) -> None:
         case "complete" | "fail":
             [job] = [job.id for job in jobs.store.live_jobs()]
             if text == "complete":
-                jobs.engine.complete(job)
+                jobs.runtime.complete(job)
             else:
-                jobs.engine.fail(job, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
+                jobs.runtime.fail(job, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
         case "batch":
-            jobs.engine.analysis = analysis(streaming=False, modes={}, sources=())
+            jobs.runtime.analysis = analysis(streaming=False, modes={}, sources=())
         case "quiet":
-            jobs.engine.quiet = True
+            jobs.runtime.quiet = True
         case _ if text.startswith("&"):
             before = runs(jobs)
             in_thread(lambda: jobs.sql(text[1:]))

@@ -33,7 +33,7 @@ def joining_engine(home: Path, schema: str) -> Managed:
         result_inputs=("state 0",),
         sink=sink(f"spark_catalog.{schema}.totals"),
     )
-    return Managed(home, engine=InMemoryRuntime(analysis=found))
+    return Managed(home, runtime=InMemoryRuntime(analysis=found))
 
 
 @contextmanager

@@ -40,12 +40,12 @@ def create(engine: Managed, name: str = "orders") -> str:
 
 def commit(engine: Managed, job: str, ago: float = 0.0, **values: Any) -> None:
     """Commit a batch with these measures. ago: seconds since its trigger."""
-    run = engine.engine.runs[job]
+    run = engine.runtime.runs[job]
     run.batch += 1
-    run_id = engine.engine.run_id(job)
+    run_id = engine.runtime.run_id(job)
     now = engine.manager.clock() - ago
     measure = BatchMetrics(run_id.run, run.batch, now, **{"input_rows": 10, "trigger_ms": 500, **values})
-    engine.engine.report(job, BatchCommitted(run_id, run.batch, now, 10, 1234.0, metrics=measure))
+    engine.runtime.report(job, BatchCommitted(run_id, run.batch, now, 10, 1234.0, metrics=measure))
 
 
 def row(page: Page, name: str) -> Locator:

@@ -287,8 +287,8 @@ def test_a_longer_outage_is_reported_and_passes(
         postgres.stop()
         with raises(EngineError, match="STORE_NOT_USABLE"):
             jobs.sql("SUSPEND JOB j")
-        jobs.engine.commit(job_id)
-        jobs.engine.complete(job_id)
+        jobs.runtime.commit(job_id)
+        jobs.runtime.complete(job_id)
         time.sleep(0.3)
         postgres.start()
         assert jobs.wait_status(job_id, Status.COMPLETED).batch == 1
