@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable, Collection
+from ipaddress import ip_address
 from typing import Final
 
 from starlette.datastructures import Headers
@@ -115,14 +116,22 @@ class TokenAuth:
     def _caller(self, headers: Headers, scope: Scope) -> Caller:
         """Return the caller of a request; without a user if it has no token, as those of `admit_sessions`."""
         endpoint = Endpoint.CONSOLE if self._is_own(scope["path"]) else Endpoint.HTTP
-        client = scope.get("client")
-        return Caller(OWNER if self.has_token(headers) else "", endpoint, client[0] if client else "")
+        return Caller(OWNER if self.has_token(headers) else "", endpoint, _address(scope))
 
     def _is_open(self, path: str) -> bool:
         return path in self._open_paths or self._is_own(path)
 
     def _is_own(self, path: str) -> bool:
         return self._own_prefix is not None and path.startswith(self._own_prefix)
+
+
+def _address(scope: Scope) -> str:
+    """Return the IP address of the client; empty for a text that a proxy on this machine sends in its place."""
+    host = str((scope.get("client") or ("",))[0])
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return ""
 
 
 def _unclear_length(headers: Headers) -> Response | None:

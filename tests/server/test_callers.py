@@ -75,6 +75,18 @@ def test_history_names_the_caller_of_the_http_endpoint(server: RunningServer, en
     ]
 
 
+@pytest.mark.parametrize(
+    ("forwarded", "address"),
+    [("203.0.113.7", "203.0.113.7"), ("2001:db8::7", "2001:db8::7"), ("<b>\x1b[31mann", ""), ("localhost", "")],
+)
+def test_proxy_on_the_machine_can_name_an_ip_address(
+    server: RunningServer, engine: Managed, forwarded: str, address: str
+) -> None:
+    body = json.dumps({"statement": CREATE})
+    assert request(server, "POST", "/v1/sql", body, **{"X-Forwarded-For": forwarded}).status == 200
+    assert authors(engine, only_job(engine))[0] == ("submitted", Caller(OWNER, Endpoint.HTTP, address))
+
+
 def test_history_names_the_caller_of_the_console(server: RunningServer, engine: Managed) -> None:
     run(server, CREATE)
     job = only_job(engine)
