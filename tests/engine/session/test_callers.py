@@ -21,7 +21,6 @@ from tests.faults.source import Source
 pytestmark = pytest.mark.spark
 
 RESTART = "RESTART JOB called"
-IN_A_SCRIPT = f"BEGIN {RESTART}; SELECT 1; END"
 IN_A_TEXT = f"EXECUTE IMMEDIATE '{RESTART}'"
 
 
@@ -33,13 +32,14 @@ def job(numbers: Source, sql: Sql) -> Iterator[Sql]:
     sql("DROP JOB called")
 
 
-def authors(sql: Sql) -> list[tuple[object, ...]]:
-    """Return who has restarted the job, and from where."""
-    relation = "jetsql.job_history WHERE job = 'called' AND event = 'restart requested'"
+def authors(sql: Sql, event: str = "restart requested") -> list[tuple[object, ...]]:
+    """Return who has caused an event of the job, and from where."""
+    [job] = [row[0] for row in sql("SHOW JOBS LIKE 'called'")]
+    relation = f"jetsql.job_history WHERE job_id = '{job}' AND event = '{event}'"
     return sql(f"SELECT by, endpoint, address FROM {relation} ORDER BY time")
 
 
-@pytest.mark.parametrize("text", [RESTART, IN_A_TEXT, IN_A_SCRIPT])
+@pytest.mark.parametrize("text", [RESTART, IN_A_TEXT])
 def test_history_names_a_client_of_spark_connect(engine: EngineInstance, job: Sql, text: str) -> None:
     with engine.open_endpoints(EndpointSettings(), CONNECT_TOKEN) as addresses:
         with closing(opened(addresses.connect, user="eve")) as client:
@@ -56,13 +56,13 @@ def test_history_names_a_client_of_the_thrift_endpoint(engine: EngineInstance, j
     assert authors(job) == [("owner", "thrift", "127.0.0.1")]
 
 
-@pytest.mark.parametrize("text", [RESTART, IN_A_TEXT, IN_A_SCRIPT])
+@pytest.mark.parametrize("text", [RESTART, IN_A_TEXT])
 def test_history_names_a_session_in_the_process(engine: EngineInstance, job: Sql, text: str) -> None:
     engine.spark.newSession().sql(text).collect()
     assert authors(job) == [("owner", "spark.sql", None)]
 
 
-@pytest.mark.parametrize("text", [RESTART, IN_A_TEXT, IN_A_SCRIPT])
+@pytest.mark.parametrize("text", [RESTART, IN_A_TEXT])
 def test_caller_of_a_request_is_that_of_its_inner_statements(engine: EngineInstance, job: Sql, text: str) -> None:
     ann = Caller("ann", Endpoint.HTTP, "10.0.0.7")
     with acting_for(ann), cancellable(Cancellation()):
@@ -81,6 +81,4 @@ def test_history_names_a_notebook_with_the_engine(engine: EngineInstance, job: S
 
 
 def test_events_of_the_engine_have_no_endpoint(job: Sql) -> None:
-    columns = "DISTINCT by, endpoint, address"
-    rows = job(f"SELECT {columns} FROM jetsql.job_history WHERE job = 'called' AND event = 'first trigger'")
-    assert rows == [("engine", None, None)]
+    assert authors(job, "first trigger") == [("engine", None, None)]

@@ -4,6 +4,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.Collections;
 import java.util.Map;
+import java.util.Objects;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.SparkSession;
 
@@ -28,16 +29,16 @@ public final class Callers {
    * Notes the client of a session.
    *
    * @param endpoint a word of `Endpoint` in Python
-   * @param address the IP address of the client
+   * @param address the IP address of the client; null if it is not known
    */
   public static void put(SparkSession session, String endpoint, String address) {
-    clients.put(session, endpoint + " " + address);
+    clients.put(session, endpoint + " " + Objects.requireNonNullElse(address, ""));
   }
 
   /** Notes the client of a session. */
   public static void put(SparkSession session, String endpoint, SocketAddress client) {
     var address = client instanceof InetSocketAddress internet ? internet.getAddress() : null;
-    put(session, endpoint, address == null ? "" : address.getHostAddress());
+    put(session, endpoint, address == null ? null : address.getHostAddress());
   }
 
   /**

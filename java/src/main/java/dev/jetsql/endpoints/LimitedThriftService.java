@@ -6,10 +6,10 @@ import java.lang.reflect.Field;
 import java.util.Map;
 import org.apache.hadoop.hive.ql.session.SessionState;
 import org.apache.hive.service.ServiceException;
+import org.apache.hive.service.auth.TSetIpAddressProcessor;
 import org.apache.hive.service.cli.CLIService;
 import org.apache.hive.service.cli.HiveSQLException;
 import org.apache.hive.service.cli.SessionHandle;
-import org.apache.hive.service.cli.session.SessionManager;
 import org.apache.hive.service.cli.thrift.ThriftBinaryCLIService;
 import org.apache.hive.service.rpc.thrift.TOpenSessionReq;
 import org.apache.hive.service.rpc.thrift.TOpenSessionResp;
@@ -72,7 +72,7 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     if (!response.isSetSessionHandle()) return response;
     var handle =
         new SessionHandle(response.getSessionHandle(), response.getServerProtocolVersion());
-    Callers.put(session(handle), "thrift", SessionManager.getIpAddress());
+    Callers.put(session(handle), "thrift", TSetIpAddressProcessor.getUserIpAddress());
     if (database == null) return response;
     try {
       use(handle, database);
@@ -104,9 +104,9 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     } catch (HiveSQLException e) {
       error.addSuppressed(e);
     }
-    var told = new HiveSQLException("Failed to open new session: " + error, error);
+    var refusal = new HiveSQLException("Failed to open new session: " + error, error);
     return new TOpenSessionResp(
-        HiveSQLException.toTStatus(told), response.getServerProtocolVersion());
+        HiveSQLException.toTStatus(refusal), response.getServerProtocolVersion());
   }
 
   /**
