@@ -51,7 +51,7 @@ def committing(engine: Managed, jobs: list[str]) -> Iterator[None]:
     def commit() -> None:
         count = 0
         while not stop.wait(1 / len(jobs)):
-            engine.engine.commit(jobs[count % len(jobs)], trigger_time=time.time(), rate=float(count % 977))
+            engine.runtime.commit(jobs[count % len(jobs)], trigger_time=time.time(), rate=float(count % 977))
             count += 1
 
     thread = threading.Thread(target=commit)
