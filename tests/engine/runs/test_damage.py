@@ -61,7 +61,7 @@ def facts(sql: Sql) -> dict[str, str]:
 
 
 def last_event(sql: Sql) -> tuple[str, str]:
-    [*_, (_, title, _, _, _, words)] = sql("SHOW JOB HISTORY j")
+    [*_, (_, title, *_, words)] = sql("SHOW JOB HISTORY j")
     return title, words
 
 
