@@ -484,7 +484,7 @@ def test_drop_does_not_wait_for_an_unreachable_server(shop: Shop) -> None:
     finally:
         shop.server.start()
     assert dropped[2] == "FAILED" and "Its files could not be deleted" in str(dropped[3])
-    [failed] = [words for _, event, _, _, _, words in history if event == "cleanup failed"]
+    [failed] = [words for _, event, *_, words in history if event == "cleanup failed"]
     assert "cannot be reached" in failed
 
 
