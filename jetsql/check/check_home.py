@@ -15,8 +15,8 @@ from shlex import quote
 from typing import Final
 
 from jetsql.check.check_checkpoint import Checkpoint, check_checkpoint, newest_commit, newest_plan
+from jetsql.check.checked_paths import CheckedPaths
 from jetsql.check.findings import Finding, Severity
-from jetsql.check.places import Places
 from jetsql.check.staged_rows import check_manifests, check_parts, check_staging, check_table
 from jetsql.errors import EngineError
 from jetsql.home.discovery import read_token
@@ -82,12 +82,12 @@ def _examine(home: Path, store: StoreSettings, running: bool) -> HomeReport:
         check_restored(home)
         storage = storage_of(home)
         database = find_database(home, store.store, store.store_password)
-        places = Places(home.absolute(), original_place(home))
+        paths = CheckedPaths(home.absolute(), original_place(home))
         read_token(home)
     except EngineError as error:
         return HomeReport(home, (_error_finding(error, home),))
-    root = places.local_path(storage.root)
-    findings = [*_guarded(_home_findings(home, root, places))]
+    root = paths.local_path(storage.root)
+    findings = [*_guarded(_home_findings(home, root, paths))]
     try:
         contents = database.contents()
     except EngineError as error:
@@ -96,7 +96,7 @@ def _examine(home: Path, store: StoreSettings, running: bool) -> HomeReport:
         return HomeReport(home, (*findings, *_guarded(_no_store_findings(home, root, database))))
     findings += _store_findings(contents, database)
     findings += (
-        _remote_storage_findings(storage.root) if root is None else _files_findings(contents, root, running, places)
+        _remote_storage_findings(storage.root) if root is None else _files_findings(contents, root, running, paths)
     )
     unchecked_storage = storage.root if root is None else ""
     return HomeReport(home, tuple(findings), len(contents.jobs), len(contents.snapshots), unchecked_storage)
@@ -110,15 +110,15 @@ def _remote_storage_findings(root: str) -> Iterator[Finding]:
     yield Finding(Severity.NOTE, message, root, remedy)
 
 
-def _files_findings(contents: StoreContents, root: Path, running: bool, places: Places) -> Iterator[Finding]:
+def _files_findings(contents: StoreContents, root: Path, running: bool, paths: CheckedPaths) -> Iterator[Finding]:
     """Check the files of jobs and snapshots. root: the folder of checkpoints, snapshots and warehouse."""
     for job in contents.jobs:
-        yield from _guarded(_job_findings(job, root, places))
+        yield from _guarded(_job_findings(job, root, paths))
     for snapshot in contents.snapshots:
         yield from _guarded(check_checkpoint(_snapshot_checkpoint(snapshot, root)))
     yield from _guarded(_leftover_findings(contents, root, running))
     if not contents.unreadable:  # otherwise the owners of staged rows are unknown
-        yield from _guarded(check_staging(contents.jobs, root / "warehouse", places))
+        yield from _guarded(check_staging(contents.jobs, root / "warehouse", paths))
 
 
 def _guarded(findings: Iterator[Finding]) -> Iterator[Finding]:
@@ -134,11 +134,11 @@ def _unreadable(error: OSError) -> Finding:
     return Finding(Severity.ERROR, f"Cannot read this: {error.strerror}.", str(error.filename), remedy)
 
 
-def _home_findings(home: Path, root: Path | None, places: Places) -> Iterator[Finding]:
+def _home_findings(home: Path, root: Path | None, paths: CheckedPaths) -> Iterator[Finding]:
     """Check the home folder. root: the folder of the checkpoints; None when only Spark can reach it."""
-    if places.original is not None:
-        message = f"This is a copy of {places.original}. An engine can use it only there."
-        remedy = f"To restore this backup, copy it to {places.original}. Nothing to do to keep it."
+    if paths.original is not None:
+        message = f"This is a copy of {paths.original}. An engine can use it only there."
+        remedy = f"To restore this backup, copy it to {paths.original}. Nothing to do to keep it."
         yield Finding(Severity.NOTE, message, str(home), remedy)
     for folder in dict.fromkeys((home, root or home)):
         yield from _space_findings(folder, shutil.disk_usage(folder).free)
@@ -186,17 +186,17 @@ def _store_findings(contents: StoreContents, database: StoreDatabase) -> Iterato
         yield Finding(Severity.NOTE, message, database.name)
 
 
-def _job_findings(job: Job, root: Path, places: Places) -> Iterator[Finding]:
+def _job_findings(job: Job, root: Path, paths: CheckedPaths) -> Iterator[Finding]:
     if not (job.is_live or can_run_again(job)):
         return
-    yield from check_table(job, places)
+    yield from check_table(job, paths)
     folder = root / "checkpoints" / job.id
     spark = folder / checkpoint_name(job.version.checkpoint)
     if not job.plan.analysis.streaming or job.plan.guarantee is Guarantee.NONE:
         return  # it starts from scratch
     if continues_checkpoint(job):
         yield from check_checkpoint(_job_checkpoint(job, spark))
-    yield from check_manifests(job, folder, newest_commit(spark), places)
+    yield from check_manifests(job, folder, newest_commit(spark), paths)
     yield from check_parts(job, folder, newest_plan(spark), newest_commit(spark))
 
 

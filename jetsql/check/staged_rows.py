@@ -7,39 +7,41 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from shlex import quote
 
+from jetsql.check.checked_paths import CheckedPaths
 from jetsql.check.findings import Finding, Severity
-from jetsql.check.places import Places
 from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.staging import STAGING, staging_owner
 from jetsql.language.tokens import quoted_name
 
 
-def check_manifests(job: Job, folder: Path, committed: int | None, places: Places) -> Iterator[Finding]:
+def check_manifests(job: Job, folder: Path, committed: int | None, paths: CheckedPaths) -> Iterator[Finding]:
     """Check the manifests of the batches whose rows wait for their moves into file tables.
 
     A manifest without staged rows is not needed any more. folder: that of the job. committed: its newest commit.
     """
     for number, sink in enumerate(job.plan.analysis.sinks):
-        table = places.local_path(sink.location) if sink.kind is SinkKind.FILES else None
+        table = paths.local_path(sink.location) if sink.kind is SinkKind.FILES else None
         if table is None:
             continue
         manifests = folder / f"manifests{_suffix('-', number)}"
         staging = table / STAGING / f"{job.id}{_suffix('-sink', number)}"
         newest = max((path for path in manifests.glob("*.json") if path.stem.isdecimal()), default=None)
         if newest is not None and any(staging.glob(f"{newest.stem}*")):
-            yield from _manifest_findings(job, newest, staging, committed, places)
+            yield from _manifest_findings(job, newest, staging, committed, paths)
 
 
 def _suffix(text: str, sink: int) -> str:
     return f"{text}{sink}" if sink else ""
 
 
-def _manifest_findings(job: Job, path: Path, staging: Path, committed: int | None, places: Places) -> Iterator[Finding]:
+def _manifest_findings(
+    job: Job, path: Path, staging: Path, committed: int | None, paths: CheckedPaths
+) -> Iterator[Finding]:
     try:
         manifest = _record(path)
         batch = int(str(manifest["batch"]))
-        waiting = _unmoved_files(manifest, staging / f"{batch:09d}", places)
+        waiting = _unmoved_files(manifest, staging / f"{batch:09d}", paths)
     except FileNotFoundError:
         return  # a running job has deleted it
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -90,12 +92,12 @@ def _unreadable_record(kind: str, job: Job, path: Path, error: Exception) -> Fin
     return Finding(Severity.ERROR, message, str(path), remedy)
 
 
-def _unmoved_files(manifest: dict[str, object], own: Path, places: Places) -> list[Path]:
+def _unmoved_files(manifest: dict[str, object], own: Path, paths: CheckedPaths) -> list[Path]:
     """Return the files that are not moved. own: the folder of the batch, or the beginning of its name.
 
     Raises ValueError with a phrase, KeyError, TypeError, AttributeError for a malformed manifest.
     """
-    staging, moves = places.local_path(str(manifest["staging"])), manifest["moves"]
+    staging, moves = paths.local_path(str(manifest["staging"])), manifest["moves"]
     if not isinstance(moves, list):
         raise TypeError("its moves are not a list")
     if staging is None or not str(staging).startswith(str(own)):
@@ -113,27 +115,27 @@ def _is_hidden(name: str) -> bool:
     return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in name.split("/"))
 
 
-def check_table(job: Job, places: Places) -> Iterator[Finding]:
+def check_table(job: Job, paths: CheckedPaths) -> Iterator[Finding]:
     """Check that the folders of a live job's tables exist. The folder of an overwritten table changes."""
     for sink in job.plan.analysis.sinks:
         has_folder = sink.kind is SinkKind.FILES and not job.plan.overwrite
-        folder = places.local_path(sink.location) if has_folder else None
+        folder = paths.local_path(sink.location) if has_folder else None
         if folder is not None and not folder.is_dir():
             message = f"The folder of the table {sink.table}, which job {job.name} writes, is missing."
             remedy = f"Restore the folder, or DROP JOB {quoted_name(job.name)} and create table and job again."
             yield Finding(Severity.ERROR, message, str(folder), remedy)
 
 
-def check_staging(jobs: Iterable[Job], warehouse: Path, places: Places) -> Iterator[Finding]:
+def check_staging(jobs: Iterable[Job], warehouse: Path, paths: CheckedPaths) -> Iterator[Finding]:
     """Check for staged rows that no job will move. jobs: all jobs of the store."""
     known = {job.id for job in jobs if job.has_files}
     tables = {
-        places.local_path(sink.location)
+        paths.local_path(sink.location)
         for job in jobs
         for sink in job.plan.analysis.sinks
         if sink.kind is SinkKind.FILES
     }
-    staging = {table / STAGING for table in tables if table is not None and places.is_checked(table)}
+    staging = {table / STAGING for table in tables if table is not None and paths.is_checked(table)}
     staging |= {*warehouse.glob(f"*/{STAGING}"), *warehouse.glob(f"*/*/{STAGING}")}
     for folder in sorted(path for root in staging if root.is_dir() for path in root.iterdir()):
         if folder.is_dir() and staging_owner(folder.name) not in known:

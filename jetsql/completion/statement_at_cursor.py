@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from jetsql.language.blocks import Blocks
+from jetsql.language.blocks import BlockScanner
 from jetsql.language.tokens import Kind, Token, scan
 
 # In a statement that is being typed, the tables of its query are near the cursor.
@@ -94,7 +94,7 @@ class _Mark:
     offset: int
     tokens: int  # the number of tokens before the offset
     begun: int  # the number of those that belong to statements that have ended
-    blocks: Blocks  # the blocks that are open there; only to be copied
+    blocks: BlockScanner  # the blocks that are open there; only to be copied
 
 
 @dataclass(frozen=True)
@@ -124,14 +124,14 @@ class _Reading:
 
     statement: tuple[Token, ...]  # the tokens of the last statement
     last: Token | None  # the last token, which may be a comment
-    blocks: Blocks  # the blocks that are open at the end
+    blocks: BlockScanner  # the blocks that are open at the end
     command: int | None = None  # the offset of the command in which the text ends, or None
 
 
 def _read(text: str, command_end: CommandEnd) -> _Reading:
     kept = _Newest.kept
     marks = list(kept.marks_of(text, command_end))
-    mark = marks[-1] if marks else _Mark(0, 0, 0, Blocks())
+    mark = marks[-1] if marks else _Mark(0, 0, 0, BlockScanner())
     reader = _Reader(text, mark, list(islice(kept.tokens, mark.tokens)), marks)
     command = reader.read_to_end(command_end)
     tokens = tuple(reader.tokens)
@@ -200,7 +200,7 @@ def _quote_end(text: str, cursor: int, quote: str) -> int:
     return cursor if closing < 0 else closing + 1
 
 
-def _tokens_after(text: str, start: int, blocks: Blocks) -> tuple[Token, ...]:
+def _tokens_after(text: str, start: int, blocks: BlockScanner) -> tuple[Token, ...]:
     following: list[Token] = []
     for token in islice(scan(text, start), _MAX_TOKENS_AFTER):
         if token.kind is Kind.COMMENT:

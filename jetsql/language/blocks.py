@@ -39,7 +39,7 @@ def opens_block(lead: list[Token]) -> bool:
     return bool(lead) and lead[0].word == "BEGIN"
 
 
-class Blocks:
+class BlockScanner:
     """The state of a scanner that takes the tokens of a script, without comments, and tracks the open blocks."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Blocks:
         self._last: Token | None = None
         self._ends = ""  # the word that may follow the END before it
 
-    def copy(self) -> Blocks:
+    def copy(self) -> BlockScanner:
         """Return a copy that continues from this state independently."""
         other = copy(self)
         other._open = list(self._open)

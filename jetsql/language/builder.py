@@ -32,11 +32,11 @@ _TIMEOUT_DIGITS: Final = 9
 def build(text: str, tree: Tree[Any]) -> st.Statement:
     """Return the statement of a parsed text. Raises StatementError for a value that the grammar cannot check."""
     rule = tree.children[0]
-    parts = _Parts(text, list(rule.scan_values(lambda _: True)))
+    parts = _StatementTokens(text, list(rule.scan_values(lambda _: True)))
     return RULES[rule.data](parts)
 
 
-class _Parts:
+class _StatementTokens:
     """The tokens of a statement, found by their terminals."""
 
     def __init__(self, text: str, tokens: list[Token]) -> None:
@@ -89,7 +89,7 @@ class _Parts:
         )
 
 
-def _create_job(parts: _Parts) -> st.CreateJob:
+def _create_job(parts: _StatementTokens) -> st.CreateJob:
     _refuse_with_if_not_exists(parts, "REPLACE")
     name = _name(parts.one("NEW_JOB"))
     start = token_place(parts.one("BODY")).start
@@ -110,7 +110,7 @@ def _create_job(parts: _Parts) -> st.CreateJob:
     )
 
 
-def _refuse_with_if_not_exists(parts: _Parts, clause: str) -> None:
+def _refuse_with_if_not_exists(parts: _StatementTokens, clause: str) -> None:
     """Refuse IF NOT EXISTS together with OR REPLACE or OR REFRESH. clause: its last word."""
     if parts.has(clause) and parts.has("IF"):
         raise StatementError(
@@ -121,7 +121,7 @@ def _refuse_with_if_not_exists(parts: _Parts, clause: str) -> None:
         )
 
 
-def _create_streaming_table(parts: _Parts) -> st.CreateStreamingTable:
+def _create_streaming_table(parts: _StatementTokens) -> st.CreateStreamingTable:
     _refuse_with_if_not_exists(parts, "REFRESH")
     kind, create = parts.kind, token_place(parts.one("CREATE"))
     start = TableStart(create.start, parts.table, parts.has("IF"), token_place(parts.one("TABLE_CLAUSES")).start)
@@ -141,17 +141,17 @@ def _create_streaming_table(parts: _Parts) -> st.CreateStreamingTable:
     )
 
 
-def _alter_streaming_table(parts: _Parts) -> st.AlterStreamingTable:
+def _alter_streaming_table(parts: _StatementTokens) -> st.AlterStreamingTable:
     action = next(action for action in st.TableAction if parts.has(action.value))
     return st.AlterStreamingTable(parts.table, parts.kind, action, parts.options)
 
 
-def _drop_job(parts: _Parts) -> st.DropJob:
+def _drop_job(parts: _StatementTokens) -> st.DropJob:
     snapshot = _name(parts.one("SNAPSHOT_NAME")) if parts.has("SNAPSHOT_NAME") else None
     return st.DropJob(parts.job, if_exists=parts.has("IF"), with_snapshot=snapshot)
 
 
-def _wait_for_job(parts: _Parts) -> st.WaitForJob:
+def _wait_for_job(parts: _StatementTokens) -> st.WaitForJob:
     goal = next((goal for goal in st.WaitGoal if parts.has(goal.value)), None)
     numbers = parts.all("WHOLE_NUMBER")
     batch = _number(numbers[0], _NUMBER_DIGITS) if goal is st.WaitGoal.BATCH else None
@@ -159,11 +159,11 @@ def _wait_for_job(parts: _Parts) -> st.WaitForJob:
     return st.WaitForJob(parts.job, goal, batch, timeout)
 
 
-def _pattern(parts: _Parts) -> str | None:
+def _pattern(parts: _StatementTokens) -> str | None:
     return unquote(parts.one("PATTERN_TEXT")) if parts.has("PATTERN_TEXT") else None
 
 
-def _create_function(parts: _Parts) -> st.CreateFunction:
+def _create_function(parts: _StatementTokens) -> st.CreateFunction:
     _refuse_with_if_not_exists(parts, "REPLACE")
     for clause in ("LANGUAGE", "DETERMINISTIC", "HANDLER", "PARAMETER"):
         if len(parts.all(clause)) > 1:
@@ -200,7 +200,7 @@ def _create_function(parts: _Parts) -> st.CreateFunction:
     )
 
 
-def _columns(parts: _Parts) -> tuple[list[st.ColumnText], str | None]:
+def _columns(parts: _StatementTokens) -> tuple[list[st.ColumnText], str | None]:
     """Return the parameters and returned columns of a function in their order, and the function's comment."""
     columns: list[st.ColumnText] = []
     comment: str | None = None
@@ -252,22 +252,22 @@ def _syntax_error(message: str, token: Token, hint: str = "") -> StatementError:
     return StatementError("PARSE_SYNTAX_ERROR", message, place=token_place(token), hint=hint)
 
 
-def _run_file(parts: _Parts) -> st.RunFile:
+def _run_file(parts: _StatementTokens) -> st.RunFile:
     files = parts.all("FILE_NAME")
     return st.RunFile(tuple(map(unquote, files)), tuple(map(token_place, files)))
 
 
-def _start_test(parts: _Parts) -> st.StartTest:
+def _start_test(parts: _StatementTokens) -> st.StartTest:
     comment = unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None
     return st.StartTest(_name(parts.one("NEW_TEST")), comment)
 
 
-def _expect_job(parts: _Parts) -> st.ExpectJob:
+def _expect_job(parts: _StatementTokens) -> st.ExpectJob:
     measure = st.JobMeasure.WATERMARK if parts.has("WATERMARK") else st.JobMeasure.LATE_ROWS
     return st.ExpectJob(parts.job, measure, parts.rest("TEST_VALUE"))
 
 
-def _expect_error(parts: _Parts) -> st.ExpectError:
+def _expect_error(parts: _StatementTokens) -> st.ExpectError:
     condition = parts.one("CONDITION_TEXT")
     if parts.has("TEST_STATEMENT"):
         return st.ExpectError(unquote(condition), token_place(condition), statement=parts.rest("TEST_STATEMENT"))
@@ -275,7 +275,7 @@ def _expect_error(parts: _Parts) -> st.ExpectError:
 
 
 # The function for each statement rule of the grammar.
-RULES: Final[dict[str, Callable[[_Parts], st.Statement]]] = {
+RULES: Final[dict[str, Callable[[_StatementTokens], st.Statement]]] = {
     "create_job": _create_job,
     "suspend_job": lambda parts: st.SuspendJob(parts.job),
     "resume_job": lambda parts: st.ResumeJob(parts.job),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from jetsql.errors import Span, StatementError
-from jetsql.language.blocks import Blocks, opens_block
+from jetsql.language.blocks import BlockScanner, opens_block
 from jetsql.language.intent import (
     LEAD,
     begins_with_clause,
@@ -82,7 +82,7 @@ def terminals(text: str) -> list[tuple[str, Span]]:
 
 
 def _refuse_jobs_inside(text: str) -> None:
-    blocks, found = Blocks(), list(tokens(text))
+    blocks, found = BlockScanner(), list(tokens(text))
     for index, token in enumerate(found):
         if not blocks.take(token) or token.kind is not Kind.WORD:
             continue

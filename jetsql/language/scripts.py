@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jetsql.language.blocks import Blocks
+from jetsql.language.blocks import BlockScanner
 from jetsql.language.syntax_errors import unclosed
 from jetsql.language.tokens import Kind, Token, scan
 
@@ -45,7 +45,7 @@ def fragments(text: str, start: int = 0, *, strict: bool = False) -> Iterator[Fr
 
     Offsets, lines and columns count from the beginning of the whole text.
     """
-    blocks = Blocks()
+    blocks = BlockScanner()
     lines = _Lines(text)
     first: Token | None = None
     last: Token | None = None

@@ -24,8 +24,8 @@ from jetsql.language.tokens import Kind, tokens, top_level
 from jetsql.output.diagnostics import Script
 from jetsql.sqlfiles.lint_problems import NO_FUNCTION, PREFIX, LintProblem, ProblemLevel
 from jetsql.sqlfiles.lint_statement import CheckedStatement
-from jetsql.sqlfiles.query_size import too_large
 from jetsql.sqlfiles.read_bodies import TOO_DEEP, describe_error
+from jetsql.sqlfiles.sqlglot_limits import too_large
 from jetsql.sqlglot_dialect.faithful_trees import WRITTEN, faithful_tree
 from jetsql.sqlglot_dialect.generate_sql import body_sql
 from jetsql.sqlglot_dialect.protected_parts import NO_PROTECTION, Protection

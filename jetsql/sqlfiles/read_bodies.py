@@ -14,7 +14,7 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 from jetsql.errors import Span
 from jetsql.language import statement as st
 from jetsql.language.tokens import Token
-from jetsql.sqlfiles.query_size import too_large
+from jetsql.sqlfiles.sqlglot_limits import too_large
 from jetsql.sqlglot_dialect.body_trees import BodyTrees
 from jetsql.sqlglot_dialect.sqlglot_calls import SqlglotFailure, guarded
 from jetsql.sqlglot_dialect.sqlglot_tokens import Place, read_tokens

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from jetsql import cli
 from jetsql.check import check_home as module
 from jetsql.check.check_home import HomeReport, check
+from jetsql.check.checked_paths import CheckedPaths
 from jetsql.check.findings import Finding, Severity
 from jetsql.check.findings_report import report_lines
-from jetsql.check.places import Places
 from jetsql.check.staged_rows import check_staging
 from jetsql.cli.flags import ExitCode
 from jetsql.home.home_lock import HomeLock
@@ -647,10 +647,10 @@ def test_staged_rows_next_to_a_backup_may_be_newer(home: Home, tmp_path: Path) -
     (table / ".jetsql" / "0009-0000-0000-0009").mkdir(parents=True)
     original = home.job()
     sink = replace(original.plan.analysis.sink, location=f"file:{table}")
-    places = Places(home.path, tmp_path / "original")
+    paths = CheckedPaths(home.path, tmp_path / "original")
     job = original.with_plan(replace(original.plan, analysis=replace(original.plan.analysis, sink=sink)))
-    assert list(check_staging([job], home.warehouse, places)) == []
-    assert len(list(check_staging([job], home.warehouse, Places(home.path)))) == 1
+    assert list(check_staging([job], home.warehouse, paths)) == []
+    assert len(list(check_staging([job], home.warehouse, CheckedPaths(home.path)))) == 1
 
 
 def test_a_folder_that_an_engine_cannot_write(home: Home) -> None:

@@ -12,7 +12,7 @@ from jetsql.completion.complete_sql import position_at
 from jetsql.completion.known_names import KnownName, Names, TableKey, TableName
 from jetsql.completion.statement_at_cursor import at_cursor, is_open
 from jetsql.completion.visible_columns import relations_in_scope
-from jetsql.shell.session.entries import command_end
+from jetsql.shell.input.input_parsing import command_end
 from tests.support.hypothesis_profiles import examples
 
 NAMES = Names(

@@ -10,9 +10,9 @@ from jetsql.completion.candidates import Candidate, CandidateKind
 from jetsql.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableKey, TableName
 from jetsql.jobs.model.job import Status
 from jetsql.jobs.planning.options import OPTIONS
+from jetsql.shell.input.command_table import COMMANDS, ArgumentKind
 from jetsql.shell.repl.complete_entries import argument_at
 from jetsql.shell.repl.complete_entries import complete_entry as complete
-from jetsql.shell.session.command_table import COMMANDS, ArgumentKind
 from tests.support.hypothesis_profiles import examples
 
 NAMES = Names(

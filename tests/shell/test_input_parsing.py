@@ -2,8 +2,8 @@
 
 import pytest
 
+from jetsql.shell.input.input_parsing import DotCommand, SqlInput, is_complete, parse_entries
 from jetsql.shell.repl.keys import should_run
-from jetsql.shell.session.entries import DotCommand, SqlInput, is_complete, parse_entries
 
 
 def parsed_texts(text: str) -> list[str]:

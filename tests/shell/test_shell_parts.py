@@ -27,16 +27,16 @@ from jetsql.language.keywords import KEYWORDS
 from jetsql.language.statement_effects import changes_session, drop_question, is_read_only, may_change_schema
 from jetsql.language.tokens import Kind, scan
 from jetsql.settings.engine_settings import load
+from jetsql.shell.input import input_history
+from jetsql.shell.input.command_table import COMMANDS, find_command, suggest_command
+from jetsql.shell.input.input_history import FileHistory
+from jetsql.shell.input.redact_statements import redact_statements
 from jetsql.shell.output import colours
 from jetsql.shell.output.highlighting import SqlLexer
 from jetsql.shell.output.status_bar import JobCounts, count_jobs, render_bar
 from jetsql.shell.repl.dot_commands import ACTIONS
 from jetsql.shell.repl.keys import create_key_bindings
 from jetsql.shell.repl.prompt import suggestion
-from jetsql.shell.session import input_history
-from jetsql.shell.session.command_table import COMMANDS, find_command, suggest_command
-from jetsql.shell.session.input_history import FileHistory
-from jetsql.shell.session.redact_statements import redact_statements
 from jetsql.shell.settings import settings_file
 from jetsql.shell.settings.shell_settings import SHELL_SPECS, ShellSettings, load_shell_settings
 

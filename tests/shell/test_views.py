@@ -11,9 +11,9 @@ from jetsql.client.engine_client import EngineClient
 from jetsql.client.response_rows import RemoteRows
 from jetsql.output.console import Console
 from jetsql.resultset import Column
+from jetsql.shell.input.typed_ahead import Keyboard
 from jetsql.shell.output.watch import WatchRequest
 from jetsql.shell.repl.views import Views
-from jetsql.shell.session.typed_ahead import Keyboard
 from jetsql.shell.settings.shell_settings import ShellSettings
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from jetsql.errors import EngineError, ErrorReport, ReportedError
+from jetsql.shell.input.typed_ahead import Keyboard
 from jetsql.shell.output.watch import WatchRequest, parse_watch, watch
-from jetsql.shell.session.typed_ahead import Keyboard
 from tests.support.engines.stub_engine import StubResult
 from tests.support.screens.terminal import ScreenTerminal, columns
 

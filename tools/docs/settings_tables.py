@@ -9,7 +9,7 @@ from jetsql.jobs.planning.options import OPTIONS
 from jetsql.language.body.kafka_options import kafka_options
 from jetsql.setting_fields import values_by_name
 from jetsql.settings.engine_settings import SPECS, Settings
-from jetsql.shell.session.command_table import COMMANDS
+from jetsql.shell.input.command_table import COMMANDS
 from jetsql.shell.settings.settings_file import format_value
 from jetsql.shell.settings.shell_settings import SHELL_SPECS, ShellSettings
 from tools.docs.markdown import table

@@ -28,7 +28,7 @@ from jetsql.engine.runs.topic_watch import TopicWatch
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.watchdogs.external_systems import ExternalSystems, outage_error
 from jetsql.engine.watchdogs.kafka_watchdog import KafkaWatchdog
-from jetsql.engine.watchdogs.resource_reports import Activity, judge_crash
+from jetsql.engine.watchdogs.resource_reports import Activity, find_suspects
 from jetsql.engine.watchdogs.resource_watchdog import ResourceWatchdog
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -166,7 +166,7 @@ class JobRuns:
         with self._lock:
             runs = dict(self._runs)
         busy = {run.job: each.activity for run, each in runs.items() if each.activity is not Activity.IDLE}
-        return judge_crash(reason, busy, self._resource_watchdog.newest_memory_report)
+        return find_suspects(reason, busy, self._resource_watchdog.newest_memory_report)
 
     def _open(self, job: Job, session: SparkSession, report: Report, accepts_functions: bool = False) -> RunContext:
         """Return the context of a new run, after its checkpoint was checked and its sink recovered.

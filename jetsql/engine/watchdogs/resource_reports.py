@@ -35,7 +35,7 @@ class Resource(StrEnum):
     DISK = "disk"
 
 
-class Scarcity(StrEnum):
+class ShortageLevel(StrEnum):
     """The levels of scarcity of a resource."""
 
     NORMAL = "normal"
@@ -49,7 +49,7 @@ class ResourceReport:
 
     resource: Resource
     place: str  # a folder of the disk; empty for other resources
-    level: Scarcity
+    level: ShortageLevel
     used: int  # bytes or files; of a disk the bytes that are free
     limit: int  # the size of the whole
     grown: int  # what the amounts have to explain
@@ -71,7 +71,9 @@ class ResourceReport:
 def parse_report(text: str) -> ResourceReport:
     """Return the report of a JSON text of `ResourceWatchdog.java`."""
     values = json.loads(text)
-    return ResourceReport(**{**values, "resource": Resource(values["resource"]), "level": Scarcity(values["level"])})
+    return ResourceReport(
+        **{**values, "resource": Resource(values["resource"]), "level": ShortageLevel(values["level"])}
+    )
 
 
 def find_culprit(report: ResourceReport) -> str | None:
@@ -107,7 +109,7 @@ class Activity(StrEnum):
     FIRST_BATCH = "first batch"  # a batch, or its planning, and nothing is committed since the run began
 
 
-def judge_crash(reason: str, busy: Mapping[str, Activity], memory: ResourceReport | None) -> CrashReport:
+def find_suspects(reason: str, busy: Mapping[str, Activity], memory: ResourceReport | None) -> CrashReport:
     """Return which job has ended Spark, if one is known.
 
     reason: why Spark ended, a sentence. busy: what each run does that is not idle, by the id of its job.

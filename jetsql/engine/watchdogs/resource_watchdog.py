@@ -21,13 +21,13 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.watchdogs.resource_reports import (
     Resource,
     ResourceReport,
-    Scarcity,
+    ShortageLevel,
     danger_cause,
     describe_share,
     find_culprit,
     parse_report,
 )
-from jetsql.jobs.lifecycle.runtime import EngineEndangered, Report, ResourceNotice
+from jetsql.jobs.lifecycle.runtime import Report, ResourceExhausted, ResourceNotice
 from jetsql.jobs.model.job import Job, RunId
 from jetsql.settings.watchdog_settings import WatchdogSettings
 
@@ -51,7 +51,7 @@ class ResourceWatchdog:
         self._spark = spark
         self._lock = threading.Lock()
         self._runs: dict[str, _WatchedRun] = {}  # by job id
-        self._reported: dict[tuple[Resource, str, Scarcity, str | None], float] = {}  # when it was reported
+        self._reported: dict[tuple[Resource, str, ShortageLevel, str | None], float] = {}  # when it was reported
         self._memory: ResourceReport | None = None
 
     def start(self, settings: WatchdogSettings, folders: Sequence[str]) -> None:
@@ -80,16 +80,16 @@ class ResourceWatchdog:
     def handle(self, report: ResourceReport) -> bool:
         """Warn of the job that uses most, or have it suspended. Return whether it is suspended."""
         if report.resource is Resource.MEMORY:
-            self._memory = report if report.level is not Scarcity.NORMAL else None
+            self._memory = report if report.level is not ShortageLevel.NORMAL else None
         culprit = find_culprit(report)
         with self._lock:
             run = self._runs.get(culprit or "")
-        if report.level is Scarcity.NORMAL:
+        if report.level is ShortageLevel.NORMAL:
             _LOG.info("The engine has enough again: %s", report.state)
-        elif run is not None and report.level is Scarcity.DANGER:
+        elif run is not None and report.level is ShortageLevel.DANGER:
             cause = danger_cause(report, run.id.job)
             _LOG.error("Job %s is suspended: %s", run.name, cause.message)
-            run.report(EngineEndangered(run.id, cause))
+            run.report(ResourceExhausted(run.id, cause))
             return True
         elif not self._is_news(report, culprit):
             return False

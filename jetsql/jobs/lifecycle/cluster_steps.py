@@ -11,14 +11,18 @@ from dataclasses import replace
 
 from jetsql.jobs.lifecycle import scaling
 from jetsql.jobs.lifecycle.events import AbandonUpdate, MembersChanged, MembersSettled, Outcome, Step
-from jetsql.jobs.lifecycle.scaling import Reaction
+from jetsql.jobs.lifecycle.scaling import ScalingDecision
 from jetsql.jobs.lifecycle.step_context import StepContext, as_sentence, join_sentences, note, start
 from jetsql.jobs.lifecycle.steps import keep
 from jetsql.jobs.lifecycle.stop import end_waiting_job, restart_rescaled, stop
 from jetsql.jobs.lifecycle.update import is_rescaling
 from jetsql.jobs.model.job import Cause, Job, StopGoal
 
-_GOALS = {Reaction.RESTART: StopGoal.RESTART, Reaction.SUSPEND: StopGoal.SUSPEND, Reaction.FAIL: StopGoal.FAIL}
+_GOALS = {
+    ScalingDecision.RESTART: StopGoal.RESTART,
+    ScalingDecision.SUSPEND: StopGoal.SUSPEND,
+    ScalingDecision.FAIL: StopGoal.FAIL,
+}
 
 
 def members_changed(job: Job, event: MembersChanged, context: StepContext) -> Step:
@@ -30,7 +34,11 @@ def members_changed(job: Job, event: MembersChanged, context: StepContext) -> St
     if job.waiting_for_members and not context.closing and not scaling.missing_members(job, len(context.members)):
         return start(job, "members joined", "The required members are available.", context)
     lost, reaction = _loss(job, context)
-    if job.waiting_for_members or job.rollback_version is not None or reaction in (Reaction.CONTINUE, Reaction.RESTART):
+    if (
+        job.waiting_for_members
+        or job.rollback_version is not None
+        or reaction in (ScalingDecision.CONTINUE, ScalingDecision.RESTART)
+    ):
         return keep(job, event, context)
     return end_waiting_job(job, _GOALS[reaction], scaling.loss_cause(lost, reaction), context)
 
@@ -38,7 +46,7 @@ def members_changed(job: Job, event: MembersChanged, context: StepContext) -> St
 def members_lost(job: Job, event: MembersChanged, context: StepContext) -> Step:
     """Continue or stop a run when members that it began on are lost."""
     lost, reaction = _loss(job, context)
-    if reaction is Reaction.CONTINUE:
+    if reaction is ScalingDecision.CONTINUE:
         return keep(job, event, context)
     return stop(job, _GOALS[reaction], "member lost", scaling.loss_cause(lost, reaction))
 
@@ -58,10 +66,12 @@ def members_lost_while_stopping(job: Job, event: MembersChanged, context: StepCo
     )
 
 
-def _loss(job: Job, context: StepContext) -> tuple[frozenset[str], Reaction]:
+def _loss(job: Job, context: StepContext) -> tuple[frozenset[str], ScalingDecision]:
     """Return the lost members that the newest run began on, and the reaction to their loss."""
     lost = frozenset(job.members) - context.members
-    return lost, scaling.react_to_loss(job, len(context.members)) if lost and not context.closing else Reaction.CONTINUE
+    return lost, scaling.react_to_loss(
+        job, len(context.members)
+    ) if lost and not context.closing else ScalingDecision.CONTINUE
 
 
 def raise_quorum(job: Job, event: MembersSettled, context: StepContext) -> Step:
@@ -76,7 +86,7 @@ def members_joined(job: Job, event: MembersSettled, context: StepContext) -> Ste
     """Restart a run that began before members joined, to use the new members."""
     quorum_step = raise_quorum(job, event, context)
     new = context.members - set(job.members)
-    if not new or context.closing or scaling.react_to_growth(job.plan) is Reaction.CONTINUE:
+    if not new or context.closing or scaling.react_to_growth(job.plan) is ScalingDecision.CONTINUE:
         return quorum_step
     stopping = restart_rescaled(quorum_step.job, "members joined", context, scaling.growth_cause(new))
     return replace(stopping, history_message=join_sentences(stopping.history_message, quorum_step.history_message))

@@ -95,7 +95,7 @@ class ResourceNotice:
 
 
 @dataclass(frozen=True)
-class EngineEndangered:
+class ResourceExhausted:
     """The run uses so much of a resource that the engine is in danger: it has to end immediately."""
 
     run: RunId
@@ -145,7 +145,7 @@ RuntimeEvent = (
     | RunFailed
     | SinkNotice
     | ResourceNotice
-    | EngineEndangered
+    | ResourceExhausted
     | RestartRequested
 )
 Report = Callable[[RuntimeEvent], None]

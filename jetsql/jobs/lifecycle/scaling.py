@@ -26,7 +26,7 @@ from jetsql.jobs.model.job import Cause, Guarantee, Job, Plan, Trigger
 from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, has_fixed_partitions, requested_partitions
 
 
-class Reaction(Enum):
+class ScalingDecision(Enum):
     """The reaction to a change of the cluster's members."""
 
     CONTINUE = "go on"
@@ -35,18 +35,18 @@ class Reaction(Enum):
     FAIL = "fail"
 
 
-def react_to_loss(job: Job, member_count: int) -> Reaction:
+def react_to_loss(job: Job, member_count: int) -> ScalingDecision:
     """Return the reaction of a job that ran on a lost member. member_count: the number of available members."""
     plan = job.plan
     if plan.auto_scaling:
         restarts = plan.analysis.streaming or missing_members(job, member_count)
-        return Reaction.RESTART if restarts else Reaction.CONTINUE
-    return Reaction.FAIL if plan.guarantee is Guarantee.NONE else Reaction.SUSPEND
+        return ScalingDecision.RESTART if restarts else ScalingDecision.CONTINUE
+    return ScalingDecision.FAIL if plan.guarantee is Guarantee.NONE else ScalingDecision.SUSPEND
 
 
-def react_to_growth(plan: Plan) -> Reaction:
+def react_to_growth(plan: Plan) -> ScalingDecision:
     """Return the reaction of a job that runs on fewer members than are available."""
-    return Reaction.RESTART if plan.auto_scaling and plan.analysis.streaming else Reaction.CONTINUE
+    return ScalingDecision.RESTART if plan.auto_scaling and plan.analysis.streaming else ScalingDecision.CONTINUE
 
 
 def rescaled_partitions(job: Job, cores: int, fixed_partitions: str = "") -> int | None:
@@ -120,19 +120,19 @@ def describe_missing_members(job: Job, member_count: int) -> str:
     )
 
 
-def loss_cause(lost: Iterable[str], reaction: Reaction) -> Cause:
+def loss_cause(lost: Iterable[str], reaction: ScalingDecision) -> Cause:
     """Return the cause of stopping a run. lost: the ids of the lost members."""
     consequence = {
-        Reaction.RESTART: "the job restarts on the remaining members",
-        Reaction.SUSPEND: "with autoScaling 'false' the job is suspended",
-        Reaction.FAIL: "with autoScaling 'false' and processingGuarantee 'none' the job fails",
+        ScalingDecision.RESTART: "the job restarts on the remaining members",
+        ScalingDecision.SUSPEND: "with autoScaling 'false' the job is suspended",
+        ScalingDecision.FAIL: "with autoScaling 'false' and processingGuarantee 'none' the job fails",
     }[reaction]
     hint = "SHOW MEMBERS shows the reason. RESUME JOB starts the job on the available members."
     return Cause(
         f"{_members_phrase(lost)} lost: {consequence}",
         "JETSQL.MEMBER_LOST",
         SQLSTATES["MEMBER_LOST"],
-        hint=hint if reaction is Reaction.SUSPEND else "",
+        hint=hint if reaction is ScalingDecision.SUSPEND else "",
     )
 
 

@@ -24,7 +24,7 @@ from jetsql.jobs.lifecycle.events import (
     UpdateFailed,
     UpdatePrepared,
 )
-from jetsql.jobs.lifecycle.runtime import EngineEndangered, RestartRequested, RunCompleted
+from jetsql.jobs.lifecycle.runtime import ResourceExhausted, RestartRequested, RunCompleted
 from jetsql.jobs.lifecycle.snapshot_steps import write_snapshot
 from jetsql.jobs.lifecycle.start import complete
 from jetsql.jobs.lifecycle.step_context import (
@@ -73,7 +73,7 @@ def stop(job: Job, goal: StopGoal, history_event: str, cause: Cause | None = Non
     return Step(stopping, Outcome.CHANGED, actions, history_event=history_event, history_message=message)
 
 
-def stop_immediately(job: Job, event: EngineEndangered, context: StepContext) -> Step:
+def stop_immediately(job: Job, event: ResourceExhausted, context: StepContext) -> Step:
     """Stop a run that endangers the engine, without waiting for its batch, to suspend the job."""
     stopping = replace(job, status=Status.COMPLETING, stop_goal=StopGoal.SUSPEND, stop_cause=event.cause)
     message = join_sentences(as_sentence(event.cause.message), "The run is stopped.")
@@ -81,7 +81,7 @@ def stop_immediately(job: Job, event: EngineEndangered, context: StepContext) ->
     return Step(stopping, Outcome.CHANGED, actions, history_event="engine in danger", history_message=message)
 
 
-def suspend_endangering(job: Job, event: EngineEndangered, context: StepContext) -> Step:
+def suspend_endangering(job: Job, event: ResourceExhausted, context: StepContext) -> Step:
     """Suspend a job whose run endangers the engine while it is being stopped, instead of starting it again.
 
     The run may be that of a pending batch, which an update finishes first.

@@ -47,7 +47,7 @@ from jetsql.jobs.lifecycle.events import (
 )
 from jetsql.jobs.lifecycle.runtime import (
     BatchCommitted,
-    EngineEndangered,
+    ResourceExhausted,
     ResourceNotice,
     RestartRequested,
     RunBlocked,
@@ -264,7 +264,7 @@ TABLE: Final[Mapping[type, Row]] = {
         running=steps.record_resource_notice,
         completing=steps.record_resource_notice,
     ),
-    EngineEndangered: _run_row(
+    ResourceExhausted: _run_row(
         not_running=steps.keep,
         starting=stop.stop_immediately,
         running=stop.stop_immediately,

@@ -16,7 +16,7 @@ from prompt_toolkit.lexers import Lexer
 
 from jetsql.language.keywords import KEYWORDS
 from jetsql.language.tokens import Kind, Token, scan
-from jetsql.shell.session.entries import is_command
+from jetsql.shell.input.input_parsing import is_command
 
 _CLASSES: Final = {
     Kind.STRING: "class:string",

@@ -19,10 +19,10 @@ from jetsql.output.layout import Layout, cells, grow_layout, natural_layout
 from jetsql.output.live_progress import LiveProgress
 from jetsql.output.render import SAMPLED_ROWS, Format, Row
 from jetsql.resultset import Column
+from jetsql.shell.input.typed_ahead import Keyboard
 from jetsql.shell.output.live_views import LiveView, ReplacedView, TailView, ViewStyle
 from jetsql.shell.output.refresher import refreshing
 from jetsql.shell.output.screen import Screen
-from jetsql.shell.session.typed_ahead import Keyboard
 
 _DRAWN_FORMS: Final = (Format.TABLE, Format.VERTICAL)
 

@@ -22,6 +22,7 @@ from jetsql.output.render import Format, Row, Rows
 from jetsql.output.result_summary import ResultSummary, ShowOutcome, row_count, summary_line
 from jetsql.output.terminal_text import printable_lines
 from jetsql.resultset import Column
+from jetsql.shell.input.typed_ahead import Keyboard
 from jetsql.shell.output.output_writers import (
     CommandWriter,
     OutputTarget,
@@ -37,7 +38,6 @@ from jetsql.shell.output.refresher import refreshing
 from jetsql.shell.output.result_pages import PageOptions, layout_page
 from jetsql.shell.output.screen import Screen, ScreenFrame
 from jetsql.shell.output.show_live import count_live_rows, is_drawn, plain_lines, show_live
-from jetsql.shell.session.typed_ahead import Keyboard
 
 _BY_SUFFIX: Final = {
     ".csv": Format.CSV,

@@ -11,8 +11,8 @@ from jetsql.completion.candidates import Candidate, CandidateKind
 from jetsql.completion.complete import complete_at, read_cursor
 from jetsql.completion.known_names import KnownName, Names
 from jetsql.completion.needed_names import NameNeed, names_needed_at
-from jetsql.shell.session.command_table import COMMANDS, ArgumentKind, CommandSpec, find_command
-from jetsql.shell.session.entries import command_end
+from jetsql.shell.input.command_table import COMMANDS, ArgumentKind, CommandSpec, find_command
+from jetsql.shell.input.input_parsing import command_end
 from jetsql.shell.settings.shell_settings import SHELL_CHOICES, SHELL_SPECS, ShellSettings
 
 _SWITCH_VALUES: Final = (KnownName("on"), KnownName("off"))

@@ -11,8 +11,8 @@ from prompt_toolkit.document import Document
 
 from jetsql.completion.candidates import Candidate, CandidateKind
 from jetsql.completion.known_names import Names
+from jetsql.shell.input.command_table import ArgumentKind
 from jetsql.shell.repl.complete_entries import argument_at, command_at, complete_entry
-from jetsql.shell.session.command_table import ArgumentKind
 
 # prompt_toolkit measures the whole menu at every key, and users rarely scroll further.
 _MAX_ITEMS: Final = 300

@@ -16,9 +16,9 @@ from jetsql.errors import JetSQLError
 from jetsql.output.diagnostics import Script
 from jetsql.script import prepare
 from jetsql.settings.given_settings import config_file
+from jetsql.shell.input.command_table import command_summaries, find_command, help_lines, suggest_command
+from jetsql.shell.input.input_parsing import DotCommand
 from jetsql.shell.output.watch import parse_watch
-from jetsql.shell.session.command_table import command_summaries, find_command, help_lines, suggest_command
-from jetsql.shell.session.entries import DotCommand
 from jetsql.shell.settings import settings_file
 from jetsql.shell.settings.shell_settings import SHELL_SPECS, parse_shell_value
 

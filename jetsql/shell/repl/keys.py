@@ -10,7 +10,7 @@ from prompt_toolkit.filters import Condition, emacs_mode, has_focus, has_selecti
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.search import accept_search
 
-from jetsql.shell.session.entries import is_command, is_complete, is_incomplete_command
+from jetsql.shell.input.input_parsing import is_command, is_complete, is_incomplete_command
 from jetsql.shell.settings.shell_settings import ShellSettings
 
 _SUBMIT_KEYS: Final = {"alt-enter": ("escape", "enter"), "f5": ("f5",), "ctrl-o": ("c-o",)}

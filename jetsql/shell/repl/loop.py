@@ -25,6 +25,8 @@ from jetsql.output.diagnostics import Diagnostic, Script
 from jetsql.output.result_sink import OutputClosed
 from jetsql.output.terminal_text import printable
 from jetsql.script import PreparedStatement
+from jetsql.shell.input.input_parsing import DotCommand, SqlInput, command_within, parse_entries
+from jetsql.shell.input.typed_ahead import Keyboard
 from jetsql.shell.output import colours
 from jetsql.shell.output.status_bar import JobPoller
 from jetsql.shell.output.terminal_modes import without_echo
@@ -34,8 +36,6 @@ from jetsql.shell.repl.dot_commands import run_command
 from jetsql.shell.repl.prompt import Prompt
 from jetsql.shell.repl.run_statements import StatementOutcome, StatementRunner
 from jetsql.shell.repl.views import Views
-from jetsql.shell.session.entries import DotCommand, SqlInput, command_within, parse_entries
-from jetsql.shell.session.typed_ahead import Keyboard
 from jetsql.shell.settings.shell_settings import ShellSettings, parse_shell_value
 from jetsql.version import VERSION
 

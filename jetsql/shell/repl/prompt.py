@@ -23,11 +23,11 @@ from prompt_toolkit.output import ColorDepth
 
 from jetsql.client.background_connection import ConnectionState
 from jetsql.output.terminal_text import printable, width
+from jetsql.shell.input.input_history import FileHistory
 from jetsql.shell.output.colours import load_style, use_colours
 from jetsql.shell.output.highlighting import SqlLexer
 from jetsql.shell.output.status_bar import JobCounts, render_bar
 from jetsql.shell.repl.keys import create_key_bindings
-from jetsql.shell.session.input_history import FileHistory
 from jetsql.shell.settings.shell_settings import ShellSettings
 
 _MAX_NAME: Final = 30

@@ -14,12 +14,12 @@ from jetsql.client.response_rows import RemoteRows
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.output.console import Console
 from jetsql.output.result_summary import ShowOutcome
+from jetsql.shell.input.typed_ahead import Keyboard
 from jetsql.shell.output.colours import use_colours
 from jetsql.shell.output.screen import Screen, create_screen
 from jetsql.shell.output.show_results import ResultOutput
 from jetsql.shell.output.terminal_modes import without_echo
 from jetsql.shell.output.watch import WatchRequest, is_session_lost, watch
-from jetsql.shell.session.typed_ahead import Keyboard
 from jetsql.shell.settings.shell_settings import ShellSettings
 
 

@@ -10,9 +10,9 @@ from enum import Enum
 from typing import Protocol
 
 from jetsql.errors import EngineError
-from jetsql.sqlfiles.apply.ask_engine import ApplyEngine, EngineSessions
 from jetsql.sqlfiles.apply.declarations import read_declarations
 from jetsql.sqlfiles.apply.dependencies import OrderedDeclarations, order_declarations
+from jetsql.sqlfiles.apply.engine_state import ApplyEngine, EngineSessions
 from jetsql.sqlfiles.apply.make_plan import make_plan
 from jetsql.sqlfiles.apply.plan_report import outcome_line, plan_lines, plan_summary, report, stopped_lines
 from jetsql.sqlfiles.apply.plan_steps import ApplyPlan, PlanStep

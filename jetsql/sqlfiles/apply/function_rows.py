@@ -9,8 +9,8 @@ from jetsql.jobs.model.job import quoted_text
 from jetsql.jobs.model.redaction import redact_urls
 from jetsql.language import statement as st
 from jetsql.language.tokens import tokens
-from jetsql.sqlfiles.apply.ask_engine import EngineSessions
 from jetsql.sqlfiles.apply.declarations import Declaration
+from jetsql.sqlfiles.apply.engine_state import EngineSessions
 from jetsql.sqlfiles.apply.table_definitions import canonical_type
 
 

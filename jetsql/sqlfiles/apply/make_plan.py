@@ -27,10 +27,10 @@ from jetsql.language.statement_head import head_of
 from jetsql.language.tokens import quoted_name
 from jetsql.output.diagnostics import Diagnostic
 from jetsql.script import PreparedStatement
-from jetsql.sqlfiles.apply.ask_engine import MISSING, NO_SCHEMA, EngineSessions, ExistingJob, StatementFailed
 from jetsql.sqlfiles.apply.compare_tables import compare_table, compare_view
 from jetsql.sqlfiles.apply.declarations import Declaration, ObjectKind
 from jetsql.sqlfiles.apply.dependencies import OrderedDeclarations, written_tables
+from jetsql.sqlfiles.apply.engine_state import MISSING, NO_SCHEMA, EngineSessions, ExistingJob, StatementFailed
 from jetsql.sqlfiles.apply.function_rows import differs_from, find_function
 from jetsql.sqlfiles.apply.plan_steps import ApplyPlan, PlanAction, PlanStep
 from jetsql.sqlfiles.apply.statement_edits import creating, explaining, group_of, replacing

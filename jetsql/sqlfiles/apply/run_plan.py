@@ -10,7 +10,7 @@ from typing import Final
 
 from jetsql.errors import EngineError, JetSQLError, ReportedError
 from jetsql.output.diagnostics import Diagnostic, Script
-from jetsql.sqlfiles.apply.ask_engine import EngineSessions, StatementFailed
+from jetsql.sqlfiles.apply.engine_state import EngineSessions, StatementFailed
 from jetsql.sqlfiles.apply.plan_steps import PlanAction, PlanStep
 from jetsql.sqlfiles.lint_problems import PREFIX
 

@@ -37,11 +37,11 @@ class Topics:
         options = {"kafka.bootstrap.servers": name.partition("_")[0], "topic": name}
         return TableFacts(name, "kafka", "", 1, (), (), options, False, False)
 
-    def ask(self, spark: object, table: TableFacts, doing: KafkaOperation) -> None:
-        self.asked.append((table.name, doing))
+    def ask(self, spark: object, table: TableFacts, operation: KafkaOperation) -> None:
+        self.asked.append((table.name, operation))
         if table.name in self.wrong:
             failure = KafkaFailure(self.wrong[table.name], "No.", "connect")
-            raise explain_failure(failure, KafkaRequest(doing, "Kafka x", table.name))
+            raise explain_failure(failure, KafkaRequest(operation, "Kafka x", table.name))
 
 
 @dataclass

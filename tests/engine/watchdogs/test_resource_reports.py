@@ -11,15 +11,15 @@ from jetsql.engine.watchdogs.resource_reports import (
     Activity,
     Resource,
     ResourceReport,
-    Scarcity,
+    ShortageLevel,
     danger_cause,
     describe_bytes,
     find_culprit,
-    judge_crash,
+    find_suspects,
     parse_report,
 )
 
-MEMORY = ResourceReport(Resource.MEMORY, "", Scarcity.DANGER, 900, 1000, 900, {})
+MEMORY = ResourceReport(Resource.MEMORY, "", ShortageLevel.DANGER, 900, 1000, 900, {})
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_culprit_uses_the_largest_and_a_large_share(amounts: dict[str, int], cul
 
 
 def test_a_disk_that_another_program_fills_has_no_culprit() -> None:
-    disk = ResourceReport(Resource.DISK, "/home", Scarcity.DANGER, 100, 10_000, 8_000, {"a": 300})
+    disk = ResourceReport(Resource.DISK, "/home", ShortageLevel.DANGER, 100, 10_000, 8_000, {"a": 300})
     assert find_culprit(disk) is None
     assert find_culprit(replace(disk, amounts={"a": 3_000})) == "a"
 
@@ -63,19 +63,19 @@ def test_the_cause_names_state_share_and_remedy() -> None:
     )
     assert (cause.condition, cause.sqlstate) == ("JETSQL.ENGINE_ENDANGERED", "53000")
     assert "driver_memory" in cause.hint and cause.hint.endswith("RESUME JOB.")
-    files = ResourceReport(Resource.OPEN_FILES, "", Scarcity.DANGER, 950, 1024, 950, {"a": 700})
+    files = ResourceReport(Resource.OPEN_FILES, "", ShortageLevel.DANGER, 950, 1024, 950, {"a": 700})
     assert "950 of 1024 files" in danger_cause(files, "a").message and "700 files" in danger_cause(files, "a").message
-    disk = ResourceReport(Resource.DISK, "/data", Scarcity.DANGER, 5_000_000, 10**9, 10**8, {"a": 10**8})
+    disk = ResourceReport(Resource.DISK, "/data", ShortageLevel.DANGER, 5_000_000, 10**9, 10**8, {"a": 10**8})
     assert "5.0 MB are free on the disk of /data" in danger_cause(disk, "a").message
     assert danger_cause(disk, "a").where == "/data"
 
 
 def test_newest_report_names_the_culprit_of_a_crash() -> None:
     busy = {"a": Activity.BATCH, "b": Activity.FIRST_BATCH}
-    crash = judge_crash("The heap was full.", busy, replace(MEMORY, amounts={"a": 800}))
+    crash = find_suspects("The heap was full.", busy, replace(MEMORY, amounts={"a": 800}))
     assert (crash.suspects, crash.busy_jobs) == (("a",), ("a", "b"))
     assert crash.reason.startswith("The heap was full. 90 % of the heap")
-    statement = judge_crash("The heap was full.", {"b": Activity.FIRST_BATCH}, replace(MEMORY, amounts={"": 800}))
+    statement = find_suspects("The heap was full.", {"b": Activity.FIRST_BATCH}, replace(MEMORY, amounts={"": 800}))
     assert statement.suspects == ()
 
 
@@ -92,7 +92,7 @@ def test_newest_report_names_the_culprit_of_a_crash() -> None:
 def test_without_a_report_jobs_without_commits_are_suspects(
     busy: dict[str, Activity], suspects: tuple[str, ...]
 ) -> None:
-    assert judge_crash("Spark's process crashed.", busy, None).suspects == suspects
+    assert find_suspects("Spark's process crashed.", busy, None).suspects == suspects
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,16 @@ import pytest
 
 from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.engine.watchdogs import resource_watchdog
-from jetsql.engine.watchdogs.resource_reports import Resource, ResourceReport, Scarcity
+from jetsql.engine.watchdogs.resource_reports import Resource, ResourceReport, ShortageLevel
 from jetsql.engine.watchdogs.resource_watchdog import ResourceWatchdog
-from jetsql.jobs.lifecycle.runtime import EngineEndangered, ResourceNotice, RuntimeEvent
+from jetsql.jobs.lifecycle.runtime import ResourceExhausted, ResourceNotice, RuntimeEvent
 from jetsql.settings.watchdog_settings import WatchdogSettings
 from tests.conftest import until
 from tests.support.models.lifecycle_model import new_job
 
 JOB = replace(new_job({}), run=1)
-WARNING = ResourceReport(Resource.MEMORY, "", Scarcity.WARNING, 800, 1000, 800, {JOB.id: 700})
-DANGER = replace(WARNING, level=Scarcity.DANGER)
+WARNING = ResourceReport(Resource.MEMORY, "", ShortageLevel.WARNING, 800, 1000, 800, {JOB.id: 700})
+DANGER = replace(WARNING, level=ShortageLevel.DANGER)
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_danger_suspends_the_job_until_its_run_has_ended(
 ) -> None:
     assert watchdog.handle(DANGER)
     [event] = events
-    assert isinstance(event, EngineEndangered) and event.run == JOB.run_id
+    assert isinstance(event, ResourceExhausted) and event.run == JOB.run_id
     watchdog.unwatch(JOB.run_id)
     assert not watchdog.handle(DANGER) and len(events) == 1
 
@@ -57,7 +57,7 @@ def test_without_a_culprit_none_is_suspended(
 ) -> None:
     assert not watchdog.handle(replace(DANGER, amounts={"": 700, JOB.id: 10}))
     assert events == [] and f"Used: no job 700, {JOB.name} 10" in caplog.text
-    assert not watchdog.handle(replace(WARNING, level=Scarcity.NORMAL, amounts={}))
+    assert not watchdog.handle(replace(WARNING, level=ShortageLevel.NORMAL, amounts={}))
     assert watchdog.newest_memory_report is None
 
 
@@ -83,4 +83,4 @@ def test_written_bytes_of_tasks_are_counted(engine: EngineInstance, tmp_path: Pa
         until(lambda: any(report.amounts.get(JOB.id, 0) > 0 for report in list(reports)))
     finally:
         recorder.start(WatchdogSettings(), [str(tmp_path)])
-    assert {(report.resource, report.level) for report in reports} == {(Resource.DISK, Scarcity.DANGER)}
+    assert {(report.resource, report.level) for report in reports} == {(Resource.DISK, ShortageLevel.DANGER)}

@@ -16,7 +16,7 @@ from jetsql.jobs.lifecycle.events import (
     UpdateFailed,
     UpdatePrepared,
 )
-from jetsql.jobs.lifecycle.runtime import BatchCommitted, EngineEndangered, RunFailed, RunIdle
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, ResourceExhausted, RunFailed, RunIdle
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.job import Job, RunId, Status, StopGoal
@@ -24,7 +24,7 @@ from tests.support.models.lifecycle_cases import ENDANGERS, RETRYABLE_ERROR, RUN
 
 
 def test_run_that_endangers_the_engine_is_stopped_and_suspended() -> None:
-    stopping = after(EngineEndangered(RUN, ENDANGERS), job(chosen={"suspendOnFailure": "false"}))
+    stopping = after(ResourceExhausted(RUN, ENDANGERS), job(chosen={"suspendOnFailure": "false"}))
     assert stopping.actions == (StopRun(stopping.job, immediately=True),)
     failed = after(RunFailed(RUN, RETRYABLE_ERROR), stopping.job)
     done = after(Stopped(RUN, False), failed.job)
@@ -35,9 +35,9 @@ def test_run_that_endangers_the_engine_is_stopped_and_suspended() -> None:
 
 
 def test_a_restart_in_progress_that_endangers_the_engine_ends_suspended() -> None:
-    changed = after(EngineEndangered(RUN, ENDANGERS), job(Status.COMPLETING, StopGoal.RESTART))
+    changed = after(ResourceExhausted(RUN, ENDANGERS), job(Status.COMPLETING, StopGoal.RESTART))
     assert after(Stopped(RUN, True), changed.job).job.status is Status.SUSPENDED
-    updating = after(EngineEndangered(RUN, ENDANGERS), job(Status.COMPLETING, StopGoal.UPDATE))
+    updating = after(ResourceExhausted(RUN, ENDANGERS), job(Status.COMPLETING, StopGoal.UPDATE))
     assert kinds(updating) == ["AbandonUpdate"]
     done = after(UpdateFailed(RUN, RETRYABLE_ERROR), updating.job)
     assert (done.job.status, done.job.cause, done.job.pending_version) == (Status.SUSPENDED, ENDANGERS, None)

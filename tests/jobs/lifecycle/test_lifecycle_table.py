@@ -41,7 +41,7 @@ from jetsql.jobs.lifecycle.events import (
 )
 from jetsql.jobs.lifecycle.runtime import (
     BatchCommitted,
-    EngineEndangered,
+    ResourceExhausted,
     ResourceNotice,
     RestartRequested,
     RunBlocked,
@@ -83,7 +83,7 @@ EVENTS: dict[type, Event] = {
     RestartRequested: RestartRequested(RUN, "the dimension was overwritten"),
     SinkNotice: SinkNotice(RUN, "staged files were gone"),
     ResourceNotice: ResourceNotice(RUN, "1,024 files are open"),
-    EngineEndangered: EngineEndangered(RUN, ENDANGERS),
+    ResourceExhausted: ResourceExhausted(RUN, ENDANGERS),
     FilesDiscarded: FilesDiscarded(RUN),
     CleanupFailed: CleanupFailed(RUN, "Deleting", RETRYABLE_ERROR),
     RetryDue: RetryDue(RUN),
@@ -137,7 +137,7 @@ CELLS = {
     RestartRequested: ". S S . . . . . ~ ~ ~ ~",
     SinkNotice: ". . . . . . . . . . . .",
     ResourceNotice: "~ . . . . . . . ~ ~ ~ ~",
-    EngineEndangered: ". X X X X . . X ~ ~ ~ ~",
+    ResourceExhausted: ". X X X X . . X ~ ~ ~ ~",
     FilesDiscarded: "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ F C",
     CleanupFailed: ". . . . . . . . . . . .",
     RetryDue: "S ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ ~",

@@ -36,7 +36,7 @@ from jetsql.jobs.lifecycle.events import (
     UpdatePrepared,
 )
 from jetsql.jobs.lifecycle.runtime import BatchCommitted, RunCompleted, RunFailed
-from jetsql.jobs.lifecycle.scaling import Reaction
+from jetsql.jobs.lifecycle.scaling import ScalingDecision
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.body_analysis import Analysis, Operator
@@ -71,27 +71,29 @@ def runs_on(*members: str, chosen: dict[str, str] | None = None, **changes: obje
 @pytest.mark.parametrize(
     ("chosen", "of", "lost", "joined"),
     [
-        ({}, analysis(), Reaction.RESTART, Reaction.RESTART),
-        (NONE, analysis(), Reaction.RESTART, Reaction.RESTART),
-        (AVAILABLE_NOW, analysis(), Reaction.RESTART, Reaction.RESTART),
-        (OFF, analysis(), Reaction.SUSPEND, Reaction.CONTINUE),
-        ({**OFF, "processingGuarantee": "atLeastOnce"}, analysis(), Reaction.SUSPEND, Reaction.CONTINUE),
-        ({**OFF, **NONE}, analysis(), Reaction.FAIL, Reaction.CONTINUE),
-        ({}, BATCH, Reaction.CONTINUE, Reaction.CONTINUE),
-        (OFF, BATCH, Reaction.SUSPEND, Reaction.CONTINUE),
+        ({}, analysis(), ScalingDecision.RESTART, ScalingDecision.RESTART),
+        (NONE, analysis(), ScalingDecision.RESTART, ScalingDecision.RESTART),
+        (AVAILABLE_NOW, analysis(), ScalingDecision.RESTART, ScalingDecision.RESTART),
+        (OFF, analysis(), ScalingDecision.SUSPEND, ScalingDecision.CONTINUE),
+        ({**OFF, "processingGuarantee": "atLeastOnce"}, analysis(), ScalingDecision.SUSPEND, ScalingDecision.CONTINUE),
+        ({**OFF, **NONE}, analysis(), ScalingDecision.FAIL, ScalingDecision.CONTINUE),
+        ({}, BATCH, ScalingDecision.CONTINUE, ScalingDecision.CONTINUE),
+        (OFF, BATCH, ScalingDecision.SUSPEND, ScalingDecision.CONTINUE),
     ],
 )
-def test_each_cell_of_the_table(chosen: dict[str, str], of: Analysis, lost: Reaction, joined: Reaction) -> None:
+def test_each_cell_of_the_table(
+    chosen: dict[str, str], of: Analysis, lost: ScalingDecision, joined: ScalingDecision
+) -> None:
     created = job(of=of, chosen=chosen)
     assert scaling.react_to_loss(created, 1) is lost
     assert scaling.react_to_growth(created.plan) is joined
 
 
 def test_batch_job_needs_its_quorum_of_members() -> None:
-    assert scaling.react_to_loss(job(of=BATCH), 0) is Reaction.RESTART
+    assert scaling.react_to_loss(job(of=BATCH), 0) is ScalingDecision.RESTART
     protected = job(of=BATCH, chosen=PROTECTED, quorum=2)
-    assert scaling.react_to_loss(protected, 2) is Reaction.CONTINUE
-    assert scaling.react_to_loss(protected, 1) is Reaction.RESTART
+    assert scaling.react_to_loss(protected, 2) is ScalingDecision.CONTINUE
+    assert scaling.react_to_loss(protected, 1) is ScalingDecision.RESTART
 
 
 @pytest.mark.parametrize(("there", "quorum"), [(0, 1), (1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (10, 6)])

@@ -52,7 +52,7 @@ from jetsql.jobs.lifecycle.events import (
 )
 from jetsql.jobs.lifecycle.runtime import (
     BatchCommitted,
-    EngineEndangered,
+    ResourceExhausted,
     RestartRequested,
     RunCompleted,
     RunFailed,
@@ -440,7 +440,7 @@ class Life:
             case "batch":
                 self.mail.append(self.commit(checkpoint, run))
             case "endangers":
-                self.mail.append(EngineEndangered(run, FATAL_ERROR))
+                self.mail.append(ResourceExhausted(run, FATAL_ERROR))
             case "idle" if not checkpoint.planned:
                 self.mail.append(RunIdle(run, self.now))
             case _ if what in endings:

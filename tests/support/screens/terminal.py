@@ -10,9 +10,9 @@ from typing import Any
 import pyte
 
 from jetsql.resultset import Column
+from jetsql.shell.input.typed_ahead import Keyboard
 from jetsql.shell.output.screen import Screen, ScreenSize
 from jetsql.shell.output.show_results import ResultOutput
-from jetsql.shell.session.typed_ahead import Keyboard
 
 
 @dataclass

@@ -23,12 +23,12 @@ def error_report(
     message: str = "No.",
     step: str = "commit",
     seconds: float = 1.0,
-    doing: KafkaOperation = KafkaOperation.WRITE,
+    operation: KafkaOperation = KafkaOperation.WRITE,
     paused: float = 0.0,
 ) -> StatementError:
     answer = {"class": kind, "message": message, "step": step, "part": "k0-orders-3"}
     answer |= {"seconds": seconds, "paused": paused}
-    return explain_failure(KafkaFailure.from_java(answer), KafkaRequest(doing, "Kafka b:9092", "sums", CONF))
+    return explain_failure(KafkaFailure.from_java(answer), KafkaRequest(operation, "Kafka b:9092", "sums", CONF))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_errors_contain_no_secret() -> None:
 
 
 def test_missing_read_permission_names_the_source() -> None:
-    error = error_report(f"{KAFKA}TopicAuthorizationException", step="connect", doing=KafkaOperation.READ)
+    error = error_report(f"{KAFKA}TopicAuthorizationException", step="connect", operation=KafkaOperation.READ)
     assert error.message == "Kafka b:9092 does not allow ann to read the topic sums."
     assert (error.condition, error.hint) == ("JETSQL.SOURCE_NOT_READY", "Allow READ and DESCRIBE on the topic.")
 

@@ -15,7 +15,7 @@ from jetsql.completion.statement_at_cursor import is_open
 from jetsql.language import Fragment
 from jetsql.language.scripts import fragments
 from jetsql.language.tokens import Kind, tokens
-from jetsql.shell.session.command_table import ArgumentKind, find_command
+from jetsql.shell.input.command_table import ArgumentKind, find_command
 
 # These words alone are never SQL; with more words they may be statements (CLEAR CACHE).
 _BARE: Final = re.compile(r"\s*(?:(help)\b([^;\n]*)|(quit|exit|clear|cls))\s*;?\s*", re.IGNORECASE)

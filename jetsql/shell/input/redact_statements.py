@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from jetsql.jobs.model.redact_sql import redact_sql
-from jetsql.shell.session.entries import DotCommand, command_end, parse_entries
+from jetsql.shell.input.input_parsing import DotCommand, command_end, parse_entries
 
 
 def redact_statements(text: str) -> str:

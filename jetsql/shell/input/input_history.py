@@ -19,8 +19,8 @@ from typing import BinaryIO, Final
 from prompt_toolkit.history import History
 
 from jetsql.home.private_files import append_private, write_private
-from jetsql.shell.session.entries import split_entries
-from jetsql.shell.session.redact_statements import redact_statements
+from jetsql.shell.input.input_parsing import split_entries
+from jetsql.shell.input.redact_statements import redact_statements
 
 MAX_ENTRIES: Final = 5000
 """The number of entries that are kept."""

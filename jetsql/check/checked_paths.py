@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Places:
+class CheckedPaths:
     """The home that is checked."""
 
     home: Path
