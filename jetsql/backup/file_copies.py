@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -78,14 +77,3 @@ def _newest_versions(names: list[str]) -> list[str]:
         else:
             of_job[match["job"]].append(name)
     return [*others, *(name for versions in of_job.values() for name in versions[-_KEPT_VERSIONS:])]
-
-
-def newest_number(folder: Path) -> int | None:
-    """Return the greatest number among the file names of a log of Spark, or None."""
-    numbers = (name for name in _names(folder) if name.isdecimal())
-    return max(map(int, numbers), default=None)
-
-
-def _names(folder: Path) -> Iterator[str]:
-    if folder.is_dir():
-        yield from os.listdir(folder)

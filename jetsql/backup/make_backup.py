@@ -20,12 +20,14 @@ from uuid import uuid4
 
 from jetsql.backup.backup_folder import BackupFolder
 from jetsql.backup.backup_manifest import HOME, METASTORE, STORAGE, BackupManifest, SavedJob
-from jetsql.backup.file_copies import list_tree, newest_number
+from jetsql.backup.file_copies import list_tree
 from jetsql.errors import EngineError
 from jetsql.home.home_lock import HomeLock
 from jetsql.home.restore_note import check_restored
 from jetsql.home.storage import Storage, local_folder
 from jetsql.home.store_note import STORE
+from jetsql.jobs.checkpoint_files.log_entries import Progress, read_progress
+from jetsql.jobs.checkpoint_files.stored_files import LocalFiles
 from jetsql.jobs.lifecycle.runtime import CheckpointImage
 from jetsql.jobs.model.job import Job, Snapshot, checkpoint_name
 from jetsql.jobs.store.database import StoreDatabase
@@ -120,7 +122,7 @@ def back_up_running(source: BackedUpHome, engine: BackupSource, target: Path) ->
             folder = f"snapshots/{snapshot.id}"
             _copy_tree(root, folder, list_tree(root / folder), backup)
         _copy_tree(root, "warehouse", tables, backup, lambda name: not _changes(name))
-        jobs = (_saved(job, images[job.id].committed, images[job.id].planned) for job in contents.jobs)
+        jobs = (_saved(job, images[job.id]) for job in contents.jobs)
         manifest = backup.finish(_manifest(source, root, created, contents, tuple(jobs)))
     _LOG.info("Backup %s is complete: %d files, %d bytes", target, len(manifest.files), manifest.size)
     return manifest
@@ -162,7 +164,7 @@ def back_up_stopped(source: BackedUpHome, target: Path) -> BackupManifest:
                     backup.copy(source.home / METASTORE / name, f"{HOME}/{METASTORE}/{name}")
             for folder in ("checkpoints", "snapshots", "warehouse"):
                 _copy_tree(root, folder, list_tree(root / folder), backup, lambda name: Path(name).name != _LEASE)
-            jobs = (_saved(job, *_read_progress(root, job)) for job in contents.jobs)
+            jobs = (_saved(job, _read_progress(root, job)) for job in contents.jobs)
             return backup.finish(_manifest(source, root, time.time(), contents, tuple(jobs)))
 
 
@@ -255,13 +257,12 @@ def _copy_tree(
             backup.copy(root / folder / name, f"{STORAGE}/{folder}/{name}")
 
 
-def _read_progress(root: Path, job: Job) -> tuple[int | None, int | None]:
-    checkpoint = root / "checkpoints" / job.id / checkpoint_name(job.version.checkpoint)
-    return newest_number(checkpoint / "commits"), newest_number(checkpoint / "offsets")
+def _read_progress(root: Path, job: Job) -> Progress:
+    return read_progress(LocalFiles(), f"{root}/checkpoints/{job.id}/{checkpoint_name(job.version.checkpoint)}")
 
 
-def _saved(job: Job, committed: int | None, planned: int | None) -> SavedJob:
-    return SavedJob(job.id, job.name, job.status.value, committed, planned)
+def _saved(job: Job, batches: Progress | CheckpointImage) -> SavedJob:
+    return SavedJob(job.id, job.name, job.status.value, batches.committed, batches.planned)
 
 
 def _manifest(

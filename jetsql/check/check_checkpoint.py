@@ -16,7 +16,7 @@ from jetsql.jobs.checkpoint_files.checkpoint_damages import (
     find_deep_damages,
     find_leftover_damages,
 )
-from jetsql.jobs.checkpoint_files.log_entries import read_log
+from jetsql.jobs.checkpoint_files.log_entries import Progress, read_progress
 from jetsql.jobs.checkpoint_files.stored_files import LocalFiles
 
 _FILES: Final = LocalFiles()
@@ -53,18 +53,14 @@ def check_checkpoint(checkpoint: Checkpoint) -> Iterator[Finding]:
     yield from _pending_note(checkpoint)
 
 
-def newest_commit(folder: Path) -> int | None:
-    """Return the newest committed batch of a checkpoint, or None."""
-    return read_log(_FILES, f"{folder}/commits").newest
-
-
-def newest_plan(folder: Path) -> int | None:
-    """Return the newest planned batch of a checkpoint, or None."""
-    return read_log(_FILES, f"{folder}/offsets").newest
+def progress_of(folder: Path) -> Progress:
+    """Return the newest batches of a checkpoint."""
+    return read_progress(_FILES, str(folder))
 
 
 def _pending_note(checkpoint: Checkpoint) -> Iterator[Finding]:
-    planned, committed = newest_plan(checkpoint.folder), newest_commit(checkpoint.folder)
-    if planned is not None and planned == (-1 if committed is None else committed) + 1:
+    progress = progress_of(checkpoint.folder)
+    planned = progress.planned
+    if planned is not None and planned == (-1 if progress.committed is None else progress.committed) + 1:
         message = f"Batch {planned} of {checkpoint.owner} is planned but not committed; the next start repeats it."
         yield Finding(Severity.NOTE, message, f"{checkpoint.folder}/offsets/{planned}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from jetsql.check.check_checkpoint import Checkpoint, check_checkpoint, newest_commit, newest_plan
+from jetsql.check.check_checkpoint import Checkpoint, check_checkpoint, progress_of
 from jetsql.check.checked_paths import CheckedPaths
 from jetsql.check.findings import Finding, Severity
 from jetsql.check.staged_rows import check_manifests, check_parts, check_staging, check_table
@@ -196,8 +196,9 @@ def _job_findings(job: Job, root: Path, paths: CheckedPaths) -> Iterator[Finding
         return  # it starts from scratch
     if continues_checkpoint(job):
         yield from check_checkpoint(_job_checkpoint(job, spark))
-    yield from check_manifests(job, folder, newest_commit(spark), paths)
-    yield from check_parts(job, folder, newest_plan(spark), newest_commit(spark))
+    progress = progress_of(spark)
+    yield from check_manifests(job, folder, progress.committed, paths)
+    yield from check_parts(job, folder, progress.planned, progress.committed)
 
 
 def _job_checkpoint(job: Job, folder: Path) -> Checkpoint:

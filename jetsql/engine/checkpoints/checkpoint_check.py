@@ -13,7 +13,6 @@ from typing import Final
 
 from py4j.protocol import Py4JError
 
-from jetsql.engine.checkpoints.checkpoint_reader import Progress, read_progress
 from jetsql.engine.errors.remedies import RESTORE
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
@@ -25,6 +24,7 @@ from jetsql.jobs.checkpoint_files.checkpoint_damages import (
     find_damages,
     find_deep_damages,
 )
+from jetsql.jobs.checkpoint_files.log_entries import Progress, read_progress
 from jetsql.jobs.model.job import Job
 
 _LOG: Final = logging.getLogger(__name__)

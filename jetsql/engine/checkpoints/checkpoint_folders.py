@@ -18,8 +18,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from jetsql.engine.checkpoints.checkpoint_reader import Progress, read_progress
 from jetsql.engine.jvm.filesystem import FileSystem
+from jetsql.jobs.checkpoint_files.log_entries import Progress, read_progress
 from jetsql.jobs.model.job import RESTORED, Job, checkpoint_name
 from jetsql.jobs.model.leadership import Leadership
 

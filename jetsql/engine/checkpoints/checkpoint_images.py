@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from jetsql.engine.checkpoints.checkpoint_copies import METADATA, select_files_as_of
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
-from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, read_offsets, read_progress
+from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, read_offsets
+from jetsql.jobs.checkpoint_files.log_entries import read_progress
 from jetsql.jobs.lifecycle.runtime import CheckpointImage
 from jetsql.jobs.model.job import Job, checkpoint_name
 

@@ -1,4 +1,4 @@
-"""Read the Spark checkpoint of a query: its newest batches and the offsets of its batches."""
+"""Read the offsets of a query's batches in its Spark checkpoint, and complete its log of offsets."""
 
 from __future__ import annotations
 
@@ -8,33 +8,7 @@ from dataclasses import dataclass
 
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
-
-
-@dataclass(frozen=True)
-class Progress:
-    """The newest batches of a query in its checkpoint."""
-
-    planned: int | None
-    """The newest batch in the offset log; None before the first."""
-    committed: int | None
-    """The newest batch in the commit log; None before the first."""
-
-    @property
-    def has_pending_batch(self) -> bool:
-        """Return whether a batch is planned and not committed. The next run repeats it, even if its SQL differs."""
-        return self.planned is not None and self.planned != self.committed
-
-    @property
-    def replayed_batch(self) -> int | None:
-        """Return the batch that the next run repeats with its planned offsets, or None."""
-        return self.planned if self.has_pending_batch else None
-
-    @property
-    def next_batch(self) -> int:
-        """Return the batch that the next run begins with."""
-        if self.has_pending_batch and self.planned is not None:
-            return self.planned
-        return 0 if self.committed is None else self.committed + 1
+from jetsql.jobs.checkpoint_files.log_entries import read_log, read_progress
 
 
 @dataclass(frozen=True)
@@ -63,11 +37,6 @@ def _parse_offset(text: str) -> object:
         return json.loads(text)
     except ValueError:  # each source chooses the format of its offsets
         return None
-
-
-def read_progress(files: FileSystem, checkpoint: str) -> Progress:
-    """Return the newest batches in a checkpoint."""
-    return Progress(files.find_newest_entry(f"{checkpoint}/offsets"), files.find_newest_entry(f"{checkpoint}/commits"))
 
 
 def read_offsets(files: FileSystem, checkpoint: str, batch: int) -> OffsetLogEntry:
@@ -113,11 +82,10 @@ def fill_offset_gap(files: FileSystem, checkpoint: str) -> None:
     Asynchronous progress tracking does not write an entry for each batch. Every other query needs the entry before the
     newest one, because the newest batch starts at its offsets. The last entry that was written has the same offsets.
     """
-    newest = files.find_newest_entry(f"{checkpoint}/offsets") or 0
-    names = files.list_names(f"{checkpoint}/offsets")
-    written = [int(name) for name in names if name.isdecimal() and int(name) < newest]
-    if written and max(written) < newest - 1:
-        files.write(f"{checkpoint}/offsets/{newest - 1}", files.read(f"{checkpoint}/offsets/{max(written)}"))
+    log = read_log(files, f"{checkpoint}/offsets")
+    written = sorted(log.numbers)[:-1]
+    if log.newest is not None and written and written[-1] < log.newest - 1:
+        files.write(log.path(log.newest - 1), files.read(log.path(written[-1])))
 
 
 def plan_result(files: FileSystem, checkpoint: str) -> None:

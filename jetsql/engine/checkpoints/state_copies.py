@@ -25,12 +25,13 @@ from jetsql.engine.checkpoints.checkpoint_copies import (
     move_checkpoint,
 )
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
-from jetsql.engine.checkpoints.checkpoint_reader import plan_result, read_offsets, read_progress
+from jetsql.engine.checkpoints.checkpoint_reader import plan_result, read_offsets
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm.java_classes import java, missing_file
 from jetsql.engine.jvm.spark_version import fixed_partitions
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
+from jetsql.jobs.checkpoint_files.log_entries import read_progress
 from jetsql.jobs.lifecycle.runtime import CopiedState
 from jetsql.jobs.lifecycle.update import is_rescale
 from jetsql.jobs.model.body_analysis import OutputMode

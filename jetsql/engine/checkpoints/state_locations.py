@@ -14,8 +14,8 @@ from typing import Any
 
 from jetsql.engine.checkpoints.checkpoint_copies import link_to, needs_link
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
-from jetsql.engine.checkpoints.checkpoint_reader import read_progress
 from jetsql.errors import StatementError
+from jetsql.jobs.checkpoint_files.log_entries import read_progress
 from jetsql.jobs.model.job import Job
 from jetsql.language.tokens import quoted_name
 

@@ -11,15 +11,11 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from jetsql.engine.checkpoints.checkpoint_reader import (
-    Progress,
-    read_initial_offset,
-    read_offsets,
-    read_source_range,
-)
+from jetsql.engine.checkpoints.checkpoint_reader import read_initial_offset, read_offsets, read_source_range
 from jetsql.engine.errors.remedies import RESTORE
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
+from jetsql.jobs.checkpoint_files.log_entries import Progress, read_log
 from jetsql.jobs.checkpoint_files.topic_ids import TOPICS_FILE, TopicIds, load_topic_ids
 
 _FIRST_SOURCE_LINE: Final = 2  # of an entry of the offset log
@@ -75,9 +71,10 @@ def forget_offsets(
     A crash in between leaves offsets for which the same call can be repeated.
     topics: the topics by the number of the source.
     """
-    for name in files.list_names(f"{checkpoint}/offsets"):
-        if name.isdecimal() and (progress.committed is None or int(name) > progress.committed):
-            files.delete(f"{checkpoint}/offsets/{name}")
+    log = read_log(files, f"{checkpoint}/offsets")
+    for number in sorted(log.numbers):
+        if progress.committed is None or number > progress.committed:
+            files.delete(log.path(number))
     if progress.committed is None:
         for number, names in topics.items():
             path = f"{checkpoint}/sources/{number}/0"

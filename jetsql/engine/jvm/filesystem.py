@@ -74,11 +74,6 @@ class FileSystem:
         """Copy files between two folders and return their total size in bytes. names: relative to both folders."""
         return int(self._java.copy(source, target, json.dumps(names)))
 
-    def find_newest_entry(self, folder: str) -> int | None:
-        """Return the greatest number among the file names of a Spark log, or None."""
-        number = self._java.newest(folder)
-        return None if number is None else int(number)
-
     def read_if_there(self, path: str) -> str | None:
         """Return the text of a file, or None when it is missing. Raises UnicodeDecodeError."""
         content = self._java.readIfThere(path)

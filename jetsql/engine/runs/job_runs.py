@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from jetsql.engine.checkpoints.checkpoint_check import check_checkpoint
 from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins, correct_schema_paths
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
-from jetsql.engine.checkpoints.checkpoint_reader import Progress, fill_offset_gap
+from jetsql.engine.checkpoints.checkpoint_reader import fill_offset_gap
 from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm.filesystem import FileSystem
@@ -32,6 +32,7 @@ from jetsql.engine.watchdogs.resource_reports import Activity, find_suspects
 from jetsql.engine.watchdogs.resource_watchdog import ResourceWatchdog
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
+from jetsql.jobs.checkpoint_files.log_entries import Progress
 from jetsql.jobs.lifecycle.runtime import (
     CrashReport,
     Report,

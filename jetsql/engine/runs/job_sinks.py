@@ -10,7 +10,6 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
-from jetsql.engine.checkpoints.checkpoint_reader import Progress
 from jetsql.engine.checkpoints.write_gate import WriteGate
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.runs.analysis import ResolvedBody
@@ -26,6 +25,7 @@ from jetsql.engine.sinks.dead_letters import (
 from jetsql.engine.sinks.late_rows import create_late_rows_table, with_late_rows
 from jetsql.engine.sinks.result_changes import discard_result
 from jetsql.engine.sinks.sink_choice import choose_sink
+from jetsql.jobs.checkpoint_files.log_entries import Progress
 from jetsql.jobs.lifecycle.runtime import Report, SinkNotice
 from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Job, Plan, RunId, Version

@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jetsql.engine.checkpoints.checkpoint_check import find_damage
 from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins
-from jetsql.engine.checkpoints.checkpoint_reader import Progress
 from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.checkpoints.write_gate import WriteGate
 from jetsql.engine.errors.remedies import RunPaths
@@ -27,6 +26,7 @@ from jetsql.engine.runs.topic_watch import TopicWatch
 from jetsql.engine.sinks import SinkWriter, consume_rows, encode_rows, stored_rows
 from jetsql.engine.watchdogs.external_systems import ExternalSystems
 from jetsql.engine.watchdogs.resource_reports import Activity
+from jetsql.jobs.checkpoint_files.log_entries import Progress
 from jetsql.jobs.lifecycle.runtime import Report, RestartRequested, RunFailed
 from jetsql.jobs.model.job import Cause, Job, RunId
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from jetsql.engine.checkpoints.checkpoint_reader import Progress
 from jetsql.engine.errors.kafka_errors import KafkaOperation
 from jetsql.engine.runs.analysis import ResolvedBody
 from jetsql.engine.session.catalog import Catalog
@@ -20,6 +19,7 @@ from jetsql.engine.sinks.lake.lake_checks import check_lake_table
 from jetsql.engine.sinks.preflight import check_jdbc_sink
 from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.errors import StatementError
+from jetsql.jobs.checkpoint_files.log_entries import Progress
 from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Guarantee, Job, Plan
 from jetsql.jobs.planning.compatibility import describe_replacements, outdated_rules

@@ -23,7 +23,6 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
-from jetsql.engine.checkpoints.checkpoint_reader import Progress
 from jetsql.engine.checkpoints.topic_positions import (
     read_topic_ids,
     topics_before,
@@ -35,6 +34,7 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic, TopicReader
 from jetsql.errors import StatementError
+from jetsql.jobs.checkpoint_files.log_entries import Progress
 from jetsql.jobs.checkpoint_files.topic_ids import Ids, TopicIds
 from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Job

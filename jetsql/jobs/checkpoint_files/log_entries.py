@@ -39,6 +39,33 @@ class Log:
         return missing(self.numbers, min(self.numbers), max(self.numbers)) if self.numbers else []
 
 
+@dataclass(frozen=True)
+class Progress:
+    """The newest batches of a query in its checkpoint."""
+
+    planned: int | None
+    """The newest batch in the offset log; None before the first."""
+    committed: int | None
+    """The newest batch in the commit log; None before the first."""
+
+    @property
+    def has_pending_batch(self) -> bool:
+        """Return whether a batch is planned and not committed. The next run repeats it, even if its SQL differs."""
+        return self.planned is not None and self.planned != self.committed
+
+    @property
+    def replayed_batch(self) -> int | None:
+        """Return the batch that the next run repeats with its planned offsets, or None."""
+        return self.planned if self.has_pending_batch else None
+
+    @property
+    def next_batch(self) -> int:
+        """Return the batch that the next run begins with."""
+        if self.has_pending_batch and self.planned is not None:
+            return self.planned
+        return 0 if self.committed is None else self.committed + 1
+
+
 def missing(present: Iterable[int], first: int, last: int) -> list[range]:
     """Return the ranges of missing numbers from `first` to `last`, inclusive."""
     inside = sorted(number for number in set(present) if first <= number <= last)
@@ -56,6 +83,13 @@ def read_log(files: StoredFiles, folder: str) -> Log:
     matches = [match for match in map(_ENTRY.fullmatch, files.list_names(folder)) if match]
     compacted = frozenset(int(match[1]) for match in matches if match[2])
     return Log(folder, frozenset(int(match[1]) for match in matches), compacted)
+
+
+def read_progress(files: StoredFiles, checkpoint: str) -> Progress:
+    """Return the newest batches in a checkpoint. A folder that does not exist has none."""
+    # `commits` is read first, so that a batch that is committed meanwhile is also planned.
+    committed, planned = (read_log(files, f"{checkpoint}/{name}").newest for name in ("commits", "offsets"))
+    return Progress(planned, committed)
 
 
 def json_lines(files: StoredFiles, path: str) -> list[object]:

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from jetsql.engine.checkpoints.checkpoint_copies import select_files_as_of
-from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, plan_result, read_progress
+from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, plan_result
+from jetsql.jobs.checkpoint_files.log_entries import read_progress
 
 LOG = """v1
 {"batchWatermarkMs":0,"conf":{"spark.sql.shuffle.partitions":"2"}}
@@ -56,9 +57,8 @@ class InMemoryFiles:
     def __init__(self, **entries: str) -> None:
         self.texts = {f"c/{name.replace('_', '/')}": text for name, text in entries.items()}
 
-    def find_newest_entry(self, folder: str) -> int | None:
-        numbers = [int(path.rpartition("/")[2]) for path in self.texts if path.startswith(f"{folder}/")]
-        return max(numbers, default=None)
+    def list_names(self, folder: str) -> list[str]:
+        return [path.rpartition("/")[2] for path in self.texts if path.startswith(f"{folder}/")]
 
     def read(self, path: str) -> str:
         return self.texts[path]

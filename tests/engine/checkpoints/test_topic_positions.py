@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from jetsql.engine.checkpoints.checkpoint_copies import select_files_as_of
-from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, Progress, read_source_range
+from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, read_source_range
 from jetsql.engine.checkpoints.topic_positions import (
     forget_offsets,
     read_topic_ids,
@@ -17,6 +17,7 @@ from jetsql.engine.checkpoints.topic_positions import (
 )
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
+from jetsql.jobs.checkpoint_files.log_entries import Progress
 from jetsql.jobs.checkpoint_files.topic_ids import TOPICS_FILE, TopicIds
 
 IDS = TopicIds({0: {"orders": "A"}}, {"spark_catalog.default.out": {"sums": "B"}})

@@ -27,9 +27,6 @@ class Folder:
     def __init__(self, *entries: int) -> None:
         self.offsets = {str(number): f"to {number}" for number in entries}
 
-    def find_newest_entry(self, folder: str) -> int | None:
-        return max(map(int, self.offsets), default=None)
-
     def list_names(self, folder: str) -> list[str]:
         return [*self.offsets, "9.crc"]
 

@@ -128,17 +128,6 @@ public final class Files {
     return bytes;
   }
 
-  /**
-   * Returns the greatest number that is the name of a file in a folder, or null when there is none.
-   */
-  public Long newest(String folder) throws IOException {
-    return Arrays.stream(namesIn(folder))
-        .filter(name -> name.matches("\\d{1,18}"))
-        .map(Long::valueOf)
-        .max(Long::compare)
-        .orElse(null);
-  }
-
   /** Returns a file that another program wrote, or null when it does not exist. */
   public byte[] readIfThere(String path) throws IOException {
     FileSystem files = withoutChecksums(path);

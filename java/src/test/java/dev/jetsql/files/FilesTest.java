@@ -68,15 +68,6 @@ class FilesTest {
   }
 
   @Test
-  void findsTheNewestNumber() throws IOException {
-    files.write(at("numbers/12.tmp"), "");
-    files.write(at("numbers/1234567890123456789"), "too long for a batch");
-    assertEquals(12L, files.newest(at("numbers")));
-    assertNull(files.newest(at("missing")));
-    assertNull(files.newest(at("")));
-  }
-
-  @Test
   void movesAFileIntoANewFolder() throws IOException {
     assertTrue(files.rename(at("numbers/7"), at("new/folder/seven")));
     assertEquals("seven", new String(files.read(at("new/folder/seven")), UTF_8));
