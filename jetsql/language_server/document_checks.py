@@ -1,4 +1,4 @@
-"""Check documents as `jetsql lint` does, and send the problems to the editor when the user pauses."""
+"""Check documents as `jetsql lint` does, and send problems and their corrections to the editor."""
 
 from __future__ import annotations
 
@@ -80,6 +80,27 @@ class DocumentChecks:
             code_description=self._description(problem.condition),
             source="jetsql",
         )
+
+    def quick_fixes(self, document: Document, place: types.Range) -> list[types.CodeAction]:
+        """Return a correction for each problem in a range that has one."""
+        wanted = document.span(place)
+        return [
+            types.CodeAction(
+                title=f"Write {problem.correction}",
+                kind=types.CodeActionKind.QuickFix,
+                diagnostics=[self.diagnostic(document, problem)],
+                is_preferred=True,
+                edit=types.WorkspaceEdit(
+                    changes={
+                        document.uri: [
+                            types.TextEdit(document.range(Span(problem.offset, problem.stop)), problem.correction)
+                        ]
+                    }
+                ),
+            )
+            for problem in self.problems(document)
+            if problem.correction and problem.offset <= wanted.stop and wanted.start <= problem.stop
+        ]
 
     def _description(self, condition: str) -> types.CodeDescription | None:
         if not self._documentation or not condition.startswith(PREFIX):

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Final, Protocol, TypeVar
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from jetsql.completion.known_names import Names
 from jetsql.errors import StatementError
@@ -21,7 +22,6 @@ from jetsql.language_server.document_checks import CheckSchedule, DocumentChecks
 from jetsql.language_server.engine_names import EngineNames
 from jetsql.language_server.open_documents import Document, OpenDocuments, file_path
 from jetsql.language_server.server_options import ServerOptions
-from jetsql.language_server.server_protocol import JetSQLProtocol
 from jetsql.language_server.workspace_names import WorkspaceNames, add_file_names
 from jetsql.version import VERSION
 
@@ -36,6 +36,36 @@ class _HasDocument(Protocol):
 
 
 _OnDocument = TypeVar("_OnDocument", bound=_HasDocument)
+
+
+class JetSQLProtocol(LanguageServerProtocol):
+    """The protocol.
+
+    pygls splits lines at characters that are no line ends in the protocol, such as form feeds, and would apply the
+    changes of the editor at wrong places. So the documents are kept in `OpenDocuments`.
+    """
+
+    _server: JetSQLServer
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        self._server.documents.open(params.text_document)
+        self._server.on_change(params.text_document.uri)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        if self._server.documents.change(params) is not None:
+            self._server.on_change(params.text_document.uri)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        self._server.documents.close(params.text_document.uri)
+        self._server.on_close(params.text_document.uri)
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]
+        """End the process. pygls would wait for the thread that reads standard input."""
+        self._server.end()
 
 
 class JetSQLServer(LanguageServer):
@@ -228,9 +258,7 @@ class JetSQLServer(LanguageServer):
         return format_range(document, params.range)
 
     def _code_actions(self, document: Document, params: types.CodeActionParams) -> list[types.CodeAction]:
-        from jetsql.language_server.quick_fixes import quick_fixes
-
-        return quick_fixes(self.checks, document, params.range)
+        return self.checks.quick_fixes(document, params.range)
 
     def _workspace_folders(self) -> list[Path]:
         """Return the folders of the workspace; without one, that of each open document."""

@@ -1,19 +1,27 @@
-"""The result of a statement in a notebook: it shows itself as a table, and converts itself to a data frame."""
+"""The result of a statement in a notebook: it shows itself as a table, and converts itself to a data frame.
+
+Names and values can be anything, so all of them are escaped in HTML.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Final
 
-from jetsql.notebook.html_tables import html_note, html_table, html_text
 from jetsql.output.counts import counted
-from jetsql.output.layout import Cell, raw_cells
+from jetsql.output.layout import NUMERIC_TYPES, Cell, raw_cells
 from jetsql.output.render import Format, is_single_text, render_lines
 from jetsql.resultset import Column
 
 SHOWN_ROWS: Final = 50
 """The rows that a table shows; the others are only counted."""
+
+_RIGHT: Final = "text-align: right"
+_LEFT: Final = "text-align: left; white-space: pre-wrap"
+_NULL: Final = "opacity: 0.5; font-style: italic"
+_CHANGED: Final = "background-color: rgba(255, 190, 0, 0.35)"
 
 
 @dataclass(frozen=True)
@@ -66,11 +74,11 @@ class CellResult:
     def _repr_html_(self) -> str:
         if self.columns and is_single_text(self.columns, self.rows):
             [(cell,)] = [raw_cells(self.columns, row) for row in self.rows]
-            return html_text(cell.text)
+            return _html_text(cell.text)
         if not self.columns:
-            return html_note(self.caption())
+            return _html_note(self.caption())
         shown = self.changes if self.changes is not None else self._cells()
-        return html_table(self.columns, shown[:SHOWN_ROWS], self.caption())
+        return _html_table(self.columns, shown[:SHOWN_ROWS], self.caption())
 
     def __repr__(self) -> str:
         lines = list(render_lines(_ShownRows(self.columns, iter(self.rows[:SHOWN_ROWS])), Format.TABLE))
@@ -85,3 +93,36 @@ class CellResult:
 class _ShownRows:
     columns: tuple[Column, ...]
     rows: Iterator[tuple[Any, ...]]
+
+
+def _html_table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], caption: str = "") -> str:
+    """Return a table. caption: a line below it."""
+    aligned = [_RIGHT if column.type.partition("(")[0] in NUMERIC_TYPES else _LEFT for column in columns]
+    heads = "".join(
+        f'<th style="{style}" title="{escape(column.type)}">{escape(column.name)}</th>'
+        for column, style in zip(columns, aligned, strict=True)
+    )
+    lines = "".join(f"<tr>{_cells(row, aligned)}</tr>" for row in rows)
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>" if columns else ""
+    return f"<div>{table}{_html_note(caption) if caption else ''}</div>"
+
+
+def _html_text(text: str) -> str:
+    """Return a text of several lines, such as a plan."""
+    return f"<pre>{escape(text)}</pre>"
+
+
+def _html_note(text: str) -> str:
+    """Return a line about a result."""
+    return f'<div style="opacity: 0.7">{escape(text)}</div>'
+
+
+def _cells(row: Sequence[Cell], aligned: Sequence[str]) -> str:
+    return "".join(
+        f'<td style="{_style(cell, style)}">{escape(cell.text)}</td>' for cell, style in zip(row, aligned, strict=True)
+    )
+
+
+def _style(cell: Cell, style: str) -> str:
+    marks = [_NULL] * cell.null + [_CHANGED] * cell.changed
+    return "; ".join([style, *marks])

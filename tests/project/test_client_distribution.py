@@ -46,7 +46,7 @@ EXTRAS = {
             f"jetsql.language_server.{name}"
             for name in (
                 *("complete_document", "document_checks", "format_document", "hover", "navigation", "open_documents"),
-                *("quick_fixes", "server_protocol", "stdio_server", "workspace_names"),
+                *("stdio_server", "workspace_names"),
             )
         ),
         "lsprotocol",

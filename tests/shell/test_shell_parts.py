@@ -29,8 +29,7 @@ from jetsql.language.tokens import Kind, scan
 from jetsql.settings.engine_settings import load
 from jetsql.shell.input import input_history
 from jetsql.shell.input.command_table import COMMANDS, find_command, suggest_command
-from jetsql.shell.input.input_history import FileHistory
-from jetsql.shell.input.redact_statements import redact_statements
+from jetsql.shell.input.input_history import FileHistory, redact_statements
 from jetsql.shell.output import colours
 from jetsql.shell.output.highlighting import SqlLexer
 from jetsql.shell.output.status_bar import JobCounts, count_jobs, render_bar

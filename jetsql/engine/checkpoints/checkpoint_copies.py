@@ -8,6 +8,9 @@ being deleted during a copy.
 
 The copy has its own query id, because Spark stops a query when another query with the same id starts. The file with
 that id is written last, so a copy without it is incomplete.
+
+A snapshot has a committed batch only. A backup also has the plan of the batch after it, if there is one: its rows can
+be in the sink already, and the restored job has to repeat exactly this batch.
 """
 
 from __future__ import annotations
@@ -25,11 +28,15 @@ from uuid import uuid4
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, read_offsets
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
+from jetsql.jobs.checkpoint_files.log_entries import read_progress
+from jetsql.jobs.lifecycle.runtime import CheckpointImage
+from jetsql.jobs.model.job import Job, checkpoint_name
 
 _ENTRY = re.compile(r"(?P<log>offsets|commits|sources/(?P<source>\d+))/(?P<number>\d+)(\.compact)?(\.crc)?")
 _STATE = re.compile(r"state/.*/(?P<version>\d+)(_[^/]*)?\.(changelog|zip|delta|snapshot)(\.crc)?")
@@ -200,3 +207,25 @@ def _state_variables(properties: str) -> list[str]:
     """Return the names of an operator's variables, without its timers; none for an operator with a single state."""
     variables = json.loads(properties or "{}").get("stateVariables", ())
     return [each["stateName"] for each in variables if not each["stateName"].startswith("$")]
+
+
+def list_image(checkpoints: Checkpoints, job: Job) -> CheckpointImage:
+    """Return the files of the checkpoints that the job needs, as they are now. They stay while the job is pinned."""
+    names: list[str] = []
+    for version in (job.version, job.rollback_version):
+        if version is not None:
+            names += _list_version(checkpoints, job.id, checkpoint_name(version.checkpoint))
+    progress = checkpoints.read_progress(job)
+    return CheckpointImage(tuple(names), progress.committed, progress.planned)
+
+
+def _list_version(checkpoints: Checkpoints, job_id: str, name: str) -> list[str]:
+    files, folder = checkpoints.files, f"{checkpoints.job_folder(job_id)}/{name}"
+    progress = read_progress(files, folder)
+    committed = -1 if progress.committed is None else progress.committed
+    planned = -1 if progress.planned is None else progress.planned
+    offsets = OffsetLogEntry((), {}, 0) if progress.planned is None else read_offsets(files, folder, planned)
+    found = files.list_tree(folder)
+    chosen = select_files_as_of(found, committed, offsets, planned)
+    # The file with the query's id comes last, as in every copy of a checkpoint.
+    return [f"{name}/{each}" for each in (*chosen, *(each for each in found if each == METADATA))]

@@ -12,9 +12,8 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
-from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins
+from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins, list_image
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
-from jetsql.engine.checkpoints.checkpoint_images import list_image
 from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.checkpoints.state_copies import StateCopies, cancel_when
 from jetsql.engine.checkpoints.state_locations import StateLocations

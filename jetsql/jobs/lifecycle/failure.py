@@ -1,10 +1,15 @@
-"""Handlers of the life cycle for errors: retry, suspend or fail.
+"""Handlers of the life cycle for errors and crashes: retry, suspend or fail.
 
 Before the first trigger is done, an error is final, unless it belongs to an outage. A table that was replaced, or a
 file that was deleted, always suspends the job, regardless of its options: its state is good or can be repaired, and the
 user has to decide.
 
 A history message has the error and its place, the next attempt and its time, and what the user can do.
+
+A job that has ended the engine's Spark is counted in its record, so that the next engine, which can be a standby, knows
+it: `step_context.start` does not start a job that was counted too often in a row. Progress after some minutes ends the
+row, and so does a start by a user. The next engine starts suspects after the other jobs, one after the other, so that a
+further crash shows which one it was.
 """
 
 from __future__ import annotations
@@ -12,9 +17,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from jetsql.jobs.lifecycle.events import Action, Outcome, RecoverSink, ScheduleRetry, StartFailed, Step, TrialProbed
+from jetsql.jobs.lifecycle.events import (
+    Action,
+    EngineCrashed,
+    Outcome,
+    RecoverSink,
+    ScheduleRetry,
+    StartFailed,
+    Step,
+    TrialProbed,
+)
 from jetsql.jobs.lifecycle.runtime import RunBlocked, RunFailed
 from jetsql.jobs.lifecycle.step_context import (
+    CRASHES_MOST,
     StepContext,
     as_sentence,
     describe_cause,
@@ -46,6 +61,18 @@ def run_failed(job: Job, event: RunFailed, context: StepContext) -> Step:
 def start_failed(job: Job, event: StartFailed, context: StepContext) -> Step:
     """Retry, suspend or fail the job after its run could not start."""
     return _fail(job, event.cause, _describe_failure(event.cause, "The run could not start"), context)
+
+
+def engine_crashed(job: Job, event: EngineCrashed, context: StepContext) -> Step:
+    """Record the crash, and count it if the job is the culprit. The next engine continues or suspends the job."""
+    delayed = replace(job, start_delay=event.start_delay)
+    if not event.is_culprit:
+        outcome = Outcome.CHANGED if delayed != job else Outcome.UNCHANGED
+        return Step(delayed, outcome, history_event="engine crashed", history_message=event.message)
+    counted = replace(delayed, crashes=job.crashes + 1, crash_reason=event.message)
+    times = f"This is crash {counted.crashes} in a row because of this job; after {CRASHES_MOST}, it is not started."
+    message = join_sentences(event.message, times)
+    return Step(counted, Outcome.CHANGED, history_event="engine crashed", history_message=message)
 
 
 def trial_probed(job: Job, event: TrialProbed, context: StepContext) -> Step:

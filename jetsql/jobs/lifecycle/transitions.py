@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
 
-from jetsql.jobs.lifecycle import cluster_steps, crashes, failure, snapshot_steps, start, steps, stop, update
+from jetsql.jobs.lifecycle import cluster_steps, failure, snapshot_steps, start, steps, stop, update
 from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     Cancel,
@@ -324,11 +324,11 @@ TABLE: Final[Mapping[type, Row]] = {
     ),
     EngineCrashed: _row(
         not_running=steps.keep,
-        starting=crashes.engine_crashed,
-        running=crashes.engine_crashed,
-        completing=crashes.engine_crashed,
+        starting=failure.engine_crashed,
+        running=failure.engine_crashed,
+        completing=failure.engine_crashed,
         suspended=steps.keep,
-        exporting=crashes.engine_crashed,
+        exporting=failure.engine_crashed,
         failed=steps.keep,
         completed=steps.keep,
     ),

@@ -13,14 +13,15 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from prompt_toolkit.history import History
 
 from jetsql.home.private_files import append_private, write_private
-from jetsql.shell.input.input_parsing import split_entries
-from jetsql.shell.input.redact_statements import redact_statements
+from jetsql.jobs.model.redact_sql import redact_sql
+from jetsql.shell.input.input_parsing import DotCommand, command_end, parse_entries, split_entries
 
 MAX_ENTRIES: Final = 5000
 """The number of entries that are kept."""
@@ -84,6 +85,18 @@ class FileHistory(History):
         with _open_locked(self._file):
             entries = list(_entries(self._file.read_text(encoding="utf-8", errors="replace").split("\n")))
             write_private(self._file.resolve(), "".join(_record(entry).decode() for entry in entries[-MAX_ENTRIES:]))
+
+
+def redact_statements(text: str) -> str:
+    """Return the text with `***` in place of secrets."""
+    starts = [entry.start if isinstance(entry, DotCommand) else entry.fragment.start for entry in parse_entries(text)]
+    return "".join(_redact_entry(text[start:stop]) for start, stop in pairwise([0, *starts, len(text)]))
+
+
+def _redact_entry(part: str) -> str:
+    """Redact one entry and the text up to the next one."""
+    stop = command_end(part, 0)  # an open quote in a command ends with the command
+    return redact_sql(part[:stop]) + part[stop:] if stop else redact_sql(part)
 
 
 @contextmanager
