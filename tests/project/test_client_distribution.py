@@ -170,7 +170,7 @@ def test_client_files_are_the_modules_of_its_packages(wheel: Path) -> None:
         f"{folder}/{file.name}"
         for package, folder in folders.items()
         for file in sources[package].glob("*")
-        if file.suffix in (".py", ".lark", ".txt", ".typed")
+        if file.suffix in (".py", ".json", ".lark", ".txt", ".typed")
     }
     project = ROOT / "jetsql" / "dbt_adapter" / "project"
     expected |= {file.relative_to(ROOT).as_posix() for file in project.rglob("*") if file.is_file()}
