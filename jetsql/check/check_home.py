@@ -26,7 +26,8 @@ from jetsql.home.storage import job_folders, storage_of
 from jetsql.home.store_note import STORE
 from jetsql.jobs.checkpoint_files.checkpoint_damages import continues_checkpoint, expected_of, expected_of_snapshot
 from jetsql.jobs.lifecycle.step_context import can_run_again
-from jetsql.jobs.model.job import Guarantee, Job, Snapshot, checkpoint_name
+from jetsql.jobs.model.job import Job, Snapshot, checkpoint_name
+from jetsql.jobs.model.job_options import Guarantee
 from jetsql.jobs.store.database import VERSION, StoreContents, StoreDatabase
 from jetsql.jobs.store.store_choice import find_database
 from jetsql.language.tokens import quoted_name

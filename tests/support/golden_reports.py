@@ -19,6 +19,7 @@ from typing import TypeVar
 import pytest
 
 from jetsql.errors import ConditionError, JetSQLError
+from jetsql.jobs.store.database import VERSION as STORE_VERSION
 from jetsql.version import VERSION
 from tests.support.paths import GOLDEN
 
@@ -35,6 +36,9 @@ _MASKS = (
     (re.compile(r"(?<=process PID on )[\w.-]+"), "HOST"),
     (re.compile(r"(?<=\?schema=store_)\d+"), "N"),
     (re.compile(rf"(?<=JetSQL ){re.escape(VERSION)}\b"), "VERSION"),
+    (re.compile(rf"(?<=this JetSQL reads version ){STORE_VERSION}\b"), "N"),
+    (re.compile(rf"(?<=this JetSQL reads up to version ){STORE_VERSION}\b"), "N"),
+    (re.compile(rf"(?<=has version ){STORE_VERSION + 1}\b"), "N+1"),
 )
 
 

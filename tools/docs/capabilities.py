@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.jobs.model.body_analysis import Analysis, CapturedSession, Replay, Sink, SinkKind, Source
+from jetsql.jobs.model.job_options import Options, StatementOptions
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS, choose_guarantee
-from jetsql.jobs.planning.options import Options
 from jetsql.language.statement import Verb
 
 
@@ -264,4 +264,4 @@ def guarantee(kind: TableSupport) -> str:
         return "no"
     sink = Sink("t", kind.sink, "", "", 0, transactional=kind.transactional)
     analysis = Analysis(True, (Source("s", "json", "", Replay.YES),), sink, CapturedSession("", ""))
-    return GUARANTEE_TEXTS[choose_guarantee(analysis, Options(), None).guarantee]
+    return GUARANTEE_TEXTS[choose_guarantee(analysis, StatementOptions(Options()), None).guarantee]

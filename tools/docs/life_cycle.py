@@ -28,7 +28,8 @@ from jetsql.jobs.lifecycle.runtime import BatchCommitted, RunCompleted, RunFaile
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.body_analysis import Analysis, CapturedSession, OutputMode, Sink, SinkKind
-from jetsql.jobs.model.job import Cause, Guarantee, Job, Plan, SnapshotRequest, Status, StopGoal, Trigger, Version
+from jetsql.jobs.model.job import Cause, Job, Plan, SnapshotRequest, Status, StopGoal, Version
+from jetsql.jobs.model.job_options import Guarantee, Options
 from jetsql.language.statement import Body, Verb
 
 _SINK: Final = Sink("t", SinkKind.FILES, "parquet", "", 0)
@@ -40,22 +41,15 @@ _CONTEXT: Final = StepContext(now=0.0)
 def _plan(suspend_on_failure: bool) -> Plan:
     return Plan(
         analysis=_ANALYSIS,
+        options=Options(),
         guarantee=Guarantee.EXACTLY_ONCE,
         guarantee_reason="",
-        trigger=Trigger.INTERVAL,
         interval_millis=1000,
         output_mode=OutputMode.APPEND,
         upsert=False,
         overwrite=False,
-        restart_attempts=3,
         suspend_on_failure=suspend_on_failure,
-        auto_scaling=True,
-        split_brain_protection=False,
-        metrics_enabled=True,
-        store_metrics_after_completion=False,
-        initial_snapshot=None,
-        spark_confs={},
-        options={},
+        late_rows_table="",
     )
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import Guarantee, Job, Status, quoted_text
+from jetsql.jobs.model.job import Job, Status, quoted_text
+from jetsql.jobs.model.job_options import Guarantee
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.language.tokens import quoted_name
 

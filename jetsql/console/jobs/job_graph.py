@@ -70,7 +70,7 @@ class _Drawing:
 
 def job_graph(plan: Plan, latest: BatchMetrics | None = None, watermark_delay: float | None = None) -> JobGraph:
     """Return the graph of a job. latest: its newest batch; watermark_delay: in seconds."""
-    text = redact("\n".join(decisions(plan)), plan.options)
+    text = redact("\n".join(decisions(plan)), plan.options.given)
     return _with_numbers(_drawing(text.splitlines()), latest, watermark_delay).placed()
 
 

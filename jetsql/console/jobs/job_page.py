@@ -87,7 +87,7 @@ def _is_shown(key: str) -> bool:
 
 def shown_options(job: Job) -> list[ShownOption]:
     """Return the options that the user has set, then the others with their defaults."""
-    given = show(job.plan.options)
+    given = show(job.plan.options.given)
     explanations = {spec.name: spec.explanation for spec in OPTIONS}
     own = [ShownOption(name, value, False, explanations.get(name, "")) for name, value in given.items()]
     rest = [ShownOption(spec.name, spec.default, True, spec.explanation) for spec in OPTIONS if spec.name not in given]

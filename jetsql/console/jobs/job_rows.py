@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jetsql.jobs.model.job import Job, Status, Trigger, name_key
+from jetsql.jobs.model.job import Job, Status, name_key
+from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.job_metrics import JobMetrics
 from jetsql.jobs.statements.job_queries import JobQueries
@@ -117,7 +118,7 @@ def _batch_cell(job: Job, metrics: JobMetrics) -> LiveCell:
     if took is None:
         return LiveCell("")
     plan = job.plan
-    has_interval = plan.analysis.streaming and plan.trigger is Trigger.INTERVAL and plan.interval_millis > 0
+    has_interval = plan.analysis.streaming and plan.options.trigger is Trigger.INTERVAL and plan.interval_millis > 0
     interval = f" / {format_seconds(plan.interval_millis / 1000)}" if has_interval else ""
     return LiveCell(
         f"{format_seconds(took / 1000)}{interval}", took, warns=has_interval and took > plan.interval_millis

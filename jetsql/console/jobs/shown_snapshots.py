@@ -22,6 +22,6 @@ class ShownSnapshot:
 def shown_snapshots(jobs: JobQueries, job_id: str | None = None) -> list[ShownSnapshot]:
     """Return the snapshots. job_id: of the job that they are of; None for all."""
     return [
-        ShownSnapshot(each, redact(each.statement, each.plan.options), fork_text(each))
+        ShownSnapshot(each, redact(each.statement, each.plan.options.given), fork_text(each))
         for each in jobs.snapshots(job_id)
     ]

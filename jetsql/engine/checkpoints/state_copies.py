@@ -35,7 +35,8 @@ from jetsql.jobs.checkpoint_files.log_entries import read_progress
 from jetsql.jobs.lifecycle.runtime import CopiedState
 from jetsql.jobs.lifecycle.update import is_rescale
 from jetsql.jobs.model.body_analysis import OutputMode
-from jetsql.jobs.model.job import Guarantee, Job, Version
+from jetsql.jobs.model.job import Job, Version
+from jetsql.jobs.model.job_options import Guarantee
 from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, requested_partitions
 
 _ATTEMPTS = 3

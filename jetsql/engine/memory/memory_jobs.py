@@ -20,8 +20,9 @@ from jetsql.engine.sinks.dead_letters import find_dead_letter_tables
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
 from jetsql.jobs.model.job import Cause, Plan
+from jetsql.jobs.model.job_options import StatementOptions
 from jetsql.jobs.model.table_names import split_table
-from jetsql.jobs.planning.options import Options, parse_options
+from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.output_mode import MODES, modes_of
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.planning.table_verb import check_reads_stream, choose_verb
@@ -56,7 +57,7 @@ def plan_job(statement: CreateJob, session: SparkSession, sessions: JobSessions)
     A statement that creates a table with its job creates it, and drops it again when the job is refused.
     """
     options = parse_options(statement.options)
-    for name, value in options.spark_confs.items():
+    for name, value in options.values.spark_confs.items():
         sessions.check_conf(name, value)
     table = statement.table
     if table is None:
@@ -90,9 +91,9 @@ def _create_table(statement: CreateJob, table: NewTable, session: SparkSession) 
 
 
 def _plan(
-    statement: CreateJob, body: Body, options: Options, session: SparkSession, sessions: JobSessions
+    statement: CreateJob, body: Body, options: StatementOptions, session: SparkSession, sessions: JobSessions
 ) -> PlannedJob:
-    resolved = _resolve(body, options, session, sessions, modes_of(body.verb, options.output_mode))
+    resolved = _resolve(body, options, session, sessions, modes_of(body.verb, options.values.output_mode))
     analysis = resolved.analysis
     check_reads_stream(statement.body, analysis, statement.kind)
     branches = [(branch.verb, branch.target) for branch in body.branches]
@@ -105,12 +106,12 @@ def _plan(
 
 
 def _resolve(
-    body: Body, options: Options, session: SparkSession, sessions: JobSessions, modes: Sequence[OutputMode]
+    body: Body, options: StatementOptions, session: SparkSession, sessions: JobSessions, modes: Sequence[OutputMode]
 ) -> ResolvedBody:
-    return resolve_body(body, session, sessions.capture(session), modes, options.state_ttl_millis)
+    return resolve_body(body, session, sessions.capture(session), modes, options.values.state_ttl_millis)
 
 
-def _check_testable(body: Body, plan: Plan, options: Options) -> None:
+def _check_testable(body: Body, plan: Plan, options: StatementOptions) -> None:
     """Raise StatementError UNSUPPORTED_QUERY for a job that would run otherwise in a test than in an engine."""
     for source in plan.analysis.sources:
         if source.format in _GENERATORS:
@@ -121,7 +122,7 @@ def _check_testable(body: Body, plan: Plan, options: Options) -> None:
                 hint="Keep the job in a file that does not create the source, and create a table USING json with the"
                 " same name and columns in the test file.",
             )
-    if plan.idle_timeout_millis is not None:
+    if plan.options.idle_timeout_millis is not None:
         raise StatementError(
             "UNSUPPORTED_QUERY",
             "A unit test has no idle sources: the clock that finds them is not the clock of the test.",
@@ -184,8 +185,8 @@ class RunningJob:
         )
         for letters in find_dead_letter_tables(Catalog(self._session), plan):
             run.keepDeadLetters(letters.source, tables.table(letters.table))
-        if plan.late_rows:
-            run.keepLateRows(tables.table(plan.late_rows), self.job.name)
+        if plan.late_rows_table:
+            run.keepLateRows(tables.table(plan.late_rows_table), self.job.name)
         return run
 
     def _start(self, folder: str) -> None:
@@ -241,7 +242,7 @@ def _open_session(plan: Plan, sessions: JobSessions) -> SparkSession:
     confs = STATE_CONFS if plan.analysis.has_state_variables else STATE_CONFS | MEMORY_STATE
     for name, value in confs.items():
         session.conf.set(name, value)
-    if plan.state_ttl_millis is not None and not plan.analysis.waits_for_watermark:
+    if plan.options.state_ttl_millis is not None and not plan.analysis.waits_for_watermark:
         session.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
     return session
 

@@ -136,7 +136,7 @@ def resolve_with_plan(body: Body, spark: SparkSession, plan: Plan) -> ResolvedBo
     """Analyze the body of a job as its plan says. Raises as `resolve_body`."""
     modes = modes_of(body.verb, plan.output_mode)
     columns = _known_columns(spark, plan.analysis.sink)
-    return resolve_body(body, spark, plan.analysis.session, modes, plan.state_ttl_millis, columns)
+    return resolve_body(body, spark, plan.analysis.session, modes, plan.options.state_ttl_millis, columns)
 
 
 def _known_columns(spark: SparkSession, sink: Sink) -> tuple[str, ...]:

@@ -42,7 +42,8 @@ from jetsql.jobs.lifecycle.runtime import (
     RuntimeEvent,
 )
 from jetsql.jobs.lifecycle.step_context import as_sentence, join_sentences
-from jetsql.jobs.model.job import Job, RunId, Trigger
+from jetsql.jobs.model.job import Job, RunId
+from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.planning.progress_tracking import is_topic_to_topic
 
 _TASKS_SECONDS: Final = 20.0
@@ -92,7 +93,7 @@ class JobRuns:
         run = _create_run(context)
         self._kafka_watchdog.watch(run, job, context.report)
         try:
-            if job.plan.trigger is Trigger.REAL_TIME:
+            if job.plan.options.trigger is Trigger.REAL_TIME:
                 check_real_time_query(session, context.body.query, self.count_held_cores())
             self._begin(run, job, context.report)
         except BaseException:
@@ -184,7 +185,7 @@ class JobRuns:
         checkpoint = self._checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         if resolved.unchecked_by_spark:
             session.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
-        if job.plan.state_ttl_millis is not None and not job.plan.analysis.waits_for_watermark:
+        if job.plan.options.state_ttl_millis is not None and not job.plan.analysis.waits_for_watermark:
             # Spark would run a batch at each trigger to remove state, also without new rows.
             session.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
         progress = check_checkpoint(self._files, checkpoint, job)
@@ -251,6 +252,6 @@ class JobRuns:
 
 
 def _create_run(context: RunContext) -> StreamingRun | BatchRun:
-    if context.job.plan.trigger is Trigger.REAL_TIME:
+    if context.job.plan.options.trigger is Trigger.REAL_TIME:
         return RealTimeRun(context)
     return StreamingRun(context) if context.job.plan.analysis.streaming else BatchRun(context)

@@ -57,7 +57,8 @@ from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.cluster_member import Member
 from jetsql.jobs.model.function import Function
-from jetsql.jobs.model.job import Cause, Guarantee, Job, Plan, RunId, Status, Trigger, Version
+from jetsql.jobs.model.job import Cause, Job, Plan, RunId, Status, Version
+from jetsql.jobs.model.job_options import Guarantee, Trigger
 from jetsql.jobs.model.leadership import Leadership
 from jetsql.jobs.planning.output_mode import MODES
 from jetsql.language.statement import Body, CreateFunction, TableIdentifier
@@ -183,7 +184,7 @@ class SparkRuntime:
 
     def check_reachable(self, plan: Plan) -> None:
         """Check the external systems of a plan. Spark has already accessed file tables during analysis."""
-        if plan.trigger is not Trigger.REAL_TIME:  # `check_real_time` checks its sources
+        if plan.options.trigger is not Trigger.REAL_TIME:  # `check_real_time` checks its sources
             check_sources(self._spark, self._catalog, plan)
         self._sinks.create_side_tables(plan)
         for branch in plan.branches:
@@ -213,7 +214,7 @@ class SparkRuntime:
         session = self._sessions.open_for_job(job)
         self._state_copies.restore_snapshot(job, session)
         self._runs.accept_topics(job, report)
-        if job.plan.trigger is Trigger.REAL_TIME:
+        if job.plan.options.trigger is Trigger.REAL_TIME:
             # For an unreachable broker, the start and a stop would wait for minutes.
             check_sources(self._spark, self._catalog, job.plan)
             # Real-time mode would replay a pending batch beyond its stored end.

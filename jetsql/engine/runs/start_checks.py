@@ -21,7 +21,8 @@ from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.errors import StatementError
 from jetsql.jobs.checkpoint_files.log_entries import Progress
 from jetsql.jobs.model.body_analysis import SinkKind
-from jetsql.jobs.model.job import Guarantee, Job, Plan
+from jetsql.jobs.model.job import Job, Plan
+from jetsql.jobs.model.job_options import Guarantee
 from jetsql.jobs.planning.compatibility import describe_replacements, outdated_rules
 
 

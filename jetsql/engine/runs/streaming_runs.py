@@ -30,7 +30,8 @@ from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.lifecycle.runtime import RunCompleted, RunFailed, RunIdle
 from jetsql.jobs.model.body_analysis import OutputMode
-from jetsql.jobs.model.job import Cause, Trigger
+from jetsql.jobs.model.job import Cause
+from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.store.metrics import BatchMetrics
 
 _EVENTS_SECONDS = 5.0
@@ -90,7 +91,7 @@ class StreamingRun:
         plan = self._context.job.plan
         if self._once:
             return {"once": True}
-        if plan.trigger is Trigger.AVAILABLE_NOW:
+        if plan.options.trigger is Trigger.AVAILABLE_NOW:
             return {"availableNow": True}
         if isinstance(self._context.writer, StreamWriter):
             # The job's interval applies to its asynchronous progress tracking, not to its batches.
@@ -157,7 +158,7 @@ class StreamingRun:
                 self._context.sink_rows.pop(batch, {}),
             )
             self._report_batch(measure, is_replay)
-            if self._context.job.plan.state_ttl_millis is not None and changes_nothing(earlier, self._progress):
+            if self._context.job.plan.options.state_ttl_millis is not None and changes_nothing(earlier, self._progress):
                 self._handle_idle_batch(measure.time)
         elif kind == "idle":
             self._report_idle(RunIdle(self._context.id, parse_timestamp(detail), begun_after=self._begun_after))
@@ -173,7 +174,7 @@ class StreamingRun:
         sends no idle event then, and never ends with the trigger availableNow.
         """
         query = self._query
-        if self._context.job.plan.trigger is not Trigger.AVAILABLE_NOW:
+        if self._context.job.plan.options.trigger is not Trigger.AVAILABLE_NOW:
             self._report_idle(RunIdle(self._context.id, began, begun_after=self._begun_after))
         elif query is not None:
             java(self._context.session).stream.Queries.finish(query._jsq)
@@ -270,7 +271,7 @@ class StreamingRun:
     def _end_without_error(self) -> RunCompleted | RunFailed:
         if self._failure is not None:
             return RunFailed(self._context.id, cause_of(*self._failure, self._context.paths))
-        if self._once or self._context.job.plan.trigger is Trigger.AVAILABLE_NOW:
+        if self._once or self._context.job.plan.options.trigger is Trigger.AVAILABLE_NOW:
             return RunCompleted(self._context.id, describe_kept_rows(self._progress))
         return RunFailed(self._context.id, Cause("Another program stopped the query."))
 
@@ -315,7 +316,7 @@ class StreamingRun:
 
     def _watch_sources(self) -> None:
         """Make Spark leave idle sources out of the watermark, once, when the options of the job say so."""
-        millis = self._context.job.plan.idle_timeout_millis
+        millis = self._context.job.plan.options.idle_timeout_millis
         if millis is None or self._watches_sources or self._query is None:
             return
         java(self._context.session).stream.IdleSources.watch(self._query._jsq, millis)

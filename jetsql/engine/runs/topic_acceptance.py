@@ -23,13 +23,13 @@ def accept_topics(job: Job, sinks: JobSinks, pins: CheckpointPins, report: Repor
     Raises StatementError SOURCE_CHANGED, SINK_CHANGED when another topic was replaced as well, PENDING_BATCH_FAILED
     when a part of a pending batch is in the sink, CHECKPOINT_DAMAGED.
     """
-    if not job.plan.accepted_topics:
+    if not job.plan.options.accepted_topics:
         return
     topics = TopicWatch(sinks.spark, sinks.catalog, sinks.checkpoints, job)
     replaced = topics.find_replaced()
     if not replaced:
         return
-    if any(topic.now not in job.plan.accepted_topics for topic in replaced):
+    if any(topic.now not in job.plan.options.accepted_topics for topic in replaced):
         raise topics.explain(replaced)
     sinks.checkpoints.leadership.check()
     pins.wait_until_unpinned(job.id)  # a copy of the checkpoint has its ids and offsets of the same time

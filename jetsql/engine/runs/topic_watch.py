@@ -38,7 +38,7 @@ from jetsql.jobs.checkpoint_files.log_entries import Progress
 from jetsql.jobs.checkpoint_files.topic_ids import Ids, TopicIds
 from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Job
-from jetsql.jobs.planning.options import ACCEPTED_TOPICS
+from jetsql.jobs.planning.option_rules import ACCEPTED_TOPICS
 from jetsql.language.tokens import quoted_name
 
 Positions = Callable[[int], Collection[str]]

@@ -40,7 +40,8 @@ from jetsql.engine.sinks.sink_choice import choose_sink
 from jetsql.engine.spark.startup import is_stopped
 from jetsql.errors import JetSQLError
 from jetsql.jobs.model.body_analysis import OutputMode, SinkKind
-from jetsql.jobs.model.job import Job, Trigger
+from jetsql.jobs.model.job import Job
+from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.model.leadership import Leadership
 
 _LOG: Final = logging.getLogger(__name__)
@@ -255,4 +256,4 @@ def _version(job: Job) -> tuple[str, int]:
 
 
 def _can_run(job: Job) -> bool:
-    return job.plan.analysis.streaming and job.plan.trigger is not Trigger.REAL_TIME
+    return job.plan.analysis.streaming and job.plan.options.trigger is not Trigger.REAL_TIME

@@ -163,11 +163,11 @@ class JobSessions:
             required |= _KAFKA_SINK_CONFS
         if any(sink.location.startswith(SCHEME) for sink in plan.analysis.sinks):
             required |= _OBJECT_STORE_SINK_CONFS
-        if plan.late_rows:
+        if plan.late_rows_table:
             required |= _LATE_ROWS_CONFS
         if not plan.analysis.local_windows:
             required |= {LOCAL_WINDOWS_CONF: "false"}
-        plan_confs = revealed(self._spark, plan.spark_confs)
+        plan_confs = revealed(self._spark, plan.options.spark_confs)
         for key, value in {**defaults, **captured.confs, **plan_confs, **required}.items():
             session.conf.set(key, value)
         if any(source.keeps_malformed_lines for source in plan.analysis.sources):

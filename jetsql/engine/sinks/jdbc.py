@@ -30,7 +30,8 @@ from jetsql.engine.sinks.spark_sinks import UntrackedSink
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.body_analysis import Sink
-from jetsql.jobs.model.job import Guarantee, Plan
+from jetsql.jobs.model.job import Plan
+from jetsql.jobs.model.job_options import Guarantee
 
 
 @dataclass(frozen=True)

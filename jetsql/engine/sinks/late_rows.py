@@ -30,13 +30,13 @@ _COLUMNS: Final = {
 
 def create_late_rows_table(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
     """Create the missing table for the late rows of a plan. Raises as `create_side_table`."""
-    if plan.late_rows:
-        create_side_table(spark, catalog, plan.late_rows, _COLUMNS, "table for late rows")
+    if plan.late_rows_table:
+        create_side_table(spark, catalog, plan.late_rows_table, _COLUMNS, "table for late rows")
 
 
 def with_late_rows(context: SinkContext, writer: SinkWriter) -> SinkWriter:
     """Return a sink that writes late rows after each batch, or `writer` for a job that drops them."""
-    name = context.job.plan.late_rows
+    name = context.job.plan.late_rows_table
     table = context.catalog.table(name) if name else None
     if table is None:
         return writer

@@ -16,7 +16,8 @@ from jetsql.engine.jdbc.jdbc_dialects import LEDGER_TABLE, Dialect, find_dialect
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.sinks.jdbc import JdbcTarget, needs_transactions, open_target
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import Guarantee, Plan
+from jetsql.jobs.model.job import Plan
+from jetsql.jobs.model.job_options import Guarantee
 
 _NO_TABLE: Final = ("42P01", "3F000", "42S02", "42X05", "42Y07")
 _NOT_ALLOWED: Final = "42501"

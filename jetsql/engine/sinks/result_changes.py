@@ -26,7 +26,8 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantT
 
 from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows, encode_rows, is_ahead
 from jetsql.failpoints import failpoint
-from jetsql.jobs.model.job import Guarantee, Job
+from jetsql.jobs.model.job import Job
+from jetsql.jobs.model.job_options import Guarantee
 
 _NAME: Final = re.compile(r"(?P<version>\d+)-(?P<batch>\d+)")
 _DELETED: Final = "__jetsql_deleted"

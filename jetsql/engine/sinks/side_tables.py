@@ -15,7 +15,7 @@ from jetsql.engine.sinks import SinkContext
 from jetsql.engine.sinks.file_tables import Manifests, StagedFiles
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import Sink, SinkKind
-from jetsql.jobs.model.job import Guarantee
+from jetsql.jobs.model.job_options import Guarantee
 from jetsql.jobs.model.table_names import quoted_table
 
 

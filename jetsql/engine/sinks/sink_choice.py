@@ -12,7 +12,7 @@ from jetsql.engine.sinks.result_changes import ResultChanges
 from jetsql.engine.sinks.spark_sinks import KafkaAppend, KafkaStream, PartitionOverwrite, PlainAppend
 from jetsql.engine.sinks.table_snapshots import TableSnapshots
 from jetsql.jobs.model.body_analysis import SinkKind
-from jetsql.jobs.model.job import Guarantee, Trigger
+from jetsql.jobs.model.job_options import Guarantee, Trigger
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 
 
@@ -42,7 +42,7 @@ def _choose_branch(context: SinkContext) -> BatchWriter:
 
 def _choose_topic_sink(context: SinkContext) -> SinkWriter:
     plan = context.job.plan
-    if plan.trigger is Trigger.REAL_TIME or tracks_asynchronously(plan):
+    if plan.options.trigger is Trigger.REAL_TIME or tracks_asynchronously(plan):
         return KafkaStream(context)
     writer = KafkaTransactions(context) if plan.guarantee is Guarantee.EXACTLY_ONCE else KafkaAppend(context)
     return ResultChanges(context, writer) if plan.retracts else writer

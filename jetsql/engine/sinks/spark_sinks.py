@@ -21,7 +21,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from jetsql.engine.sinks import SinkContext
 from jetsql.engine.sinks.kafka.messages import TopicTable, add_headers, delivery_headers
 from jetsql.engine.sinks.partition_overwrite import overwrite_confs, with_confs
-from jetsql.jobs.model.job import Trigger
+from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 
 
@@ -95,7 +95,7 @@ class KafkaStream(UntrackedSink):
         plan = self._context.job.plan
         table = TopicTable(self._context.spark, self._sink.table)
         messages = table.encode(rows, self._context.job)
-        options = table.writer_options(in_batches=plan.trigger is not Trigger.REAL_TIME)
+        options = table.writer_options(in_batches=plan.options.trigger is not Trigger.REAL_TIME)
         if tracks_asynchronously(plan) and not once:
             options["asyncProgressTrackingEnabled"] = "true"
             options["asyncProgressTrackingCheckpointIntervalMs"] = str(plan.interval_millis)

@@ -17,7 +17,7 @@ from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.sinks import SinkContext, consume_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
 from jetsql.failpoints import failpoint
-from jetsql.jobs.model.job import Guarantee
+from jetsql.jobs.model.job_options import Guarantee
 
 
 class TableSnapshots:

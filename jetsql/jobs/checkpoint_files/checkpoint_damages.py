@@ -20,7 +20,8 @@ from jetsql.jobs.checkpoint_files.log_entries import Log, json_lines, json_objec
 from jetsql.jobs.checkpoint_files.state_damages import find_state_damages, state_ids
 from jetsql.jobs.checkpoint_files.stored_files import StoredFiles
 from jetsql.jobs.checkpoint_files.topic_ids import TOPICS_FILE, load_topic_ids
-from jetsql.jobs.model.job import Guarantee, Job, Snapshot
+from jetsql.jobs.model.job import Job, Snapshot
+from jetsql.jobs.model.job_options import Guarantee
 from jetsql.jobs.planning.progress_tracking import can_have_offset_gaps, is_topic_to_topic
 
 _WATERMARK = "EventTimeWatermark"  # Spark lists it among the operators with state, but it keeps none

@@ -92,13 +92,13 @@ def _fail(job: Job, cause: Cause, failure: str, context: StepContext) -> Step:
     if job.rollback_version is not None:
         return trial_failed(job, cause)
     failing = replace(job, cause=cause)
-    if _is_in_outage(job, cause) and job.plan.restart_attempts:
+    if _is_in_outage(job, cause) and job.plan.options.restart_attempts:
         return _wait_for_outage(failing, failure, context)
     if not job.version.first_trigger_done and not cause.external_outage:
         return fail(failing, context, f"Failed before the first commit: {describe_cause(cause)}")
     if cause.condition in _NEEDS_USER:
         return _suspend(failing, join_sentences(failure, _STATE_KEPT, cause.hint), ())
-    if cause.retryable and job.attempts < job.plan.restart_attempts:
+    if cause.retryable and job.attempts < job.plan.options.restart_attempts:
         return _wait_for_retry(failing, failure, context)
     attempts = _describe_attempts(job) if cause.retryable else "A restart cannot fix this error."
     if job.plan.suspend_on_failure:
@@ -143,7 +143,9 @@ def _suspend(job: Job, message: str, actions: tuple[Action, ...]) -> Step:
 def _wait_for_retry(job: Job, failure: str, context: StepContext) -> Step:
     at = context.retry_time(job.attempts)
     waiting = replace(job, status=Status.NOT_RUNNING, attempts=job.attempts + 1)
-    next_try = f"Trying again in {at - context.now:g} s (restart {waiting.attempts} of {job.plan.restart_attempts})."
+    next_try = (
+        f"Trying again in {at - context.now:g} s (restart {waiting.attempts} of {job.plan.options.restart_attempts})."
+    )
     message = join_sentences(failure, next_try)
     actions = (ScheduleRetry(job.run_id, at),)
     return Step(waiting, Outcome.CHANGED, actions, history_event="error", history_message=message)

@@ -22,7 +22,8 @@ from collections.abc import Iterable
 from enum import Enum
 
 from jetsql.errors import SQLSTATES
-from jetsql.jobs.model.job import Cause, Guarantee, Job, Plan, Trigger
+from jetsql.jobs.model.job import Cause, Job, Plan
+from jetsql.jobs.model.job_options import Guarantee, Trigger
 from jetsql.jobs.planning.compatibility import SHUFFLE_PARTITIONS, has_fixed_partitions, requested_partitions
 
 
@@ -38,7 +39,7 @@ class ScalingDecision(Enum):
 def react_to_loss(job: Job, member_count: int) -> ScalingDecision:
     """Return the reaction of a job that ran on a lost member. member_count: the number of available members."""
     plan = job.plan
-    if plan.auto_scaling:
+    if plan.options.auto_scaling:
         restarts = plan.analysis.streaming or missing_members(job, member_count)
         return ScalingDecision.RESTART if restarts else ScalingDecision.CONTINUE
     return ScalingDecision.FAIL if plan.guarantee is Guarantee.NONE else ScalingDecision.SUSPEND
@@ -46,7 +47,7 @@ def react_to_loss(job: Job, member_count: int) -> ScalingDecision:
 
 def react_to_growth(plan: Plan) -> ScalingDecision:
     """Return the reaction of a job that runs on fewer members than are available."""
-    return ScalingDecision.RESTART if plan.auto_scaling and plan.analysis.streaming else ScalingDecision.CONTINUE
+    return ScalingDecision.RESTART if plan.options.auto_scaling and plan.analysis.streaming else ScalingDecision.CONTINUE
 
 
 def rescaled_partitions(job: Job, cores: int, fixed_partitions: str = "") -> int | None:
@@ -82,12 +83,12 @@ def _has_too_few_partitions(job: Job, cores: int) -> bool:
     In real-time mode each partition occupies a core, so the number that was checked at CREATE JOB stays.
     """
     plan = job.plan
-    return plan.analysis.stateful and plan.trigger is Trigger.INTERVAL and 0 < current_partitions(job) < cores
+    return plan.analysis.stateful and plan.options.trigger is Trigger.INTERVAL and 0 < current_partitions(job) < cores
 
 
 def initial_quorum(plan: Plan, member_count: int) -> int:
     """Return the quorum of a job that is created or altered with this number of members; 0 without a quorum."""
-    return member_count // 2 + 1 if plan.split_brain_protection else 0
+    return member_count // 2 + 1 if plan.options.split_brain_protection else 0
 
 
 def raised_quorum(job: Job, member_count: int) -> int:
@@ -97,7 +98,7 @@ def raised_quorum(job: Job, member_count: int) -> int:
 
 def required_members(job: Job) -> int:
     """Return the number of members that the job needs to run."""
-    return max(1, job.quorum) if job.plan.split_brain_protection else 1
+    return max(1, job.quorum) if job.plan.options.split_brain_protection else 1
 
 
 def missing_members(job: Job, member_count: int) -> int:

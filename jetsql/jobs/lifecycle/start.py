@@ -54,7 +54,7 @@ def describe_beginning(job: Job) -> str:
     return (
         ""
         if job.source_snapshot_id is None
-        else f"It starts from the snapshot {job.plan.initial_snapshot}, batch {job.batch}."
+        else f"It starts from the snapshot {job.plan.options.initial_snapshot}, batch {job.batch}."
     )
 
 
@@ -103,7 +103,7 @@ def retry(job: Job, event: Event, context: StepContext) -> Step:
     """Start the job after the delay that followed an error."""
     if job.waiting_for_members:
         return keep(job, event, context)
-    message = f"Restart {job.attempts} of {job.plan.restart_attempts} after the error."
+    message = f"Restart {job.attempts} of {job.plan.options.restart_attempts} after the error."
     if job.cause is None:
         message = "The other jobs have started."
     elif job.cause.external_outage or not job.attempts:

@@ -11,7 +11,8 @@ from typing import Final
 from jetsql.errors import SQLSTATES
 from jetsql.jobs.lifecycle import scaling
 from jetsql.jobs.lifecycle.events import Action, DiscardFiles, Outcome, RecoverSink, StartRun, Step
-from jetsql.jobs.model.job import Cause, Guarantee, Job, Status, Trigger
+from jetsql.jobs.model.job import Cause, Job, Status
+from jetsql.jobs.model.job_options import Guarantee, Trigger
 
 CRASHES_MOST: Final = 2
 """A job that has ended the engine's Spark so often in a row is not started again."""
@@ -42,7 +43,7 @@ def can_run_again(job: Job) -> bool:
         and job.has_files
         and not job.expired
         and job.plan.analysis.streaming
-        and job.plan.trigger is Trigger.AVAILABLE_NOW
+        and job.plan.options.trigger is Trigger.AVAILABLE_NOW
     )
 
 

@@ -50,7 +50,8 @@ from jetsql.jobs.lifecycle.update import (
     rescale,
     start_trial,
 )
-from jetsql.jobs.model.job import CANCELLED, Cause, Job, Status, StopGoal, Trigger
+from jetsql.jobs.model.job import CANCELLED, Cause, Job, Status, StopGoal
+from jetsql.jobs.model.job_options import Trigger
 
 _GOAL_PHRASES: Final = {
     StopGoal.SUSPEND: "suspended",
@@ -321,7 +322,7 @@ def completed_while_stopping(job: Job, event: RunCompleted, context: StepContext
     """Complete the job, unless the goal of the stop is to drop or update it, or to start it again for new rows."""
     goal = _goal(job)
     user_restart = goal is StopGoal.RESTART and job.stop_cause is None
-    reads_new_rows = user_restart and job.plan.trigger is Trigger.AVAILABLE_NOW and job.plan.analysis.streaming
+    reads_new_rows = user_restart and job.plan.options.trigger is Trigger.AVAILABLE_NOW and job.plan.analysis.streaming
     if goal in (*_ENDING_GOALS, StopGoal.UPDATE) or reads_new_rows:
         message = "All rows are committed; the requested stop continues."
         return note(replace(job, run_ended=True), "completed", message)

@@ -266,7 +266,7 @@ class Manager:
     def _check_source_snapshot(self, job: Job) -> None:
         """Raise StatementError SNAPSHOT_NOT_FOUND when the snapshot was dropped while the statement was planned."""
         if job.source_snapshot_id is not None and self.store.snapshot(job.source_snapshot_id) is None:
-            message = f"The snapshot '{job.plan.initial_snapshot}' was dropped in the meantime."
+            message = f"The snapshot '{job.plan.options.initial_snapshot}' was dropped in the meantime."
             raise StatementError("SNAPSHOT_NOT_FOUND", message)
 
     def _supersede(self) -> None:
@@ -320,7 +320,7 @@ class Manager:
 
     def _record_metrics(self, job: Job, event: Event) -> None:
         if isinstance(event, BatchCommitted) and event.metrics is not None:
-            self.metrics.add(job.id, event.metrics, keep=job.plan.metrics_enabled)
+            self.metrics.add(job.id, event.metrics, keep=job.plan.options.metrics_enabled)
         if not keeps_metrics(job):
             self.metrics.forget((job.id,))
 

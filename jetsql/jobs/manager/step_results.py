@@ -28,7 +28,7 @@ def _options_of_versions(before: Job, after: Job) -> tuple[Mapping[str, str], ..
     """Return the options of every version that a step can report on: the error of an abandoned version can contain the
     secrets of that version."""
     versions = (before, before.rollback_version, before.pending_version, after)
-    return tuple(version.plan.options for version in versions if version is not None)
+    return tuple(version.plan.options.given for version in versions if version is not None)
 
 
 def _redact_text(text: str, options: Iterable[Mapping[str, str]]) -> str:

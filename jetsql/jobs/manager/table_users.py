@@ -45,8 +45,8 @@ def _uses(job: Job, schema: Sequence[str], table: str | None) -> Iterator[str]:
     analysis = job.plan.analysis
     written = dict.fromkeys(sink.table for sink in analysis.sinks)
     yield from (f"writes {'it' if table is not None else name}" for name in written if _matches(name, schema, table))
-    if job.plan.late_rows and _matches(job.plan.late_rows, schema, table):
-        yield f"writes late rows to {'it' if table is not None else job.plan.late_rows}"
+    if job.plan.late_rows_table and _matches(job.plan.late_rows_table, schema, table):
+        yield f"writes late rows to {'it' if table is not None else job.plan.late_rows_table}"
     read = dict.fromkeys((*(source.name for source in analysis.sources), *analysis.tables_read_once))
     yield from (f"reads {'it' if table is not None else name}" for name in read if _matches(name, schema, table))
 

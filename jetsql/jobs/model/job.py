@@ -1,7 +1,8 @@
 """Data of jobs: plain frozen classes, without Spark, clock or store.
 
-A `Plan` has the decisions about a job, which follow from the `Analysis` of its statement's body. A `Version` is a
-statement with its plan and checkpoint, and a `Job` runs one version after the other. Only the manager changes a `Job`.
+A `Plan` has the decisions about a job, which follow from the `Analysis` of its statement's body and from its `Options`.
+A `Version` is a statement with its plan and checkpoint, and a `Job` runs one version after the other. Only the manager
+changes a `Job`.
 The store keeps these classes as JSON by the names of their fields, see `jobs.store.record_versions`.
 """
 
@@ -14,6 +15,7 @@ from typing import Final
 
 from jetsql.errors import SQLSTATES
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode
+from jetsql.jobs.model.job_options import Guarantee, Options
 from jetsql.language.statement import Body, TableKind
 
 
@@ -46,52 +48,23 @@ class StopGoal(Enum):
     FAIL = "FAIL"  # end, though no statement requested it
 
 
-class Guarantee(Enum):
-    """Processing guarantees, by the spelling of the option `processingGuarantee`."""
-
-    EXACTLY_ONCE = "exactlyOnce"
-    AT_LEAST_ONCE = "atLeastOnce"
-    NONE = "none"
-
-
-class Trigger(Enum):
-    """Triggers, by the spelling of the option `trigger`."""
-
-    INTERVAL = "interval"
-    AVAILABLE_NOW = "availableNow"
-    REAL_TIME = "realTime"
-
-
 @dataclass(frozen=True)
 class Plan:
-    """The decisions for a job: everything that a run needs besides the body's text. The reason is not compared."""
+    """The decisions for a job, and its options: all that a run needs besides the body. The reason is not compared."""
 
     analysis: Analysis
+    options: Options
     guarantee: Guarantee
     guarantee_reason: str = field(compare=False)  # a phrase
-    trigger: Trigger
     interval_millis: int  # between micro-batches, or between two offset commits (see `progress_tracking`)
     output_mode: OutputMode | None
     upsert: bool
     overwrite: bool
-    restart_attempts: int
     suspend_on_failure: bool
-    auto_scaling: bool
-    split_brain_protection: bool
-    metrics_enabled: bool
-    store_metrics_after_completion: bool
-    initial_snapshot: str | None
-    spark_confs: Mapping[str, str]  # the job's own `spark.*` options
-    options: Mapping[str, str]  # canonical spelling, only those that the user set
+    late_rows_table: str  # the qualified name of the table for late rows; empty to drop them
     deletes: bool = False  # the last column of each row says whether the row deletes its key
     more_upserts: tuple[bool, ...] = ()  # `upsert` for each sink after the first
-    late_rows: str = ""  # the qualified name of the table for late rows; empty to drop them
-    idle_timeout_millis: int | None = None  # a source without rows for so long does not hold back the watermark
-    state_ttl_millis: int | None = None  # the time to live of state that no watermark removes; None for ever
     retracts: bool = False  # rows that an earlier batch wrote, and that left the result, are deleted
-    accepted_topics: tuple[
-        str, ...
-    ] = ()  # the ids of Kafka topics that the job continues with after they were replaced
 
     @property
     def branches(self) -> tuple[Plan, ...]:

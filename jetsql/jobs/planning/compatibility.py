@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.jobs.model.body_analysis import Analysis, Operator, OutputMode, Source
-from jetsql.jobs.model.job import Guarantee, Job, Plan
+from jetsql.jobs.model.job import Job, Plan
+from jetsql.jobs.model.job_options import Guarantee
 from jetsql.jobs.model.redaction import redact_urls
 from jetsql.jobs.planning.protected_confs import WITH_STATE
 from jetsql.language.tokens import tokens
@@ -200,7 +201,9 @@ def _conf_reasons(old: Plan, new: Plan, fixed_partitions: str) -> Iterator[str]:
 
 def _confs(plan: Plan) -> dict[str, str]:
     """Return the session's settings and the job's own ones, which take precedence, by lower-case name."""
-    return {name.casefold(): value for name, value in {**plan.analysis.session.confs, **plan.spark_confs}.items()}
+    return {
+        name.casefold(): value for name, value in {**plan.analysis.session.confs, **plan.options.spark_confs}.items()
+    }
 
 
 def new_partition_count(old: Plan, new: Plan) -> int | None:

@@ -11,8 +11,7 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.body_analysis import Analysis, Replay, Sink, SinkKind, Source
-from jetsql.jobs.model.job import Guarantee, Trigger
-from jetsql.jobs.planning.options import Options
+from jetsql.jobs.model.job_options import Guarantee, StatementOptions, Trigger
 
 GUARANTEE_TEXTS: Final = {
     Guarantee.EXACTLY_ONCE: "exactly once",
@@ -40,19 +39,19 @@ class Delivery:
     reason: str  # a phrase without a full stop
 
 
-def choose_guarantee(analysis: Analysis, options: Options, target: Span | None) -> Delivery:
+def choose_guarantee(analysis: Analysis, options: StatementOptions, target: Span | None) -> Delivery:
     """Return the strongest guarantee of sources and sink, or the weaker one that the user requested.
 
     Raises StatementError GUARANTEE_NOT_POSSIBLE at the option, SOURCE_NOT_REPLAYABLE at the option or `target`.
     """
-    requested = options.processing_guarantee
+    requested = options.values.processing_guarantee
     place = options.value_place("processingGuarantee")
     if requested is Guarantee.NONE:
         return Delivery(Guarantee.NONE, "as requested: every start is from scratch")
     not_replayable = _first(analysis, Replay.NO)
     if not_replayable is not None:
         raise _not_replayable(not_replayable, place or target)
-    if options.trigger is Trigger.REAL_TIME:
+    if options.values.trigger is Trigger.REAL_TIME:
         return _in_real_time(requested, place)
     by_clock = _first(analysis, Replay.BY_CLOCK)
     if not analysis.sink.transactional:
@@ -73,7 +72,7 @@ def choose_guarantee(analysis: Analysis, options: Options, target: Span | None) 
     return Delivery(Guarantee.AT_LEAST_ONCE, reason)
 
 
-def choose_weakest(analysis: Analysis, options: Options, targets: Sequence[Span | None]) -> Delivery:
+def choose_weakest(analysis: Analysis, options: StatementOptions, targets: Sequence[Span | None]) -> Delivery:
     """Return the weakest guarantee of the job's sinks.
 
     targets: the place of each sink's name. Raises as `choose_guarantee`.

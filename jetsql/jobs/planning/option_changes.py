@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from jetsql.jobs.model.job import Plan
+from jetsql.jobs.model.job_options import Options
 from jetsql.jobs.model.redaction import show
-from jetsql.jobs.planning.options import OPTIONS, Options, OptionSpec, Value, format_value
+from jetsql.jobs.planning.options import OPTIONS, OptionSpec, Value, format_value
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def _describe(difference: OptionDifference, old: Plan, new: Plan) -> str:
 def _shown(name: str, value: str | None, plan: Plan) -> str:
     if value is None:
         return "not set"
-    is_default = any(spec.name == name for spec in OPTIONS) and name not in plan.options
+    is_default = any(spec.name == name for spec in OPTIONS) and name not in plan.options.given
     return f"'{value}' (its default)" if is_default else f"'{value}'"
 
 
@@ -64,7 +65,7 @@ def _values(plan: Plan) -> dict[str, str]:
     """Return the values of the options in a plan, also the default ones, by name, and the `spark.*` options."""
     defaults = {spec.name: _default(spec, plan) for spec in OPTIONS}
     values = {name: format_value(value) for name, value in defaults.items() if value is not None}
-    values.update(plan.options)
+    values.update(plan.options.given)
     # It matters at the start alone, and a statement that updates a job cannot repeat it.
     values.pop("initialSnapshotName", None)
     return values

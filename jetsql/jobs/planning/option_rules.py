@@ -7,13 +7,13 @@ transactions. The checks that need Spark are in `JobRuntime.check_real_time`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
-from jetsql.jobs.model.job import Trigger
+from jetsql.jobs.model.job_options import Options, StatementOptions, Trigger
 from jetsql.jobs.model.table_names import SESSION_CATALOG
-from jetsql.jobs.planning.options import LATE_ROWS_TABLE, Options
 from jetsql.language.statement import Verb
 
 # Spark's minimum (spark.sql.streaming.realTimeMode.minBatchDuration): rows that arrive at the end of a batch wait.
@@ -23,8 +23,15 @@ DEFAULT_MILLIS: Final = 60_000
 ALTERNATIVE: Final = "Use the trigger 'interval', with a small 'snapshotIntervalMillis' for low latency."
 _STATE_TTL_REWRITE: Final = "state time to live"  # as the Java module names it
 
+OptionCheck = Callable[[Analysis, Options, OutputMode | None], None]
+"""Raises StatementError without a place for a query or a sink to which an option does not apply. The last argument is
+the output mode of the job."""
 
-def check_idle_timeout(analysis: Analysis, options: Options) -> None:
+LATE_ROWS_TABLE: Final = "table:"
+ACCEPTED_TOPICS: Final = "acceptedTopics"
+
+
+def check_idle_timeout(analysis: Analysis, options: Options, mode: OutputMode | None) -> None:
     """Raise StatementError INVALID_OPTION_VALUE for a query that no idle source can hold back."""
     if options.idle_timeout_millis is None:
         return
@@ -34,7 +41,6 @@ def check_idle_timeout(analysis: Analysis, options: Options) -> None:
         raise StatementError(
             "INVALID_OPTION_VALUE",
             f"No idle source can hold back the watermark of this job: {reason}.",
-            place=options.value_place("idleTimeoutMillis"),
             hint="Leave out 'idleTimeoutMillis'. It applies to queries over several streams with a WATERMARK each.",
         )
 
@@ -53,34 +59,49 @@ def check_state_ttl(analysis: Analysis, options: Options, mode: OutputMode | Non
         raise StatementError(
             "INVALID_OPTION_VALUE",
             f"No state of this job can have a time to live: {reason}.",
-            place=options.value_place("stateTtlMillis"),
             hint="Leave out 'stateTtlMillis'. It applies to SELECT DISTINCT, to GROUP BY without a watermark in SINK"
             " INTO a table with 'key.columns', and to JOIN ... ON equal columns of two streams.",
         )
 
 
-def choose_late_rows_table(analysis: Analysis, options: Options) -> str:
-    """Return the qualified name of the table for late rows; empty to drop them.
-
-    Raises StatementError INVALID_OPTION_VALUE for a query whose late rows cannot be kept.
-    """
+def check_late_rows(analysis: Analysis, options: Options, mode: OutputMode | None) -> None:
+    """Raise StatementError INVALID_OPTION_VALUE for a query whose late rows cannot be kept."""
     if not options.late_rows.startswith(LATE_ROWS_TABLE):
-        return ""
+        return
     in_real_time = "with the trigger realTime, Spark writes rows before their batch ends"
     reason = _general_refusal(analysis, options, in_real_time) or analysis.late_rows_refusal
     if reason:
         raise StatementError(
             "INVALID_OPTION_VALUE",
             f"The late rows of this job cannot be kept: {reason}.",
-            place=options.value_place("lateRows"),
             hint="Late rows are kept for a query with a WATERMARK and one operator with state that uses it. This is"
             " GROUP BY with a window or with the column of the watermark, the removal of duplicates, OVER (ORDER BY"
             " that column), or a join. Leave out 'lateRows' for other queries.",
         )
+
+
+def late_rows_table(analysis: Analysis, options: Options) -> str:
+    """Return the qualified name of the table for late rows; empty to drop them."""
+    if not options.late_rows.startswith(LATE_ROWS_TABLE):
+        return ""
     name = options.late_rows.removeprefix(LATE_ROWS_TABLE)
     session = analysis.session
     schema = session.schema if session.catalog == SESSION_CATALOG else "default"
     return f"{SESSION_CATALOG}.{name if '.' in name else f'{schema}.{name}'}"
+
+
+def check_accepted_topics(analysis: Analysis, options: Options, mode: OutputMode | None) -> None:
+    """Raise StatementError INVALID_OPTION_VALUE for a job that reads and writes no topic as a stream."""
+    uses_topics = any(source.format == "kafka" for source in analysis.sources) or any(
+        sink.kind is SinkKind.KAFKA for sink in analysis.sinks
+    )
+    if options.accepted_topics and not (analysis.streaming and uses_topics):
+        reason = "reads and writes no Kafka topic" if analysis.streaming else "reads no stream"
+        raise StatementError(
+            "INVALID_OPTION_VALUE",
+            f"The option '{ACCEPTED_TOPICS}' does not apply to this job: it {reason}.",
+            hint="Remove the option.",
+        )
 
 
 def _general_refusal(analysis: Analysis, options: Options, in_real_time: str) -> str:
@@ -90,7 +111,7 @@ def _general_refusal(analysis: Analysis, options: Options, in_real_time: str) ->
     return in_real_time if options.trigger is Trigger.REAL_TIME else ""
 
 
-def check_real_time(analysis: Analysis, options: Options, verb: Verb, target: Span | None) -> None:
+def check_real_time(analysis: Analysis, options: StatementOptions, verb: Verb, target: Span | None) -> None:
     """Raise StatementError TRIGGER_NOT_POSSIBLE, NO_OUTPUT_MODE, INVALID_OPTION_VALUE at the token at fault."""
     place = options.value_place("trigger")
     other = next((source for source in analysis.sources if source.format.casefold() != "kafka"), None)
@@ -133,8 +154,8 @@ def _check_verb(analysis: Analysis, verb: Verb, target: Span | None) -> None:
         )
 
 
-def _check_interval(options: Options) -> None:
-    requested = options.snapshot_interval_millis
+def _check_interval(options: StatementOptions) -> None:
+    requested = options.values.snapshot_interval_millis
     if requested is not None and requested < MIN_MILLIS:
         raise StatementError(
             "INVALID_OPTION_VALUE",

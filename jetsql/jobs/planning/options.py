@@ -1,30 +1,37 @@
 """The options of a job: their table, and the parser of their values.
 
 Parser, DESCRIBE, help and completion use the same table. Keys and fixed values are compared without case, `_` and `-`;
-numbers are not (`-5` must not become 5). An option that is not set stays None when its default depends on the plan.
+numbers are not (`-5` must not become 5).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 from functools import partial
 from typing import Final, TypeVar
 
-from jetsql.errors import Span, StatementError
+from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import OutputMode
-from jetsql.jobs.model.job import Guarantee, Trigger
+from jetsql.jobs.model.job_options import Guarantee, Options, StatementOptions, Trigger
+from jetsql.jobs.planning.option_rules import (
+    ACCEPTED_TOPICS,
+    LATE_ROWS_TABLE,
+    OptionCheck,
+    check_accepted_topics,
+    check_idle_timeout,
+    check_late_rows,
+    check_state_ttl,
+)
 from jetsql.jobs.planning.protected_confs import protection_reason
 from jetsql.language.statement import OptionText
 
-Value = bool | int | str | Enum
+Value = bool | int | str | Enum | tuple[str, ...]
 _Choice = TypeVar("_Choice", Guarantee, Trigger, OutputMode)
-LATE_ROWS_TABLE: Final = "table:"
 APPLY_GROUP: Final = "applyGroup"
-ACCEPTED_TOPICS: Final = "acceptedTopics"
 _TOPIC_ID: Final = re.compile(r"[\w-]{22}", re.ASCII)
 _MAX_INTEGER: Final = 2**63 - 1
 
@@ -49,41 +56,12 @@ class OptionSpec:
     parse: Callable[[str], Value]  # raises KeyError or ValueError for an invalid value
     fixed: tuple[FixedValue, ...] = ()  # the fixed values, for completion and hints
     changeable: bool = True  # ALTER JOB can set it
+    check: OptionCheck | None = None  # refuses queries and sinks to which the option does not apply
 
     @property
     def words(self) -> tuple[str, ...]:
         """Return the fixed values without their explanations."""
         return tuple(value.word for value in self.fixed)
-
-
-@dataclass(frozen=True)
-class Options:
-    """The typed options of a job; None for an option that is not set and whose default depends on the plan."""
-
-    processing_guarantee: Guarantee | None = None
-    snapshot_interval_millis: int | None = None
-    auto_scaling: bool = True
-    split_brain_protection: bool = False
-    initial_snapshot: str | None = None
-    suspend_on_failure: bool | None = None
-    restart_attempts: int = 3
-    metrics_enabled: bool = True
-    store_metrics_after_completion: bool = False
-    trigger: Trigger = Trigger.INTERVAL
-    output_mode: OutputMode | None = None
-    late_rows: str = "drop"
-    idle_timeout_millis: int | None = None
-    state_ttl_millis: int | None = None
-    apply_group: str | None = None
-    accepted_topics: str = ""
-    spark_confs: Mapping[str, str] = field(default_factory=dict)
-    given: Mapping[str, str] = field(default_factory=dict)  # the options that the user set, in canonical spelling
-    texts: Mapping[str, OptionText] = field(default_factory=dict)  # the options of this statement with their places
-
-    def value_place(self, name: str) -> Span | None:
-        """Return the place of the option's value in this statement; None when the statement does not set it."""
-        text = self.texts.get(name)
-        return text.value_place if text is not None else None
 
 
 def folded(text: str) -> str:
@@ -125,12 +103,12 @@ def _name(text: str) -> str:
     return text
 
 
-def _topic_ids(text: str) -> str:
-    """Return the ids of Kafka topics, separated by a comma and a blank."""
-    ids = [each.strip() for each in text.split(",")]
+def _topic_ids(text: str) -> tuple[str, ...]:
+    """Return the ids of Kafka topics."""
+    ids = tuple(each.strip() for each in text.split(","))
     if not all(map(_TOPIC_ID.fullmatch, ids)):
         raise ValueError(text)
-    return ", ".join(ids)
+    return ids
 
 
 def _late_rows(text: str) -> str:
@@ -148,12 +126,17 @@ def _parts(name: str) -> list[str]:
 
 
 def _choice(
-    name: str, attribute: str, meanings: Mapping[_Choice, str], default: str, explanation: str, **more: bool
+    name: str,
+    attribute: str,
+    meanings: Mapping[_Choice, str],
+    default: str,
+    explanation: str,
+    changeable: bool = True,
 ) -> OptionSpec:
     fixed = tuple(FixedValue(str(member.value), meaning) for member, meaning in meanings.items())
     values = ", ".join(value.word for value in fixed)
     kind = type(next(iter(meanings)))
-    return OptionSpec(name, attribute, values, default, explanation, _enum(kind), fixed, **more)
+    return OptionSpec(name, attribute, values, default, explanation, _enum(kind), fixed, changeable)
 
 
 def _flag(name: str, attribute: str, default: str, explanation: str, true: str, false: str) -> OptionSpec:
@@ -271,6 +254,7 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         _late_rows,
         (FixedValue("drop", "Drop them; the metric late_rows counts them."),),
         changeable=False,
+        check=check_late_rows,
     ),
     OptionSpec(
         "idleTimeoutMillis",
@@ -279,6 +263,7 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "none: a source without rows holds back the watermark",
         "The time in milliseconds after which a source without rows no longer holds back the watermark.",
         partial(_integer, 1),
+        check=check_idle_timeout,
     ),
     OptionSpec(
         "stateTtlMillis",
@@ -288,6 +273,7 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "The time in milliseconds after which the job forgets distinct rows, groups and joined rows of its state.",
         partial(_integer, 1),
         changeable=False,
+        check=check_state_ttl,
     ),
     OptionSpec(
         APPLY_GROUP,
@@ -304,13 +290,14 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "none: the job stops when a topic was deleted and created again",
         "The new topics that the job continues with: it reads them from their first message.",
         _topic_ids,
+        check=check_accepted_topics,
     ),
 )
 
 _BY_KEY: Final = {folded(spec.name): spec for spec in OPTIONS}
 
 
-def parse_options(texts: Iterable[OptionText], before: Mapping[str, str] | None = None) -> Options:
+def parse_options(texts: Iterable[OptionText], before: Mapping[str, str] | None = None) -> StatementOptions:
     """Return the typed options of a statement, which override the options of an existing job.
 
     before: the options of the existing job, in canonical spelling.
@@ -330,16 +317,18 @@ def parse_options(texts: Iterable[OptionText], before: Mapping[str, str] | None 
     return _typed(chosen, places)
 
 
-def _typed(chosen: Mapping[str, str], texts: Mapping[str, OptionText]) -> Options:
+def _typed(chosen: Mapping[str, str], texts: Mapping[str, OptionText]) -> StatementOptions:
     values = {spec.field: spec.parse(chosen[spec.name]) for spec in OPTIONS if spec.name in chosen}
     confs = {name: value for name, value in chosen.items() if spec_of(name) is None}
-    return Options(**values, spark_confs=confs, given=chosen, texts=texts)  # type: ignore[arg-type]
+    return StatementOptions(Options(**values, spark_confs=confs, given=chosen), texts)  # type: ignore[arg-type]
 
 
 def format_value(value: Value) -> str:
     """Return a value in its canonical spelling."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ", ".join(value)
     return str(value.value) if isinstance(value, Enum) else str(value)
 
 

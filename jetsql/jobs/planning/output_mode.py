@@ -12,8 +12,7 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
-from jetsql.jobs.model.job import Trigger
-from jetsql.jobs.planning.options import Options
+from jetsql.jobs.model.job_options import StatementOptions, Trigger
 from jetsql.language.statement import Verb
 
 MODES: Final = {
@@ -134,17 +133,17 @@ _REASONS: Final = {
 """Hints by a part of Spark's reason to refuse an output mode."""
 
 
-def choose_mode(analysis: Analysis, options: Options, verb: Verb, target: Span | None) -> OutputMode | None:
+def choose_mode(analysis: Analysis, options: StatementOptions, verb: Verb, target: Span | None) -> OutputMode | None:
     """Return the output mode; None for a batch job.
 
     Raises StatementError NO_OUTPUT_MODE at the option's value or at `target`.
     """
-    requested = options.output_mode
+    requested = options.values.output_mode
     place = options.value_place("outputMode") or target
     if not analysis.streaming:
         _check_not_requested(requested, place)
         return None
-    if options.trigger is Trigger.REAL_TIME:
+    if options.values.trigger is Trigger.REAL_TIME:
         return _in_real_time(analysis, requested, place)
     if requested is OutputMode.COMPLETE and verb is Verb.SINK_INTO:
         _check_retractions(analysis, place)

@@ -74,7 +74,7 @@ def _check_writer(plan: Plan, body: Body | None, job: Job) -> None:
 def _find_same(plan: Plan, sink: Sink) -> str | None:
     """Return the table that a plan writes and that has the same rows as a sink, or None."""
     written = (each.table for each in plan.analysis.sinks if _is_same(each, sink))
-    side = (plan.late_rows,) if name_key(plan.late_rows) == name_key(sink.table) else ()
+    side = (plan.late_rows_table,) if name_key(plan.late_rows_table) == name_key(sink.table) else ()
     return next(chain(written, side), None)
 
 

@@ -9,18 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from jetsql.errors import Span, StatementError
+from jetsql.errors import ErrorPlace, Span, StatementError
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
-from jetsql.jobs.model.job import Plan, Trigger
+from jetsql.jobs.model.job import Plan
+from jetsql.jobs.model.job_options import Options, StatementOptions, Trigger
 from jetsql.jobs.planning.guarantee import choose_weakest
-from jetsql.jobs.planning.option_rules import (
-    DEFAULT_MILLIS,
-    check_idle_timeout,
-    check_real_time,
-    check_state_ttl,
-    choose_late_rows_table,
-)
-from jetsql.jobs.planning.options import ACCEPTED_TOPICS, Options
+from jetsql.jobs.planning.option_rules import DEFAULT_MILLIS, check_real_time, late_rows_table
+from jetsql.jobs.planning.options import OPTIONS
 from jetsql.jobs.planning.output_mode import choose_mode
 from jetsql.language.statement import Verb
 
@@ -30,7 +25,7 @@ _FILES_INTERVAL_MILLIS: Final = 10_000
 
 def make_plan(
     analysis: Analysis,
-    options: Options,
+    options: StatementOptions,
     verb: Verb,
     target: Span | None,
     branches: Sequence[tuple[Verb, Span | None]] = (),
@@ -43,43 +38,37 @@ def make_plan(
     UNSUPPORTED_SINK, INVALID_OPTION_VALUE.
     """
     _check_trigger(analysis, options)
-    if options.trigger is Trigger.REAL_TIME:
+    if options.values.trigger is Trigger.REAL_TIME:
         check_real_time(analysis, options, verb, target)
     written = tuple(branches) or ((verb, target),)
     delivery = choose_weakest(analysis, options, [place for _, place in written])
     upserts = [_upserts(branch, *each) for branch, each in zip(analysis.branches, written, strict=True)]
     mode = choose_mode(analysis, options, verb, target)
-    late_rows = choose_late_rows_table(analysis, options)
-    check_idle_timeout(analysis, options)
-    check_state_ttl(analysis, options, mode)
-    _check_accepted_topics(analysis, options)
-    streaming = analysis.streaming
+    _check_options(analysis, options, mode)
+    values = options.values
     return Plan(
         analysis=analysis,
+        options=values,
         guarantee=delivery.guarantee,
         guarantee_reason=delivery.reason,
-        trigger=options.trigger,
-        interval_millis=_interval(analysis, options),
+        interval_millis=_interval(analysis, values),
         output_mode=mode,
         upsert=upserts[0],
         overwrite=verb is Verb.INSERT_OVERWRITE,
-        restart_attempts=options.restart_attempts,
-        suspend_on_failure=streaming if options.suspend_on_failure is None else options.suspend_on_failure,
-        auto_scaling=options.auto_scaling,
-        split_brain_protection=options.split_brain_protection,
-        metrics_enabled=options.metrics_enabled,
-        store_metrics_after_completion=options.store_metrics_after_completion,
-        initial_snapshot=options.initial_snapshot,
-        spark_confs=options.spark_confs,
-        options=options.given,
+        suspend_on_failure=analysis.streaming if values.suspend_on_failure is None else values.suspend_on_failure,
+        late_rows_table=late_rows_table(analysis, values),
         deletes=verb is Verb.AUTO_CDC or analysis.marks_deleted,
         more_upserts=tuple(upserts[1:]),
-        late_rows=late_rows,
-        idle_timeout_millis=options.idle_timeout_millis,
-        state_ttl_millis=options.state_ttl_millis,
         retracts=upserts[0] and mode is OutputMode.COMPLETE,
-        accepted_topics=tuple(filter(None, options.accepted_topics.split(", "))),
     )
+
+
+def _check_options(analysis: Analysis, options: StatementOptions, mode: OutputMode | None) -> None:
+    """Apply the checks of all options. Raises StatementError at the value of an option."""
+    for spec in OPTIONS:
+        if spec.check is not None:
+            with ErrorPlace(options.value_place(spec.name)):
+                spec.check(analysis, options.values, mode)
 
 
 def _interval(analysis: Analysis, options: Options) -> int:
@@ -91,27 +80,13 @@ def _interval(analysis: Analysis, options: Options) -> int:
     return _FILES_INTERVAL_MILLIS if writes_files else _INTERVAL_MILLIS
 
 
-def _check_trigger(analysis: Analysis, options: Options) -> None:
-    if not analysis.streaming and "trigger" in options.given:
+def _check_trigger(analysis: Analysis, options: StatementOptions) -> None:
+    if not analysis.streaming and "trigger" in options.values.given:
         raise StatementError(
             "TRIGGER_NOT_POSSIBLE",
             "The job has no trigger: its query reads no stream, so it runs once.",
             place=options.value_place("trigger"),
             hint="Remove the option, or read with FROM STREAM.",
-        )
-
-
-def _check_accepted_topics(analysis: Analysis, options: Options) -> None:
-    uses_topics = any(source.format == "kafka" for source in analysis.sources) or any(
-        sink.kind is SinkKind.KAFKA for sink in analysis.sinks
-    )
-    if options.accepted_topics and not (analysis.streaming and uses_topics):
-        reason = "reads and writes no Kafka topic" if analysis.streaming else "reads no stream"
-        raise StatementError(
-            "INVALID_OPTION_VALUE",
-            f"The option '{ACCEPTED_TOPICS}' does not apply to this job: it {reason}.",
-            place=options.value_place(ACCEPTED_TOPICS),
-            hint="Remove the option.",
         )
 
 

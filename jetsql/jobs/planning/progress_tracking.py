@@ -8,7 +8,8 @@ time between two commits of offsets. After a crash, the rows since the last comm
 from __future__ import annotations
 
 from jetsql.jobs.model.body_analysis import Analysis, SinkKind
-from jetsql.jobs.model.job import Guarantee, Plan, Trigger
+from jetsql.jobs.model.job import Plan
+from jetsql.jobs.model.job_options import Guarantee, Trigger
 
 
 def is_topic_to_topic(analysis: Analysis) -> bool:
@@ -34,7 +35,7 @@ def tracks_asynchronously(plan: Plan) -> bool:
     """
     return (
         can_have_offset_gaps(plan)
-        and plan.trigger is Trigger.INTERVAL
+        and plan.options.trigger is Trigger.INTERVAL
         and not plan.analysis.sink.has_batch_numbers
         and not any(source.has_dead_letters for source in plan.analysis.sources)
     )

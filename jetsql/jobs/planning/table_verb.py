@@ -11,8 +11,8 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
+from jetsql.jobs.model.job_options import StatementOptions
 from jetsql.jobs.model.table_names import split_table
-from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import choose_mode
 from jetsql.language import find_name
 from jetsql.language.statement import Body, TableKind, Verb
@@ -24,7 +24,9 @@ _REQUESTED: Final = {
 }
 
 
-def choose_verb(analyse: Callable[[Verb], Analysis], options: Options, kind: TableKind | None, target: Span) -> Verb:
+def choose_verb(
+    analyse: Callable[[Verb], Analysis], options: StatementOptions, kind: TableKind | None, target: Span
+) -> Verb:
     """Return the verb for a job and the table that it creates.
 
     analyse: returns the analysis of the query for a verb, which decides how the query is rewritten; it is called
@@ -39,7 +41,7 @@ def choose_verb(analyse: Callable[[Verb], Analysis], options: Options, kind: Tab
         try:
             choose_mode(analyse(verb), options, verb, target)
         except StatementError as error:
-            if options.output_mode is not None:
+            if options.values.output_mode is not None:
                 raise
             reasons.append(error.message)
         else:
@@ -68,11 +70,11 @@ def check_reads_stream(body: Body, analysis: Analysis, kind: TableKind | None) -
     )
 
 
-def _candidates(analysis: Analysis, options: Options, kind: TableKind | None) -> tuple[Verb, ...]:
+def _candidates(analysis: Analysis, options: StatementOptions, kind: TableKind | None) -> tuple[Verb, ...]:
     """Return the verbs that the table and the options allow, the preferred one first."""
     sink = analysis.sink
-    if options.output_mode is not None and analysis.streaming:
-        return _REQUESTED[options.output_mode]
+    if options.values.output_mode is not None and analysis.streaming:
+        return _REQUESTED[options.values.output_mode]
     if sink.key_columns and sink.kind is not SinkKind.FILES:
         return (Verb.SINK_INTO,)
     verbs = (Verb.INSERT_INTO, Verb.INSERT_OVERWRITE)

@@ -16,9 +16,10 @@ from jetsql.jobs.lifecycle.scaling import describe_missing_members
 from jetsql.jobs.lifecycle.step_context import join_sentences, remedy, restart_note
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.job import Guarantee, Job, Plan, Status, Trigger
+from jetsql.jobs.model.job import Job, Plan, Status
+from jetsql.jobs.model.job_options import Guarantee, StatementOptions, Trigger
 from jetsql.jobs.planning.compatibility import compare_plans
-from jetsql.jobs.planning.options import Options, parse_options, spec_of
+from jetsql.jobs.planning.options import parse_options, spec_of
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.planning.protected_confs import protection_reason
 from jetsql.jobs.statements.command_result import (
@@ -174,12 +175,12 @@ def alter_options(manager: Manager, statement: AlterJobOptions) -> Table:
     job = find_job(manager, statement.name).job
     for text in statement.options:
         _check_changeable(job, text)
-    options = parse_options(statement.options, before=job.plan.options)
+    options = parse_options(statement.options, before=job.plan.options.given)
     check_confs(manager, options)
     branches = [(branch.verb, None) for branch in job.body.branches]
     plan = make_plan(job.plan.analysis, options, job.body.verb, None, branches)
     _check_state_compatible(job, plan, options)
-    if plan.trigger is Trigger.REAL_TIME and plan.trigger is not job.plan.trigger:
+    if plan.options.trigger is Trigger.REAL_TIME and plan.options.trigger is not job.plan.options.trigger:
         check_real_time(manager, job.body, plan, options, job)
     event = AlterOptions(plan, job.plan, tuple(options.texts), statement.resume)
     step = _apply(manager, job, statement.name, event)
@@ -203,7 +204,7 @@ def _check_changeable(job: Job, text: OptionText) -> None:
         )
 
 
-def _check_state_compatible(job: Job, plan: Plan, options: Options) -> None:
+def _check_state_compatible(job: Job, plan: Plan, options: StatementOptions) -> None:
     """Raise StatementError OPTION_NOT_CHANGEABLE at the option that is not compatible with the job's state."""
     reasons = compare_plans(job.plan, plan).reasons if _has_state(job) else ()
     if reasons:

@@ -79,9 +79,9 @@ def _facts(view: JobView, members: int) -> Iterator[Fact]:
     if plan.analysis.streaming:
         yield "trigger", describe_trigger(plan)
         yield "output mode", plan.output_mode.value if plan.output_mode is not None else None
-    if plan.split_brain_protection:
+    if plan.options.split_brain_protection:
         yield "quorum", f"{required_members(job)} members; {members} available"
-    for name, value in show(plan.options).items():
+    for name, value in show(plan.options.given).items():
         yield f"option {name}", value
     yield "statement", redact_urls(job.body.text)
 
@@ -99,7 +99,7 @@ def _cause_facts(cause: Cause) -> Iterator[Fact]:
 def _more_facts(view: JobView, totals: Totals) -> Iterator[Fact]:
     job, facts = view.job, view.stats
     yield "run", str(job.run)
-    yield "restarts without progress", f"{job.attempts} of {job.plan.restart_attempts}"
+    yield "restarts without progress", f"{job.attempts} of {job.plan.options.restart_attempts}"
     yield "suspend on failure", str(job.plan.suspend_on_failure).lower()
     yield "newest batch", None if job.batch is None else str(job.batch)
     yield "updates", str(job.version.checkpoint)
@@ -151,7 +151,7 @@ def create_text(job: Job) -> str:
 
     Secrets are redacted, which a comment says.
     """
-    options, body = job.plan.options, job.body.text
+    options, body = job.plan.options.given, job.body.text
     if job.version.table_kind is not None:
         lines = _create_table_lines(job.name, options, _created_table(body))
     else:
@@ -161,7 +161,7 @@ def create_text(job: Job) -> str:
 
 def fork_text(snapshot: Snapshot) -> str:
     """Return a statement that creates a job from a snapshot, next to the job of the snapshot. Secrets are redacted."""
-    own = {name: value for name, value in snapshot.plan.options.items() if name != "initialSnapshotName"}
+    own = {name: value for name, value in snapshot.plan.options.given.items() if name != "initialSnapshotName"}
     options, body = {"initialSnapshotName": snapshot.name, **own}, snapshot.statement
     try:
         written = parse(body)

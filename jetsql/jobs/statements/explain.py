@@ -8,10 +8,11 @@ from typing import Final
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.body_analysis import PARSE_MODE, Sink, SinkKind, Source
-from jetsql.jobs.model.job import Plan, Status, Trigger
+from jetsql.jobs.model.job import Plan, Status
+from jetsql.jobs.model.job_options import StatementOptions, Trigger
 from jetsql.jobs.model.redaction import redact, redact_urls
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
-from jetsql.jobs.planning.options import Options, parse_options
+from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_same_text
 from jetsql.jobs.statements.creation.create import describe_notes, initial_snapshot, unexpected_single_read
@@ -44,10 +45,10 @@ def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession)
         *(f"Note:        {each}" for each in describe_notes(create.body, plan)),
     )
     text = "\n".join((*decisions(plan), *table, *notes, *start, "", spark.rstrip()))
-    return Table(PLAN_COLUMNS, ((redact(text, plan.options),),))
+    return Table(PLAN_COLUMNS, ((redact(text, plan.options.given),),))
 
 
-def _start_lines(manager: Manager, create: CreateJob, options: Options, plan: Plan) -> Iterator[str]:
+def _start_lines(manager: Manager, create: CreateJob, options: StatementOptions, plan: Plan) -> Iterator[str]:
     """Return a line about the live job or snapshot that the job would continue, if there is one."""
     live = find_live_job(manager, create.name.text) if create.or_replace else None
     if live is not None:
@@ -83,10 +84,11 @@ def decisions(plan: Plan) -> Iterator[str]:
         yield f"State:       {'; '.join(plan.analysis.operator_texts) or 'none'}"
         if plan.analysis.flow_texts:
             yield f"Flow:        {'; '.join(plan.analysis.flow_texts)}"
-        if plan.late_rows:
-            yield f"Late rows:   written to {plan.late_rows}"
-        if plan.idle_timeout_millis is not None:
-            yield f"Idle source: does not hold back the watermark after {plan.idle_timeout_millis} ms without rows"
+        if plan.late_rows_table:
+            yield f"Late rows:   written to {plan.late_rows_table}"
+        idle_millis = plan.options.idle_timeout_millis
+        if idle_millis is not None:
+            yield f"Idle source: does not hold back the watermark after {idle_millis} ms without rows"
 
 
 def describe_source(source: Source) -> str:
@@ -141,10 +143,11 @@ def describe_write(plan: Plan) -> str:
 
 def describe_trigger(plan: Plan) -> str:
     """Return the trigger with its interval."""
-    if plan.trigger is Trigger.AVAILABLE_NOW:
+    trigger = plan.options.trigger
+    if trigger is Trigger.AVAILABLE_NOW:
         return "availableNow: processes the available rows, then completes"
-    if plan.trigger is Trigger.REAL_TIME:
+    if trigger is Trigger.REAL_TIME:
         return f"realTime: rows immediately; progress is committed every {plan.interval_millis} ms"
     if tracks_asynchronously(plan):
-        return f"{plan.trigger.value}: rows as they arrive; offsets are committed every {plan.interval_millis} ms"
-    return f"{plan.trigger.value}: every {plan.interval_millis} ms"
+        return f"{trigger.value}: rows as they arrive; offsets are committed every {plan.interval_millis} ms"
+    return f"{trigger.value}: every {plan.interval_millis} ms"

@@ -10,7 +10,8 @@ from typing import Final
 
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.job import Job, RunId, Snapshot, Status, Trigger, name_key
+from jetsql.jobs.model.job import Job, RunId, Snapshot, Status, name_key
+from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_not_running
@@ -107,8 +108,8 @@ def _more_cells(job: Job, started: float | None, totals: Totals | None) -> tuple
         tuple(source.name for source in plan.analysis.sources),
         plan.analysis.sink_names,
         plan.guarantee.value,
-        plan.trigger.value if streaming else None,
-        plan.interval_millis if streaming and plan.trigger is not Trigger.AVAILABLE_NOW else None,
+        plan.options.trigger.value if streaming else None,
+        plan.interval_millis if streaming and plan.options.trigger is not Trigger.AVAILABLE_NOW else None,
         plan.output_mode.value if plan.output_mode is not None else None,
         job.run,
         started,
@@ -175,5 +176,5 @@ def _snapshot_row(snapshot: Snapshot, now: float) -> tuple[Value, ...]:
         snapshot.size_bytes,
         snapshot.created,
         max(0, int(now - snapshot.created)),
-        redact(snapshot.statement, snapshot.plan.options),
+        redact(snapshot.statement, snapshot.plan.options.given),
     )

@@ -113,7 +113,7 @@ def _write_from_running_job(manager: Manager, job: Job, request: SnapshotRequest
     except JetSQLError:
         raise
     except Exception as error:  # any error of the engine, which `cause_of` translates
-        reason = redact(describe_cause(manager.workers.cause_of(error)), job.plan.options)
+        reason = redact(describe_cause(manager.workers.cause_of(error)), job.plan.options.given)
         raise _failure(manager.view(job).job, name, reason) from error
     try:
         step = manager.apply(job, SnapshotWritten(request, job.version, copied.batch, copied.size_bytes))

@@ -14,7 +14,8 @@ from jetsql.jobs.lifecycle.scaling import describe_missing_members
 from jetsql.jobs.lifecycle.step_context import remedy
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView, RunStats
-from jetsql.jobs.model.job import Status, Trigger
+from jetsql.jobs.model.job import Status
+from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.statements.command_result import CommandResult, describe_error, error_text
 from jetsql.jobs.statements.lookup import find_job
 from jetsql.language.statement import Name, WaitForJob, WaitGoal
@@ -45,14 +46,14 @@ def wait_for(manager: Manager, statement: WaitForJob) -> Table:
 
 def _wait_condition(view: JobView, statement: WaitForJob, number: int) -> _WaitCondition:
     job = view.job
-    ends = not job.plan.analysis.streaming or job.plan.trigger is Trigger.AVAILABLE_NOW
+    ends = not job.plan.analysis.streaming or job.plan.options.trigger is Trigger.AVAILABLE_NOW
     match statement.goal:
         case WaitGoal.BATCH:
             return _batch(statement.batch or 0)
         case WaitGoal.COMPLETED if not ends:
             raise StatementError(
                 "WRONG_STATUS",
-                f"Job {job.name} never completes: it is a streaming job with trigger {job.plan.trigger.value}.",
+                f"Job {job.name} never completes: it is a streaming job with trigger {job.plan.options.trigger.value}.",
                 place=statement.name.place,
                 hint="Use UNTIL IDLE or UNTIL BATCH n.",
             )
@@ -85,7 +86,7 @@ class IdleGoal:
         analysis = view.job.plan.analysis
         endless = any(source.endless for source in analysis.sources)
         limited = any(source.rate_limited for source in analysis.sources)
-        by_clock = view.job.plan.trigger is Trigger.REAL_TIME
+        by_clock = view.job.plan.options.trigger is Trigger.REAL_TIME
         batch_is_enough = not limited and not by_clock and (endless or not analysis.waits_for_watermark)
         return IdleGoal(number, batch_is_enough)
 

@@ -85,7 +85,7 @@ class Changes:
 
 def keeps_metrics(job: Job) -> bool:
     """Return whether a job's measures are kept: until its end, or longer with storeMetricsAfterJobCompletion."""
-    return job.is_live or job.plan.store_metrics_after_completion
+    return job.is_live or job.plan.options.store_metrics_after_completion
 
 
 class Series:

@@ -81,6 +81,11 @@ def _callers(connection: sa.Connection) -> None:
         connection.execute(sa.text(f"ALTER TABLE history ADD COLUMN {column} {kind}"))
 
 
+def _options(connection: sa.Connection) -> None:
+    """Version 7: the options of a job as one record of its plan."""
+    _upgrade_records(connection, 6)
+
+
 def _create_table(connection: sa.Connection, name: str, *columns: sa.Column[str]) -> None:
     sa.Table(name, sa.MetaData(), *columns).create(connection)
 
@@ -94,4 +99,4 @@ def _upgrade_records(connection: sa.Connection, version: int) -> None:
 
 
 # STEPS[0] makes version 2 of version 1, and so on.
-STEPS: Final[Sequence[MigrationStep]] = (_snapshots, _operators, _new_names, _functions, _callers)
+STEPS: Final[Sequence[MigrationStep]] = (_snapshots, _operators, _new_names, _functions, _callers, _options)

@@ -58,6 +58,20 @@ _ANALYSIS: Final = {
     "varying": "unstable_partitioning",
 }
 _SOURCE: Final = {"letters": "has_dead_letters"}
+_OPTIONS: Final = (
+    "auto_scaling",
+    "split_brain_protection",
+    "initial_snapshot",
+    "restart_attempts",
+    "metrics_enabled",
+    "store_metrics_after_completion",
+    "trigger",
+    "idle_timeout_millis",
+    "state_ttl_millis",
+    "spark_confs",
+    "accepted_topics",
+)
+"""Fields of a plan that were copies of options, up to version 6 of the store."""
 _SINK: Final = {"whole_table": "replaces_whole_table", "numbered": "has_batch_numbers"}
 
 
@@ -114,9 +128,47 @@ def _version(record: Record, names: Mapping[str, str] = _VERSION) -> Record:
     return {**_renamed(record, names), "plan": {**record["plan"], "analysis": analysis}}
 
 
+def _with_options(record: Record) -> Record:
+    """Version 7: the options of a job as one record of its plan."""
+    versions = (record, *(record.get(name) for name in ("version", "pending_version", "rollback_version")))
+    for version in versions:
+        if version is not None and "plan" in version:
+            plan = version["plan"]
+            kept = {name: value for name, value in plan.items() if name not in (*_OPTIONS, "late_rows")}
+            version["plan"] = {**kept, "late_rows_table": plan.get("late_rows", ""), "options": _options(plan)}
+    return record
+
+
+def _options(plan: Record) -> Record:
+    """Return the typed options of a plan, also those that it had only as the texts that the user gave."""
+    given = plan["options"]
+    options: Record = {name: plan[name] for name in _OPTIONS if name in plan}
+    texts = {
+        "processing_guarantee": given.get("processingGuarantee"),
+        "output_mode": given.get("outputMode"),
+        "late_rows": given.get("lateRows", "drop"),
+        "apply_group": given.get("applyGroup"),
+    }
+    interval, suspends = given.get("snapshotIntervalMillis"), given.get("suspendOnFailure")
+    return {
+        **options,
+        **texts,
+        "snapshot_interval_millis": None if interval is None else int(interval),
+        "suspend_on_failure": None if suspends is None else suspends == "true",
+        "given": given,
+    }
+
+
 def _renamed(record: Record, names: Mapping[str, str]) -> Record:
     return {names.get(name, name): value for name, value in record.items()}
 
 
 # STEPS[0] makes a record of version 2 of one of version 1, and so on.
-STEPS: Final[tuple[Callable[[Record], Record], ...]] = (_unchanged, _with_operators, _with_new_names)
+STEPS: Final[tuple[Callable[[Record], Record], ...]] = (
+    _unchanged,
+    _with_operators,
+    _with_new_names,
+    _unchanged,
+    _unchanged,
+    _with_options,
+)

@@ -43,6 +43,7 @@ from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.body_analysis import Operator
 from jetsql.jobs.model.job import Cause, Job, Plan, Status, StopGoal, Version
+from jetsql.jobs.model.job_options import Options
 from jetsql.language.statement import Body
 from tests.jobs.lifecycle.test_lifecycle_table import EVENTS, STATES
 from tests.support.engines.in_memory_runtime import analysis
@@ -57,7 +58,8 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 OUTAGE = Cause("no broker answers", "KAFKA", retryable=True, external_outage=True, hint="Start the brokers.")
 IN_BATCH = Cause("the disk is full", "DISK", retryable=True, batch=8, where="part-1", hint="Free disk space.")
 REPLACED = Cause("the table was replaced", "JETSQL.SINK_CHANGED", retryable=False, hint="Create the job again.")
-ALTER = AlterOptions(replace(job().plan, restart_attempts=9), job().plan, ("restartAttempts", "suspendOnFailure"))
+ALTERED = replace(job().plan, options=Options(restart_attempts=9))
+ALTER = AlterOptions(ALTERED, job().plan, ("restartAttempts", "suspendOnFailure"))
 LOST = Cause("Member 2 is lost", "JETSQL.MEMBER_LOST", hint="SHOW MEMBERS shows the reason.")
 
 R, S, N, X, P = Status.RUNNING, Status.STARTING, Status.NOT_RUNNING, Status.COMPLETING, Status.SUSPENDED

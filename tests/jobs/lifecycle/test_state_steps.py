@@ -32,6 +32,7 @@ from jetsql.jobs.lifecycle.runtime import BatchCommitted, RunCompleted, RunFaile
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.update import start_trial
 from jetsql.jobs.model.job import Job, RunId, Status, StopGoal
+from jetsql.jobs.model.job_options import Options
 from tests.support.engines.jobs_harness import changed
 from tests.support.models.lifecycle_cases import (
     AVAILABLE_NOW,
@@ -150,7 +151,7 @@ def test_state_survives_two_failed_versions() -> None:
     assert after(RunFailed(RunId("1", 5), FATAL_ERROR), undone.job).job.status is Status.SUSPENDED
 
 
-CHANGED_PLAN = replace(job().plan, restart_attempts=7)
+CHANGED_PLAN = replace(job().plan, options=Options(restart_attempts=7))
 
 
 @pytest.mark.parametrize(

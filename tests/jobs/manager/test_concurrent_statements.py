@@ -53,7 +53,7 @@ def test_statement_does_not_affect_a_newer_job_of_the_name(
     error = jobs.error_of(text)
     assert error.condition == "JETSQL.WRONG_STATUS" and "has ended with status FAILED" in error.message
     [newer] = jobs.store.live_jobs()
-    assert newer.status is Status.SUSPENDED and newer.plan.options == {}
+    assert newer.status is Status.SUSPENDED and newer.plan.options.given == {}
     assert jobs.sql("SHOW SNAPSHOTS").rows == ()
 
 

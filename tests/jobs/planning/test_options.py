@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import OutputMode
 from jetsql.jobs.model.ids import IdMaker, canonical_id, id_number
-from jetsql.jobs.model.job import Guarantee, Trigger
+from jetsql.jobs.model.job_options import Guarantee, Options, Trigger
 from jetsql.jobs.model.redaction import is_secret, redact, redact_urls, show
-from jetsql.jobs.planning.options import OPTIONS, Options, parse_options, spec_of
+from jetsql.jobs.planning.options import OPTIONS, parse_options, spec_of
 from jetsql.jobs.planning.protected_confs import protection_reason
 from tests.support import secret_names
 from tests.support.engines.jobs_harness import option
@@ -19,7 +19,7 @@ from tests.support.golden_reports import raises
 
 
 def parsed(**options: str) -> Options:
-    return parse_options(option(key, value) for key, value in options.items())
+    return parse_options(option(key, value) for key, value in options.items()).values
 
 
 def error_of(*options: tuple[str, str]) -> StatementError:
@@ -31,7 +31,7 @@ def error_of(*options: tuple[str, str]) -> StatementError:
 @pytest.mark.parametrize("key", ["processingGuarantee", "PROCESSING_GUARANTEE", "processing-guarantee"])
 @pytest.mark.parametrize("value", ["exactlyOnce", "EXACTLY_ONCE", "exactly-once", "ExactlyOnce"])
 def test_keys_and_words_are_compared_without_case_and_lines(key: str, value: str) -> None:
-    options = parse_options([option(key, value)])
+    options = parse_options([option(key, value)]).values
     assert options.processing_guarantee is Guarantee.EXACTLY_ONCE
     assert options.given == {"processingGuarantee": "exactlyOnce"}
 
@@ -43,7 +43,7 @@ def test_every_option_has_its_field_default_and_spelling() -> None:
         assert spec.explanation.endswith(".") and spec.values and spec.default
         assert spec_of(spec.name.upper()) is spec
         for word in spec.words:
-            assert parse_options([option(spec.name, word.upper())]).given == {spec.name: word}
+            assert parse_options([option(spec.name, word.upper())]).values.given == {spec.name: word}
 
 
 def test_typed_values() -> None:
@@ -120,7 +120,9 @@ def test_doubled_keys_are_refused_at_the_second(first: str, second: str) -> None
 
 
 def test_settings_of_spark_are_kept_as_written() -> None:
-    options = parse_options([option("spark.sql.caseSensitive", "True"), option("spark.sql.shuffle.partitions", "4")])
+    options = parse_options(
+        [option("spark.sql.caseSensitive", "True"), option("spark.sql.shuffle.partitions", "4")]
+    ).values
     assert options.spark_confs == {"spark.sql.caseSensitive": "True", "spark.sql.shuffle.partitions": "4"}
     assert options.given == options.spark_confs
 
@@ -150,11 +152,11 @@ def test_shuffle_partitions_are_refused_only_once_there_is_state() -> None:
 def test_new_options_come_on_top_of_those_before() -> None:
     before = {"restartAttempts": "5", "trigger": "interval", "spark.sql.a": "1"}
     options = parse_options([option("RESTART_attempts", "7")], before=before)
-    assert options.given == {"restartAttempts": "7", "trigger": "interval", "spark.sql.a": "1"}
+    assert options.values.given == {"restartAttempts": "7", "trigger": "interval", "spark.sql.a": "1"}
     assert list(options.texts) == ["restartAttempts"]
     assert options.value_place("trigger") is None
     same = parse_options([option("SPARK.sql.A", "2")], before=before)
-    assert same.spark_confs == {"SPARK.sql.A": "2"}
+    assert same.values.spark_confs == {"SPARK.sql.A": "2"}
 
 
 @given(st.dictionaries(st.text(max_size=30), st.text(max_size=30), max_size=4))

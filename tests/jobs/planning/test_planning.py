@@ -8,7 +8,8 @@ import pytest
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.body_analysis import Analysis, Operator, OutputMode, Replay, Rewrite, SinkKind
-from jetsql.jobs.model.job import Guarantee, Plan, Trigger
+from jetsql.jobs.model.job import Plan
+from jetsql.jobs.model.job_options import Guarantee, Trigger
 from jetsql.jobs.planning.compatibility import compare_plans, describe_replacements, outdated_rules
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
@@ -47,10 +48,10 @@ def at_value(key: str, value: str) -> Span:
 
 def test_a_plain_streaming_job() -> None:
     planned = plan()
-    assert (planned.guarantee, planned.trigger, planned.output_mode) == (
+    assert (planned.guarantee, planned.options.trigger, planned.output_mode) == (
         Guarantee.EXACTLY_ONCE, Trigger.INTERVAL, OutputMode.APPEND,
     )  # fmt: skip
-    assert (planned.interval_millis, planned.suspend_on_failure, planned.restart_attempts) == (10_000, True, 3)
+    assert (planned.interval_millis, planned.suspend_on_failure, planned.options.restart_attempts) == (10_000, True, 3)
     assert not planned.upsert and not planned.overwrite
 
 
@@ -83,7 +84,7 @@ LIVE_COUNTS = replace(COUNTS, sources=LIVE.sources, sink=KAFKA)
 
 def test_real_time_reads_and_writes_kafka() -> None:
     planned = plan(LIVE, trigger="realTime")
-    assert (planned.trigger, planned.output_mode, planned.guarantee, planned.interval_millis) == (
+    assert (planned.options.trigger, planned.output_mode, planned.guarantee, planned.interval_millis) == (
         Trigger.REAL_TIME, OutputMode.UPDATE, Guarantee.AT_LEAST_ONCE, 60_000,
     )  # fmt: skip
     assert "written again" in planned.guarantee_reason
@@ -457,7 +458,7 @@ def test_state_of_an_earlier_rule_version_is_outdated() -> None:
 def test_late_rows_of_another_catalogue_use_the_default_schema() -> None:
     session = replace(analysis().session, catalog="lake", schema="a.b")
     named = plan(analysis(session=session, late_rows_refusal=""), lateRows="table:late")
-    assert named.late_rows == "spark_catalog.default.late"
+    assert named.late_rows_table == "spark_catalog.default.late"
 
 
 TOPIC_ID = "xMVLLNJlRCKMJZ-_eHVBDg"
@@ -465,10 +466,10 @@ TOPIC_ID = "xMVLLNJlRCKMJZ-_eHVBDg"
 
 def test_accepted_topics() -> None:
     of_topic = analysis(sources=(replace(source(), format="kafka"),))
-    assert plan(of_topic).accepted_topics == ()
-    assert plan(of_topic, acceptedTopics=f" {TOPIC_ID},{TOPIC_ID} ").accepted_topics == (TOPIC_ID, TOPIC_ID)
+    assert plan(of_topic).options.accepted_topics == ()
+    assert plan(of_topic, acceptedTopics=f" {TOPIC_ID},{TOPIC_ID} ").options.accepted_topics == (TOPIC_ID, TOPIC_ID)
     into_topic = analysis(sink=sink("db.s.t", kind=SinkKind.KAFKA))
-    assert plan(into_topic, acceptedTopics=TOPIC_ID).accepted_topics == (TOPIC_ID,)
+    assert plan(into_topic, acceptedTopics=TOPIC_ID).options.accepted_topics == (TOPIC_ID,)
     for other in (analysis(), replace(of_topic, streaming=False)):
         error = error_of(other, acceptedTopics=TOPIC_ID)
         assert error.condition == "JETSQL.INVALID_OPTION_VALUE" and error.place == at_value("acceptedTopics", TOPIC_ID)

@@ -47,7 +47,7 @@ def test_the_store_keeps_all_tables_and_alter_keeps_their_verbs(tmp_path: Path) 
         before = named(jobs)
         jobs.sql("ALTER JOB j OPTIONS ('restartAttempts' = '5')")
         job = named(jobs)
-        assert job.plan.restart_attempts == 5
+        assert job.plan.options.restart_attempts == 5
         assert [each.upsert for each in job.plan.branches] == [each.upsert for each in before.plan.branches]
         assert [each.upsert for each in job.plan.branches] == [False, True, False]
         assert decode(Job, encode(job)) == job

@@ -15,7 +15,8 @@ from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.events import Step, UserEvent
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.body_analysis import Operator, OutputMode, Replay, SinkKind
-from jetsql.jobs.model.job import Cause, Job, Status, Trigger
+from jetsql.jobs.model.job import Cause, Job, Status
+from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.statements.lookup import like_pattern
 from jetsql.jobs.statements.statement_table import columns
 from jetsql.language import parse
@@ -202,8 +203,8 @@ def test_options_change_while_suspended(jobs: JobsHarness) -> None:
         "RUNNING", "Options changed; resumed.",
     )  # fmt: skip
     plan = jobs.manager.registry.live()[0].job.plan
-    assert (plan.interval_millis, plan.restart_attempts) == (50, 7)
-    assert plan.spark_confs == {"spark.sql.caseSensitive": "true"}
+    assert (plan.interval_millis, plan.options.restart_attempts) == (50, 7)
+    assert plan.options.spark_confs == {"spark.sql.caseSensitive": "true"}
 
 
 @pytest.mark.parametrize(
@@ -236,7 +237,7 @@ def test_a_change_to_real_time_is_tried_first(tmp_path: Path) -> None:
         assert error.place is not None and text[error.place.start : error.place.stop] == "'realTime'"
         engine.no_real_time = None
         jobs.sql(text)
-        assert jobs.manager.registry.live()[0].job.plan.trigger is Trigger.REAL_TIME
+        assert jobs.manager.registry.live()[0].job.plan.options.trigger is Trigger.REAL_TIME
         engine.calls.clear()
         jobs.sql(f"CREATE OR REPLACE JOB j OPTIONS ('trigger'='realTime') AS {BODY}, dim")
         assert "check_real_time 1" in engine.calls

@@ -9,7 +9,7 @@ import pytest
 
 from jetsql.jobs.manager.job_registry import JobView, ReportedTrigger, RunStats
 from jetsql.jobs.model.body_analysis import Analysis
-from jetsql.jobs.model.job import Trigger
+from jetsql.jobs.model.job_options import Options, Trigger
 from jetsql.jobs.statements.wait import IdleGoal
 from tests.support.engines.in_memory_runtime import analysis, source
 from tests.support.models.lifecycle_cases import job
@@ -25,7 +25,7 @@ LIMITED_ENDLESS = analysis(sources=(source(endless=True), source("b", rate_limit
 
 def reached(of: Analysis, facts: RunStats, *, trigger: Trigger = Trigger.INTERVAL) -> bool:
     waiting_job = job(of=of)
-    before = JobView(waiting_job.with_plan(replace(waiting_job.plan, trigger=trigger)))
+    before = JobView(waiting_job.with_plan(replace(waiting_job.plan, options=Options(trigger=trigger))))
     return IdleGoal.of(before, NUMBER).reached(facts)
 
 

@@ -22,7 +22,10 @@ import pytest
 
 from jetsql.errors import EngineError
 from jetsql.jobs.model.body_analysis import Operator
-from jetsql.jobs.model.job import Status, Trigger
+from jetsql.jobs.model.job import Status
+from jetsql.jobs.model.job_options import Trigger
+from jetsql.jobs.planning.options import parse_options
+from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.database import VERSION
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.migrations import STEPS
@@ -32,10 +35,11 @@ from jetsql.request import Caller
 from tests.support.engines.jobs_harness import run_manager
 from tests.support.engines.store_places import HOME, SchemaPlace
 from tests.support.golden_reports import raises
-from tests.support.paths import FIXTURES, ROOT
+from tests.support.paths import FIXTURES, ROOT, TESTS
 from tests.support.servers.postgres import Postgres
 
 FIXTURE = FIXTURES / "store_v1.sql"
+RECORDED = sorted(path.parent for path in (TESTS / "releases").glob("*/store.sql"))
 NAMES = ["running", "Suspended délays", "hurt", "dropped", "loaded"]
 
 
@@ -71,7 +75,7 @@ def test_every_job_is_migrated_with_its_history(path: Path) -> None:
         assert [len(store.history(job.id)) for job in jobs] == [2, 4, 3, 5, 3]
         assert jobs[0].version.comment == "goes on" and jobs[0].plan.interval_millis == 500 and jobs[0].batch == 0
         assert jobs[2].cause is not None and jobs[2].cause.condition == "DIVIDE_BY_ZERO" and not jobs[2].cause.retryable
-        assert jobs[4].plan.trigger is Trigger.AVAILABLE_NOW and jobs[4].has_files
+        assert jobs[4].plan.options.trigger is Trigger.AVAILABLE_NOW and jobs[4].has_files
         sources = [source for job in jobs for source in job.plan.analysis.sources]
         assert sources and all(source.keeps_malformed_lines == (source.format == "json") for source in sources)
         assert store.snapshots() == () and store.id == "3b62b275a8344d0c9074493f81a519bb"
@@ -169,6 +173,44 @@ def test_renamed_fields_keep_their_values(path: Path) -> None:
     assert job.version.statement == record["text"] and job.submission_time == record["submitted"]
 
 
+def test_options_become_one_record(path: Path) -> None:
+    given = {
+        "processingGuarantee": "atLeastOnce",
+        "snapshotIntervalMillis": "250",
+        "suspendOnFailure": "false",
+        "outputMode": "append",
+        "lateRows": "table:late",
+        "restartAttempts": "7",
+        "trigger": "availableNow",
+        "spark.sql.a": "1",
+    }
+    copies = {"restart_attempts": 7, "trigger": "availableNow", "spark_confs": {"spark.sql.a": "1"}}
+    with closing(sqlite3.connect(path)) as connection:
+        [(job_id, text)] = connection.execute("SELECT id, record FROM jobs WHERE record LIKE '%loaded%'").fetchall()
+        record = json.loads(text)
+        record["plan"] |= {**copies, "options": given, "late_rows": "spark_catalog.default.late"}
+        record["previous"] = {key: record[key] for key in ("text", "body", "plan")}
+        connection.execute("UPDATE jobs SET record = ? WHERE id = ?", (json.dumps(record), job_id))
+        connection.commit()
+    with closing(Store(path)) as store:
+        job = store.job(job_id)
+    assert job is not None and job.rollback_version is not None
+    for plan in (job.plan, job.rollback_version.plan):
+        assert plan.options == parse_options((), before=given).values
+        assert plan.late_rows_table == "spark_catalog.default.late"
+
+
+@pytest.mark.parametrize("recorded", RECORDED, ids=lambda path: path.name)
+def test_store_of_each_release_has_the_plans_of_today(recorded: Path, tmp_path: Path) -> None:
+    path = store_of(tmp_path / "jetsql.db", (recorded / "store.sql").read_text(encoding="utf-8"))
+    with closing(Store(path)) as store:
+        jobs = store.all_jobs()
+    assert jobs
+    for job in jobs:
+        options = parse_options((), before=job.plan.options.given)
+        assert job.plan == make_plan(job.plan.analysis, options, job.body.verb, None)
+
+
 def test_a_reader_that_changes_nothing_sees_the_same_jobs(path: Path) -> None:
     before = StoreFile(path).contents()
     Store(path).close()
@@ -213,7 +255,9 @@ def test_store_is_migrated_after_a_kill_during_migration(path: Path, failpoint: 
     [
         ("UPDATE jobs SET record = 'nonsense'", "JETSQL.STORE_DAMAGED"),
         ("DROP TABLE history", "JETSQL.STORE_DAMAGED"),
-        (f"UPDATE meta SET value = '{VERSION + 1}' WHERE key = 'version'", "JETSQL.STORE_TOO_NEW"),
+        pytest.param(
+            f"UPDATE meta SET value = '{VERSION + 1}' WHERE key = 'version'", "JETSQL.STORE_TOO_NEW", id="newer version"
+        ),
     ],
 )
 def test_an_old_store_that_cannot_be_read_is_left_alone(path: Path, change: str, condition: str) -> None:

@@ -18,6 +18,7 @@ from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.model.body_analysis import Analysis, Operator, OutputMode
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Cause, Job, Snapshot, SnapshotRequest, Status, Version
+from jetsql.jobs.model.job_options import Options
 from jetsql.jobs.model.serialization import MalformedRecord, decode, encode
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
@@ -265,7 +266,9 @@ VERSIONS = st.builds(
     body=st.just(body()),
     plan=st.builds(
         lambda modes, operators, confs: replace(
-            PLAN, analysis=replace(PLAN.analysis, modes=modes, operators=operators), spark_confs=confs
+            PLAN,
+            analysis=replace(PLAN.analysis, modes=modes, operators=operators),
+            options=Options(spark_confs=confs, accepted_topics=tuple(confs)),
         ),
         modes=st.dictionaries(st.sampled_from(OutputMode), st.none() | st.text()),
         operators=st.lists(st.builds(Operator, st.text(), st.text())).map(tuple),
@@ -316,8 +319,8 @@ def test_records_of_other_releases() -> None:
     del record["has_files"], version["software_versions"], version["first_trigger_done"]
     del version["plan"]["analysis"]["stateful"]
     assert decode(Job, json.dumps(record)) == JOB
-    del version["plan"]["trigger"]
-    with pytest.raises(MalformedRecord, match="Plan lacks trigger"):
+    del version["plan"]["guarantee"]
+    with pytest.raises(MalformedRecord, match="Plan lacks guarantee"):
         decode(Job, json.dumps(record))
 
 

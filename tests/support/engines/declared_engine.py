@@ -41,7 +41,7 @@ class DeclaredJob:
 
     @property
     def given(self) -> dict[str, str]:
-        return dict(parse_options(self.statement.options).given)
+        return dict(parse_options(self.statement.options).values.given)
 
 
 @dataclass
@@ -261,7 +261,9 @@ class DeclaredEngine:
         def words(each: st.CreateJob) -> object:
             return each.comment, normalised_words(each.table.clauses if each.table is not None else each.body.text)
 
-        return words(job.statement) == words(statement) and job.given == dict(parse_options(statement.options).given)
+        return words(job.statement) == words(statement) and job.given == dict(
+            parse_options(statement.options).values.given
+        )
 
     def _verdict(self, job: DeclaredJob, statement: st.CreateJob) -> UpdateVerdict:
         if self._is_same(job, statement):
@@ -292,7 +294,7 @@ class DeclaredEngine:
         return rows(("id", "name", "status", "message"), [("1", name, "RUNNING", message)])
 
     def _stored(self, create: st.CreateJob | st.CreateStreamingTable, name: str, job: st.CreateJob) -> str:
-        given = parse_options(job.options).given
+        given = parse_options(job.options).values.given
         pairs = ", ".join(f"'{key}' = '{value}'" for key, value in given.items())
         options = f"OPTIONS ({pairs})\n" if given else ""
         if isinstance(create, st.CreateStreamingTable):

@@ -243,13 +243,15 @@ class Life:
             case "drop" if self.job.has_files:
                 self.take(Cancel())
             case "drop":
-                self.submit({name: value for name, value in self.job.plan.options.items() if name != OF})
+                self.submit({name: value for name, value in self.job.plan.options.given.items() if name != OF})
             case "replace":
                 text, seen = f"v{self.number()}", self.seen
-                plan = replace(seen.plan, options={**seen.plan.options, OF: text})
+                given = {**seen.plan.options.given, OF: text}
+                plan = replace(seen.plan, options=replace(seen.plan.options, given=given))
                 self.take(Update(Version(text, seen.body, plan), seen.plan))
             case _:
-                plan = replace(self.seen.plan, restart_attempts=self.number() % 4)
+                options = replace(self.seen.plan.options, restart_attempts=self.number() % 4)
+                plan = replace(self.seen.plan, options=options)
                 self.take(AlterOptions(plan, self.seen.plan, ("restartAttempts",), resume="resume" in what))
 
     def snapshot(self, name: str, cancel: bool) -> None:
@@ -525,7 +527,7 @@ class Life:
         assert job.rollback_version is None or job.rollback_version.checkpoint != job.version.checkpoint
 
     def a_plan_belongs_to_its_text(self) -> None:
-        assert self.job.plan.options.get(OF, "v0") == self.job.version.statement
+        assert self.job.plan.options.given.get(OF, "v0") == self.job.version.statement
 
     def no_files_are_forgotten(self) -> None:
         if self.checkpoints:
@@ -539,4 +541,4 @@ class Life:
 
     def snapshots_are_whole(self) -> None:
         for snapshot in self.snapshots.values():
-            assert self.folders.get(snapshot.id) == (snapshot.batch, snapshot.plan.options.get(OF, "v0"))
+            assert self.folders.get(snapshot.id) == (snapshot.batch, snapshot.plan.options.given.get(OF, "v0"))

@@ -19,7 +19,8 @@ from weakref import WeakKeyDictionary
 from jetsql.errors import EngineError, StatementError
 from jetsql.jobs.lifecycle.step_context import can_run_again
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import Job, Status, Trigger
+from jetsql.jobs.model.job import Job, Status
+from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.store.job_store import Store
 from tests.support.engines.disk_runtime import FATAL_ERROR, RETRYABLE_ERROR, DiskRuntime
 from tests.support.engines.jobs_harness import QUICK, JobsHarness, in_thread
@@ -176,7 +177,7 @@ class Scheduler:
         assert isinstance(engine, DiskRuntime)
         with engine.lock:
             run = engine.run_named(name)
-            if run is None or (fault == COMPLETE and run.job.plan.trigger is not Trigger.AVAILABLE_NOW):
+            if run is None or (fault == COMPLETE and run.job.plan.options.trigger is not Trigger.AVAILABLE_NOW):
                 return Answer("nothing")
             if fault == COMPLETE:
                 engine.complete(run.job.id)
@@ -222,8 +223,8 @@ def _result(what: str, running: Future[T]) -> T:
 
 
 def _at_rest(job: Job) -> LiveJob:
-    attempts = job.plan.options.get("restartAttempts", "")
-    text = body_of(job.body.text, ends=job.plan.trigger is Trigger.AVAILABLE_NOW)
+    attempts = job.plan.options.given.get("restartAttempts", "")
+    text = body_of(job.body.text, ends=job.plan.options.trigger is Trigger.AVAILABLE_NOW)
     return LiveJob(job.id, job.status.value, text, attempts, job.batch is not None, can_run_again(job))
 
 

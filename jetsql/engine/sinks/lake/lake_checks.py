@@ -6,7 +6,8 @@ from typing import Final
 
 from jetsql.engine.session.catalog import Catalog
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import Guarantee, Plan
+from jetsql.jobs.model.job import Plan
+from jetsql.jobs.model.job_options import Guarantee
 
 _RETENTION: Final = "delta.setTransactionRetentionDuration"
 _APPEND_ONLY: Final = "delta.appendOnly"

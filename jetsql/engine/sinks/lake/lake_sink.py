@@ -23,7 +23,7 @@ from jetsql.engine.sinks.lake.table_commits import open_commits
 from jetsql.engine.sinks.partition_overwrite import overwrite_confs, with_confs
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.model.job import Guarantee
+from jetsql.jobs.model.job_options import Guarantee
 from jetsql.jobs.model.table_names import join_table, split_table
 from jetsql.language.tokens import quoted_name
 

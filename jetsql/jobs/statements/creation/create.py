@@ -17,12 +17,13 @@ from jetsql.jobs.lifecycle.start import describe_beginning
 from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.job import Cause, Job, Plan, Snapshot, Status, Trigger, Version
+from jetsql.jobs.model.job import Cause, Job, Plan, Snapshot, Status, Version
+from jetsql.jobs.model.job_options import StatementOptions, Trigger
 from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.planning.compatibility import compare_plans
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.option_changes import OptionDifference, option_differences
-from jetsql.jobs.planning.options import Options, parse_options
+from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.single_read import SingleRead, find_single_read
 from jetsql.jobs.statements.command_result import CommandResult, error_text
 from jetsql.jobs.statements.creation.create_checks import check_reachable, check_tables, make_statement_plan
@@ -61,7 +62,7 @@ class _Conflict(Exception):
 
 
 def _create(
-    manager: Manager, statement: CreateJob, options: Options, session: UserSession, job_id: str | None
+    manager: Manager, statement: CreateJob, options: StatementOptions, session: UserSession, job_id: str | None
 ) -> CommandResult:
     """Create a new job. Raises _Conflict, and as `create`."""
     plan = make_statement_plan(manager, statement, options, session)
@@ -105,15 +106,15 @@ def start_job(manager: Manager, job: Job, place: Span, success: str) -> CommandR
     return _first_trigger(manager, view, success)
 
 
-def initial_snapshot(manager: Manager, statement: CreateJob, options: Options, plan: Plan) -> Snapshot | None:
+def initial_snapshot(manager: Manager, statement: CreateJob, options: StatementOptions, plan: Plan) -> Snapshot | None:
     """Return the snapshot that the job starts from, or None.
 
     Raises StatementError SNAPSHOT_NOT_FOUND, STATE_NOT_COMPATIBLE at the option.
     """
-    if options.initial_snapshot is None:
+    if options.values.initial_snapshot is None:
         return None
     place = options.value_place("initialSnapshotName")
-    snapshot = find_snapshot(manager, options.initial_snapshot, place)
+    snapshot = find_snapshot(manager, options.values.initial_snapshot, place)
     compatibility = compare_plans(snapshot.plan, plan, manager.runtime.fixed_partitions)
     reasons = (*compatibility.reasons, *(compatibility.changes if compatibility.from_scratch else ()))
     if reasons:
@@ -121,12 +122,12 @@ def initial_snapshot(manager: Manager, statement: CreateJob, options: Options, p
             "STATE_NOT_COMPATIBLE",
             f"Cannot start from the snapshot {snapshot.name} of job {snapshot.job_name}: {'; '.join(reasons)}.",
             place=place,
-            hint=f"Its statement: {redact(' '.join(snapshot.statement.split()), snapshot.plan.options)}",
+            hint=f"Its statement: {redact(' '.join(snapshot.statement.split()), snapshot.plan.options.given)}",
         )
     return snapshot
 
 
-def _already_exists(live: JobView, statement: CreateJob, options: Options) -> CommandResult:
+def _already_exists(live: JobView, statement: CreateJob, options: StatementOptions) -> CommandResult:
     job = live.job
     if not statement.if_not_exists:
         raise StatementError(
@@ -139,12 +140,12 @@ def _already_exists(live: JobView, statement: CreateJob, options: Options) -> Co
     return CommandResult(job, f"A job with this name already exists. {differences or 'It is the same.'}")
 
 
-def _differences(job: Job, statement: CreateJob, options: Options) -> Iterator[str]:
+def _differences(job: Job, statement: CreateJob, options: StatementOptions) -> Iterator[str]:
     if " ".join(job.body.text.split()) != " ".join(statement.body.text.split()):
         yield "Its statement after AS differs: see SHOW CREATE JOB."
     if job.version.comment != statement.comment:
         yield "Its comment differs."
-    yield from map(_describe_difference, option_differences(job.plan.options, options.given))
+    yield from map(_describe_difference, option_differences(job.plan.options.given, options.values.given))
 
 
 def _describe_difference(difference: OptionDifference) -> str:
@@ -210,7 +211,7 @@ def _progress(manager: Manager, view: JobView, begins_after: int | None) -> str:
         return "Another statement has suspended the job."
     if job.batch != begins_after and job.version.first_trigger_done:
         return "The first batch is committed."
-    if job.version.first_trigger_done and job.plan.trigger is Trigger.REAL_TIME:
+    if job.version.first_trigger_done and job.plan.options.trigger is Trigger.REAL_TIME:
         return "The job is running; rows are written as they arrive."
     if job.version.first_trigger_done:
         return "No rows are available yet."

@@ -5,9 +5,9 @@ from __future__ import annotations
 from jetsql.errors import ErrorPlace, StatementError
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import Job, Plan, Trigger
+from jetsql.jobs.model.job import Job, Plan
+from jetsql.jobs.model.job_options import StatementOptions, Trigger
 from jetsql.jobs.planning.compatibility import has_utc_windows
-from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.output_mode import modes_of
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.planning.planner import make_plan
@@ -18,7 +18,7 @@ from jetsql.language.statement import Body, CreateJob, Verb
 
 
 def make_statement_plan(
-    manager: Manager, statement: CreateJob, options: Options, session: UserSession, job: Job | None = None
+    manager: Manager, statement: CreateJob, options: StatementOptions, session: UserSession, job: Job | None = None
 ) -> Plan:
     """Return the plan of a statement. job: the one that it replaces. Raises as `JobRuntime.analyse` and `make_plan`."""
     check_confs(manager, options)
@@ -35,31 +35,33 @@ def make_statement_plan(
         raise
 
 
-def _make_plan(manager: Manager, statement: CreateJob, options: Options, session: UserSession, job: Job | None) -> Plan:
+def _make_plan(
+    manager: Manager, statement: CreateJob, options: StatementOptions, session: UserSession, job: Job | None
+) -> Plan:
     body = statement.body
-    modes = modes_of(body.verb, options.output_mode)
+    modes = modes_of(body.verb, options.values.output_mode)
     local_windows = job is None or not has_utc_windows(job)
-    analysis = manager.runtime.analyse(body, session, modes, options.state_ttl_millis, local_windows)
+    analysis = manager.runtime.analyse(body, session, modes, options.values.state_ttl_millis, local_windows)
     check_reads_stream(body, analysis, statement.kind)
     branches = [(branch.verb, branch.target) for branch in body.branches]
     plan = make_plan(analysis, options, body.verb, body.target, branches)
-    if plan.trigger is Trigger.REAL_TIME:
+    if plan.options.trigger is Trigger.REAL_TIME:
         check_real_time(manager, statement.body, plan, options, job)
     return plan
 
 
-def check_real_time(manager: Manager, body: Body, plan: Plan, options: Options, job: Job | None) -> None:
+def check_real_time(manager: Manager, body: Body, plan: Plan, options: StatementOptions, job: Job | None) -> None:
     """Raise StatementError TRIGGER_NOT_POSSIBLE at the option when Spark cannot run the body in real-time mode now."""
     with ErrorPlace(options.value_place("trigger")):
         manager.runtime.check_real_time(body, plan, job)
 
 
-def check_confs(manager: Manager, options: Options) -> None:
+def check_confs(manager: Manager, options: StatementOptions) -> None:
     """Check the `spark.*` settings of a statement, so that an invalid value fails the statement and not the next start.
 
     Raises StatementError at the key or the value at fault.
     """
-    for name, value in options.spark_confs.items():
+    for name, value in options.values.spark_confs.items():
         text = options.texts.get(name)
         if text is None:  # the job has it already
             continue

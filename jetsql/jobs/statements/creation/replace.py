@@ -16,10 +16,10 @@ from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Job, Plan, Status, Version
+from jetsql.jobs.model.job_options import StatementOptions
 from jetsql.jobs.model.table_names import quoted_table
 from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
 from jetsql.jobs.planning.option_changes import describe_option_changes
-from jetsql.jobs.planning.options import Options
 from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_same_text
 from jetsql.jobs.statements.command_result import CommandResult, describe_error
 from jetsql.jobs.statements.creation.create_checks import check_reachable, check_tables, make_statement_plan
@@ -33,7 +33,7 @@ class JobEnded(Exception):
 
 
 def replace_job(
-    manager: Manager, statement: CreateJob, options: Options, session: UserSession, job: Job
+    manager: Manager, statement: CreateJob, options: StatementOptions, session: UserSession, job: Job
 ) -> CommandResult:
     """Continue the live job with the new statement.
 
@@ -58,10 +58,10 @@ def replace_job(
 
 
 def check_compatible(
-    manager: Manager, job: Job, plan: Plan, statement: CreateJob, options: Options
+    manager: Manager, job: Job, plan: Plan, statement: CreateJob, options: StatementOptions
 ) -> StateCompatibility:
     """Return how the plan continues the job. Raises StatementError STATE_NOT_COMPATIBLE, OPTION_NOT_CHANGEABLE."""
-    if options.initial_snapshot is not None:
+    if options.values.initial_snapshot is not None:
         raise StatementError(
             "OPTION_NOT_CHANGEABLE",
             f"Job {job.name} already exists and {_NO_SNAPSHOT}.",
@@ -163,12 +163,14 @@ def _progress(job: Job) -> str:
     return "Its first batch is still running; if it fails, the job returns to the old version."
 
 
-def explain_update(manager: Manager, job: Job, statement: CreateJob, options: Options, plan: Plan) -> UpdateVerdict:
+def explain_update(
+    manager: Manager, job: Job, statement: CreateJob, options: StatementOptions, plan: Plan
+) -> UpdateVerdict:
     """Return the effect of CREATE OR REPLACE JOB on a live job, without changing it."""
     plan = keep_table_location(job, plan)
     if _is_same(job, statement, plan):
         return UpdateVerdict(UpdateKind.UNCHANGED, f"the job has this statement, and is {job.status.value}")
-    if options.initial_snapshot is not None:
+    if options.values.initial_snapshot is not None:
         return UpdateVerdict(UpdateKind.REFUSED, f"the job {_NO_SNAPSHOT}")
     compatibility = compare_plans(job.plan, plan, manager.runtime.fixed_partitions)
     if compatibility.reasons:

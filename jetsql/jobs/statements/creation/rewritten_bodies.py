@@ -15,9 +15,8 @@ from jetsql import request
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import Trigger
+from jetsql.jobs.model.job_options import StatementOptions, Trigger
 from jetsql.jobs.model.redact_sql import redact_sql
-from jetsql.jobs.planning.options import Options
 from jetsql.language import parse
 from jetsql.language.body.query_edits import ChangedText, changed_texts
 from jetsql.language.statement import CreateJob, CreateStreamingTable
@@ -35,14 +34,23 @@ Check = Callable[[CreateJob], bool]
 
 
 def add_rewritten_body(
-    error: StatementError, manager: Manager, statement: CreateJob, options: Options, session: UserSession, check: Check
+    error: StatementError,
+    manager: Manager,
+    statement: CreateJob,
+    options: StatementOptions,
+    session: UserSession,
+    check: Check,
 ) -> None:
     """Add the changed body of a refused statement to the hint of its error, if a change of the text can help.
 
     The real-time trigger contacts the sources to check a query, which would take too long here.
     """
     body = statement.body
-    if error.condition not in _CONDITIONS or options.trigger is Trigger.REAL_TIME or len(body.text) > _MAX_LENGTH:
+    if (
+        error.condition not in _CONDITIONS
+        or options.values.trigger is Trigger.REAL_TIME
+        or len(body.text) > _MAX_LENGTH
+    ):
         return
     texts = changed_texts(
         body,

@@ -111,7 +111,7 @@ def _is_same(job: Job, statement: CreateJob) -> bool:
         and written.create.table is not None
         and table is not None
         and written.create.table.clauses.split() == table.clauses.split()
-        and dict(job.plan.options) == dict(parse_options(statement.options).given)
+        and dict(job.plan.options.given) == dict(parse_options(statement.options).values.given)
     )
 
 
@@ -179,7 +179,7 @@ def _refresh(manager: Manager, job: Job, name: Name) -> Table:
 
 def _run_again(manager: Manager, job: Job, name: Name) -> Table:
     """Run an ended batch job again, as a new job with its name."""
-    given = parse_options((), before=job.plan.options)
+    given = parse_options((), before=job.plan.options.given)
     plan = make_plan(manager.runtime.analyse_again(job), given, job.body.verb, None)
     version = Version(
         statement=job.version.statement,

@@ -17,8 +17,9 @@ from jetsql.jobs.lifecycle.runtime import JobTable, UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.body_analysis import Analysis
 from jetsql.jobs.model.job import Job, name_key
+from jetsql.jobs.model.job_options import StatementOptions
 from jetsql.jobs.model.redact_sql import redact_sql
-from jetsql.jobs.planning.options import Options, parse_options
+from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.output_mode import MODES
 from jetsql.jobs.planning.table_verb import choose_verb
 from jetsql.jobs.planning.update_verdict import EXISTING_TABLE
@@ -73,7 +74,7 @@ def without_secrets(statement: CreateJob) -> CreateJob:
 
 
 def prepare_to_explain(
-    manager: Manager, statement: CreateJob, options: Options, session: UserSession
+    manager: Manager, statement: CreateJob, options: StatementOptions, session: UserSession
 ) -> tuple[CreateJob, str]:
     """Return the statement with a body that can be analysed, and a description of its table. Nothing is changed.
 
@@ -149,7 +150,7 @@ def _already_exists(existing: JobTable, statement: CreateJob) -> StatementError:
 
 
 def prepare(
-    manager: Manager, statement: CreateJob, options: Options, session: UserSession, existing: JobTable | None
+    manager: Manager, statement: CreateJob, options: StatementOptions, session: UserSession, existing: JobTable | None
 ) -> CreateJob:
     """Return the statement with the body that the job runs.
 
@@ -169,7 +170,7 @@ def prepare(
 
 
 def _with_body(
-    manager: Manager, statement: CreateJob, options: Options, session: UserSession, existing: JobTable | None
+    manager: Manager, statement: CreateJob, options: StatementOptions, session: UserSession, existing: JobTable | None
 ) -> CreateJob:
     table = statement.table
     assert table is not None, "the statement has a table"
@@ -178,11 +179,11 @@ def _with_body(
     @cache
     def analyse(verb: Verb) -> Analysis:
         body = insert(verb) if existing is not None else replace(statement.body, verb=verb)
-        return manager.runtime.analyse(body, session, MODES[body.verb], options.state_ttl_millis)
+        return manager.runtime.analyse(body, session, MODES[body.verb], options.values.state_ttl_millis)
 
     if existing is not None:
         modes = MODES[statement.body.verb]
-        wanted = manager.runtime.analyse(statement.body, session, modes, options.state_ttl_millis)
+        wanted = manager.runtime.analyse(statement.body, session, modes, options.values.state_ttl_millis)
         _check_columns(existing, wanted, statement)
     verb = choose_verb(analyse, options, statement.kind, table.name.place)
     return replace(statement, body=insert(verb))
