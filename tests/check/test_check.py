@@ -427,7 +427,8 @@ def test_a_committed_batch_that_is_not_in_the_table(home: Home) -> None:
 def test_a_committed_batch_that_is_not_in_the_second_table(home: Home) -> None:
     job = home.job()
     analysis = job.plan.analysis
-    job = job.with_plan(replace(job.plan, analysis=replace(analysis, more_sinks=(analysis.sink,))))
+    sinks = (analysis.sink, analysis.sink)
+    job = job.with_plan(replace(job.plan, analysis=replace(analysis, sinks=sinks), upserts=(False, False)))
     home.store(job)
     home.checkpoint(home.spark(job))
     home.manifest(job, 2, staged=True, sink=1)
@@ -648,7 +649,7 @@ def test_staged_rows_next_to_a_backup_may_be_newer(home: Home, tmp_path: Path) -
     original = home.job()
     sink = replace(original.plan.analysis.sink, location=f"file:{table}")
     paths = CheckedPaths(home.path, tmp_path / "original")
-    job = original.with_plan(replace(original.plan, analysis=replace(original.plan.analysis, sink=sink)))
+    job = original.with_plan(replace(original.plan, analysis=replace(original.plan.analysis, sinks=(sink,))))
     assert list(check_staging([job], home.warehouse, paths)) == []
     assert len(list(check_staging([job], home.warehouse, CheckedPaths(home.path)))) == 1
 

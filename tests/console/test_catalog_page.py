@@ -30,7 +30,7 @@ HOSTILE = "<script>alert(1)</script>\"'`--&"
 def create(engine: Managed, name: str, read: str, written: str) -> Job:
     """Create a job that reads one table and writes another."""
     found = engine.runtime.analysis
-    engine.runtime.analysis = replace(found, sources=(source(read),), sink=sink(written))
+    engine.runtime.analysis = replace(found, sources=(source(read),), sinks=(sink(written),))
     quoted = name.replace("`", "``")
     list(engine.run(f"CREATE JOB `{quoted}` AS INSERT INTO out SELECT * FROM STREAM src").rows)
     return engine.manager.registry.live()[0].job
@@ -198,7 +198,7 @@ def test_tables_are_marked_by_kind(
     engine.runtime.analysis = replace(
         engine.runtime.analysis,
         sources=(source("spark_catalog.s.orders", format="kafka"),),
-        sink=sink("spark_catalog.s.totals"),
+        sinks=(sink("spark_catalog.s.totals"),),
     )
     list(engine.run("CREATE STREAMING TABLE s.totals AS SELECT * FROM STREAM orders").rows)
     statements["SHOW TABLES IN `spark_catalog`.`s`"] = [table("orders"), table("totals"), table("plain")]

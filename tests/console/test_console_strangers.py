@@ -363,7 +363,7 @@ def hostile_job(engine: Managed) -> str:
         engine.runtime.analysis,
         sources=(source(HOSTILE, format=HOSTILE, location=HOSTILE), source(f"b.{HOSTILE}")),
         operators=(Operator(HOSTILE, HOSTILE),),
-        sink=sink(HOSTILE, provider=HOSTILE, location=HOSTILE, columns=(HOSTILE,)),
+        sinks=(sink(HOSTILE, provider=HOSTILE, location=HOSTILE, columns=(HOSTILE,)),),
         stateful=True,
     )
     name = HOSTILE.replace("`", "``")

@@ -296,7 +296,7 @@ def test_hostile_texts_are_escaped(engine: Managed, browser: Browser) -> None:
         engine.runtime.analysis,
         sources=(source(HOSTILE), source(f"b{HOSTILE}")),
         operators=(Operator(HOSTILE, HOSTILE),),
-        sink=sink(HOSTILE),
+        sinks=(sink(HOSTILE),),
     )
     quoted = HOSTILE.replace("'", "\\'")
     name = HOSTILE.replace("`", "``")

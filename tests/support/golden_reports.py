@@ -38,6 +38,7 @@ _MASKS = (
     (re.compile(rf"(?<=JetSQL ){re.escape(VERSION)}\b"), "VERSION"),
     (re.compile(rf"(?<=this JetSQL reads version ){STORE_VERSION}\b"), "N"),
     (re.compile(rf"(?<=this JetSQL reads up to version ){STORE_VERSION}\b"), "N"),
+    (re.compile(rf"(?<=migrates it to version ){STORE_VERSION}\b"), "N"),
     (re.compile(rf"(?<=has version ){STORE_VERSION + 1}\b"), "N+1"),
 )
 

@@ -263,5 +263,5 @@ def guarantee(kind: TableSupport) -> str:
     if kind.sink is None:
         return "no"
     sink = Sink("t", kind.sink, "", "", 0, transactional=kind.transactional)
-    analysis = Analysis(True, (Source("s", "json", "", Replay.YES),), sink, CapturedSession("", ""))
-    return GUARANTEE_TEXTS[choose_guarantee(analysis, StatementOptions(Options()), None).guarantee]
+    analysis = Analysis(True, (Source("s", "json", "", Replay.YES),), (sink,), CapturedSession("", ""))
+    return GUARANTEE_TEXTS[choose_guarantee(analysis, sink, StatementOptions(Options()), None).guarantee]

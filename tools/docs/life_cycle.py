@@ -33,7 +33,7 @@ from jetsql.jobs.model.job_options import Guarantee, Options
 from jetsql.language.statement import Body, Verb
 
 _SINK: Final = Sink("t", SinkKind.FILES, "parquet", "", 0)
-_ANALYSIS: Final = Analysis(True, (), _SINK, CapturedSession("spark_catalog", "default"))
+_ANALYSIS: Final = Analysis(True, (), (_SINK,), CapturedSession("spark_catalog", "default"))
 _REQUEST: Final = SnapshotRequest("1", "s")
 _CONTEXT: Final = StepContext(now=0.0)
 
@@ -46,7 +46,7 @@ def _plan(suspend_on_failure: bool) -> Plan:
         guarantee_reason="",
         interval_millis=1000,
         output_mode=OutputMode.APPEND,
-        upsert=False,
+        upserts=(False,),
         overwrite=False,
         suspend_on_failure=suspend_on_failure,
         late_rows_table="",

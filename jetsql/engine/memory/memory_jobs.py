@@ -19,7 +19,7 @@ from jetsql.engine.session.job_tables import qualify
 from jetsql.engine.sinks.dead_letters import find_dead_letter_tables
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
-from jetsql.jobs.model.job import Cause, Plan
+from jetsql.jobs.model.job import Cause, Plan, SinkPlan
 from jetsql.jobs.model.job_options import StatementOptions
 from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.options import parse_options
@@ -172,7 +172,7 @@ class RunningJob:
 
     def _create_run(self, body: ResolvedBody, tables: Any, millis: int) -> Any:
         plan = self.job.plan
-        sinks = [_sink(tables, branch) for branch in plan.branches]
+        sinks = [_sink(tables, plan.output_mode, each) for each in plan.sinks]
         gateway: Any = self._session.sparkContext._gateway
         listed = gateway.jvm.java.util.ArrayList()
         for sink in sinks:
@@ -247,9 +247,9 @@ def _open_session(plan: Plan, sessions: JobSessions) -> SparkSession:
     return session
 
 
-def _sink(tables: Any, plan: Plan) -> Any:
-    """Return the TestSink of a branch."""
-    sink = plan.analysis.sink
+def _sink(tables: Any, mode: OutputMode | None, plan: SinkPlan) -> Any:
+    """Return the TestSink of a table. mode: the output mode of the job"""
+    sink = plan.sink
     if sink.kind is SinkKind.KAFKA:
         return tables.topicSink(sink.table, plan.upsert, plan.retracts)
     columns: Sequence[str] = ()
@@ -258,7 +258,7 @@ def _sink(tables: Any, plan: Plan) -> Any:
         columns = sink.partition_columns
     elif plan.upsert or plan.deletes:
         # The complete result replaces the rows of the one before.
-        write = "replace" if plan.output_mode is OutputMode.COMPLETE and plan.upsert else "update"
+        write = "replace" if mode is OutputMode.COMPLETE and plan.upsert else "update"
         columns = sink.key_columns
     else:
         write = "append"

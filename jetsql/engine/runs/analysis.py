@@ -206,8 +206,7 @@ def _analysis(
     return Analysis(
         streaming=facts["streaming"],
         sources=sources,
-        sink=sinks[0],
-        more_sinks=sinks[1:],
+        sinks=sinks,
         session=captured,
         modes=modes,
         has_aggregates=bool(facts.get("aggregates")),

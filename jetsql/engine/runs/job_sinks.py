@@ -24,7 +24,7 @@ from jetsql.engine.sinks.dead_letters import (
 )
 from jetsql.engine.sinks.late_rows import create_late_rows_table, with_late_rows
 from jetsql.engine.sinks.result_changes import discard_result
-from jetsql.engine.sinks.sink_choice import choose_sink
+from jetsql.engine.sinks.sink_choice import choose_sink, choose_writer
 from jetsql.jobs.checkpoint_files.log_entries import Progress
 from jetsql.jobs.lifecycle.runtime import Report, SinkNotice
 from jetsql.jobs.model.body_analysis import SinkKind
@@ -108,9 +108,9 @@ class JobSinks:
         # In a database and at a broker, all versions of the job share staging tables and batch numbers. The current run
         # needs them, and drops leftovers of other runs.
         for context in branch_contexts(self._context(job.with_plan(version.plan))):
-            old = context.job.plan.analysis.sink
+            old = context.sink_plan.sink
             if old.table != kept.get(context.number) and old.kind is SinkKind.FILES:
-                with_dead_letters(context, choose_sink(context)).discard()
+                with_dead_letters(context, choose_writer(context)).discard()
 
     def _writer(self, job: Job) -> SinkWriter:
         """Return the sink of a job, for anything but a run."""
@@ -120,6 +120,7 @@ class JobSinks:
         run = RunId(job.id, job.run)
         return SinkContext(
             job=job,
+            sink_plan=job.plan.sinks[0],
             spark=session or self.spark,
             catalog=self.catalog,
             checkpoints=self.checkpoints,

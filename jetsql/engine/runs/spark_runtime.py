@@ -30,7 +30,7 @@ from jetsql.engine.runs.job_sinks import JobSinks
 from jetsql.engine.runs.real_time_runs import check_real_time_query
 from jetsql.engine.runs.start_checks import (
     check_formats,
-    check_sink,
+    check_sinks,
     check_sources,
 )
 from jetsql.engine.session.catalog import Catalog
@@ -187,8 +187,7 @@ class SparkRuntime:
         if plan.options.trigger is not Trigger.REAL_TIME:  # `check_real_time` checks its sources
             check_sources(self._spark, self._catalog, plan)
         self._sinks.create_side_tables(plan)
-        for branch in plan.branches:
-            check_sink(self._spark, self._catalog, branch)
+        check_sinks(self._spark, self._catalog, plan)
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
         # For an unreachable broker, Spark's connector would wait for minutes.

@@ -17,7 +17,7 @@ from jetsql.engine.sinks.kafka.messages import TopicTable
 from jetsql.engine.sinks.kafka.transactional_topics import check_transactions
 from jetsql.engine.sinks.lake.lake_checks import check_lake_table
 from jetsql.engine.sinks.preflight import check_jdbc_sink
-from jetsql.engine.sinks.sink_choice import choose_sink
+from jetsql.engine.sinks.sink_choice import choose_writer
 from jetsql.errors import StatementError
 from jetsql.jobs.checkpoint_files.log_entries import Progress
 from jetsql.jobs.model.body_analysis import SinkKind
@@ -39,19 +39,20 @@ def check_sources(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
             raise
 
 
-def check_sink(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
-    """Check the external system of a plan with one sink. Raises StatementError."""
-    if plan.analysis.sink.kind is SinkKind.JDBC:
-        check_jdbc_sink(spark, catalog, plan)
-    elif plan.analysis.sink.kind is SinkKind.KAFKA:
-        table = catalog.require_sink_table(plan.analysis.sink)
-        if plan.guarantee is Guarantee.EXACTLY_ONCE:
-            check_transactions(spark, table)
-        else:
-            check_topic(spark, table, KafkaOperation.WRITE)
-        TopicTable(spark, table.name).check_encoding()
-    elif plan.analysis.sink.kind.is_lake:
-        check_lake_table(catalog, plan)
+def check_sinks(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
+    """Check the external systems of the sinks of a plan. Raises StatementError."""
+    for each in plan.sinks:
+        if each.sink.kind is SinkKind.JDBC:
+            check_jdbc_sink(spark, catalog, each, plan.analysis.marks_deleted)
+        elif each.sink.kind is SinkKind.KAFKA:
+            table = catalog.require_sink_table(each.sink)
+            if plan.guarantee is Guarantee.EXACTLY_ONCE:
+                check_transactions(spark, table)
+            else:
+                check_topic(spark, table, KafkaOperation.WRITE)
+            TopicTable(spark, table.name).check_encoding()
+        elif each.sink.kind.is_lake:
+            check_lake_table(catalog, each)
 
 
 def check_same_query(job: Job, resolved: ResolvedBody, accepts_functions: bool) -> None:
@@ -92,11 +93,11 @@ def check_not_ahead(context: SinkContext, progress: Progress) -> None:
     if context.job.plan.guarantee is not Guarantee.EXACTLY_ONCE:
         return
     for branch in branch_contexts(context):
-        writer, batch = choose_sink(branch), progress.next_batch
+        writer, batch = choose_writer(branch), progress.next_batch
         if progress.has_pending_batch and (writer.has_batch(batch) or not isinstance(writer, ComparedWriter)):
             batch += 1  # the sink may have the planned batch, with the same rows
         if is_ahead(writer, batch):
-            table = branch.job.plan.analysis.sink.table
+            table = branch.sink_plan.sink.table
             raise StatementError(
                 "SINK_CHANGED",
                 f"The job was restored from a backup with the batches before {batch}, and {table} has later ones."

@@ -31,7 +31,7 @@ from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import enable, java
 from jetsql.engine.runs.analysis import ResolvedBody, resolve_with_plan
 from jetsql.engine.runs.run_context import batch_rows, query_rows
-from jetsql.engine.runs.start_checks import check_sink, check_sources
+from jetsql.engine.runs.start_checks import check_sinks, check_sources
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.sinks import SinkContext, SinkWriter, consume_rows
@@ -214,8 +214,7 @@ class JobQuery:
         """
         job, session = self._job, self._session
         check_sources(session, self._catalog, job.plan)
-        for branch in job.plan.branches:
-            check_sink(session, self._catalog, branch)
+        check_sinks(session, self._catalog, job.plan)
         resolved = resolve_with_plan(job.body, session, job.plan)
         query = java(session).stream.NewestRows.of(resolved.query)
         if query is None:
@@ -229,19 +228,20 @@ class JobQuery:
 
     def _write(self, resolved: ResolvedBody, writer: SinkWriter, rows: DataFrame, batch: int) -> None:
         """Write a batch to the temporary folder, or to nothing."""
-        analysis = self._job.plan.analysis
-        is_file_table = analysis.sink.kind is SinkKind.FILES and not analysis.more_sinks
-        table = self._catalog.table(analysis.sink.table) if is_file_table else None
+        sinks = self._job.plan.sinks
+        is_file_table = len(sinks) == 1 and sinks[0].sink.kind is SinkKind.FILES
+        table = self._catalog.table(sinks[0].sink.table) if is_file_table else None
         with batch_rows(rows, resolved, writer) as complete:
             if table is None:
                 consume_rows(complete)
             else:
-                files = BatchFiles(_SMALL_FILE_BYTES, analysis.stateful)
+                files = BatchFiles(_SMALL_FILE_BYTES, sinks[0].has_state)
                 files.write(complete, table, f"{self._checkpoints.root}/{self._job.id}-rows")
 
     def _sink_context(self) -> SinkContext:
         return SinkContext(
             job=self._job,
+            sink_plan=self._job.plan.sinks[0],
             spark=self._session,
             catalog=self._catalog,
             checkpoints=self._checkpoints,

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import Catalog
-from jetsql.jobs.model.job import Job
+from jetsql.jobs.model.job import Job, SinkPlan
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class SinkContext:
 
     job: Job
     """The job that writes."""
+    sink_plan: SinkPlan
+    """The table to write, and the decisions for it."""
     spark: SparkSession
     """The session of the job's run."""
     catalog: Catalog

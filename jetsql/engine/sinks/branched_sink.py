@@ -27,10 +27,10 @@ _COMPLETE: Final = "_SUCCESS"
 
 
 def branch_contexts(context: SinkContext) -> tuple[SinkContext, ...]:
-    """Return the context of each sink of a job, as if it were the only one."""
+    """Return the context of each sink of a job."""
     return tuple(
-        replace(context, job=context.job.with_plan(plan), number=number, query=None)
-        for number, plan in enumerate(context.job.plan.branches)
+        replace(context, sink_plan=sink_plan, number=number, query=None)
+        for number, sink_plan in enumerate(context.job.plan.sinks)
     )
 
 

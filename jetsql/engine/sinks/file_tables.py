@@ -72,8 +72,8 @@ class StagedFiles:
         self._files = context.checkpoints.files
         self._job = context.writer_id
         self._name = context.job.name
-        self._sink = context.job.plan.analysis.sink
-        self._batch_files = BatchFiles(context.single_file_bytes, context.job.plan.analysis.stateful)
+        self._sink = context.sink_plan.sink
+        self._batch_files = BatchFiles(context.single_file_bytes, context.sink_plan.has_state)
         self._manifests = Manifests(context.checkpoints.manifests_folder(context.job.id, context.number), self._files)
 
     def recover(self) -> None:

@@ -30,7 +30,7 @@ from jetsql.engine.sinks.spark_sinks import UntrackedSink
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.body_analysis import Sink
-from jetsql.jobs.model.job import Plan
+from jetsql.jobs.model.job import SinkPlan
 from jetsql.jobs.model.job_options import Guarantee
 
 
@@ -69,8 +69,8 @@ class JdbcTarget:
         return self.database.explain_error(error)
 
 
-def open_target(spark: SparkSession, table: TableFacts, plan: Plan, job_id: str) -> JdbcTarget:
-    """Return the target for a plan's sink.
+def open_target(spark: SparkSession, table: TableFacts, plan: SinkPlan, job_id: str) -> JdbcTarget:
+    """Return the target for a sink.
 
     Raises StatementError UNSUPPORTED_SINK for a database without a dialect.
     """
@@ -78,14 +78,14 @@ def open_target(spark: SparkSession, table: TableFacts, plan: Plan, job_id: str)
     dialect = find_dialect(database.driver)
     if dialect is None:
         raise StatementError("UNSUPPORTED_SINK", f"JetSQL does not support transactions in {database.server}.")
-    keys = plan.analysis.sink.key_columns if plan.upsert else ()
+    keys = plan.sink.key_columns if plan.upsert else ()
     written = name_in_schema(database.table, f"jetsql_keys_{job_id.replace('-', '')}") if plan.retracts else ""
     sql = TargetSql(dialect, database.table, table.columns, keys, plan.deletes, written)
     return JdbcTarget(database, sql, LedgerSql(name_in_schema(database.table, LEDGER_TABLE), job_id))
 
 
-def needs_transactions(plan: Plan) -> bool:
-    """Return whether a plan needs a staging table; otherwise Spark's writer appends the rows directly."""
+def needs_transactions(plan: SinkPlan) -> bool:
+    """Return whether a sink needs a staging table; otherwise Spark's writer appends the rows directly."""
     return plan.upsert or plan.overwrite or plan.guarantee is Guarantee.EXACTLY_ONCE
 
 
@@ -95,9 +95,9 @@ class JdbcTransactions:
     def __init__(self, context: SinkContext) -> None:
         self._context = context
         self._job = context.job
-        self._sink = context.job.plan.analysis.sink
+        self._sink = context.sink_plan.sink
         # Without a guarantee, each run counts its batches from 0 again, so the numbers identify no batch.
-        self._has_ledger = context.job.plan.guarantee is Guarantee.EXACTLY_ONCE
+        self._has_ledger = context.sink_plan.guarantee is Guarantee.EXACTLY_ONCE
         self._has_swept = False
 
     def recover(self) -> None:
@@ -180,7 +180,7 @@ class JdbcTransactions:
         return None if newest is None else int(newest)
 
     def _commit_steps(self, target: JdbcTarget, staging: str, batch: int, count: int) -> list[TransactionStep]:
-        plan, sql = self._job.plan, target.sql
+        plan, sql = self._context.sink_plan, target.sql
         steps = []
         if self._has_ledger:
             steps.append(TransactionStep("claim", target.ledger.insert_batch(batch, count)))
@@ -230,7 +230,7 @@ class JdbcTransactions:
         return f"jetsql_{self._context.writer_id.replace('-', '')}_"
 
     def _target(self, table: TableFacts) -> JdbcTarget:
-        return open_target(self._context.spark, table, self._job.plan, self._context.writer_id)
+        return open_target(self._context.spark, table, self._context.sink_plan, self._context.writer_id)
 
     def _explain_error(self, target: JdbcTarget, error: JdbcError, batch: int) -> StatementError:
         dialect, value = target.sql.dialect, error.unexpected_value
@@ -251,7 +251,7 @@ class JdbcTransactions:
         if error.step == "move" and error.sqlstate == dialect.repeated_key_state:
             return _key_repeated(self._sink, batch)
         reported = target.explain_error(error)
-        if error.condition == "DUPLICATE_KEY" and self._job.plan.upsert:
+        if error.condition == "DUPLICATE_KEY" and self._context.sink_plan.upsert:
             reported.hint = "The rows conflict with another unique index than that of 'key.columns'."
         return reported
 

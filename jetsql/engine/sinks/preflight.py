@@ -16,7 +16,7 @@ from jetsql.engine.jdbc.jdbc_dialects import LEDGER_TABLE, Dialect, find_dialect
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.sinks.jdbc import JdbcTarget, needs_transactions, open_target
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import Plan
+from jetsql.jobs.model.job import SinkPlan
 from jetsql.jobs.model.job_options import Guarantee
 
 _NO_TABLE: Final = ("42P01", "3F000", "42S02", "42X05", "42Y07")
@@ -55,24 +55,24 @@ def check_jdbc_table(spark: SparkSession, table: TableFacts) -> None:
         raise database.explain_error(error) from error
 
 
-def check_jdbc_sink(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
-    """Write a batch without rows and roll it back.
+def check_jdbc_sink(spark: SparkSession, catalog: Catalog, plan: SinkPlan, marks_deleted: bool) -> None:
+    """Write a batch without rows and roll it back. marks_deleted: see `Analysis`
 
     Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SINK_NOT_READY, UNSUPPORTED_SINK.
     """
-    table = catalog.require_sink_table(plan.analysis.sink)
+    table = catalog.require_sink_table(plan.sink)
     database = Database(spark, table.options)
     dialect = find_dialect(database.driver)
     if needs_transactions(plan):
-        _check_dialect(database, dialect, plan)
+        _check_dialect(database, dialect, plan, marks_deleted)
         _try_batch(open_target(spark, table, plan, f"preflight-{uuid4()}"), plan)
     elif dialect is not None:
         _try_append(open_target(spark, table, plan, ""))
 
 
-def _check_dialect(database: Database, dialect: Dialect | None, plan: Plan) -> None:
+def _check_dialect(database: Database, dialect: Dialect | None, plan: SinkPlan, marks_deleted: bool) -> None:
     verb = "SINK INTO with 'key.columns'" if plan.upsert else "INSERT OVERWRITE" if plan.overwrite else ""
-    verb = "AUTO CDC" if plan.deletes and not plan.analysis.marks_deleted else verb
+    verb = "AUTO CDC" if plan.deletes and not marks_deleted else verb
     if dialect is not None and (dialect.can_upsert or not plan.upsert) and is_table_name(database.table):
         return
     where = database.server if dialect is None or plan.upsert else f"the 'dbtable' {database.table}"
@@ -92,7 +92,7 @@ def _try_append(target: JdbcTarget) -> None:
         raise _not_ready(target, error, "INSERT") from error
 
 
-def _try_batch(target: JdbcTarget, plan: Plan) -> None:
+def _try_batch(target: JdbcTarget, plan: SinkPlan) -> None:
     staging = target.name_table(f"jetsql_preflight_{uuid4().hex}")
     has_ledger = plan.guarantee is Guarantee.EXACTLY_ONCE
     try:

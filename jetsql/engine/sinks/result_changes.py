@@ -51,7 +51,7 @@ class ResultChanges:
         self._context = context
         self._writer = writer
         self._files = context.checkpoints.files
-        self._sink = context.job.plan.analysis.sink
+        self._sink = context.sink_plan.sink
         self._folder = context.checkpoints.results_folder(context.job.id)
 
     def recover(self) -> None:

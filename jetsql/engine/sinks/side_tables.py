@@ -15,6 +15,7 @@ from jetsql.engine.sinks import SinkContext
 from jetsql.engine.sinks.file_tables import Manifests, StagedFiles
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import Sink, SinkKind
+from jetsql.jobs.model.job import SinkPlan
 from jetsql.jobs.model.job_options import Guarantee
 from jetsql.jobs.model.table_names import quoted_table
 
@@ -49,8 +50,7 @@ class SideTable(StagedFiles):
     def __init__(self, context: SinkContext, table: TableFacts, folder: str, suffix: str) -> None:
         job = context.job
         sink = Sink(table.name, SinkKind.FILES, table.provider, table.location, table.created, table.columns)
-        analysis = replace(job.plan.analysis, sink=sink, more_sinks=(), stateful=False)
-        super().__init__(replace(context, job=job.with_plan(replace(job.plan, analysis=analysis))))
+        super().__init__(replace(context, sink_plan=SinkPlan(sink, job.plan.guarantee)))
         self._job = f"{job.id}-{suffix}"
         self._manifests = Manifests(f"{context.checkpoints.job_folder(job.id)}/{folder}", context.checkpoints.files)
         self._appends = job.plan.guarantee is Guarantee.NONE

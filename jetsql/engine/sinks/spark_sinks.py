@@ -30,7 +30,7 @@ class UntrackedSink:
 
     def __init__(self, context: SinkContext) -> None:
         self._context = context
-        self._sink = context.job.plan.analysis.sink
+        self._sink = context.sink_plan.sink
 
     def recover(self) -> None:
         self._context.catalog.require_sink_table(self._sink)
@@ -70,7 +70,7 @@ class KafkaAppend(UntrackedSink):
     """A sink that writes batches to a topic with Spark's Kafka sink."""
 
     def encode_rows(self, rows: DataFrame) -> DataFrame:
-        return self._table.encode(rows, self._context.job)
+        return self._table.encode(rows, self._context.sink_plan.upsert)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         table = self._context.catalog.require_sink_table(self._sink)
@@ -94,7 +94,7 @@ class KafkaStream(UntrackedSink):
         self._context.catalog.require_sink_table(self._sink)
         plan = self._context.job.plan
         table = TopicTable(self._context.spark, self._sink.table)
-        messages = table.encode(rows, self._context.job)
+        messages = table.encode(rows, self._context.sink_plan.upsert)
         options = table.writer_options(in_batches=plan.options.trigger is not Trigger.REAL_TIME)
         if tracks_asynchronously(plan) and not once:
             options["asyncProgressTrackingEnabled"] = "true"

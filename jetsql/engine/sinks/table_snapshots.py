@@ -26,9 +26,9 @@ class TableSnapshots:
     def __init__(self, context: SinkContext) -> None:
         self._context = context
         self._files = context.checkpoints.files
-        self._sink = context.job.plan.analysis.sink
+        self._sink = context.sink_plan.sink
         self._folder = snapshots_folder(self._sink.location)
-        self._batch_files = BatchFiles(context.single_file_bytes, context.job.plan.analysis.stateful)
+        self._batch_files = BatchFiles(context.single_file_bytes, context.sink_plan.has_state)
         self._replaced_at: dict[str, float] = {}
 
     def recover(self) -> None:
@@ -83,7 +83,7 @@ class TableSnapshots:
     def _snapshot_name(self, batch: int) -> str:
         # Without a guarantee, each run counts its batches from 0 again, so the run is part of the name.
         job = self._context.job
-        run = f"{job.run:04d}-" if job.plan.guarantee is Guarantee.NONE else ""
+        run = f"{job.run:04d}-" if self._context.sink_plan.guarantee is Guarantee.NONE else ""
         return f"{job.id}-{run}{batch:09d}"
 
     def _delete_replaced(self, current: str) -> None:

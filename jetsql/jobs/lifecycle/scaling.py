@@ -47,7 +47,9 @@ def react_to_loss(job: Job, member_count: int) -> ScalingDecision:
 
 def react_to_growth(plan: Plan) -> ScalingDecision:
     """Return the reaction of a job that runs on fewer members than are available."""
-    return ScalingDecision.RESTART if plan.options.auto_scaling and plan.analysis.streaming else ScalingDecision.CONTINUE
+    return (
+        ScalingDecision.RESTART if plan.options.auto_scaling and plan.analysis.streaming else ScalingDecision.CONTINUE
+    )
 
 
 def rescaled_partitions(job: Job, cores: int, fixed_partitions: str = "") -> int | None:

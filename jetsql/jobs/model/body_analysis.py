@@ -7,7 +7,7 @@ Plain frozen classes, without Spark. The store keeps them as JSON by the names o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
@@ -143,7 +143,7 @@ class Analysis:
 
     streaming: bool
     sources: tuple[Source, ...]
-    sink: Sink
+    sinks: tuple[Sink, ...]  # the tables that the job writes, in the order of its body; at least one
     session: CapturedSession
     modes: Mapping[OutputMode, str | None] = field(default_factory=dict, compare=False)
     """The reason why Spark cannot run the query in an output mode, or None when it can (streaming only)."""
@@ -163,7 +163,6 @@ class Analysis:
     """The part of the query that can put rows into other partitions when a batch is repeated; empty for none."""
     keeps_history: bool = False  # AUTO CDC with SCD TYPE 2: the state and the table keep all changes of each key
     tables_read_once: tuple[str, ...] = ()  # of a batch job: the tables that it could read as streams, qualified
-    more_sinks: tuple[Sink, ...] = ()  # the sinks after the first, of a body with several INSERTs
     late_rows_refusal: str = field(default="an earlier version of JetSQL has created it", compare=False)
     """The reason why the query's late rows cannot be kept, a clause; empty if they can."""
     idle_timeout_refusal: str = field(default="an earlier version of JetSQL has created it", compare=False)
@@ -177,22 +176,14 @@ class Analysis:
     """The first words of clauses that the engine's Spark does not have, such as QUALIFY."""
 
     @property
-    def sinks(self) -> tuple[Sink, ...]:
-        """Return all tables that the job writes, in the order of its body."""
-        return (self.sink, *self.more_sinks)
+    def sink(self) -> Sink:
+        """Return the first sink: the only one, except of a body with several INSERTs."""
+        return self.sinks[0]
 
     @property
     def sink_names(self) -> str:
         """Return the names of the sinks, separated by commas."""
         return ", ".join(dict.fromkeys(sink.table for sink in self.sinks))
-
-    @property
-    def branches(self) -> tuple[Analysis, ...]:
-        """Return an analysis for each sink, as if it were the only one."""
-        if not self.more_sinks:
-            return (self,)
-        # A branch reads the rows that the query has returned, so it has no state.
-        return tuple(replace(self, sink=sink, more_sinks=(), stateful=False) for sink in self.sinks)
 
     @property
     def joins_streams(self) -> bool:

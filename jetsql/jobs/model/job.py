@@ -14,7 +14,7 @@ from enum import Enum, StrEnum
 from typing import Final
 
 from jetsql.errors import SQLSTATES
-from jetsql.jobs.model.body_analysis import Analysis, OutputMode
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode, Sink
 from jetsql.jobs.model.job_options import Guarantee, Options
 from jetsql.language.statement import Body, TableKind
 
@@ -49,6 +49,19 @@ class StopGoal(Enum):
 
 
 @dataclass(frozen=True)
+class SinkPlan:
+    """The decisions for one of the tables that a job writes: all that its writer needs to know about the job's plan."""
+
+    sink: Sink
+    guarantee: Guarantee
+    upsert: bool = False  # rows are updated by the key columns
+    overwrite: bool = False  # each result replaces the rows
+    deletes: bool = False  # the last column of each row says whether the row deletes its key
+    retracts: bool = False  # rows that an earlier batch wrote, and that left the result, are deleted
+    has_state: bool = False  # the rows come from an operator with state, whose partitions must stay separate
+
+
+@dataclass(frozen=True)
 class Plan:
     """The decisions for a job, and its options: all that a run needs besides the body. The reason is not compared."""
 
@@ -58,23 +71,21 @@ class Plan:
     guarantee_reason: str = field(compare=False)  # a phrase
     interval_millis: int  # between micro-batches, or between two offset commits (see `progress_tracking`)
     output_mode: OutputMode | None
-    upsert: bool
-    overwrite: bool
+    upserts: tuple[bool, ...]  # see `SinkPlan.upsert`, for each sink
+    overwrite: bool  # see `SinkPlan`, also for `deletes` and `retracts`
     suspend_on_failure: bool
     late_rows_table: str  # the qualified name of the table for late rows; empty to drop them
-    deletes: bool = False  # the last column of each row says whether the row deletes its key
-    more_upserts: tuple[bool, ...] = ()  # `upsert` for each sink after the first
-    retracts: bool = False  # rows that an earlier batch wrote, and that left the result, are deleted
+    deletes: bool = False
+    retracts: bool = False
 
     @property
-    def branches(self) -> tuple[Plan, ...]:
-        """Return a plan for each sink, as if it were the only one."""
-        if not self.analysis.more_sinks:
-            return (self,)
-        upserts = (self.upsert, *self.more_upserts)
+    def sinks(self) -> tuple[SinkPlan, ...]:
+        """Return the plan of each sink, in the order of the body."""
+        # One of several sinks gets the rows that the query has returned, which are stored before.
+        has_state = self.analysis.stateful and len(self.analysis.sinks) == 1
         return tuple(
-            replace(self, analysis=analysis, upsert=upsert, more_upserts=())
-            for analysis, upsert in zip(self.analysis.branches, upserts, strict=True)
+            SinkPlan(sink, self.guarantee, upsert, self.overwrite, self.deletes, self.retracts, has_state)
+            for sink, upsert in zip(self.analysis.sinks, self.upserts, strict=True)
         )
 
 

@@ -39,8 +39,8 @@ class Delivery:
     reason: str  # a phrase without a full stop
 
 
-def choose_guarantee(analysis: Analysis, options: StatementOptions, target: Span | None) -> Delivery:
-    """Return the strongest guarantee of sources and sink, or the weaker one that the user requested.
+def choose_guarantee(analysis: Analysis, sink: Sink, options: StatementOptions, target: Span | None) -> Delivery:
+    """Return the strongest guarantee of the sources and a sink, or the weaker one that the user requested.
 
     Raises StatementError GUARANTEE_NOT_POSSIBLE at the option, SOURCE_NOT_REPLAYABLE at the option or `target`.
     """
@@ -54,14 +54,14 @@ def choose_guarantee(analysis: Analysis, options: StatementOptions, target: Span
     if options.values.trigger is Trigger.REAL_TIME:
         return _in_real_time(requested, place)
     by_clock = _first(analysis, Replay.BY_CLOCK)
-    if not analysis.sink.transactional:
-        return _without_transactions(analysis.sink, requested, place)
-    if analysis.sink.kind is SinkKind.KAFKA and analysis.unstable_partitioning:
-        return _with_unstable_partitioning(analysis, requested, place)
+    if not sink.transactional:
+        return _without_transactions(sink, requested, place)
+    if sink.kind is SinkKind.KAFKA and analysis.unstable_partitioning:
+        return _with_unstable_partitioning(analysis, sink, requested, place)
     if by_clock is None:
         if requested is Guarantee.AT_LEAST_ONCE:
             return Delivery(requested, f"as requested; {GUARANTEE_TEXTS[Guarantee.EXACTLY_ONCE]} is possible")
-        return Delivery(Guarantee.EXACTLY_ONCE, _exactly_once(analysis))
+        return Delivery(Guarantee.EXACTLY_ONCE, _exactly_once(analysis, sink))
     if requested is Guarantee.EXACTLY_ONCE:
         message = (
             f"exactlyOnce is not possible: the source {by_clock.name} ({by_clock.format}) generates rows by wall clock,"
@@ -77,8 +77,8 @@ def choose_weakest(analysis: Analysis, options: StatementOptions, targets: Seque
 
     targets: the place of each sink's name. Raises as `choose_guarantee`.
     """
-    branches = zip(analysis.branches, targets, strict=True)
-    deliveries = [choose_guarantee(branch, options, target) for branch, target in branches]
+    written = zip(analysis.sinks, targets, strict=True)
+    deliveries = [choose_guarantee(analysis, sink, options, target) for sink, target in written]
     weakest = max((delivery.guarantee for delivery in deliveries), key=_ORDER.index)
     reasons: dict[str, list[str]] = {}
     for sink, delivery in zip(analysis.sinks, deliveries, strict=True):
@@ -93,11 +93,11 @@ def _first(analysis: Analysis, replay: Replay) -> Source | None:
     return next((source for source in analysis.sources if source.replay is replay), None)
 
 
-def _exactly_once(analysis: Analysis) -> str:
-    sink = _SINK_REASONS[analysis.sink.kind]
+def _exactly_once(analysis: Analysis, sink: Sink) -> str:
+    reason = _SINK_REASONS[sink.kind]
     if not analysis.streaming:
-        return f"all rows of a batch job become visible together; {sink}"
-    return f"all sources can be replayed; {sink}"
+        return f"all rows of a batch job become visible together; {reason}"
+    return f"all sources can be replayed; {reason}"
 
 
 def _in_real_time(requested: Guarantee | None, place: Span | None) -> Delivery:
@@ -119,11 +119,13 @@ def _without_transactions(sink: Sink, requested: Guarantee | None, place: Span |
     return Delivery(Guarantee.AT_LEAST_ONCE, f"{reason}, so a repeated batch is written twice")
 
 
-def _with_unstable_partitioning(analysis: Analysis, requested: Guarantee | None, place: Span | None) -> Delivery:
+def _with_unstable_partitioning(
+    analysis: Analysis, sink: Sink, requested: Guarantee | None, place: Span | None
+) -> Delivery:
     """Refuse exactly once: a repeated batch skips partitions in Kafka, so their rows must be the same again."""
     if requested is Guarantee.EXACTLY_ONCE:
-        sink = analysis.sink.system or analysis.sink.table
-        message = f"exactlyOnce into {sink} is not possible: {analysis.unstable_partitioning}."
+        written = sink.system or sink.table
+        message = f"exactlyOnce into {written} is not possible: {analysis.unstable_partitioning}."
         raise _not_possible(message, "Remove it from the query, or use 'atLeastOnce'.", place)
     reason = f"{analysis.unstable_partitioning}, so a part of its rows can be written twice"
     return Delivery(Guarantee.AT_LEAST_ONCE, reason)

@@ -118,7 +118,7 @@ def check_real_time(analysis: Analysis, options: StatementOptions, verb: Verb, t
     if other is not None:
         raise not_possible(f"requires Kafka sources; the format of {other.name} is {other.format}", place)
     sink = analysis.sink
-    if analysis.more_sinks:
+    if len(analysis.sinks) > 1:
         raise not_possible(f"requires a job with one table; this one writes {len(analysis.sinks)}", place)
     if sink.kind is not SinkKind.KAFKA:
         raise not_possible(f"requires a Kafka sink; {sink.table} is a table USING {sink.provider}", place)

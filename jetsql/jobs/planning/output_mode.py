@@ -191,12 +191,12 @@ def _check_not_requested(requested: OutputMode | None, place: Span | None) -> No
 def _check_retractions(analysis: Analysis, place: Span | None) -> None:
     sink = analysis.sink
     can_have_keys = sink.kind is not SinkKind.FILES
-    if can_have_keys and sink.key_columns and analysis.has_aggregates and not analysis.more_sinks:
+    if can_have_keys and sink.key_columns and analysis.has_aggregates and len(analysis.sinks) == 1:
         return
     message = f"SINK INTO cannot delete rows of {sink.table} that leave the result"
     if not analysis.has_aggregates:
         reason, hint = "the query has no aggregate, so no row leaves it", "Remove the option."
-    elif analysis.more_sinks:
+    elif len(analysis.sinks) > 1:
         reason, hint = "the job writes several tables", "Create a job of its own for this table."
     elif can_have_keys:
         reason, hint = "it has no 'key.columns'", "Create the table again with 'key.columns', or remove the option."

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from jetsql.errors import ErrorPlace, Span, StatementError
-from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode, Sink, SinkKind
 from jetsql.jobs.model.job import Plan
 from jetsql.jobs.model.job_options import Options, StatementOptions, Trigger
 from jetsql.jobs.planning.guarantee import choose_weakest
@@ -42,7 +42,7 @@ def make_plan(
         check_real_time(analysis, options, verb, target)
     written = tuple(branches) or ((verb, target),)
     delivery = choose_weakest(analysis, options, [place for _, place in written])
-    upserts = [_upserts(branch, *each) for branch, each in zip(analysis.branches, written, strict=True)]
+    upserts = [_upserts(analysis, sink, *each) for sink, each in zip(analysis.sinks, written, strict=True)]
     mode = choose_mode(analysis, options, verb, target)
     _check_options(analysis, options, mode)
     values = options.values
@@ -53,12 +53,11 @@ def make_plan(
         guarantee_reason=delivery.reason,
         interval_millis=_interval(analysis, values),
         output_mode=mode,
-        upsert=upserts[0],
+        upserts=tuple(upserts),
         overwrite=verb is Verb.INSERT_OVERWRITE,
         suspend_on_failure=analysis.streaming if values.suspend_on_failure is None else values.suspend_on_failure,
         late_rows_table=late_rows_table(analysis, values),
         deletes=verb is Verb.AUTO_CDC or analysis.marks_deleted,
-        more_upserts=tuple(upserts[1:]),
         retracts=upserts[0] and mode is OutputMode.COMPLETE,
     )
 
@@ -90,8 +89,7 @@ def _check_trigger(analysis: Analysis, options: StatementOptions) -> None:
         )
 
 
-def _upserts(analysis: Analysis, verb: Verb, target: Span | None) -> bool:
-    sink = analysis.sink
+def _upserts(analysis: Analysis, sink: Sink, verb: Verb, target: Span | None) -> bool:
     if verb is not Verb.SINK_INTO:
         return verb is Verb.AUTO_CDC
     if sink.key_columns and sink.kind is SinkKind.FILES:

@@ -73,8 +73,8 @@ def _facts(view: JobView, members: int) -> Iterator[Fact]:
     yield "kind", "streaming" if plan.analysis.streaming else "batch"
     for source in plan.analysis.sources:
         yield "source", describe_source(source)
-    for branch in plan.branches:
-        yield "sink", f"{describe_sink(branch.analysis.sink)}; {describe_write(branch)}"
+    for each in plan.sinks:
+        yield "sink", f"{describe_sink(each.sink)}; {describe_write(plan, each)}"
     yield "delivery", f"{GUARANTEE_TEXTS[plan.guarantee]}: {plan.guarantee_reason}"
     if plan.analysis.streaming:
         yield "trigger", describe_trigger(plan)

@@ -8,7 +8,7 @@ from typing import Final
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.body_analysis import PARSE_MODE, Sink, SinkKind, Source
-from jetsql.jobs.model.job import Plan, Status
+from jetsql.jobs.model.job import Plan, SinkPlan, Status
 from jetsql.jobs.model.job_options import StatementOptions, Trigger
 from jetsql.jobs.model.redaction import redact, redact_urls
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
@@ -69,8 +69,8 @@ def decisions(plan: Plan) -> Iterator[str]:
     yield f"Job:         {kind}"
     for source in plan.analysis.sources:
         yield f"Source:      {describe_source(source)}"
-    for branch in plan.branches:
-        yield f"Sink:        {describe_sink(branch.analysis.sink)}; {describe_write(branch)}"
+    for each in plan.sinks:
+        yield f"Sink:        {describe_sink(each.sink)}; {describe_write(plan, each)}"
     yield f"Delivery:    {GUARANTEE_TEXTS[plan.guarantee]}: {plan.guarantee_reason}"
     if plan.analysis.streaming:
         yield f"Trigger:     {describe_trigger(plan)}"
@@ -114,31 +114,28 @@ def describe_sink(sink: Sink) -> str:
     return f"{sink.table} ({', '.join(fact for fact in facts if fact)})"
 
 
-def describe_write(plan: Plan) -> str:
-    """Return how rows are written to the sink, as a phrase."""
+def describe_write(plan: Plan, written: SinkPlan) -> str:
+    """Return how rows are written to a sink of a plan, as a phrase."""
+    keys = ", ".join(written.sink.key_columns)
     if plan.analysis.keeps_history:
-        keys = ", ".join(plan.analysis.sink.key_columns)
         effort = "a batch writes all rows of its keys again, and the state keeps all changes"
         return f"each change is a row, by {keys}; {effort}"
     if plan.analysis.marks_deleted:
-        keys = ", ".join(plan.analysis.sink.key_columns)
         return f"changed rows are updated by {keys}, and rows that leave the result are deleted"
-    if plan.deletes:
-        return (
-            f"the newest change of each key updates or deletes its row, by {', '.join(plan.analysis.sink.key_columns)}"
-        )
-    if plan.retracts:
-        to_topic = plan.analysis.sink.kind is SinkKind.KAFKA
+    if written.deletes:
+        return f"the newest change of each key updates or deletes its row, by {keys}"
+    if written.retracts:
+        to_topic = written.sink.kind is SinkKind.KAFKA
         effort = "compares the result with the previous one" if to_topic else "writes the whole result"
         return (
-            f"rows are updated by {', '.join(plan.analysis.sink.key_columns)}, and rows that leave the result are"
+            f"rows are updated by {keys}, and rows that leave the result are"
             f" deleted; each batch {effort}, and nothing removes the state"
         )
-    if plan.upsert:
-        return f"rows are updated by {', '.join(plan.analysis.sink.key_columns)}"
-    if plan.overwrite:
+    if written.upsert:
+        return f"rows are updated by {keys}"
+    if written.overwrite:
         return "each result replaces the previous rows"
-    return "the rows that meet the condition are replaced" if plan.analysis.sink.replaces_part else "rows are added"
+    return "the rows that meet the condition are replaced" if written.sink.replaces_part else "rows are added"
 
 
 def describe_trigger(plan: Plan) -> str:

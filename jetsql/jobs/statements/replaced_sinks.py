@@ -20,8 +20,8 @@ def accept_sinks(job: Job, now: Analysis) -> Plan:
     Raises StatementError SINK_CHANGED for a table that does not fit the job.
     """
     before = job.plan.analysis
-    sinks = [_accept(job, old, new) for old, new in zip(before.sinks, now.sinks, strict=True)]
-    return replace(job.plan, analysis=replace(before, sink=sinks[0], more_sinks=tuple(sinks[1:])))
+    sinks = tuple(_accept(job, old, new) for old, new in zip(before.sinks, now.sinks, strict=True))
+    return replace(job.plan, analysis=replace(before, sinks=sinks))
 
 
 def _accept(job: Job, old: Sink, new: Sink) -> Sink:

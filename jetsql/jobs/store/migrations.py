@@ -86,6 +86,11 @@ def _options(connection: sa.Connection) -> None:
     _upgrade_records(connection, 6)
 
 
+def _sinks(connection: sa.Connection) -> None:
+    """Version 8: all sinks of a job as one list."""
+    _upgrade_records(connection, 7)
+
+
 def _create_table(connection: sa.Connection, name: str, *columns: sa.Column[str]) -> None:
     sa.Table(name, sa.MetaData(), *columns).create(connection)
 
@@ -99,4 +104,12 @@ def _upgrade_records(connection: sa.Connection, version: int) -> None:
 
 
 # STEPS[0] makes version 2 of version 1, and so on.
-STEPS: Final[Sequence[MigrationStep]] = (_snapshots, _operators, _new_names, _functions, _callers, _options)
+STEPS: Final[Sequence[MigrationStep]] = (
+    _snapshots,
+    _operators,
+    _new_names,
+    _functions,
+    _callers,
+    _options,
+    _sinks,
+)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 Record = dict[str, Any]
@@ -130,13 +130,27 @@ def _version(record: Record, names: Mapping[str, str] = _VERSION) -> Record:
 
 def _with_options(record: Record) -> Record:
     """Version 7: the options of a job as one record of its plan."""
-    versions = (record, *(record.get(name) for name in ("version", "pending_version", "rollback_version")))
-    for version in versions:
-        if version is not None and "plan" in version:
-            plan = version["plan"]
-            kept = {name: value for name, value in plan.items() if name not in (*_OPTIONS, "late_rows")}
-            version["plan"] = {**kept, "late_rows_table": plan.get("late_rows", ""), "options": _options(plan)}
+    for plan in _plans(record):
+        plan["options"] = _options(plan)
+        plan["late_rows_table"] = plan.pop("late_rows", "")
+        for name in _OPTIONS:
+            plan.pop(name, None)
     return record
+
+
+def _with_sinks(record: Record) -> Record:
+    """Version 8: all sinks of a job as one list, and whether it updates their rows as another."""
+    for plan in _plans(record):
+        analysis = plan["analysis"]
+        analysis["sinks"] = [analysis.pop("sink"), *analysis.pop("more_sinks", ())]
+        plan["upserts"] = [plan.pop("upsert"), *plan.pop("more_upserts", ())]
+    return record
+
+
+def _plans(record: Record) -> Iterator[Record]:
+    """Return the plans in a record since version 4: of a snapshot, or of the versions of a job."""
+    versions = (record, *(record.get(name) for name in ("version", "pending_version", "rollback_version")))
+    return (version["plan"] for version in versions if version is not None and "plan" in version)
 
 
 def _options(plan: Record) -> Record:
@@ -171,4 +185,5 @@ STEPS: Final[tuple[Callable[[Record], Record], ...]] = (
     _unchanged,
     _unchanged,
     _with_options,
+    _with_sinks,
 )

@@ -98,7 +98,9 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 def job(**version: Any) -> Job:
     found, statement_body = analysis(), body()
     sources = (Source("in", "kafka", "", Replay.YES, created=1),)
-    found = replace(found, streaming=True, sources=sources, sink=replace(found.sink, table="out", kind=SinkKind.KAFKA))
+    found = replace(
+        found, streaming=True, sources=sources, sinks=(replace(found.sink, table="out", kind=SinkKind.KAFKA),)
+    )
     plan = make_plan(found, parse_options(()), statement_body.verb, None)
     return Job("1", "j", Version("", statement_body, plan, **{"first_trigger_done": True, **version}), 0.0, run=1)
 

@@ -205,7 +205,7 @@ def test_a_transaction_that_does_not_end(
 
 
 def test_another_job_creates_the_ledger_during_a_trial(sink: Sink, threads: ThreadPoolExecutor) -> None:
-    target = jdbc.open_target(cast(Any, None), sink.table, JOB.plan, "preflight")
+    target = jdbc.open_target(cast(Any, None), sink.table, JOB.plan.sinks[0], "preflight")
     with sink.server.connect() as other:
         with other.transaction():
             other.execute(target.ledger.create_ledger().encode())

@@ -76,7 +76,7 @@ def topics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topics]:
 def job(number: int, source: str, sink: str) -> Job:
     found, statement_body = analysis(), body()
     sources = (Source(source, "kafka", "", Replay.YES, created=1),)
-    found = replace(found, sources=sources, sink=replace(found.sink, table=sink, kind=SinkKind.KAFKA))
+    found = replace(found, sources=sources, sinks=(replace(found.sink, table=sink, kind=SinkKind.KAFKA),))
     version = Version("", statement_body, make_plan(found, parse_options(()), statement_body.verb, None))
     return Job(str(number), "j", version, 0.0, run=1)
 

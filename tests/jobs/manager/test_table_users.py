@@ -26,7 +26,7 @@ def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
 def test_a_table_that_running_jobs_use(jobs: JobsHarness) -> None:
     jobs.sql(CREATE.format("first"))
     jobs.runtime.analysis = analysis(
-        sources=(source("spark_catalog.default.out"),), sink=sink("spark_catalog.shop.more")
+        sources=(source("spark_catalog.default.out"),), sinks=(sink("spark_catalog.shop.more"),)
     )
     jobs.sql(CREATE.format("`the second`"))
     for schema, table in (("default", "SRC"), ("Default", "out"), ("shop", "more"), ("shop", None), ("default", None)):
@@ -37,7 +37,7 @@ def test_a_table_that_running_jobs_use(jobs: JobsHarness) -> None:
 
 
 def test_a_table_of_another_catalogue(jobs: JobsHarness) -> None:
-    jobs.runtime.analysis = analysis(sources=(source("lake.a.b.t"),), sink=sink("lake.a.`x.y`"))
+    jobs.runtime.analysis = analysis(sources=(source("lake.a.b.t"),), sinks=(sink("lake.a.`x.y`"),))
     jobs.sql(CREATE.format("j"))
     for schema, table in (
         (["lake", "a", "b"], "T"),

@@ -194,15 +194,15 @@ def test_overwritten_table_may_have_moved(jobs: JobsHarness) -> None:
     counts = analysis(operators=(COUNT,), stateful=True, has_aggregates=True, modes=modes)
     jobs.runtime.analysis = counts
     job_id = str(jobs.sql("CREATE JOB j AS INSERT OVERWRITE out SELECT count(*) FROM STREAM src").rows[0][0])
-    jobs.runtime.analysis = replace(counts, sink=sink(location="file:/tables/out-7"))
+    jobs.runtime.analysis = replace(counts, sinks=(sink(location="file:/tables/out-7"),))
     assert "Updated" in str(
         jobs.reply("CREATE OR REPLACE JOB j AS INSERT OVERWRITE out SELECT count(1) FROM STREAM src")[1]
     )
     assert jobs.job(job_id).plan.analysis.sink.location == sink().location
-    jobs.runtime.analysis = replace(counts, sink=sink(location="file:/tables/out-8", created=2))
+    jobs.runtime.analysis = replace(counts, sinks=(sink(location="file:/tables/out-8", created=2),))
     jobs.sql("CREATE OR REPLACE JOB j AS INSERT OVERWRITE out SELECT count(2) FROM STREAM src")
     assert jobs.job(job_id).plan.analysis.sink.location == "file:/tables/out-8"
-    jobs.runtime.analysis = replace(counts, sink=sink("other", location="file:/tables/other-2", created=2))
+    jobs.runtime.analysis = replace(counts, sinks=(sink("other", location="file:/tables/other-2", created=2),))
     jobs.sql("CREATE OR REPLACE JOB j AS INSERT OVERWRITE other SELECT count(2) FROM STREAM src")
     assert jobs.job(job_id).plan.analysis.sink.location == "file:/tables/other-2"
 
@@ -412,7 +412,7 @@ def test_changes_with_compatible_state() -> None:
         plan(analysis(sources=(source(created=1),))), plan(analysis(sources=(source(created=2),)))
     )
     assert "was recreated" in recreated.changes[0]
-    table = compare_plans(plan(), plan(analysis(sink=sink("other"))))
+    table = compare_plans(plan(), plan(analysis(sinks=(sink("other"),))))
     assert "new rows are written to other" in table.changes[0]
     spread = compare_plans(plan(counting(COUNT)), plan(counting(COUNT), **FOUR))
     assert spread.reasons == () and spread.changes == ("the state is repartitioned into 4 partitions",)

@@ -8,7 +8,7 @@ import pytest
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.body_analysis import Analysis, Operator, OutputMode, Replay, Rewrite, SinkKind
-from jetsql.jobs.model.job import Plan
+from jetsql.jobs.model.job import Plan, SinkPlan
 from jetsql.jobs.model.job_options import Guarantee, Trigger
 from jetsql.jobs.planning.compatibility import compare_plans, describe_replacements, outdated_rules
 from jetsql.jobs.planning.options import parse_options
@@ -52,14 +52,14 @@ def test_a_plain_streaming_job() -> None:
         Guarantee.EXACTLY_ONCE, Trigger.INTERVAL, OutputMode.APPEND,
     )  # fmt: skip
     assert (planned.interval_millis, planned.suspend_on_failure, planned.options.restart_attempts) == (10_000, True, 3)
-    assert not planned.upsert and not planned.overwrite
+    assert not planned.sinks[0].upsert and not planned.overwrite
 
 
 @pytest.mark.parametrize(
     ("of", "options", "millis"),
     [
         (analysis(), {}, 10_000),
-        (analysis(sink=JDBC), {}, 1_000),
+        (analysis(sinks=(JDBC,)), {}, 1_000),
         (analysis(), {"snapshotIntervalMillis": "250"}, 250),
     ],
 )
@@ -78,8 +78,8 @@ def test_a_batch_job() -> None:
 
 
 KAFKA = sink("db.topic", kind=SinkKind.KAFKA, provider="kafka")
-LIVE = analysis(sources=(source(format="kafka"),), sink=KAFKA)
-LIVE_COUNTS = replace(COUNTS, sources=LIVE.sources, sink=KAFKA)
+LIVE = analysis(sources=(source(format="kafka"),), sinks=(KAFKA,))
+LIVE_COUNTS = replace(COUNTS, sources=LIVE.sources, sinks=(KAFKA,))
 
 
 def test_real_time_reads_and_writes_kafka() -> None:
@@ -91,7 +91,7 @@ def test_real_time_reads_and_writes_kafka() -> None:
     error = error_of(replace(LIVE, sources=(source(format="kafka"), source("dim"))), trigger="realTime")
     assert (error.condition, error.place) == ("JETSQL.TRIGGER_NOT_POSSIBLE", at_value("trigger", "realTime"))
     assert "requires Kafka sources" in error.message and "dim" in error.message and "'interval'" in error.hint
-    error = error_of(replace(LIVE, sink=JDBC), trigger="realTime")
+    error = error_of(replace(LIVE, sinks=(JDBC,)), trigger="realTime")
     assert error.condition == "JETSQL.TRIGGER_NOT_POSSIBLE" and "db.public.t" in error.message
 
 
@@ -114,15 +114,15 @@ def test_real_time_limitations(of: Analysis, verb: Verb, options: dict[str, str]
 
 
 def test_aggregates_in_real_time_update_rows() -> None:
-    keyed = replace(LIVE_COUNTS, sink=replace(KAFKA, key_columns=("id",)))
+    keyed = replace(LIVE_COUNTS, sinks=(replace(KAFKA, key_columns=("id",)),))
     planned = plan(keyed, Verb.SINK_INTO, trigger="realTime", snapshotIntervalMillis="5000")
-    assert (planned.output_mode, planned.interval_millis, planned.upsert) == (OutputMode.UPDATE, 5_000, True)
+    assert (planned.output_mode, planned.interval_millis, planned.sinks[0].upsert) == (OutputMode.UPDATE, 5_000, True)
 
 
 @pytest.mark.parametrize(
     "of",
     [
-        replace(LIVE, sink=replace(KAFKA, has_batch_numbers=True)),
+        replace(LIVE, sinks=(replace(KAFKA, has_batch_numbers=True),)),
         replace(LIVE, sources=(replace(source(format="kafka"), has_dead_letters=True),)),
     ],
 )
@@ -141,7 +141,7 @@ def test_features_that_need_a_planned_batch(of: Analysis) -> None:
         (LIVE, {"processingGuarantee": "atLeastOnce", "trigger": "availableNow"}, False),
         (LIVE, {"trigger": "realTime"}, False),
         (replace(LIVE, stateful=True), {"processingGuarantee": "atLeastOnce"}, False),
-        (replace(LIVE, sink=JDBC), {"processingGuarantee": "atLeastOnce"}, False),
+        (replace(LIVE, sinks=(JDBC,)), {"processingGuarantee": "atLeastOnce"}, False),
         (replace(LIVE, sources=(*LIVE.sources, source())), {"processingGuarantee": "atLeastOnce"}, False),
     ],
 )
@@ -151,11 +151,12 @@ def test_jobs_with_asynchronous_progress_tracking(of: Analysis, options: dict[st
 
 BY_CLOCK = analysis(sources=(source(), source("rate", format="rate", replay=Replay.BY_CLOCK)))
 SOCKET = analysis(sources=(source(), source("socket", format="socket", replay=Replay.NO)))
-PLAIN_JDBC = analysis(sink=replace(JDBC, system="SQLite", transactional=False))
+PLAIN_JDBC = analysis(sinks=(replace(JDBC, system="SQLite", transactional=False),))
 SPREAD = analysis(
-    sink=sink("topic", kind=SinkKind.KAFKA, provider="kafka"), unstable_partitioning="Repartition spreads rows at will"
+    sinks=(sink("topic", kind=SinkKind.KAFKA, provider="kafka"),),
+    unstable_partitioning="Repartition spreads rows at will",
 )
-SPREAD_ELSEWHERE = replace(SPREAD, sink=replace(SPREAD.sink, system="Kafka at h:9092"))
+SPREAD_ELSEWHERE = replace(SPREAD, sinks=(replace(SPREAD.sink, system="Kafka at h:9092"),))
 NO_TRANSACTION = "SQLite cannot store a batch and its number in one transaction, so a repeated batch is written twice"
 SPREAD_TWICE = "Repartition spreads rows at will, so a part of its rows can be written twice"
 
@@ -164,7 +165,7 @@ SPREAD_TWICE = "Repartition spreads rows at will, so a part of its rows can be w
     ("of", "asked", "guarantee", "reason"),
     [
         (analysis(), None, Guarantee.EXACTLY_ONCE, "can be replayed"),
-        (analysis(sink=JDBC), "exactlyOnce", Guarantee.EXACTLY_ONCE, "one transaction"),
+        (analysis(sinks=(JDBC,)), "exactlyOnce", Guarantee.EXACTLY_ONCE, "one transaction"),
         (analysis(), "atLeastOnce", Guarantee.AT_LEAST_ONCE, "as requested; exactly once is possible"),
         (analysis(), "none", Guarantee.NONE, "from scratch"),
         (BY_CLOCK, None, Guarantee.AT_LEAST_ONCE, "rate generates rows by wall clock"),
@@ -263,8 +264,8 @@ def test_overwrite_is_complete_mode() -> None:
     ("of", "reason"),
     [
         (analysis(), "no aggregate"),
-        (replace(COUNTS, sink=sink(partition_columns=("day",))), "partitioned"),
-        (replace(COUNTS, sink=sink(replaces_whole_table=False)), "as a whole"),
+        (replace(COUNTS, sinks=(sink(partition_columns=("day",)),)), "partitioned"),
+        (replace(COUNTS, sinks=(sink(replaces_whole_table=False),)), "as a whole"),
     ],
 )
 def test_overwrite_refusals(of: Analysis, reason: str) -> None:
@@ -276,18 +277,18 @@ def test_overwrite_refusals(of: Analysis, reason: str) -> None:
 def test_sink_into_takes_changes_where_rows_cannot_be_final() -> None:
     assert plan(verb=Verb.SINK_INTO).output_mode is OutputMode.APPEND
     assert plan(verb=Verb.SINK_INTO, outputMode="update").output_mode is OutputMode.UPDATE
-    planned = plan(replace(COUNTS, sink=KEYED), Verb.SINK_INTO)
-    assert (planned.output_mode, planned.upsert) == (OutputMode.UPDATE, True)
-    assert not plan(replace(COUNTS, sink=JDBC), Verb.SINK_INTO).upsert
-    assert not plan(analysis(sink=KEYED)).upsert
+    planned = plan(replace(COUNTS, sinks=(KEYED,)), Verb.SINK_INTO)
+    assert (planned.output_mode, planned.sinks[0].upsert) == (OutputMode.UPDATE, True)
+    assert not plan(replace(COUNTS, sinks=(JDBC,)), Verb.SINK_INTO).sinks[0].upsert
+    assert not plan(analysis(sinks=(KEYED,))).sinks[0].upsert
     assert error_of(COUNTS, Verb.SINK_INTO, outputMode="append").place == at_value("outputMode", "append")
     assert "INSERT OVERWRITE" in error_of(COUNTS, Verb.SINK_INTO, outputMode="complete").hint
 
 
 def test_sink_into_deletes_keyed_rows_that_leave_the_result() -> None:
-    counts = replace(COUNTS, sink=KEYED)
+    counts = replace(COUNTS, sinks=(KEYED,))
     planned = plan(counts, Verb.SINK_INTO, outputMode="complete")
-    assert (planned.output_mode, planned.upsert, planned.retracts, planned.overwrite) == (
+    assert (planned.output_mode, planned.sinks[0].upsert, planned.retracts, planned.overwrite) == (
         OutputMode.COMPLETE,
         True,
         True,
@@ -296,39 +297,39 @@ def test_sink_into_deletes_keyed_rows_that_leave_the_result() -> None:
     assert planned.guarantee is Guarantee.EXACTLY_ONCE
     assert not plan(counts, Verb.SINK_INTO).retracts
     assert not plan(COUNTS, Verb.INSERT_OVERWRITE).retracts
-    stateless = error_of(analysis(sink=KEYED), Verb.SINK_INTO, outputMode="complete")
+    stateless = error_of(analysis(sinks=(KEYED,)), Verb.SINK_INTO, outputMode="complete")
     assert stateless.condition == "JETSQL.NO_OUTPUT_MODE"
     for target, words in ((JDBC, "Create the table again with 'key.columns'"), (KAFKA, "or remove the option")):
-        error = error_of(replace(COUNTS, sink=target), Verb.SINK_INTO, outputMode="complete")
+        error = error_of(replace(COUNTS, sinks=(target,)), Verb.SINK_INTO, outputMode="complete")
         assert error.place == at_value("outputMode", "complete")
         assert words in error.hint
 
 
 def test_auto_cdc_updates_and_deletes_rows() -> None:
-    planned = plan(replace(COUNTS, sink=KEYED), Verb.AUTO_CDC)
-    assert (planned.output_mode, planned.upsert, planned.deletes) == (OutputMode.UPDATE, True, True)
+    planned = plan(replace(COUNTS, sinks=(KEYED,)), Verb.AUTO_CDC)
+    assert (planned.output_mode, planned.sinks[0].upsert, planned.deletes) == (OutputMode.UPDATE, True, True)
     assert planned.guarantee is Guarantee.EXACTLY_ONCE
-    assert not plan(replace(COUNTS, sink=KEYED), Verb.SINK_INTO).deletes
+    assert not plan(replace(COUNTS, sinks=(KEYED,)), Verb.SINK_INTO).deletes
     for mode in ("append", "complete"):
-        error = error_of(replace(COUNTS, sink=KEYED), Verb.AUTO_CDC, outputMode=mode)
+        error = error_of(replace(COUNTS, sinks=(KEYED,)), Verb.AUTO_CDC, outputMode=mode)
         assert (error.place, error.hint) == (at_value("outputMode", mode), "Remove the option.")
 
 
 def test_changes_of_results_delete_rows() -> None:
-    changes = replace(COUNTS, sink=KEYED, marks_deleted=True)
+    changes = replace(COUNTS, sinks=(KEYED,), marks_deleted=True)
     planned = plan(changes, Verb.SINK_INTO, outputMode="update")
-    assert (planned.upsert, planned.deletes, planned.retracts) == (True, True, False)
+    assert (planned.sinks[0].upsert, planned.deletes, planned.retracts) == (True, True, False)
     of = replace(LIVE, marks_deleted=True)
     assert "a result that is updated by changes" in error_of(of, Verb.SINK_INTO, trigger="realTime").message
 
 
 def test_rows_of_file_tables_cannot_be_updated() -> None:
-    error = error_of(analysis(sink=sink(key_columns=("id",))), Verb.SINK_INTO)
+    error = error_of(analysis(sinks=(sink(key_columns=("id",)),)), Verb.SINK_INTO)
     assert (error.condition, error.place) == ("JETSQL.UNSUPPORTED_SINK", TARGET)
 
 
 FILES = analysis().sink
-MIXED = analysis(sink=FILES, more_sinks=(KEYED, KAFKA))
+MIXED = analysis(sinks=(FILES, KEYED, KAFKA))
 BRANCHES = ((Verb.INSERT_INTO, Span(10, 11)), (Verb.SINK_INTO, Span(20, 21)), (Verb.INSERT_INTO, Span(30, 31)))
 
 
@@ -342,23 +343,23 @@ def test_a_job_with_several_tables_has_a_plan_for_each() -> None:
     assert (planned.guarantee, planned.interval_millis, planned.output_mode) == (
         Guarantee.EXACTLY_ONCE, 10_000, OutputMode.APPEND,
     )  # fmt: skip
-    assert [each.analysis.sinks for each in planned.branches] == [(FILES,), (KEYED,), (KAFKA,)]
-    assert [(each.upsert, each.more_upserts) for each in planned.branches] == [(False, ()), (True, ()), (False, ())]
+    assert [each.sink for each in planned.sinks] == [FILES, KEYED, KAFKA]
+    assert [each.upsert for each in planned.sinks] == [False, True, False]
     assert all(table in planned.guarantee_reason for table in (FILES.table, KEYED.table, KAFKA.table))
-    same = branched(analysis(more_sinks=(FILES, FILES)))
+    same = branched(analysis(sinks=(FILES, FILES, FILES)))
     assert same.guarantee_reason == plan().guarantee_reason
-    assert plan().branches == (plan(),)
+    assert plan().sinks == (SinkPlan(FILES, Guarantee.EXACTLY_ONCE),)
 
 
 def test_the_weakest_table_decides_the_guarantee_of_all() -> None:
     weak = replace(JDBC, system="Derby", transactional=False)
-    planned = branched(analysis(more_sinks=(weak, KAFKA)))
+    planned = branched(analysis(sinks=(FILES, weak, KAFKA)))
     assert planned.guarantee is Guarantee.AT_LEAST_ONCE
     assert planned.guarantee_reason.startswith("Derby cannot store")
     with raises(StatementError) as caught:
-        branched(analysis(more_sinks=(weak, KAFKA)), processingGuarantee="exactlyOnce")
+        branched(analysis(sinks=(FILES, weak, KAFKA)), processingGuarantee="exactlyOnce")
     assert weak.table in caught.value.message
-    assert branched(analysis(unstable_partitioning="rand()", more_sinks=(JDBC, KAFKA))).guarantee is (
+    assert branched(analysis(unstable_partitioning="rand()", sinks=(FILES, JDBC, KAFKA))).guarantee is (
         Guarantee.AT_LEAST_ONCE
     )
 
@@ -366,20 +367,20 @@ def test_the_weakest_table_decides_the_guarantee_of_all() -> None:
 def test_branch_into_a_keyed_file_table_is_refused() -> None:
     keyed_files = replace(FILES, key_columns=("id",))
     with raises(StatementError) as caught:
-        branched(analysis(more_sinks=(keyed_files, KAFKA)))
+        branched(analysis(sinks=(FILES, keyed_files, KAFKA)))
     assert (caught.value.condition, caught.value.place) == ("JETSQL.UNSUPPORTED_SINK", BRANCHES[1][1])
 
 
 def test_several_tables_are_written_in_batches() -> None:
-    topics = replace(LIVE, more_sinks=(KAFKA, KAFKA), batch_part="the rows of each batch")
-    assert not any(map(tracks_asynchronously, branched(topics, processingGuarantee="atLeastOnce").branches))
+    topics = replace(LIVE, sinks=(KAFKA, KAFKA, KAFKA), batch_part="the rows of each batch")
+    assert not tracks_asynchronously(branched(topics, processingGuarantee="atLeastOnce"))
     with raises(StatementError) as caught:
         branched(topics, trigger="realTime")
     assert "requires a job with one table; this one writes 3" in caught.value.message
 
 
 def test_a_new_version_may_write_other_tables() -> None:
-    both, one, other = branched(analysis(more_sinks=(KEYED, KAFKA))), plan(), plan(analysis(sink=JDBC))
+    both, one, other = branched(analysis(sinks=(FILES, KEYED, KAFKA))), plan(), plan(analysis(sinks=(JDBC,)))
     assert compare_plans(one, both).reasons == compare_plans(both, one).reasons == ()
     assert compare_plans(one, both).changes == (f"new rows are written to {KEYED.table}, {KAFKA.table}",)
     assert compare_plans(both, one).changes == (
@@ -402,38 +403,42 @@ ICEBERG = sink("lake.db.t", kind=SinkKind.ICEBERG, provider="iceberg", partition
 
 
 def test_lake_tables_get_each_batch_with_a_commit() -> None:
-    planned = plan(analysis(sink=DELTA))
+    planned = plan(analysis(sinks=(DELTA,)))
     assert (planned.guarantee, planned.interval_millis) == (Guarantee.EXACTLY_ONCE, 10_000)
     assert "one commit of the table" in planned.guarantee_reason
-    assert "property of the table" in plan(analysis(sink=ICEBERG)).guarantee_reason
+    assert "property of the table" in plan(analysis(sinks=(ICEBERG,))).guarantee_reason
 
 
 def test_lake_tables_with_partitions_are_replaced_as_a_whole() -> None:
-    assert plan(replace(COUNTS, sink=ICEBERG), Verb.INSERT_OVERWRITE).output_mode is OutputMode.COMPLETE
+    assert plan(replace(COUNTS, sinks=(ICEBERG,)), Verb.INSERT_OVERWRITE).output_mode is OutputMode.COMPLETE
     part = replace(ICEBERG, replaces_whole_table=False)
-    error = error_of(replace(COUNTS, sink=part), Verb.INSERT_OVERWRITE)
+    error = error_of(replace(COUNTS, sinks=(part,)), Verb.INSERT_OVERWRITE)
     assert "only a part of lake.db.t would be replaced" in error.message
-    assert plan(replace(BATCH, sink=part), Verb.INSERT_OVERWRITE).overwrite
+    assert plan(replace(BATCH, sinks=(part,)), Verb.INSERT_OVERWRITE).overwrite
 
 
 def test_only_batch_jobs_replace_rows_by_condition() -> None:
     part = replace(DELTA, replaces_whole_table=False)
-    planned = plan(replace(BATCH, sink=part))
+    planned = plan(replace(BATCH, sinks=(part,)))
     assert (planned.guarantee, planned.overwrite) == (Guarantee.EXACTLY_ONCE, False)
-    error = error_of(analysis(sink=part))
+    error = error_of(analysis(sinks=(part,)))
     assert (error.condition, error.place) == ("JETSQL.NO_OUTPUT_MODE", TARGET)
     assert "REPLACE WHERE is not possible" in error.message and "Read without STREAM" in error.hint
 
 
 def test_lake_tables_are_updated_by_their_keys() -> None:
     keyed = replace(DELTA, key_columns=("id",))
-    assert plan(replace(COUNTS, sink=keyed), Verb.SINK_INTO).upsert
-    assert plan(replace(COUNTS, sink=keyed), Verb.SINK_INTO, outputMode="complete").retracts
-    error = error_of(analysis(sink=keyed), Verb.SINK_INTO)
+    assert plan(replace(COUNTS, sinks=(keyed,)), Verb.SINK_INTO).sinks[0].upsert
+    assert plan(replace(COUNTS, sinks=(keyed,)), Verb.SINK_INTO, outputMode="complete").retracts
+    error = error_of(analysis(sinks=(keyed,)), Verb.SINK_INTO)
     assert (error.condition, error.place) == ("JETSQL.UNSUPPORTED_QUERY", TARGET)
     assert "several rows with the same id" in error.message
-    assert plan(analysis(sink=keyed, marks_deleted=True, modes={OutputMode.UPDATE: None}), Verb.SINK_INTO).upsert
-    assert plan(replace(BATCH, sink=keyed), Verb.SINK_INTO).upsert
+    assert (
+        plan(analysis(sinks=(keyed,), marks_deleted=True, modes={OutputMode.UPDATE: None}), Verb.SINK_INTO)
+        .sinks[0]
+        .upsert
+    )
+    assert plan(replace(BATCH, sinks=(keyed,)), Verb.SINK_INTO).sinks[0].upsert
 
 
 def test_replaced_table_is_recognized_by_its_identity() -> None:
@@ -468,7 +473,7 @@ def test_accepted_topics() -> None:
     of_topic = analysis(sources=(replace(source(), format="kafka"),))
     assert plan(of_topic).options.accepted_topics == ()
     assert plan(of_topic, acceptedTopics=f" {TOPIC_ID},{TOPIC_ID} ").options.accepted_topics == (TOPIC_ID, TOPIC_ID)
-    into_topic = analysis(sink=sink("db.s.t", kind=SinkKind.KAFKA))
+    into_topic = analysis(sinks=(sink("db.s.t", kind=SinkKind.KAFKA),))
     assert plan(into_topic, acceptedTopics=TOPIC_ID).options.accepted_topics == (TOPIC_ID,)
     for other in (analysis(), replace(of_topic, streaming=False)):
         error = error_of(other, acceptedTopics=TOPIC_ID)

@@ -227,7 +227,7 @@ def test_options_that_never_change(tmp_path: Path, options: str, at: str) -> Non
 
 def test_a_change_to_real_time_is_tried_first(tmp_path: Path) -> None:
     kafka = sink("db.topic", kind=SinkKind.KAFKA, provider="kafka")
-    engine = InMemoryRuntime(analysis(sources=(source(format="kafka"),), sink=kafka))
+    engine = InMemoryRuntime(analysis(sources=(source(format="kafka"),), sinks=(kafka,)))
     with run_manager(tmp_path, engine) as jobs:
         jobs.sql(f"CREATE JOB j AS {BODY}")
         jobs.sql("SUSPEND JOB j")
@@ -329,7 +329,7 @@ def test_history_is_shown_in_words(jobs: JobsHarness) -> None:
 def test_explain_shows_the_plan_and_creates_nothing(jobs: JobsHarness) -> None:
     counts = analysis(
         has_aggregates=True, stateful=True, waits_for_watermark=False, operators=(Operator("Aggregate", "by carrier"),),
-        sink=sink("db.t", kind=SinkKind.JDBC, provider="jdbc", key_columns=("carrier",)),
+        sinks=(sink("db.t", kind=SinkKind.JDBC, provider="jdbc", key_columns=("carrier",)),),
         modes={OutputMode.APPEND: "not without a watermark", OutputMode.UPDATE: None, OutputMode.COMPLETE: None},
     )  # fmt: skip
     jobs.runtime.analysis = counts

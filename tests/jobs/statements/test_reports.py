@@ -236,7 +236,9 @@ COUNTS = analysis(
 )
 LIVE = analysis(
     sources=(source("events", format="kafka", location="broker:9092/events", has_dead_letters=True),),
-    sink=sink("db.topic", kind=SinkKind.KAFKA, provider="kafka", system="Kafka broker:9092", has_batch_numbers=True),
+    sinks=(
+        sink("db.topic", kind=SinkKind.KAFKA, provider="kafka", system="Kafka broker:9092", has_batch_numbers=True),
+    ),
 )
 JDBC = sink("db.public.t", kind=SinkKind.JDBC, provider="jdbc", system="PostgreSQL at db:5432", key_columns=("id",))
 INSERT = "INSERT INTO out SELECT a FROM STREAM src"
@@ -247,16 +249,16 @@ ALL_OPTIONS = (
 )
 KINDS: dict[str, tuple[Analysis, str, str]] = {
     "plain": (analysis(), "", INSERT),
-    "partitioned": (analysis(sink=sink(partition_columns=("day", "hour"))), "", INSERT),
+    "partitioned": (analysis(sinks=(sink(partition_columns=("day", "hour")),)), "", INSERT),
     "batch": (analysis(streaming=False, sources=(), modes={}), "", INSERT),
     "all options": (analysis(), ALL_OPTIONS, INSERT),
     "available now": (analysis(), "'trigger' = 'availableNow'", INSERT),
     "no guarantee": (analysis(), "'processingGuarantee' = 'none'", INSERT),
     "counts": (replace(COUNTS, waits_for_watermark=True), "'outputMode' = 'update'", INSERT),
     "overwritten": (COUNTS, "", "INSERT OVERWRITE out SELECT count(*) FROM STREAM src"),
-    "keyed": (replace(COUNTS, sink=JDBC), "", "SINK INTO out SELECT id, count(*) FROM STREAM src GROUP BY id"),
-    "without keys": (replace(COUNTS, sink=replace(JDBC, key_columns=())), "'outputMode' = 'update'", INSERT),
-    "one transaction is not possible": (analysis(sink=replace(JDBC, transactional=False)), "", INSERT),
+    "keyed": (replace(COUNTS, sinks=(JDBC,)), "", "SINK INTO out SELECT id, count(*) FROM STREAM src GROUP BY id"),
+    "without keys": (replace(COUNTS, sinks=(replace(JDBC, key_columns=()),)), "'outputMode' = 'update'", INSERT),
+    "one transaction is not possible": (analysis(sinks=(replace(JDBC, transactional=False),)), "", INSERT),
     "kafka": (LIVE, "", INSERT),
     "real time": (LIVE, "'trigger' = 'realTime'", INSERT),
     "sources": (
@@ -289,7 +291,7 @@ def test_reports_of_each_kind_of_job(tmp_path: Path, kind: str) -> None:
             views = ("SHOW JOBS", "SHOW JOB HISTORY {job}", "DESCRIBE JOB EXTENDED {job}", "SHOW CREATE JOB {job}")
             for view in (*views, "EXPLAIN CREATE OR REPLACE " + text.replace("SELECT", "SELECT 1,")):
                 compare(outcome(jobs, view.format(job=f"'{job}'")))
-            for other in (COUNTS, analysis(sources=(source("other"),)), analysis(sink=sink("another"))):
+            for other in (COUNTS, analysis(sources=(source("other"),)), analysis(sinks=(sink("another"),))):
                 jobs.runtime.analysis = other
                 compare(outcome(jobs, f"EXPLAIN CREATE OR REPLACE {text}"))
             jobs.runtime.analysis = of

@@ -50,7 +50,7 @@ CAUSE = Cause(
 )
 FACTS = {
     "sources": (source(location=url("source")),),
-    "sink": sink(location=url("sink")),
+    "sinks": (sink(location=url("sink")),),
     "session": CapturedSession(
         "spark_catalog",
         "default",

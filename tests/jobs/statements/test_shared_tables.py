@@ -23,7 +23,7 @@ REPLACED = Cause("replaced", "JETSQL.SINK_CHANGED", retryable=False)
 
 
 def counts(**changes: object) -> Analysis:
-    return analysis(has_aggregates=True, modes=dict.fromkeys(OutputMode), sink=sink(**changes))
+    return analysis(has_aggregates=True, modes=dict.fromkeys(OutputMode), sinks=(sink(**changes),))
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_jobs_that_add_rows_or_replace_partitions_share_a_table(jobs: JobsHarnes
     jobs.sql(ADD.format("one"))
     jobs.sql(UPSERT.format("two"))
     part = sink(replaces_whole_table=False)
-    jobs.runtime.analysis = analysis(streaming=False, sources=(), modes={}, sink=part)
+    jobs.runtime.analysis = analysis(streaming=False, sources=(), modes={}, sinks=(part,))
     jobs.sql(f"EXPLAIN {OVERWRITE.format('three')}".replace("STREAM ", ""))
 
 
@@ -78,9 +78,9 @@ def test_jobs_that_add_rows_or_replace_partitions_share_a_table(jobs: JobsHarnes
     ],
 )
 def test_two_names_of_the_same_rows_count_as_one_table(jobs: JobsHarness, first: Sink, second: Sink) -> None:
-    jobs.runtime.analysis = replace(counts(), sink=first)
+    jobs.runtime.analysis = replace(counts(), sinks=(first,))
     jobs.sql(ADD.format("one"))
-    jobs.runtime.analysis = replace(counts(), sink=second)
+    jobs.runtime.analysis = replace(counts(), sinks=(second,))
     with raises(StatementError, match="TABLE_IN_USE"):
         jobs.sql(OVERWRITE.format("two"))
 
@@ -112,10 +112,10 @@ def test_resume_accepts_a_table_that_was_created_again(jobs: JobsHarness, text: 
     jobs.runtime.fail(job_of(jobs, "one").id, REPLACED)
     jobs.wait_status(job_of(jobs, "one").id, Status.SUSPENDED)
     for changed in (sink(columns=("a", "b"), created=2), sink(provider="orc", created=2)):
-        jobs.runtime.analysis = replace(counts(), sink=changed)
+        jobs.runtime.analysis = replace(counts(), sinks=(changed,))
         with raises(StatementError, match="SINK_CHANGED"):
             jobs.sql("RESUME JOB one")
-    jobs.runtime.analysis = replace(counts(), sink=sink(created=2))
+    jobs.runtime.analysis = replace(counts(), sinks=(sink(created=2),))
     jobs.sql("RESUME JOB one")
     assert job_of(jobs, "one").plan.analysis.sink.created == 2
     assert "which was replaced" in str(jobs.sql("SHOW JOB HISTORY one").rows)
@@ -127,7 +127,7 @@ def test_moved_table_is_accepted_only_with_overwrite(jobs: JobsHarness) -> None:
         jobs.sql(text.format("one"))
         jobs.runtime.fail(job_of(jobs, "one").id, REPLACED)
         jobs.wait_status(job_of(jobs, "one").id, Status.SUSPENDED)
-        jobs.runtime.analysis = replace(counts(), sink=sink(location="file:/moved"))
+        jobs.runtime.analysis = replace(counts(), sinks=(sink(location="file:/moved"),))
         if is_accepted:
             jobs.sql("RESUME JOB one")
         else:

@@ -69,10 +69,10 @@ def test_a_job_creates_its_table_and_runs_an_insert(jobs: JobsHarness) -> None:
 def test_the_query_decides_how_rows_are_written(jobs: JobsHarness) -> None:
     jobs.runtime.analysis = analysis(has_aggregates=True, modes=NOT_APPEND)
     assert "each result replaces the previous rows" in str(jobs.sql(f"EXPLAIN {CREATE}").rows)
-    jobs.runtime.analysis = analysis(sink=sink(kind=SinkKind.JDBC, key_columns=("id",), columns=("id",)))
+    jobs.runtime.analysis = analysis(sinks=(sink(kind=SinkKind.JDBC, key_columns=("id",), columns=("id",)),))
     assert "rows are updated by id" in str(jobs.sql(f"EXPLAIN {CREATE}").rows)
     assert "is created with the columns id string" in str(jobs.sql(f"EXPLAIN {CREATE}").rows)
-    jobs.runtime.analysis = analysis(sink=sink(kind=SinkKind.KAFKA), modes=NOT_APPEND)
+    jobs.runtime.analysis = analysis(sinks=(sink(kind=SinkKind.KAFKA),), modes=NOT_APPEND)
     with raises(StatementError, match="NO_OUTPUT_MODE"):
         jobs.sql(CREATE)
     modes = dict.fromkeys(OutputMode, "never")
@@ -162,7 +162,7 @@ def test_a_streaming_table_and_its_job_have_one_life(jobs: JobsHarness) -> None:
 
 
 def test_table_of_another_catalogue_gives_the_job_its_full_name(jobs: JobsHarness) -> None:
-    jobs.runtime.analysis = analysis(sink=sink("lake.shop.out", kind=SinkKind.ICEBERG, identity="a"))
+    jobs.runtime.analysis = analysis(sinks=(sink("lake.shop.out", kind=SinkKind.ICEBERG, identity="a"),))
     text = TABLE.replace("out", "lake.shop.out")
     assert jobs.row(text)["name"] == "lake.shop.out"
     [(schema, table, _, _)] = jobs.sql("SHOW STREAMING TABLES LIKE 'out'").rows
@@ -193,7 +193,7 @@ def test_a_drop_is_finished_by_the_same_statement(jobs: JobsHarness) -> None:
 def test_a_table_that_another_job_reads_is_not_dropped(jobs: JobsHarness) -> None:
     jobs.sql(TABLE)
     analyze = jobs.runtime.analysis
-    jobs.runtime.analysis = analysis(sources=(source(OUT),), sink=sink("spark_catalog.default.more"))
+    jobs.runtime.analysis = analysis(sources=(source(OUT),), sinks=(sink("spark_catalog.default.more"),))
     jobs.sql("CREATE JOB reader AS INSERT INTO more SELECT * FROM STREAM out")
     jobs.runtime.analysis = analyze
     with raises(StatementError, match="TABLE_IN_USE"):
@@ -208,10 +208,10 @@ def test_only_changes_of_a_replaced_table_are_read(jobs: JobsHarness) -> None:
     jobs.runtime.analysis = analysis(has_aggregates=True, modes=NOT_APPEND)
     jobs.sql("CREATE JOB writer AS INSERT OVERWRITE out SELECT count(*) FROM STREAM src")
     reader, more = "CREATE JOB reader AS INSERT INTO more SELECT * FROM STREAM out", sink("spark_catalog.default.more")
-    jobs.runtime.analysis = analysis(sources=(source(OUT),), sink=more)
+    jobs.runtime.analysis = analysis(sources=(source(OUT),), sinks=(more,))
     with raises(StatementError, match="UNSUPPORTED_QUERY"):
         jobs.sql(reader)
-    jobs.runtime.analysis = analysis(sources=(source(OUT, reads_changes=True),), sink=more)
+    jobs.runtime.analysis = analysis(sources=(source(OUT, reads_changes=True),), sinks=(more,))
     assert jobs.row(reader)["status"] == "RUNNING"
 
 

@@ -200,6 +200,25 @@ def test_options_become_one_record(path: Path) -> None:
         assert plan.late_rows_table == "spark_catalog.default.late"
 
 
+def test_sinks_become_one_list(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        [(job_id, text)] = connection.execute("SELECT id, record FROM jobs WHERE record LIKE '%loaded%'").fetchall()
+        record = json.loads(text)
+        first = record["plan"]["analysis"]["sink"]
+        record["plan"]["analysis"]["more_sinks"] = [{**first, "table": "b"}, {**first, "table": "c"}]
+        record["plan"] |= {"upsert": False, "more_upserts": [True, False]}
+        record["previous"] = {key: record[key] for key in ("text", "body", "plan")}
+        connection.execute("UPDATE jobs SET record = ? WHERE id = ?", (json.dumps(record), job_id))
+        connection.commit()
+    with closing(Store(path)) as store:
+        job = store.job(job_id)
+    assert job is not None and job.rollback_version is not None
+    for plan in (job.plan, job.rollback_version.plan):
+        assert [(each.sink.table, each.upsert) for each in plan.sinks] == [
+            (first["table"], False), ("b", True), ("c", False),
+        ]  # fmt: skip
+
+
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda path: path.name)
 def test_store_of_each_release_has_the_plans_of_today(recorded: Path, tmp_path: Path) -> None:
     path = store_of(tmp_path / "jetsql.db", (recorded / "store.sql").read_text(encoding="utf-8"))

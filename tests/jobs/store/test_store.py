@@ -325,7 +325,7 @@ def test_records_of_other_releases() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"streaming": 1}, {"sources": {}}, {"sink": None}, {"operators": [1]}, {"modes": {"once": None}}]
+    "change", [{"streaming": 1}, {"sources": {}}, {"sinks": None}, {"operators": [1]}, {"modes": {"once": None}}]
 )
 def test_wrong_types_are_malformed(change: dict[str, object]) -> None:
     record = {**json.loads(encode(analysis())), **change}

@@ -46,7 +46,7 @@ class Home:
         table = self.warehouse / name
         table.mkdir(parents=True, exist_ok=True)
         body_analysis = analysis(
-            sink=sink(name, location=f"file:{table}"), stateful=bool(changes.pop("stateful", False))
+            sinks=(sink(name, location=f"file:{table}"),), stateful=bool(changes.pop("stateful", False))
         )
         given = tuple(option(key, value, 20 + at) for at, (key, value) in enumerate((options or {}).items()))
         plan = make_plan(body_analysis, parse_options(given), body().verb, None)

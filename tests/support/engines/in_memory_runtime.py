@@ -54,7 +54,7 @@ def analysis(**changes: Any) -> Analysis:
     result = Analysis(
         streaming=True,
         sources=(source(),),
-        sink=sink(),
+        sinks=(sink(),),
         session=CapturedSession("spark_catalog", "default", {"spark.sql.session.timeZone": "UTC"}),
         modes={
             OutputMode.APPEND: None,

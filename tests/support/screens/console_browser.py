@@ -31,7 +31,7 @@ def joining_engine(home: Path, schema: str) -> Managed:
             Operator("Join", inputs=("source 0", "source 1")),
         ),
         result_inputs=("state 0",),
-        sink=sink(f"spark_catalog.{schema}.totals"),
+        sinks=(sink(f"spark_catalog.{schema}.totals"),),
     )
     return Managed(home, runtime=InMemoryRuntime(analysis=found))
 

@@ -29,13 +29,13 @@ class TopicTable:
         """
         self._java.checkEncoding()
 
-    def encode(self, rows: DataFrame, job: Job) -> DataFrame:
-        """Return the rows with the message columns that the table defines."""
-        return DataFrame(self._java.messages(rows._jdf, job.plan.upsert), rows.sparkSession)
+    def encode(self, rows: DataFrame, keyed: bool) -> DataFrame:
+        """Return the rows with the message columns that the table defines. keyed: whether messages have keys"""
+        return DataFrame(self._java.messages(rows._jdf, keyed), rows.sparkSession)
 
-    def encode_all_columns(self, rows: DataFrame, job: Job) -> DataFrame:
+    def encode_all_columns(self, rows: DataFrame, keyed: bool) -> DataFrame:
         """Return the rows with all message columns in this order: key, value, headers, topic, partition."""
-        return DataFrame(self._java.fullMessages(rows._jdf, job.plan.upsert), rows.sparkSession)
+        return DataFrame(self._java.fullMessages(rows._jdf, keyed), rows.sparkSession)
 
     def writer_options(self, in_batches: bool) -> dict[str, str]:
         """Return the options for the connector's writer, with the values of secrets.

@@ -43,7 +43,6 @@ from jetsql.engine.sinks.kafka.partition_manifest import (
 from jetsql.engine.spark.startup import is_lost, is_stopped
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.model.job import Job
 
 _LOG: Final = logging.getLogger(__name__)
 _PREFLIGHT_MILLIS: Final = 10_000
@@ -84,13 +83,18 @@ class TransactionalTopic:
         return None if result is None else tuple(Part(**part) for part in json.loads(result))
 
     def write(
-        self, messages: DataFrame, parts: tuple[Part, ...], job: Job, batch: int, delivery_headers: dict[str, str]
+        self,
+        messages: DataFrame,
+        parts: tuple[Part, ...],
+        context: SinkContext,
+        batch: int,
+        delivery_headers: dict[str, str],
     ) -> int:
         """Write the uncommitted parts of a batch. Return the row count. Raises StatementError for broker errors."""
         names, added = json.dumps([part.name for part in parts]), json.dumps(delivery_headers)
-        conf, keyed = json.dumps(dict(self.conf)), job.plan.upsert
+        conf, job, keyed = json.dumps(dict(self.conf)), context.job.name, context.sink_plan.upsert
         try:
-            result = self.java.write(messages._jdf, conf, self.ids, job.name, batch, names, self.name, keyed, added)
+            result = self.java.write(messages._jdf, conf, self.ids, job, batch, names, self.name, keyed, added)
         except (PySparkException, Py4JError) as error:
             failure = _find_failure(error)
             if failure is None:
@@ -166,7 +170,7 @@ class KafkaTransactions:
     def __init__(self, context: SinkContext) -> None:
         self._context = context
         self._job = context.job
-        self._sink = context.job.plan.analysis.sink
+        self._sink = context.sink_plan.sink
         self._streaming = context.job.plan.analysis.streaming
         self._files = context.checkpoints.files
         parts_folder = context.checkpoints.parts_folder(context.job.id, context.number)
@@ -178,7 +182,7 @@ class KafkaTransactions:
         self._current_table()
 
     def encode_rows(self, rows: DataFrame) -> DataFrame:
-        return self._table.encode_all_columns(rows, self._job)
+        return self._table.encode_all_columns(rows, self._context.sink_plan.upsert)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         table, topic = self._current_table(), self._topic
@@ -188,7 +192,7 @@ class KafkaTransactions:
             return None
         failpoint("parts-listed", self._job.name)
         self._context.check_leader()
-        return topic.write(messages, parts, self._job, batch, delivery_headers(table, self._job, batch))
+        return topic.write(messages, parts, self._context, batch, delivery_headers(table, self._job, batch))
 
     def _current_table(self) -> TableFacts:
         """Return the sink's table, read from the catalogue at most once a second.

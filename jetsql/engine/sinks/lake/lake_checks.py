@@ -6,7 +6,7 @@ from typing import Final
 
 from jetsql.engine.session.catalog import Catalog
 from jetsql.errors import StatementError
-from jetsql.jobs.model.job import Plan
+from jetsql.jobs.model.job import SinkPlan
 from jetsql.jobs.model.job_options import Guarantee
 
 _RETENTION: Final = "delta.setTransactionRetentionDuration"
@@ -14,9 +14,9 @@ _APPEND_ONLY: Final = "delta.appendOnly"
 _STAGED: Final = "write.wap.enabled"
 
 
-def check_lake_table(catalog: Catalog, plan: Plan) -> None:
+def check_lake_table(catalog: Catalog, plan: SinkPlan) -> None:
     """Raise StatementError SINK_NOT_READY for a table whose properties do not allow what the job needs."""
-    table = catalog.require_sink_table(plan.analysis.sink)
+    table = catalog.require_sink_table(plan.sink)
     if plan.guarantee is Guarantee.EXACTLY_ONCE and table.option(_RETENTION.lower()):
         raise StatementError(
             "SINK_NOT_READY",
@@ -24,7 +24,7 @@ def check_lake_table(catalog: Catalog, plan: Plan) -> None:
             hint=f"Run ALTER TABLE {table.name} UNSET TBLPROPERTIES ('{_RETENTION}'), or use OPTIONS"
             " ('processingGuarantee' = 'atLeastOnce').",
         )
-    if (plan.overwrite or plan.upsert or plan.analysis.sink.replaces_part) and table.option(
+    if (plan.overwrite or plan.upsert or plan.sink.replaces_part) and table.option(
         _APPEND_ONLY.lower()
     ).lower() == "true":
         raise StatementError(

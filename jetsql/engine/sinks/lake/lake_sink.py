@@ -56,19 +56,19 @@ class LakeSink:
     """The writer of one job's batches to a Delta or Iceberg table."""
 
     def __init__(self, context: SinkContext) -> None:
-        plan = context.job.plan
         self._context = context
-        self._sink = plan.analysis.sink
-        is_noted = plan.guarantee is Guarantee.EXACTLY_ONCE
+        self._plan = context.sink_plan
+        self._sink = context.sink_plan.sink
+        is_noted = context.sink_plan.guarantee is Guarantee.EXACTLY_ONCE
         self._commits = open_commits(self._sink.kind, self._sink.table, context.writer_id, is_noted)
-        self._batch_files = BatchFiles(context.single_file_bytes, plan.analysis.stateful)
+        self._batch_files = BatchFiles(context.single_file_bytes, context.sink_plan.has_state)
         self._types: dict[str, str] = {}
         self._has_distinct_keys = False
 
     def recover(self) -> None:
         table = self._context.catalog.require_sink_table(self._sink)
         self._types = _types(table)
-        context, plan = self._context, self._context.job.plan
+        context, plan = self._context, self._plan
         if plan.upsert and not plan.retracts and context.query is not None:
             self._has_distinct_keys = has_distinct_keys(context.query, context.spark, self._sink)
 
@@ -80,7 +80,7 @@ class LakeSink:
             consume_rows(rows)
             return None
         failpoint("lake-batch-checked", self._context.job.name)
-        count = self._merge(rows, batch, table) if self._context.job.plan.upsert else self._insert(rows, batch)
+        count = self._merge(rows, batch, table) if self._plan.upsert else self._insert(rows, batch)
         failpoint("lake-committed", self._context.job.name)
         for name in _names(self._sink.table):
             self._context.catalog.refresh(name, self._sink.location)
@@ -129,12 +129,11 @@ class LakeSink:
             )
 
     def _insert(self, rows: DataFrame, batch: int) -> int | None:
-        plan = self._context.job.plan
         if self._sink.replaces_part:
             self._replace_part(rows, batch)
             return None
         files = self._batch_files.merge_if_small(rows)
-        write = self._commits.overwrite if plan.overwrite else self._commits.append
+        write = self._commits.overwrite if self._plan.overwrite else self._commits.append
         return self._commit(batch, lambda: write(files, batch))
 
     def _replace_part(self, rows: DataFrame, batch: int) -> None:
@@ -144,9 +143,9 @@ class LakeSink:
             self._commit(batch, lambda: self._commits.run(session, self._context.job.body.spark_text, batch))
 
     def _merge(self, rows: DataFrame, batch: int, table: TableFacts) -> int:
-        plan, session = self._context.job.plan, rows.sparkSession
+        session = rows.sparkSession
         columns = [name for name in rows.columns if name != DELETED]
-        has_marks, condition = plan.deletes or plan.retracts, table.option(DELETE_WHEN)
+        has_marks, condition = self._plan.deletes or self._plan.retracts, table.option(DELETE_WHEN)
         if has_marks:
             changes = rows.toDF(*columns, DELETED)
         else:

@@ -230,9 +230,9 @@ def describe_notes(body: Body, plan: Plan) -> Iterator[str]:
 def _added_rows(body: Body, plan: Plan) -> Iterator[str]:
     """Return that SINK INTO a table without keys updates no rows."""
     verbs = [branch.verb for branch in body.branches] or [body.verb]
-    for verb, branch in zip(verbs, plan.branches, strict=True):
-        if verb is Verb.SINK_INTO and not branch.upsert:
-            table = branch.analysis.sink.table
+    for verb, written in zip(verbs, plan.sinks, strict=True):
+        if verb is Verb.SINK_INTO and not written.upsert:
+            table = written.sink.table
             yield f"SINK INTO adds rows to {table}, and updates none: the table has no 'key.columns'."
 
 

@@ -26,7 +26,11 @@ def make_statement_plan(
     def is_useful(changed: CreateJob) -> bool:
         plan = _make_plan(manager, changed, options, session, job)
         # Without keys, SINK INTO would add a row for each change.
-        return plan.upsert or changed.body.verb in (statement.body.verb, Verb.INSERT_INTO, Verb.INSERT_OVERWRITE)
+        return plan.sinks[0].upsert or changed.body.verb in (
+            statement.body.verb,
+            Verb.INSERT_INTO,
+            Verb.INSERT_OVERWRITE,
+        )
 
     try:
         return _make_plan(manager, statement, options, session, job)

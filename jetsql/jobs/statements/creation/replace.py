@@ -94,7 +94,8 @@ def keep_table_location(job: Job, plan: Plan) -> Plan:
     old, new = job.plan.analysis.sink, plan.analysis.sink
     if not (job.plan.overwrite and plan.overwrite and old.table == new.table and old.created == new.created):
         return plan
-    return replace(plan, analysis=replace(plan.analysis, sink=replace(new, location=old.location)))
+    sinks = (replace(new, location=old.location), *plan.analysis.sinks[1:])
+    return replace(plan, analysis=replace(plan.analysis, sinks=sinks))
 
 
 def _is_same(job: Job, statement: CreateJob, plan: Plan) -> bool:
