@@ -18,13 +18,14 @@ from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.session.job_tables import qualify
 from jetsql.engine.sinks.dead_letters import find_dead_letter_tables
 from jetsql.errors import StatementError
-from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.job import Cause, Plan, SinkPlan
 from jetsql.jobs.model.job_options import StatementOptions
 from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.output_mode import MODES, modes_of
 from jetsql.jobs.planning.planner import make_plan
+from jetsql.jobs.planning.sink_traits import traits_of
 from jetsql.jobs.planning.table_verb import check_reads_stream, choose_verb
 from jetsql.language import find_name
 from jetsql.language.statement import Body, CreateJob, NewTable, Verb
@@ -250,7 +251,7 @@ def _open_session(plan: Plan, sessions: JobSessions) -> SparkSession:
 def _sink(tables: Any, mode: OutputMode | None, plan: SinkPlan) -> Any:
     """Return the TestSink of a table. mode: the output mode of the job"""
     sink = plan.sink
-    if sink.kind is SinkKind.KAFKA:
+    if traits_of(sink).is_topic:
         return tables.topicSink(sink.table, plan.upsert, plan.retracts)
     columns: Sequence[str] = ()
     if plan.overwrite:

@@ -17,8 +17,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.run_failures import strip_message
-from jetsql.engine.jdbc.jdbc_databases import Database
-from jetsql.engine.jdbc.jdbc_dialects import find_dialect
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.spark_version import lacking_clauses
 from jetsql.engine.runs.analysis_errors import explain_analysis_error
@@ -33,8 +31,8 @@ from jetsql.engine.runs.body_checks import (
 )
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.session.job_sessions import LOCAL_WINDOWS_CONF
-from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.engine.sinks.preflight import check_jdbc_table
+from jetsql.engine.sinks.sink_kinds import SINK_KINDS, find_kind
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.body_analysis import (
     Analysis,
@@ -44,18 +42,17 @@ from jetsql.jobs.model.body_analysis import (
     Replay,
     Rewrite,
     Sink,
-    SinkKind,
     Source,
 )
 from jetsql.jobs.model.function import UsedFunction
 from jetsql.jobs.model.job import Plan
 from jetsql.jobs.planning.output_mode import modes_of
+from jetsql.jobs.planning.sink_traits import FILE_FORMATS, SINK_PROVIDERS, traits_of
 from jetsql.language.body.change_clauses import clause_texts
 from jetsql.language.body.several_inserts import SOURCE_NAME, branch_text, source_text
 from jetsql.language.statement import Body
 
-_FILE_FORMATS = frozenset({"parquet", "orc", "json", "csv", "avro", "text"})
-_STREAMABLE = _FILE_FORMATS | {"kafka"}
+_STREAMABLE = frozenset({*FILE_FORMATS, "kafka"})
 _SOURCE_FORMATS = {
     "RateStreamTable": "rate",
     "RatePerMicroBatchTable": "rate-micro-batch",
@@ -141,7 +138,7 @@ def resolve_with_plan(body: Body, spark: SparkSession, plan: Plan) -> ResolvedBo
 
 def _known_columns(spark: SparkSession, sink: Sink) -> tuple[str, ...]:
     """Return the columns of a sink that the job knows, if columns were added to the table; otherwise none."""
-    table = Catalog(spark).table(sink.table) if sink.kind.is_lake else None
+    table = Catalog(spark).table(sink.table) if traits_of(sink).writes_by_name else None
     if table is None or not set(sink.columns) < set(table.columns):
         return ()
     return sink.columns
@@ -292,21 +289,14 @@ def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
     table = TableFacts.from_json(facts["sink"])
     if table.bucketed:
         raise unsupported_sink(target, f"{table.name} is bucketed.", "Write a table without CLUSTERED BY.")
-    if table.provider in _FILE_FORMATS:
-        kind = SinkKind.FILES
-    elif table.provider == "jdbc":
-        kind = SinkKind.JDBC
-    elif table.provider == "kafka":
-        kind = SinkKind.KAFKA
-    elif table.provider in ("delta", "iceberg") and table.identity:
-        kind = SinkKind(table.provider)
-    else:
+    kind = find_kind(table)
+    if kind is None:
         raise unsupported_sink(
             target,
             f"{table.name} is a table USING {table.provider or 'hive'}.",
-            "Write a table USING parquet, orc, json, csv, avro, text, delta, iceberg, jdbc or kafka.",
+            f"Write a table USING {', '.join(SINK_PROVIDERS[:-1])} or {SINK_PROVIDERS[-1]}.",
         )
-    system, transactional = _describe_system(spark, kind, table)
+    system = SINK_KINDS[kind].describe(spark, table)
     return Sink(
         table=table.name,
         kind=kind,
@@ -321,23 +311,11 @@ def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
         and not facts.get("replaces_part")
         and not (facts.get("dynamic") and table.partition_columns),
         replaces_partitions=bool(facts.get("replaces_partitions") or facts.get("dynamic")),
-        system=system,
-        transactional=transactional,
+        system=system.name,
+        transactional=system.transactional,
         has_batch_numbers=table.option("delivery.headers").lower() == "true",
         identity=table.identity,
     )
-
-
-def _describe_system(spark: SparkSession, kind: SinkKind, table: TableFacts) -> tuple[str, bool]:
-    """Return the name of the sink's external system, and whether JetSQL can write a batch to it atomically."""
-    if kind is SinkKind.FILES or kind.is_lake:
-        return "", True
-    if kind is SinkKind.KAFKA:
-        return KafkaTopic.of_table(table).description, True
-    if table.stands_in and not table.option("url"):
-        return "", True
-    database = Database(spark, table.options)
-    return f"{database.server}, {database.table}", find_dialect(database.driver) is not None
 
 
 def _key_columns(target: Span, table: TableFacts) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import Sink, SinkKind, Source
+from jetsql.jobs.model.body_analysis import Sink, Source
+from jetsql.jobs.planning.sink_traits import traits_of
 from jetsql.language import find_function, find_name
 from jetsql.language.statement import Body
 
@@ -60,7 +61,7 @@ def _refused(message: str, place: Span, hint: str) -> StatementError:
 def check_own_sink(target: Span, facts: dict[str, Any], sources: tuple[Source, ...], sink: Sink) -> None:
     if any(source.name.lower() == sink.table.lower() for source in sources):
         message = f"The job would read its own rows: {sink.table} is both its source and its sink."
-    elif sink.kind is SinkKind.KAFKA and _reads_sink_topic(facts):
+    elif traits_of(sink).is_topic and _reads_sink_topic(facts):
         message = f"The job would read its own rows: it also reads a table of {sink.system}."
     else:
         return
@@ -86,8 +87,9 @@ def check_changes(body: Body, facts: dict[str, Any], sink: Sink) -> None:
         raise StatementError(
             "UNSUPPORTED_QUERY", message, place=body.target, hint="Write FROM STREAM before the table."
         )
-    if sink.kind is SinkKind.FILES or not sink.key_columns:
-        reason = "is a file table, whose rows cannot be updated" if sink.kind is SinkKind.FILES else "has no key"
+    can_update = traits_of(sink).can_update
+    if not can_update or not sink.key_columns:
+        reason = "has no key" if can_update else "is a file table, whose rows cannot be updated"
         hint = "Write a table USING delta, iceberg, jdbc or kafka with the table option 'key.columns'."
         raise unsupported_sink(body.target, f"AUTO CDC is not possible: {sink.table} {reason}.", hint)
     if changes.keeps_history:
@@ -109,7 +111,7 @@ def check_changes(body: Body, facts: dict[str, Any], sink: Sink) -> None:
 
 def _check_history(body: Body, sink: Sink) -> None:
     """Check that the table can keep the history of AUTO CDC ... SCD TYPE 2: a row for each change of a key."""
-    if sink.kind is SinkKind.KAFKA:
+    if traits_of(sink).is_topic:
         message = f"SCD TYPE 2 is not possible: {sink.table} is a topic."
         hint = "Write a table USING delta, iceberg or jdbc, or use STORED AS SCD TYPE 1."
         raise unsupported_sink(body.target, message, hint)

@@ -18,7 +18,6 @@ from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import resolve_with_plan
 from jetsql.engine.runs.batch_runs import BatchRun, PendingBatchRun, pending_batch_failed
-from jetsql.engine.runs.job_sinks import JobSinks
 from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
 from jetsql.engine.runs.run_context import Run, RunContext
 from jetsql.engine.runs.start_checks import check_same_query
@@ -26,6 +25,8 @@ from jetsql.engine.runs.streaming_runs import StreamingRun
 from jetsql.engine.runs.topic_acceptance import accept_topics
 from jetsql.engine.runs.topic_watch import TopicWatch
 from jetsql.engine.session.job_sessions import JobSessions
+from jetsql.engine.sinks.branched_sink import BranchRun
+from jetsql.engine.sinks.job_sinks import JobSinks
 from jetsql.engine.watchdogs.external_systems import ExternalSystems, outage_error
 from jetsql.engine.watchdogs.kafka_watchdog import KafkaWatchdog
 from jetsql.engine.watchdogs.resource_reports import Activity, find_suspects
@@ -179,7 +180,7 @@ class JobRuns:
             self._sinks.catalog.check_sink_exists(sink)
         self._sinks.create_side_tables(job.plan)  # a user may have dropped them while the job was suspended
         resolved = resolve_with_plan(job.body, session, job.plan)
-        check_same_query(job, resolved, accepts_functions)
+        check_same_query(job, resolved.analysis, accepts_functions)
         topics = TopicWatch(session, self._sinks.catalog, self._checkpoints, job)
         lease = JobLease(self._checkpoints, job)
         checkpoint = self._checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
@@ -195,7 +196,9 @@ class JobRuns:
             correct_schema_paths(self._files, checkpoint)
         topics.check_start()
         sink_rows: dict[int, dict[str, int]] = {}
-        writer = self._sinks.writer_of_run(job, session, report, resolved, sink_rows)
+        query = resolved.query if resolved.batch_part is None else None
+        branches = BranchRun(resolved.branches, sink_rows)
+        writer = self._sinks.writer_of_run(job, session, report, query, branches)
         with self._sinks.gate.writing(job.name):
             writer.recover()
         self._check_restored(job, progress)

@@ -23,7 +23,7 @@ from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import ResolvedBody
 from jetsql.engine.runs.topic_watch import TopicWatch
-from jetsql.engine.sinks import SinkWriter, consume_rows, encode_rows, stored_rows
+from jetsql.engine.sinks import SinkWriter, consume_rows, stored_rows
 from jetsql.engine.watchdogs.external_systems import ExternalSystems
 from jetsql.engine.watchdogs.resource_reports import Activity
 from jetsql.jobs.checkpoint_files.log_entries import Progress
@@ -103,7 +103,7 @@ def query_rows(session: SparkSession, query: Any, body: ResolvedBody, writer: Si
     query: that of the body, or one with other sources.
     """
     rows = DataFrame(java(session).sql.Sessions.dataset(session._jsparkSession, query), session)
-    return rows if body.batch_part is not None else encode_rows(rows, writer)
+    return rows if body.batch_part is not None else writer.encode_rows(rows)
 
 
 @contextmanager
@@ -114,11 +114,11 @@ def batch_rows(rows: DataFrame, body: ResolvedBody, writer: SinkWriter) -> Itera
         yield rows
         return
     if not part.isReadOften():
-        yield encode_rows(DataFrame(part.apply(rows._jdf), rows.sparkSession), writer)
+        yield writer.encode_rows(DataFrame(part.apply(rows._jdf), rows.sparkSession))
         return
     with stored_rows(rows) as stored:
         consume_rows(stored)
-        yield encode_rows(DataFrame(part.apply(stored._jdf), rows.sparkSession), writer)
+        yield writer.encode_rows(DataFrame(part.apply(stored._jdf), rows.sparkSession))
 
 
 def tag_thread(context: SparkContext, job: Job | None) -> None:

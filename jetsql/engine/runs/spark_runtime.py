@@ -26,11 +26,9 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.spark_version import fixed_partitions
 from jetsql.engine.runs.analysis import resolve_body, resolve_with_plan
 from jetsql.engine.runs.job_runs import JobRuns
-from jetsql.engine.runs.job_sinks import JobSinks
 from jetsql.engine.runs.real_time_runs import check_real_time_query
 from jetsql.engine.runs.start_checks import (
     check_formats,
-    check_sinks,
     check_sources,
 )
 from jetsql.engine.session.catalog import Catalog
@@ -38,6 +36,8 @@ from jetsql.engine.session.job_sessions import JobSessions, with_utc_windows
 from jetsql.engine.session.job_tables import create_table, is_empty, qualify, time_columns
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.file_tables import PART_NAMES
+from jetsql.engine.sinks.job_sinks import JobSinks
+from jetsql.engine.sinks.sink_kinds import check_sinks
 from jetsql.engine.spark.derby_backup import back_up_derby
 from jetsql.engine.spark.executors import list_members, watch_members
 from jetsql.engine.watchdogs.resource_watchdog import ResourceWatchdog

@@ -1,4 +1,4 @@
-"""The checks before a run starts: its external systems, its query, and the formats that its state is written in."""
+"""The checks before a run starts: its sources, its query, and the formats that its state is written in."""
 
 from __future__ import annotations
 
@@ -8,21 +8,11 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.kafka_errors import KafkaOperation
-from jetsql.engine.runs.analysis import ResolvedBody
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.kafka_topics import check_topic
-from jetsql.engine.sinks import ComparedWriter, SinkContext, is_ahead
-from jetsql.engine.sinks.branched_sink import branch_contexts
-from jetsql.engine.sinks.kafka.messages import TopicTable
-from jetsql.engine.sinks.kafka.transactional_topics import check_transactions
-from jetsql.engine.sinks.lake.lake_checks import check_lake_table
-from jetsql.engine.sinks.preflight import check_jdbc_sink
-from jetsql.engine.sinks.sink_choice import choose_writer
 from jetsql.errors import StatementError
-from jetsql.jobs.checkpoint_files.log_entries import Progress
-from jetsql.jobs.model.body_analysis import SinkKind
+from jetsql.jobs.model.body_analysis import Analysis
 from jetsql.jobs.model.job import Job, Plan
-from jetsql.jobs.model.job_options import Guarantee
 from jetsql.jobs.planning.compatibility import describe_replacements, outdated_rules
 
 
@@ -39,30 +29,14 @@ def check_sources(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
             raise
 
 
-def check_sinks(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
-    """Check the external systems of the sinks of a plan. Raises StatementError."""
-    for each in plan.sinks:
-        if each.sink.kind is SinkKind.JDBC:
-            check_jdbc_sink(spark, catalog, each, plan.analysis.marks_deleted)
-        elif each.sink.kind is SinkKind.KAFKA:
-            table = catalog.require_sink_table(each.sink)
-            if plan.guarantee is Guarantee.EXACTLY_ONCE:
-                check_transactions(spark, table)
-            else:
-                check_topic(spark, table, KafkaOperation.WRITE)
-            TopicTable(spark, table.name).check_encoding()
-        elif each.sink.kind.is_lake:
-            check_lake_table(catalog, each)
-
-
-def check_same_query(job: Job, resolved: ResolvedBody, accepts_functions: bool) -> None:
-    """Check that the job's text still resolves to a query that fits its state.
+def check_same_query(job: Job, now: Analysis, accepts_functions: bool) -> None:
+    """Check that the job's text still resolves to a query that fits its state. now: the analysis of its body.
 
     Raises StatementError JOB_CHANGED, or STATE_NOT_COMPATIBLE for a state that an earlier release has made otherwise.
     """
     if not job.version.first_trigger_done:
         return
-    before, now = job.plan.analysis, resolved.analysis
+    before = job.plan.analysis
     outdated = outdated_rules(before, now)
     if outdated:
         raise StatementError(
@@ -83,28 +57,6 @@ def check_same_query(job: Job, resolved: ResolvedBody, accepts_functions: bool) 
             hint=f"{undo}{'accept' if undo else 'Accept'} it with CREATE OR REPLACE JOB, which checks whether the state"
             " can be kept.",
         )
-
-
-def check_not_ahead(context: SinkContext, progress: Progress) -> None:
-    """Raise StatementError SINK_CHANGED if a sink of a restored job has a batch that the checkpoint lacks.
-
-    context: that of the job. progress: of its checkpoint.
-    """
-    if context.job.plan.guarantee is not Guarantee.EXACTLY_ONCE:
-        return
-    for branch in branch_contexts(context):
-        writer, batch = choose_writer(branch), progress.next_batch
-        if progress.has_pending_batch and (writer.has_batch(batch) or not isinstance(writer, ComparedWriter)):
-            batch += 1  # the sink may have the planned batch, with the same rows
-        if is_ahead(writer, batch):
-            table = branch.sink_plan.sink.table
-            raise StatementError(
-                "SINK_CHANGED",
-                f"The job was restored from a backup with the batches before {batch}, and {table} has later ones."
-                " Nothing was written.",
-                hint=f"Restore {table} from the same time and RESUME JOB, or run DROP JOB and CREATE JOB.",
-                where=table,
-            )
 
 
 def check_formats(job: Job, versions: Mapping[str, str]) -> None:

@@ -36,9 +36,9 @@ from jetsql.engine.session.kafka_topics import KafkaTopic, TopicReader
 from jetsql.errors import StatementError
 from jetsql.jobs.checkpoint_files.log_entries import Progress
 from jetsql.jobs.checkpoint_files.topic_ids import Ids, TopicIds
-from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.planning.option_rules import ACCEPTED_TOPICS
+from jetsql.jobs.planning.sink_traits import traits_of
 from jetsql.language.tokens import quoted_name
 
 Positions = Callable[[int], Collection[str]]
@@ -278,7 +278,7 @@ def _kafka_sources(catalog: Catalog, job: Job) -> dict[int, TableFacts]:
 def _kafka_sinks(catalog: Catalog, job: Job) -> list[TableFacts]:
     """Return the Kafka tables that a streaming job writes, without those whose rows name their topics."""
     analysis = job.plan.analysis
-    names = {sink.table for sink in analysis.sinks if analysis.streaming and sink.kind is SinkKind.KAFKA}
+    names = {sink.table for sink in analysis.sinks if analysis.streaming and traits_of(sink).is_topic}
     tables = map(catalog.table, sorted(names))
     return [table for table in tables if table is not None and table.option("topic")]
 

@@ -31,18 +31,19 @@ from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import enable, java
 from jetsql.engine.runs.analysis import ResolvedBody, resolve_with_plan
 from jetsql.engine.runs.run_context import batch_rows, query_rows
-from jetsql.engine.runs.start_checks import check_sinks, check_sources
+from jetsql.engine.runs.start_checks import check_sources
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.sinks import SinkContext, SinkWriter, consume_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
-from jetsql.engine.sinks.sink_choice import choose_sink
+from jetsql.engine.sinks.sink_kinds import check_sinks, choose_sink
 from jetsql.engine.spark.startup import is_stopped
 from jetsql.errors import JetSQLError
-from jetsql.jobs.model.body_analysis import OutputMode, SinkKind
+from jetsql.jobs.model.body_analysis import OutputMode
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.model.leadership import Leadership
+from jetsql.jobs.planning.sink_traits import traits_of
 
 _LOG: Final = logging.getLogger(__name__)
 _MOST_SECONDS: Final = 30.0
@@ -229,7 +230,7 @@ class JobQuery:
     def _write(self, resolved: ResolvedBody, writer: SinkWriter, rows: DataFrame, batch: int) -> None:
         """Write a batch to the temporary folder, or to nothing."""
         sinks = self._job.plan.sinks
-        is_file_table = len(sinks) == 1 and sinks[0].sink.kind is SinkKind.FILES
+        is_file_table = len(sinks) == 1 and traits_of(sinks[0].sink).has_rows_in_folder
         table = self._catalog.table(sinks[0].sink.table) if is_file_table else None
         with batch_rows(rows, resolved, writer) as complete:
             if table is None:

@@ -16,12 +16,13 @@ from pyspark.sql import SparkSession
 from jetsql.engine.errors.run_failures import strip_message
 from jetsql.engine.jvm.java_classes import java, revealed
 from jetsql.errors import StatementError
-from jetsql.jobs.model.body_analysis import PARSE_MODE, CapturedSession, SinkKind
+from jetsql.jobs.model.body_analysis import PARSE_MODE, CapturedSession
 from jetsql.jobs.model.job import Job, Plan
 from jetsql.jobs.model.spark_settings import unknown_setting
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.planning.protected_confs import protection_reason
+from jetsql.jobs.planning.sink_traits import traits_of
 from jetsql.language.tokens import quoted_name
 from jetsql.settings.s3_settings import SCHEME
 
@@ -159,7 +160,7 @@ class JobSessions:
         captured = plan.analysis.session
         defaults = {**self.defaults(), **job_defaults, **(_POLLING_CONFS if tracks_asynchronously(plan) else {})}
         required = {**{name: defaults[name] for name in _STREAMING_CONFS}, **self._checkpoint_confs}
-        if any(sink.kind is SinkKind.KAFKA for sink in plan.analysis.sinks):
+        if any(traits_of(sink).is_topic for sink in plan.analysis.sinks):
             required |= _KAFKA_SINK_CONFS
         if any(sink.location.startswith(SCHEME) for sink in plan.analysis.sinks):
             required |= _OBJECT_STORE_SINK_CONFS

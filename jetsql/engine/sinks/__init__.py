@@ -1,4 +1,4 @@
-"""Sinks, which write batches to tables: one module for each kind of table.
+"""Sinks, which write batches to tables: one module for each kind of table, chosen by `sink_kinds`.
 
 A sink's `write` may be called again with the same batch after a crash; the table is then the same as after one call.
 A sink reads every row of every partition even when the batch is already in the table: Spark commits a task's state when
@@ -7,10 +7,11 @@ its rows have been read to the end, so a sink that returned early would permanen
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -58,33 +59,43 @@ class SinkContext:
         return f"{self.job.id}-sink{self.number}" if self.number else self.job.id
 
 
-class TableSink(Protocol):
+class TableSink(ABC):
     """The sink of one job, regardless of whether Spark or JetSQL writes the rows."""
 
+    @abstractmethod
     def recover(self) -> None:
         """Finish a batch that a crash left partly visible. Raises StatementError SINK_CHANGED for another table."""
 
+    @abstractmethod
     def has_batch(self, batch: int) -> bool:
         """Return whether the batch is in the table, or will be, so that writing it again changes nothing."""
 
-    def discard(self) -> None:
-        """Delete staged rows that are not visible; visible rows stay."""
+    def encode_rows(self, rows: DataFrame) -> DataFrame:
+        """Return a query's rows in the format of the sink, by default unchanged.
 
-    def close(self) -> None:
-        """Release the resources that were kept between batches, after the run has ended."""
+        The encoding is part of the query, so Spark plans it once.
+        """
+        return rows
+
+    def discard(self) -> None:  # noqa: B027 - most sinks stage nothing
+        """Delete staged rows that are not visible; visible rows stay. By default, nothing is staged."""
+
+    def close(self) -> None:  # noqa: B027 - most sinks keep no resources
+        """Release the resources that were kept between batches, after the run has ended. By default, there are none."""
 
 
-class BatchWriter(TableSink, Protocol):
+class BatchWriter(TableSink):
     """A sink whose batches JetSQL writes."""
 
+    @abstractmethod
     def write(self, rows: DataFrame, batch: int) -> int | None:
         """Write a batch, once even if called again. Return the row count, or None if it was not counted."""
 
 
-@runtime_checkable
-class StreamWriter(TableSink, Protocol):
+class StreamWriter(TableSink):
     """A sink that Spark writes natively, without `foreachBatch`."""
 
+    @abstractmethod
     def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:
         """Return Spark's stream writer for the rows, not started. once: whether to write a single batch."""
 
@@ -92,30 +103,42 @@ class StreamWriter(TableSink, Protocol):
 SinkWriter = BatchWriter | StreamWriter
 
 
-@runtime_checkable
-class EncodingWriter(BatchWriter, Protocol):
-    """A sink with its own row format. The encoding is part of the query, so Spark plans it once."""
-
-    def encode_rows(self, rows: DataFrame) -> DataFrame:
-        """Return a query's rows in the format of `write`."""
-
-
-@runtime_checkable
-class ComparedWriter(BatchWriter, Protocol):
+class ComparedWriter(BatchWriter):
     """A sink that knows without a record of the batch whether it is ahead of a checkpoint."""
 
+    @abstractmethod
     def is_ahead(self, batch: int) -> bool:
         """Return whether the sink has a batch or later ones, of which the job's folder has no record."""
+
+
+class WrappingSink(BatchWriter):
+    """A sink that adds something to the batches of another one, and by default changes nothing."""
+
+    def __init__(self, writer: BatchWriter) -> None:
+        self._writer = writer
+
+    def recover(self) -> None:
+        self._writer.recover()
+
+    def encode_rows(self, rows: DataFrame) -> DataFrame:
+        return self._writer.encode_rows(rows)
+
+    def write(self, rows: DataFrame, batch: int) -> int | None:
+        return self._writer.write(rows, batch)
+
+    def has_batch(self, batch: int) -> bool:
+        return self._writer.has_batch(batch)
+
+    def discard(self) -> None:
+        self._writer.discard()
+
+    def close(self) -> None:
+        self._writer.close()
 
 
 def is_ahead(writer: SinkWriter, batch: int) -> bool:
     """Return whether the sink has a batch that the job's checkpoint has not planned, which then is an older copy."""
     return writer.is_ahead(batch) if isinstance(writer, ComparedWriter) else writer.has_batch(batch)
-
-
-def encode_rows(rows: DataFrame, writer: SinkWriter) -> DataFrame:
-    """Return a query's rows in the format of a sink."""
-    return writer.encode_rows(rows) if isinstance(writer, EncodingWriter) else rows
 
 
 @contextmanager

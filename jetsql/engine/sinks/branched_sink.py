@@ -20,7 +20,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 
 from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry
-from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows, encode_rows
+from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows
 from jetsql.failpoints import failpoint
 
 _COMPLETE: Final = "_SUCCESS"
@@ -44,7 +44,7 @@ class BranchRun:
     """The rows that were written to each table, by batch."""
 
 
-class BranchedSink:
+class BranchedSink(BatchWriter):
     """The sinks of one job, which write one after the other."""
 
     def __init__(self, context: SinkContext, writers: Sequence[BatchWriter], run: BranchRun | None) -> None:
@@ -68,7 +68,7 @@ class BranchedSink:
         counts = []
         for part, writer in zip(run.parts, self._writers, strict=True):
             selected = DataFrame(part.applyAt(stored._jdf, millis), stored.sparkSession)
-            counts.append(writer.write(encode_rows(selected, writer), batch))
+            counts.append(writer.write(writer.encode_rows(selected), batch))
             failpoint("branch-written", self._context.job.name)
         self._files.delete(self._folder)
         written = Counter[str]()

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from jetsql.engine.checkpoints.checkpoint_reader import read_file_range, read_source_range
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import Catalog, TableFacts
-from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter, encode_rows
+from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter, WrappingSink
 from jetsql.engine.sinks.side_tables import SideTable, create_side_table
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.body_analysis import FILE_FORMATS, Source
@@ -168,35 +168,26 @@ class SourceDeadLetters:
         return cast("Offsets", start or {}), cast("Offsets", end or {})
 
 
-class DeadLetterSink:
+class DeadLetterSink(WrappingSink):
     """A sink that writes the dead letters of each batch before its rows. job: the job's name, for failpoints."""
 
     def __init__(self, writer: BatchWriter, sources: tuple[SourceDeadLetters, ...], job: str) -> None:
-        self._writer = writer
+        super().__init__(writer)
         self._job = job
         self._sources = sources
 
     def recover(self) -> None:
         for each in self._sources:
             each.files.recover()
-        self._writer.recover()
-
-    def encode_rows(self, rows: DataFrame) -> DataFrame:
-        return encode_rows(rows, self._writer)
+        super().recover()
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         for each in self._sources:
             each.write(batch)
         failpoint("dead-letters-written", self._job)
-        return self._writer.write(rows, batch)
-
-    def has_batch(self, batch: int) -> bool:
-        return self._writer.has_batch(batch)
+        return super().write(rows, batch)
 
     def discard(self) -> None:
         for each in self._sources:
             each.files.discard()
-        self._writer.discard()
-
-    def close(self) -> None:
-        self._writer.close()
+        super().discard()

@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from jetsql.engine.session.catalog import TableFacts
-from jetsql.engine.sinks import SinkContext, consume_rows
+from jetsql.engine.sinks import ComparedWriter, SinkContext, consume_rows
 from jetsql.engine.sinks.batch_records import FORMAT, BatchRecord, BatchRecords, damaged_record
 from jetsql.engine.sinks.file_sizing import BatchFiles
 from jetsql.errors import StatementError
@@ -64,7 +64,7 @@ class Manifests(BatchRecords[Manifest]):
         return Manifest(**{**fields, "moves": tuple(Move(**move) for move in fields["moves"])})
 
 
-class StagedFiles:
+class StagedFiles(ComparedWriter):
     """The writer of one job's batches to a file table."""
 
     def __init__(self, context: SinkContext) -> None:
@@ -110,9 +110,6 @@ class StagedFiles:
     def discard(self) -> None:
         if self._context.catalog.table(self._sink.table) is not None:
             self._files.delete(self._staging_root)
-
-    def close(self) -> None:
-        """Do nothing: the sink keeps no resources between batches."""
 
     def _read_manifest(self, batch: int) -> Manifest | None:
         """Return the manifest of a replayed batch, or None for a new batch.

@@ -25,7 +25,7 @@ from pyspark.sql import functions as sf
 from jetsql.engine.jdbc.jdbc_databases import Database, JdbcError, TransactionStep, to_sentence
 from jetsql.engine.jdbc.jdbc_dialects import LEDGER_TABLE, LedgerSql, TargetSql, find_dialect, name_in_schema, quote
 from jetsql.engine.session.catalog import TableFacts
-from jetsql.engine.sinks import SinkContext, consume_rows
+from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows
 from jetsql.engine.sinks.spark_sinks import UntrackedSink
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -89,7 +89,7 @@ def needs_transactions(plan: SinkPlan) -> bool:
     return plan.upsert or plan.overwrite or plan.guarantee is Guarantee.EXACTLY_ONCE
 
 
-class JdbcTransactions:
+class JdbcTransactions(BatchWriter):
     """The writer of one job's batches, each of which becomes visible as a whole."""
 
     def __init__(self, context: SinkContext) -> None:
@@ -256,7 +256,7 @@ class JdbcTransactions:
         return reported
 
 
-class JdbcAppend(UntrackedSink):
+class JdbcAppend(UntrackedSink, BatchWriter):
     """A sink that appends batches at least once with Spark's JDBC writer, which commits each partition separately."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession, functions
 
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import Catalog
-from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter, encode_rows
+from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter, WrappingSink
 from jetsql.engine.sinks.side_tables import SideTable, create_side_table
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job import Plan
@@ -44,24 +44,21 @@ def with_late_rows(context: SinkContext, writer: SinkWriter) -> SinkWriter:
     return LateRowsSink(context, writer, SideTable(context, table, "late-rows", "late"))
 
 
-class LateRowsSink:
+class LateRowsSink(WrappingSink):
     """A sink that writes the late rows of each batch after its rows."""
 
     def __init__(self, context: SinkContext, writer: BatchWriter, table: SideTable) -> None:
+        super().__init__(writer)
         self._spark = context.spark
         self._job = context.job.name
-        self._writer = writer
         self._table = table
 
     def recover(self) -> None:
         self._table.recover()
-        self._writer.recover()
-
-    def encode_rows(self, rows: DataFrame) -> DataFrame:
-        return encode_rows(rows, self._writer)
+        super().recover()
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        count = self._writer.write(rows, batch)
+        count = super().write(rows, batch)
         late = java(self._spark).stream.LateRows.ofBatch(self._spark._jsparkSession)
         if late is not None:
             labels = (functions.lit(self._job).alias("job"), functions.lit(batch).cast("bigint").alias("batch"))
@@ -71,11 +68,8 @@ class LateRowsSink:
 
     def has_batch(self, batch: int) -> bool:
         # A sink without a record of its batches has a batch whose late rows were written, because they come after it.
-        return self._writer.has_batch(batch) or self._table.has_batch(batch)
+        return super().has_batch(batch) or self._table.has_batch(batch)
 
     def discard(self) -> None:
         self._table.discard()
-        self._writer.discard()
-
-    def close(self) -> None:
-        self._writer.close()
+        super().discard()

@@ -24,10 +24,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
-from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows, encode_rows, is_ahead
+from jetsql.engine.sinks import BatchWriter, ComparedWriter, SinkContext, WrappingSink, consume_rows, is_ahead
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.job_options import Guarantee
+from jetsql.jobs.planning.sink_traits import traits_of
 
 _NAME: Final = re.compile(r"(?P<version>\d+)-(?P<batch>\d+)")
 _DELETED: Final = "__jetsql_deleted"
@@ -44,33 +45,24 @@ class _Result:
         return f"{self.version:06d}-{self.batch:09d}"
 
 
-class ResultChanges:
+class ResultChanges(WrappingSink, ComparedWriter):
     """A sink that passes the changes of a result to the sink of a topic or a lake table."""
 
     def __init__(self, context: SinkContext, writer: BatchWriter) -> None:
+        super().__init__(writer)
         self._context = context
-        self._writer = writer
         self._files = context.checkpoints.files
         self._sink = context.sink_plan.sink
         self._folder = context.checkpoints.results_folder(context.job.id)
 
-    def recover(self) -> None:
-        self._writer.recover()
-
-    def has_batch(self, batch: int) -> bool:
-        return self._writer.has_batch(batch)
-
     def is_ahead(self, batch: int) -> bool:
         return is_ahead(self._writer, batch)
 
-    def discard(self) -> None:
-        self._writer.discard()
-
-    def close(self) -> None:
-        self._writer.close()
+    def encode_rows(self, rows: DataFrame) -> DataFrame:
+        return rows  # the changes are encoded, after the result was stored
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        named = rows if self._sink.kind.is_lake else rows.toDF(*self._column_names())
+        named = rows if traits_of(self._sink).writes_by_name else rows.toDF(*self._column_names())
         current, kept = self._result(batch), self._stored()
         previous = max((result for result in kept if result < current), default=None)
         self._store(named, current)
@@ -78,7 +70,7 @@ class ResultChanges:
         before = now.limit(0) if previous is None else self._read(previous, named)
         changes = compare(before, now, self._sink.key_columns)
         failpoint("result-stored", self._context.job.name)
-        written = self._writer.write(encode_rows(changes, self._writer), batch)
+        written = self._writer.write(self._writer.encode_rows(changes), batch)
         for result in kept:
             if result not in (previous, current):
                 self._files.delete(self._path(result))

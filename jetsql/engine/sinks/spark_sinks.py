@@ -18,14 +18,14 @@ from functools import cached_property
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from jetsql.engine.sinks import SinkContext
+from jetsql.engine.sinks import BatchWriter, SinkContext, StreamWriter, TableSink
 from jetsql.engine.sinks.kafka.messages import TopicTable, add_headers, delivery_headers
 from jetsql.engine.sinks.partition_overwrite import overwrite_confs, with_confs
 from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 
 
-class UntrackedSink:
+class UntrackedSink(TableSink):
     """The base of sinks without a record of the written batches."""
 
     def __init__(self, context: SinkContext) -> None:
@@ -38,14 +38,8 @@ class UntrackedSink:
     def has_batch(self, batch: int) -> bool:
         return False  # the sink cannot know
 
-    def discard(self) -> None:
-        """Do nothing: nothing is staged."""
 
-    def close(self) -> None:
-        """Do nothing: the sink keeps no resources between batches."""
-
-
-class PlainAppend(UntrackedSink):
+class PlainAppend(UntrackedSink, BatchWriter):
     """A sink that writes batches to any table that Spark can insert into."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
@@ -55,7 +49,7 @@ class PlainAppend(UntrackedSink):
         return None
 
 
-class PartitionOverwrite(UntrackedSink):
+class PartitionOverwrite(UntrackedSink, BatchWriter):
     """A sink that lets Spark run the INSERT OVERWRITE of a batch job, which replaces partitions."""
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
@@ -66,7 +60,7 @@ class PartitionOverwrite(UntrackedSink):
         return None
 
 
-class KafkaAppend(UntrackedSink):
+class KafkaAppend(UntrackedSink, BatchWriter):
     """A sink that writes batches to a topic with Spark's Kafka sink."""
 
     def encode_rows(self, rows: DataFrame) -> DataFrame:
@@ -87,7 +81,7 @@ class KafkaAppend(UntrackedSink):
         return self._table.writer_options(in_batches=True)
 
 
-class KafkaStream(UntrackedSink):
+class KafkaStream(UntrackedSink, StreamWriter):
     """A sink that lets Spark's Kafka sink write the stream to a topic."""
 
     def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:

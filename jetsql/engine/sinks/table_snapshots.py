@@ -14,13 +14,13 @@ from itertools import pairwise
 from pyspark.sql import DataFrame
 
 from jetsql.engine.session.catalog import TableFacts
-from jetsql.engine.sinks import SinkContext, consume_rows
+from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job_options import Guarantee
 
 
-class TableSnapshots:
+class TableSnapshots(BatchWriter):
     """The writer of one job's results, each of which replaces the previous one."""
 
     def __init__(self, context: SinkContext) -> None:
@@ -69,9 +69,6 @@ class TableSnapshots:
             self._files.delete(path)
         if not self._files.list_names(self._folder):
             self._files.delete(self._folder)
-
-    def close(self) -> None:
-        """Do nothing: the sink keeps no resources between batches."""
 
     def _table(self) -> TableFacts:
         """Return the table, whose location may be any snapshot of this job.

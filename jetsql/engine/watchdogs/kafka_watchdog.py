@@ -28,8 +28,9 @@ from jetsql.engine.session.kafka_topics import KafkaTopic, check_topic
 from jetsql.engine.spark.startup import is_stopped
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.runtime import Report, RunBlocked
-from jetsql.jobs.model.body_analysis import Analysis, SinkKind
+from jetsql.jobs.model.body_analysis import Analysis
 from jetsql.jobs.model.job import Cause, Job, RunId
+from jetsql.jobs.planning.sink_traits import traits_of
 
 _LOG: Final = logging.getLogger(__name__)
 _INTERVAL_SECONDS: Final = 5.0
@@ -186,5 +187,5 @@ def job_topics(analysis: Analysis) -> tuple[tuple[str, KafkaOperation], ...]:
     read = [
         (source.name, KafkaOperation.READ) for source in analysis.sources if source.format == "kafka" and source.created
     ]
-    written = [(sink.table, KafkaOperation.WRITE) for sink in analysis.sinks if sink.kind is SinkKind.KAFKA]
+    written = [(sink.table, KafkaOperation.WRITE) for sink in analysis.sinks if traits_of(sink).is_topic]
     return (*read, *written)

@@ -34,18 +34,13 @@ class Replay(Enum):
 
 
 class SinkKind(Enum):
-    """The kinds of sinks; the engine has one writer for each."""
+    """The kinds of sinks: `planning.sink_traits` has the traits of each, and `engine.sinks.sink_kinds` its writers."""
 
     FILES = "files"
     JDBC = "jdbc"
     KAFKA = "kafka"
     DELTA = "delta"
     ICEBERG = "iceberg"
-
-    @property
-    def is_lake(self) -> bool:
-        """Return whether tables of this kind are changed by commits, of which readers see all or nothing."""
-        return self in (SinkKind.DELTA, SinkKind.ICEBERG)
 
 
 @dataclass(frozen=True)
@@ -91,11 +86,6 @@ class Sink:
     managed: bool = True  # DROP TABLE deletes its rows
     has_batch_numbers: bool = False  # each message carries the number of its batch (`delivery.headers`)
     identity: str = ""  # of a Delta or Iceberg table: what no other table has, also not one with its name
-
-    @property
-    def replaces_part(self) -> bool:
-        """Return whether the job's statement replaces some rows of a Delta or Iceberg table."""
-        return self.kind.is_lake and not self.replaces_whole_table
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import Analysis, Replay, Sink, SinkKind, Source
+from jetsql.jobs.model.body_analysis import Analysis, Replay, Sink, Source
 from jetsql.jobs.model.job_options import Guarantee, StatementOptions, Trigger
+from jetsql.jobs.planning.sink_traits import traits_of
 
 GUARANTEE_TEXTS: Final = {
     Guarantee.EXACTLY_ONCE: "exactly once",
@@ -20,15 +21,6 @@ GUARANTEE_TEXTS: Final = {
 }
 
 _ORDER: Final = (Guarantee.EXACTLY_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.NONE)
-
-_SINK_REASONS: Final = {
-    SinkKind.FILES: "each batch is staged and moved into the table exactly once",
-    SinkKind.JDBC: "each batch is one transaction, which also stores the batch number",
-    SinkKind.KAFKA: "each partition of a batch is one transaction, which also stores the batch number; consumers need"
-    " isolation.level=read_committed",
-    SinkKind.DELTA: "each batch is one commit of the table, which also stores the batch number",
-    SinkKind.ICEBERG: "each batch is one commit, which also stores the batch number in a property of the table",
-}
 
 
 @dataclass(frozen=True)
@@ -56,7 +48,7 @@ def choose_guarantee(analysis: Analysis, sink: Sink, options: StatementOptions, 
     by_clock = _first(analysis, Replay.BY_CLOCK)
     if not sink.transactional:
         return _without_transactions(sink, requested, place)
-    if sink.kind is SinkKind.KAFKA and analysis.unstable_partitioning:
+    if traits_of(sink).is_topic and analysis.unstable_partitioning:
         return _with_unstable_partitioning(analysis, sink, requested, place)
     if by_clock is None:
         if requested is Guarantee.AT_LEAST_ONCE:
@@ -94,7 +86,7 @@ def _first(analysis: Analysis, replay: Replay) -> Source | None:
 
 
 def _exactly_once(analysis: Analysis, sink: Sink) -> str:
-    reason = _SINK_REASONS[sink.kind]
+    reason = traits_of(sink).exactly_once
     if not analysis.streaming:
         return f"all rows of a batch job become visible together; {reason}"
     return f"all sources can be replayed; {reason}"

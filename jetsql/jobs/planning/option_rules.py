@@ -11,9 +11,10 @@ from collections.abc import Callable
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.job_options import Options, StatementOptions, Trigger
 from jetsql.jobs.model.table_names import SESSION_CATALOG
+from jetsql.jobs.planning.sink_traits import traits_of
 from jetsql.language.statement import Verb
 
 # Spark's minimum (spark.sql.streaming.realTimeMode.minBatchDuration): rows that arrive at the end of a batch wait.
@@ -93,7 +94,7 @@ def late_rows_table(analysis: Analysis, options: Options) -> str:
 def check_accepted_topics(analysis: Analysis, options: Options, mode: OutputMode | None) -> None:
     """Raise StatementError INVALID_OPTION_VALUE for a job that reads and writes no topic as a stream."""
     uses_topics = any(source.format == "kafka" for source in analysis.sources) or any(
-        sink.kind is SinkKind.KAFKA for sink in analysis.sinks
+        traits_of(sink).is_topic for sink in analysis.sinks
     )
     if options.accepted_topics and not (analysis.streaming and uses_topics):
         reason = "reads and writes no Kafka topic" if analysis.streaming else "reads no stream"
@@ -120,7 +121,7 @@ def check_real_time(analysis: Analysis, options: StatementOptions, verb: Verb, t
     sink = analysis.sink
     if len(analysis.sinks) > 1:
         raise not_possible(f"requires a job with one table; this one writes {len(analysis.sinks)}", place)
-    if sink.kind is not SinkKind.KAFKA:
+    if not traits_of(sink).is_topic:
         raise not_possible(f"requires a Kafka sink; {sink.table} is a table USING {sink.provider}", place)
     with_dead_letters = next((source for source in analysis.sources if source.has_dead_letters), None)
     if with_dead_letters is not None:

@@ -11,8 +11,9 @@ import re
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.job_options import StatementOptions, Trigger
+from jetsql.jobs.planning.sink_traits import replaces_part, traits_of
 from jetsql.language.statement import Verb
 
 MODES: Final = {
@@ -153,7 +154,7 @@ def choose_mode(analysis: Analysis, options: StatementOptions, verb: Verb, targe
         raise StatementError("NO_OUTPUT_MODE", message, place=place, hint=hint)
     if verb is Verb.INSERT_OVERWRITE:
         _check_overwrite(analysis, target)
-    if verb is Verb.INSERT_INTO and analysis.sink.replaces_part:
+    if verb is Verb.INSERT_INTO and replaces_part(analysis.sink):
         raise StatementError(
             "NO_OUTPUT_MODE",
             "REPLACE WHERE is not possible: the query reads a stream, and each batch would replace the rows of the"
@@ -190,7 +191,7 @@ def _check_not_requested(requested: OutputMode | None, place: Span | None) -> No
 
 def _check_retractions(analysis: Analysis, place: Span | None) -> None:
     sink = analysis.sink
-    can_have_keys = sink.kind is not SinkKind.FILES
+    can_have_keys = traits_of(sink).can_update
     if can_have_keys and sink.key_columns and analysis.has_aggregates and len(analysis.sinks) == 1:
         return
     message = f"SINK INTO cannot delete rows of {sink.table} that leave the result"
@@ -212,10 +213,10 @@ def _check_overwrite(analysis: Analysis, target: Span | None) -> None:
         reason = "the query has no aggregate, so there is no complete result"
         specific = _specific_hint(analysis, analysis.modes.get(OutputMode.APPEND) or "")
         hint = specific if "INSERT INTO" in specific else f"Use INSERT INTO. {specific}".strip()
-    elif sink.replaces_part:
+    elif replaces_part(sink):
         reason = f"only a part of {sink.table} would be replaced, and a stream's result is the whole table"
         hint = "Leave out PARTITION, or set spark.sql.sources.partitionOverwriteMode to STATIC."
-    elif not sink.kind.is_lake and (sink.partition_columns or not sink.replaces_whole_table):
+    elif not traits_of(sink).has_commits and (sink.partition_columns or not sink.replaces_whole_table):
         reason = f"{sink.table} is partitioned, and a partitioned table cannot be replaced as a whole"
         hint = "Write to a table without partitions, or use INSERT INTO with a WATERMARK and a window."
     else:

@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from itertools import chain
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import Analysis, Sink, SinkKind
+from jetsql.jobs.model.body_analysis import Analysis, Sink
 from jetsql.jobs.model.job import Job, Plan, name_key
 from jetsql.jobs.model.table_names import split_table
+from jetsql.jobs.planning.sink_traits import traits_of
 from jetsql.language import find_name
 from jetsql.language.statement import Body
 from jetsql.language.tokens import quoted_name
@@ -33,8 +34,8 @@ def check_overwrite_conflicts(plan: Plan, body: Body | None, others: Iterable[Jo
 def _check_reader(plan: Plan, body: Body | None, job: Job) -> None:
     if _streams_results(job.plan) and _reads(plan.analysis, job.plan.analysis.sink.table):
         table = job.plan.analysis.sink.table
-        is_delta = job.plan.analysis.sink.kind is SinkKind.DELTA
-        feed = "Read its change data feed WITH ('readChangeFeed' = 'true'). " if is_delta else ""
+        has_feed = traits_of(job.plan.analysis.sink).has_change_feed
+        feed = "Read its change data feed WITH ('readChangeFeed' = 'true'). " if has_feed else ""
         raise StatementError(
             "UNSUPPORTED_QUERY",
             f"Cannot read {table} as a stream: the job {job.name} replaces its rows with each result.",

@@ -7,20 +7,17 @@ run later.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from jetsql.errors import ErrorPlace, Span, StatementError
-from jetsql.jobs.model.body_analysis import Analysis, OutputMode, Sink, SinkKind
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode, Sink
 from jetsql.jobs.model.job import Plan
 from jetsql.jobs.model.job_options import Options, StatementOptions, Trigger
 from jetsql.jobs.planning.guarantee import choose_weakest
 from jetsql.jobs.planning.option_rules import DEFAULT_MILLIS, check_real_time, late_rows_table
 from jetsql.jobs.planning.options import OPTIONS
 from jetsql.jobs.planning.output_mode import choose_mode
+from jetsql.jobs.planning.sink_traits import traits_of
 from jetsql.language.statement import Verb
-
-_INTERVAL_MILLIS: Final = 1_000
-_FILES_INTERVAL_MILLIS: Final = 10_000
 
 
 def make_plan(
@@ -75,8 +72,7 @@ def _interval(analysis: Analysis, options: Options) -> int:
         return options.snapshot_interval_millis
     if options.trigger is Trigger.REAL_TIME:
         return DEFAULT_MILLIS
-    writes_files = any(sink.kind is SinkKind.FILES or sink.kind.is_lake for sink in analysis.sinks)
-    return _FILES_INTERVAL_MILLIS if writes_files else _INTERVAL_MILLIS
+    return max(traits_of(sink).interval_millis for sink in analysis.sinks)
 
 
 def _check_trigger(analysis: Analysis, options: StatementOptions) -> None:
@@ -92,7 +88,7 @@ def _check_trigger(analysis: Analysis, options: StatementOptions) -> None:
 def _upserts(analysis: Analysis, sink: Sink, verb: Verb, target: Span | None) -> bool:
     if verb is not Verb.SINK_INTO:
         return verb is Verb.AUTO_CDC
-    if sink.key_columns and sink.kind is SinkKind.FILES:
+    if sink.key_columns and not traits_of(sink).can_update:
         raise StatementError(
             "UNSUPPORTED_SINK",
             f"{sink.table} has 'key.columns', but it is a file table, whose rows cannot be updated.",
@@ -100,7 +96,7 @@ def _upserts(analysis: Analysis, sink: Sink, verb: Verb, target: Span | None) ->
             hint="Use a table USING delta, iceberg or jdbc, or INSERT INTO.",
         )
     has_one_row = analysis.has_aggregates or analysis.marks_deleted  # for each key
-    if sink.key_columns and sink.kind.is_lake and analysis.streaming and not has_one_row:
+    if sink.key_columns and traits_of(sink).needs_distinct_keys and analysis.streaming and not has_one_row:
         raise StatementError(
             "UNSUPPORTED_QUERY",
             f"SINK INTO {sink.table} is not possible: a batch of this query can have several rows with the same"

@@ -7,9 +7,10 @@ time between two commits of offsets. After a crash, the rows since the last comm
 
 from __future__ import annotations
 
-from jetsql.jobs.model.body_analysis import Analysis, SinkKind
+from jetsql.jobs.model.body_analysis import Analysis
 from jetsql.jobs.model.job import Plan
 from jetsql.jobs.model.job_options import Guarantee, Trigger
+from jetsql.jobs.planning.sink_traits import traits_of
 
 
 def is_topic_to_topic(analysis: Analysis) -> bool:
@@ -18,7 +19,7 @@ def is_topic_to_topic(analysis: Analysis) -> bool:
         analysis.streaming
         and not analysis.stateful
         and not analysis.batch_part
-        and analysis.sink.kind is SinkKind.KAFKA
+        and traits_of(analysis.sink).is_topic
         and all(source.format.casefold() == "kafka" for source in analysis.sources)
     )
 

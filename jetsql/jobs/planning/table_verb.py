@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import Analysis, OutputMode, SinkKind
+from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.job_options import StatementOptions
 from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.output_mode import choose_mode
+from jetsql.jobs.planning.sink_traits import traits_of
 from jetsql.language import find_name
 from jetsql.language.statement import Body, TableKind, Verb
 
@@ -75,15 +76,15 @@ def _candidates(analysis: Analysis, options: StatementOptions, kind: TableKind |
     sink = analysis.sink
     if options.values.output_mode is not None and analysis.streaming:
         return _REQUESTED[options.values.output_mode]
-    if sink.key_columns and sink.kind is not SinkKind.FILES:
+    if sink.key_columns and traits_of(sink).can_update:
         return (Verb.SINK_INTO,)
     verbs = (Verb.INSERT_INTO, Verb.INSERT_OVERWRITE)
-    if sink.kind is SinkKind.KAFKA:
+    if not traits_of(sink).can_overwrite:
         return verbs[:1]
     return verbs[::-1] if kind is TableKind.MATERIALIZED_VIEW else verbs
 
 
 def _hint(analysis: Analysis) -> str:
-    if analysis.sink.kind is SinkKind.FILES or analysis.sink.key_columns:
+    if not traits_of(analysis.sink).can_update or analysis.sink.key_columns:
         return "Group by a window over a column with a WATERMARK, or use another kind of table, such as USING jdbc."
     return "Add the table option 'key.columns', so that the job updates rows."

@@ -7,13 +7,14 @@ from typing import Final
 
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.body_analysis import PARSE_MODE, Sink, SinkKind, Source
+from jetsql.jobs.model.body_analysis import PARSE_MODE, Sink, Source
 from jetsql.jobs.model.job import Plan, SinkPlan, Status
 from jetsql.jobs.model.job_options import StatementOptions, Trigger
 from jetsql.jobs.model.redaction import redact, redact_urls
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
+from jetsql.jobs.planning.sink_traits import replaces_part, traits_of
 from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_same_text
 from jetsql.jobs.statements.creation.create import describe_notes, initial_snapshot, unexpected_single_read
 from jetsql.jobs.statements.creation.create_checks import check_tables, make_statement_plan
@@ -125,7 +126,7 @@ def describe_write(plan: Plan, written: SinkPlan) -> str:
     if written.deletes:
         return f"the newest change of each key updates or deletes its row, by {keys}"
     if written.retracts:
-        to_topic = written.sink.kind is SinkKind.KAFKA
+        to_topic = traits_of(written.sink).is_topic
         effort = "compares the result with the previous one" if to_topic else "writes the whole result"
         return (
             f"rows are updated by {keys}, and rows that leave the result are"
@@ -135,7 +136,7 @@ def describe_write(plan: Plan, written: SinkPlan) -> str:
         return f"rows are updated by {keys}"
     if written.overwrite:
         return "each result replaces the previous rows"
-    return "the rows that meet the condition are replaced" if written.sink.replaces_part else "rows are added"
+    return "the rows that meet the condition are replaced" if replaces_part(written.sink) else "rows are added"
 
 
 def describe_trigger(plan: Plan) -> str:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jetsql.errors import StatementError
-from jetsql.jobs.model.body_analysis import Analysis, Sink, SinkKind
+from jetsql.jobs.model.body_analysis import Analysis, Sink
 from jetsql.jobs.model.job import Job, Plan
+from jetsql.jobs.planning.sink_traits import traits_of
 
 
 def accept_sinks(job: Job, now: Analysis) -> Plan:
@@ -55,6 +56,6 @@ def _difference(old: Sink, new: Sink, plan: Plan) -> str:
     if new.system != old.system:
         return f"it is a table of {new.system}, and was one of {old.system}"
     replaces_rows = plan.overwrite and old.replaces_whole_table
-    if old.kind is SinkKind.FILES and not replaces_rows and new.location != old.location:
+    if traits_of(old).has_rows_in_folder and not replaces_rows and new.location != old.location:
         return f"its folder is {new.location}, and was {old.location}"
     return ""

@@ -12,10 +12,10 @@ import pytest
 
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.runs import topic_watch
-from jetsql.engine.runs.job_sinks import JobSinks
 from jetsql.engine.runs.topic_acceptance import drop_pending_batch
 from jetsql.engine.runs.topic_watch import TopicWatch
 from jetsql.engine.session.catalog import TableFacts
+from jetsql.engine.sinks.job_sinks import JobSinks
 from jetsql.errors import RetryableError, StatementError
 from jetsql.jobs.checkpoint_files.log_entries import Progress
 from jetsql.jobs.model.body_analysis import Replay, SinkKind, Source

@@ -64,6 +64,7 @@ class Sink:
         checkpoints = SimpleNamespace(leadership=SimpleNamespace(check=lambda: None))
         context = SinkContext(
             replace(JOB, run=run),
+            JOB.plan.sinks[0],
             cast(Any, None),
             cast(Any, catalog),
             cast(Any, checkpoints),
@@ -209,7 +210,7 @@ def test_another_job_creates_the_ledger_during_a_trial(sink: Sink, threads: Thre
     with sink.server.connect() as other:
         with other.transaction():
             other.execute(target.ledger.create_ledger().encode())
-            trial = threads.submit(preflight._try_batch, target, JOB.plan)
+            trial = threads.submit(preflight._try_batch, target, JOB.plan.sinks[0])
             until(lambda: sink.is_asked(trial, other.info.backend_pid))
         trial.result(20)
     assert sink.server(f"SELECT count(*) FROM {sink.schema}.jetsql_ledger") == [(0,)]

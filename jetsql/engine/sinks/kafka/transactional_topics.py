@@ -32,7 +32,7 @@ from jetsql.engine.errors.kafka_errors import PREFIX, KafkaFailure, KafkaOperati
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.session.catalog import TableFacts
-from jetsql.engine.sinks import SinkContext, consume_rows
+from jetsql.engine.sinks import ComparedWriter, SinkContext, consume_rows
 from jetsql.engine.sinks.kafka.messages import TopicTable, delivery_headers
 from jetsql.engine.sinks.kafka.partition_manifest import (
     Part,
@@ -164,7 +164,7 @@ def check_transactions(spark: SparkSession, table: TableFacts) -> None:
     open_topic(spark, TopicTable(spark, table.name), f"preflight-{uuid4()}").check_transactions()
 
 
-class KafkaTransactions:
+class KafkaTransactions(ComparedWriter):
     """The writer of one job's batches to a topic. Readers of committed messages see each message once."""
 
     def __init__(self, context: SinkContext) -> None:

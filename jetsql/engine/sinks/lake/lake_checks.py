@@ -8,6 +8,7 @@ from jetsql.engine.session.catalog import Catalog
 from jetsql.errors import StatementError
 from jetsql.jobs.model.job import SinkPlan
 from jetsql.jobs.model.job_options import Guarantee
+from jetsql.jobs.planning.sink_traits import replaces_part
 
 _RETENTION: Final = "delta.setTransactionRetentionDuration"
 _APPEND_ONLY: Final = "delta.appendOnly"
@@ -24,7 +25,7 @@ def check_lake_table(catalog: Catalog, plan: SinkPlan) -> None:
             hint=f"Run ALTER TABLE {table.name} UNSET TBLPROPERTIES ('{_RETENTION}'), or use OPTIONS"
             " ('processingGuarantee' = 'atLeastOnce').",
         )
-    if (plan.overwrite or plan.upsert or plan.sink.replaces_part) and table.option(
+    if (plan.overwrite or plan.upsert or replaces_part(plan.sink)) and table.option(
         _APPEND_ONLY.lower()
     ).lower() == "true":
         raise StatementError(

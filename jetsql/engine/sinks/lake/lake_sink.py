@@ -16,7 +16,7 @@ from jetsql.engine.checkpoints.job_lease import JobLease
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.throwables import causes, class_name, throwable_of
 from jetsql.engine.session.catalog import TableFacts
-from jetsql.engine.sinks import SinkContext, consume_rows, stored_rows
+from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows, stored_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
 from jetsql.engine.sinks.lake.merge import DELETED, Merge, count_unique, has_distinct_keys, mark_deletions
 from jetsql.engine.sinks.lake.table_commits import open_commits
@@ -25,6 +25,7 @@ from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.job_options import Guarantee
 from jetsql.jobs.model.table_names import join_table, split_table
+from jetsql.jobs.planning.sink_traits import replaces_part
 from jetsql.language.tokens import quoted_name
 
 DELETE_WHEN: Final = "delete.when"
@@ -52,8 +53,11 @@ _CONFLICTS: Final = frozenset(
 """The exceptions of Delta and Iceberg for a commit that another one has overtaken, or whose files that one removed."""
 
 
-class LakeSink:
-    """The writer of one job's batches to a Delta or Iceberg table."""
+class LakeSink(BatchWriter):
+    """The writer of one job's batches to a Delta or Iceberg table.
+
+    VACUUM or remove_orphan_files removes the files of a commit that failed.
+    """
 
     def __init__(self, context: SinkContext) -> None:
         self._context = context
@@ -89,12 +93,6 @@ class LakeSink:
     def has_batch(self, batch: int) -> bool:
         return self._commits.find_newest(self._context.spark) >= batch
 
-    def discard(self) -> None:
-        """Do nothing: the files of a commit that failed are removed by VACUUM or remove_orphan_files."""
-
-    def close(self) -> None:
-        """Do nothing: the sink keeps no resources between batches."""
-
     def _has_batch(self, rows: DataFrame, batch: int) -> bool:
         newest = self._commits.find_newest(rows.sparkSession)
         if newest > batch:
@@ -129,7 +127,7 @@ class LakeSink:
             )
 
     def _insert(self, rows: DataFrame, batch: int) -> int | None:
-        if self._sink.replaces_part:
+        if replaces_part(self._sink):
             self._replace_part(rows, batch)
             return None
         files = self._batch_files.merge_if_small(rows)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.write_gate import WriteGate
 from jetsql.engine.errors.run_failures import cause_of
-from jetsql.engine.runs.analysis import ResolvedBody
-from jetsql.engine.runs.start_checks import check_not_ahead
 from jetsql.engine.session.catalog import Catalog
-from jetsql.engine.sinks import SinkContext, SinkWriter
+from jetsql.engine.sinks import ComparedWriter, SinkContext, SinkWriter, is_ahead
 from jetsql.engine.sinks.branched_sink import BranchRun, branch_contexts
 from jetsql.engine.sinks.dead_letters import (
     create_dead_letter_tables,
@@ -24,12 +22,14 @@ from jetsql.engine.sinks.dead_letters import (
 )
 from jetsql.engine.sinks.late_rows import create_late_rows_table, with_late_rows
 from jetsql.engine.sinks.result_changes import discard_result
-from jetsql.engine.sinks.sink_choice import choose_sink, choose_writer
+from jetsql.engine.sinks.sink_kinds import choose_sink, choose_writer
+from jetsql.errors import StatementError
 from jetsql.jobs.checkpoint_files.log_entries import Progress
 from jetsql.jobs.lifecycle.runtime import Report, SinkNotice
-from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Job, Plan, RunId, Version
+from jetsql.jobs.model.job_options import Guarantee
 from jetsql.jobs.model.staging import STAGING, staging_owner
+from jetsql.jobs.planning.sink_traits import traits_of
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -47,12 +47,10 @@ class JobSinks:
     old_versions_seconds: float
 
     def writer_of_run(
-        self, job: Job, session: SparkSession, report: Report, body: ResolvedBody, sink_rows: dict[int, dict[str, int]]
+        self, job: Job, session: SparkSession, report: Report, query: Any, branches: BranchRun
     ) -> SinkWriter:
-        """Return the sink of a run. sink_rows: receives the rows of each of several sinks"""
-        query = body.query if body.batch_part is None else None
-        context = replace(self._context(job, session, report), query=query)
-        return _writer(context, BranchRun(body.branches, sink_rows))
+        """Return the sink of a run. query: see `SinkContext`"""
+        return _writer(replace(self._context(job, session, report), query=query), branches)
 
     def create_side_tables(self, plan: Plan) -> None:
         """Create the tables of dead letters and of late rows, if they are missing."""
@@ -60,8 +58,22 @@ class JobSinks:
         create_late_rows_table(self.spark, self.catalog, plan)
 
     def check_not_ahead(self, job: Job, progress: Progress) -> None:
-        """Raise StatementError SINK_CHANGED if the sink has a batch that the checkpoint lacks."""
-        check_not_ahead(self._context(job), progress)
+        """Raise StatementError SINK_CHANGED if a sink of a restored job has a batch that the checkpoint lacks."""
+        if job.plan.guarantee is not Guarantee.EXACTLY_ONCE:
+            return
+        for branch in branch_contexts(self._context(job)):
+            writer, batch = choose_writer(branch), progress.next_batch
+            if progress.has_pending_batch and (writer.has_batch(batch) or not isinstance(writer, ComparedWriter)):
+                batch += 1  # the sink may have the planned batch, with the same rows
+            if is_ahead(writer, batch):
+                table = branch.sink_plan.sink.table
+                raise StatementError(
+                    "SINK_CHANGED",
+                    f"The job was restored from a backup with the batches before {batch}, and {table} has later ones."
+                    " Nothing was written.",
+                    hint=f"Restore {table} from the same time and RESUME JOB, or run DROP JOB and CREATE JOB.",
+                    where=table,
+                )
 
     def has_batch(self, job: Job, batch: int) -> bool:
         return self._writer(job).has_batch(batch)
@@ -89,7 +101,7 @@ class JobSinks:
     def delete_staged_rows(self, jobs: Sequence[Job]) -> None:
         """Delete what tasks of ended jobs have staged in file tables, and log errors."""
         ended = {job.id for job in jobs}
-        sinks = (sink for job in jobs for sink in job.plan.analysis.sinks if sink.kind is SinkKind.FILES)
+        sinks = (sink for job in jobs for sink in job.plan.analysis.sinks if traits_of(sink).has_rows_in_folder)
         for folder in sorted({f"{sink.location}/{STAGING}" for sink in sinks}):
             try:
                 for name in self.checkpoints.files.list_names(folder):
@@ -109,7 +121,7 @@ class JobSinks:
         # needs them, and drops leftovers of other runs.
         for context in branch_contexts(self._context(job.with_plan(version.plan))):
             old = context.sink_plan.sink
-            if old.table != kept.get(context.number) and old.kind is SinkKind.FILES:
+            if old.table != kept.get(context.number) and traits_of(old).has_rows_in_folder:
                 with_dead_letters(context, choose_writer(context)).discard()
 
     def _writer(self, job: Job) -> SinkWriter:

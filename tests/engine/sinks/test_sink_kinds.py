@@ -1,0 +1,31 @@
+"""The tables of sinks: each kind has its traits, and its functions in the engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from jetsql.engine.session.catalog import TableFacts
+from jetsql.engine.sinks.sink_kinds import SINK_KINDS, find_kind
+from jetsql.jobs.model.body_analysis import SinkKind
+from jetsql.jobs.planning.sink_traits import SINK_PROVIDERS, SINK_TRAITS
+
+
+def table(provider: str, identity: str = "") -> TableFacts:
+    return TableFacts("t", provider, "", 0, ("id",), (), {}, False, False, identity=identity)
+
+
+@pytest.mark.parametrize("kind", SinkKind)
+def test_each_kind_has_traits_and_functions(kind: SinkKind) -> None:
+    assert SINK_TRAITS[kind].exactly_once and SINK_TRAITS[kind].providers
+    assert SINK_KINDS[kind].choose
+
+
+def test_a_format_belongs_to_one_kind() -> None:
+    assert len(set(SINK_PROVIDERS)) == len(SINK_PROVIDERS)
+    found = {find_kind(table(provider, identity="a")) for provider in SINK_PROVIDERS}
+    assert found == set(SinkKind)
+
+
+@pytest.mark.parametrize("provider", ["delta", "iceberg", "hive", ""])
+def test_a_table_without_identity_or_known_format_is_no_sink(provider: str) -> None:
+    assert find_kind(table(provider)) is None
