@@ -59,6 +59,14 @@ class SinkContext:
         return f"{self.job.id}-sink{self.number}" if self.number else self.job.id
 
 
+@dataclass(frozen=True)
+class ExternalSystem:
+    """The system of a table outside of Spark's file systems."""
+
+    name: str = ""  # without secrets; empty for tables in files
+    transactional: bool = True  # a batch and its number can be written in one transaction
+
+
 class TableSink(ABC):
     """The sink of one job, regardless of whether Spark or JetSQL writes the rows."""
 

@@ -13,7 +13,7 @@ from jetsql.engine.jdbc.jdbc_databases import Database
 from jetsql.engine.jdbc.jdbc_dialects import find_dialect
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic, check_topic
-from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter
+from jetsql.engine.sinks import BatchWriter, ExternalSystem, SinkContext, SinkWriter, StreamWriter
 from jetsql.engine.sinks.branched_sink import BranchedSink, BranchRun, branch_contexts
 from jetsql.engine.sinks.file_tables import StagedFiles
 from jetsql.engine.sinks.jdbc import JdbcAppend, JdbcTransactions, needs_transactions
@@ -30,14 +30,6 @@ from jetsql.jobs.model.job import Plan, SinkPlan
 from jetsql.jobs.model.job_options import Guarantee, Trigger
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.planning.sink_traits import SINK_TRAITS
-
-
-@dataclass(frozen=True)
-class ExternalSystem:
-    """The system of a table outside of Spark's file systems."""
-
-    name: str = ""  # without secrets; empty for tables in files
-    transactional: bool = True  # a batch and its number can be written in one transaction
 
 
 @dataclass(frozen=True)
