@@ -42,8 +42,9 @@ def sources(folder: Path = MAIN) -> list[Path]:
 def stamp() -> str:
     """Return a digest of the sources, the resources and the compiler's options."""
     digest = sha256(" ".join(OPTIONS).encode())
-    for file in (KAFKA_OPTIONS, *sorted(path for path in MAIN.rglob("*") if path.is_file())):
-        digest.update(file.relative_to(ROOT).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    files = {file.relative_to(MAIN).as_posix(): file for file in MAIN.rglob("*") if file.is_file()}
+    for name, file in [(KAFKA_OPTIONS.name, KAFKA_OPTIONS), *sorted(files.items())]:
+        digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:32]
 
 
