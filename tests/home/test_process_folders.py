@@ -14,7 +14,7 @@ from jetsql.home.private_files import is_open_to_others
 from jetsql.home.process_folders import make_process_folder, name_length
 from tests.conftest import until
 
-MAKE = "from jetsql.home.process_folders import make_process_folder as make; from pathlib import Path; "
+IMPORTS = "from jetsql.home.process_folders import make_process_folder as make; from pathlib import Path; "
 EXEC = "import os, sys; os.execv(sys.executable, [sys.executable, '-c', 'input()'])"
 
 
@@ -24,7 +24,7 @@ def age(folder: Path) -> None:
 
 
 def left_by_killed_process(parent: Path) -> Path:
-    code = f"{MAKE} print(make('jetsql-x-', Path({str(parent)!r}))); import os; os._exit(9)"
+    code = f"{IMPORTS} print(make('jetsql-x-', Path({str(parent)!r}))); import os; os._exit(9)"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stdout
     folder = Path(output.strip())
     (folder / "file").touch()
@@ -63,7 +63,7 @@ def test_folders_in_use_and_of_other_names_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keep", [True, False])
 def test_a_folder_belongs_to_the_next_program_of_its_process(tmp_path: Path, keep: bool) -> None:
-    code = f"{MAKE} print(make('jetsql-x-', Path({str(tmp_path)!r}), keep={keep}), flush=True); {EXEC}"
+    code = f"{IMPORTS} print(make('jetsql-x-', Path({str(tmp_path)!r}), keep={keep}), flush=True); {EXEC}"
     with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, text=True) as process:
         assert process.stdin is not None and process.stdout is not None
         folder = Path(process.stdout.readline().strip())

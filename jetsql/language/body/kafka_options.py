@@ -27,11 +27,11 @@ class KafkaOption:
     """An option of Kafka tables."""
 
     names: tuple[str, ...]
-    """Its name; several for options with the same meaning."""
+    """The name; several for options with the same meaning."""
     kind: str
     """The kind of its values, which Java checks."""
     choices: tuple[str, ...] = ()
-    """Its values, or some of them."""
+    """The values, or some of them."""
     values: str = ""
     """A phrase for its values, in Markdown; empty for an option without one."""
     text: str = ""

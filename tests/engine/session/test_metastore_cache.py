@@ -120,7 +120,7 @@ def test_start_reads_views_only_when_one_is_missing(sql: Sql, engine: EngineInst
 
 
 def test_interrupts_do_not_reach_the_metastore(sessions: tuple[SparkSession, SparkSession]) -> None:
-    """Hive's pool has eight connections, and loses one with many an interrupt."""
+    """Interrupt calls more often than the pool of the metastore has connections, which is eight times."""
     spark: Any = sessions[0]
     catalog, jvm = spark._jsparkSession.sharedState().externalCatalog(), spark.sparkContext._jvm
     ended = threading.Event()

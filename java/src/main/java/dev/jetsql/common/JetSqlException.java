@@ -44,7 +44,7 @@ public final class JetSqlException extends AnalysisException {
 
   /**
    * Returns the error at the position of a node, unless it has one. Spark calls this for errors of
-   * functions; its own method looks for the condition in Spark's table of conditions.
+   * functions. The inherited method fails, because Spark has no such condition.
    */
   @Override
   public AnalysisException withPosition(Origin origin) {
