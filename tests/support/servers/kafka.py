@@ -94,9 +94,12 @@ class Kafka(Broker):
         for future in self.admin.delete_acls([anything]).values():
             future.result(REQUEST_SECONDS)
 
-    def send(self, topic: str, messages: Iterable[Message]) -> None:
-        """Write messages, and return when the broker has stored them all."""
-        producer = Producer(self.client() | {"linger.ms": 5})
+    def send(self, topic: str, messages: Iterable[Message], batch: int = 10_000) -> None:
+        """Write messages, and return when the broker has stored them all.
+
+        batch: the most messages that a consumer gets at once, whatever its limits are
+        """
+        producer = Producer(self.client() | {"linger.ms": 5, "batch.num.messages": batch})
         self._produce(producer, topic, messages)
 
     def send_json(self, topic: str, rows: Iterable[dict[str, Any]], partition: int = -1) -> None:
