@@ -62,14 +62,14 @@ def test_the_filter_keeps_statements_of_spark_from_python(text: str) -> None:
 def test_spark_parser_returns_a_command_for_every_jetsql_statement(engine: EngineInstance) -> None:
     parser = engine.spark._jsparkSession.sessionState().sqlParser()
     plans = {text: parser.parsePlan(text).getClass().getName() for text in ACCEPTED}
-    assert {text for text, plan in plans.items() if plan != "dev.jetsql.sql.StatementCommand"} == set()
+    assert {text for text, plan in plans.items() if plan != "dev.jetsql.parser.StatementCommand"} == set()
 
 
 @pytest.mark.spark
 def test_the_filter_reads_comments_of_any_length(engine: EngineInstance) -> None:
     parser = engine.spark._jsparkSession.sessionState().sqlParser()
     for comment in ("-- a line\n" * 20_000, "/* " + "a * star / slash\n" * 20_000 + "*/", "/* a /* b */ */" * 5_000):
-        assert parser.parsePlan(f"{comment} SHOW MEMBERS").getClass().getName() == "dev.jetsql.sql.StatementCommand"
+        assert parser.parsePlan(f"{comment} SHOW MEMBERS").getClass().getName() == "dev.jetsql.parser.StatementCommand"
 
 
 @pytest.mark.spark

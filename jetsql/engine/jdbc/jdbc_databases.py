@@ -159,13 +159,13 @@ class Database:
         keep: whether to commit the transaction; False rolls it back.
         """
         records = [{"name": step.name, "sql": step.sql, "expect": step.expect} for step in steps]
-        result = self._java.sql.Databases.transact(json.dumps(self._options), json.dumps(records), keep)
+        result = self._java.jdbc.Databases.transact(json.dumps(self._options), json.dumps(records), keep)
         values: list[str | None] = self._read_values(result)
         return values
 
     def list_tables(self, prefix: str) -> list[tuple[str, str]]:
         """Return the schemas and names of all tables whose names have a prefix. Raises JdbcError."""
-        tables = self._read_values(self._java.sql.Databases.tables(json.dumps(self._options), prefix))
+        tables = self._read_values(self._java.jdbc.Databases.tables(json.dumps(self._options), prefix))
         return [(table["schema"] or "", table["name"]) for table in tables]
 
     def writer_options(self, table: str) -> dict[str, str]:

@@ -37,7 +37,7 @@ _loading = threading.RLock()
 
 
 class JavaPackage:
-    """A package of the jar: `java(spark).sql.Tables.facts(...)` calls a static method of a class.
+    """A package of the jar: `java(spark).catalog.Tables.facts(...)` calls a static method of a class.
 
     Py4J's `JVMView` sends a request to Java for each part of the name; here a call is a single request.
     """

@@ -150,7 +150,7 @@ def _analyze(
     """Return the JobBody of the Java module. ttl_millis: the time to live of state, or 0"""
     mode_names = ",".join(mode.value for mode in modes)
     clauses = clause_texts(body)
-    session, classes = spark._jsparkSession, java(spark).sql
+    session, classes = spark._jsparkSession, java(spark).bodies
     target = body.target
     try:
         if not body.branches:
@@ -175,7 +175,7 @@ def _analyze(
 def _check_database(body: Body, target: Span, spark: SparkSession) -> None:
     """Check a sink's database before Spark connects to it during analysis."""
     name = body.spark_text[target.start : target.stop]
-    facts = java(spark).sql.Tables.named(spark._jsparkSession, name)
+    facts = java(spark).catalog.Tables.named(spark._jsparkSession, name)
     table = None if facts is None else TableFacts.from_json(json.loads(facts))
     if table is None or table.provider != "jdbc" or table.stands_in:
         return

@@ -133,7 +133,7 @@ def check_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> N
         raise _temporary_object(
             f"{variable} is a session variable", _find_span(body, [variable]), "Write its value instead."
         )
-    for function in json.loads(java(spark).sql.Sessions.temporaryFunctions(spark._jsparkSession)):
+    for function in json.loads(java(spark).catalog.Sessions.temporaryFunctions(spark._jsparkSession)):
         span = find_function(body.text, function)
         if span is not None:
             raise _temporary_object(
@@ -145,7 +145,7 @@ def check_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> N
 
 def check_path(body: Body, spark: SparkSession) -> None:
     """Refuse a session with a path of its own: the job would find other functions and tables after a restart."""
-    if java(spark).sql.Sessions.hasOwnPath(spark._jsparkSession):
+    if java(spark).catalog.Sessions.hasOwnPath(spark._jsparkSession):
         raise StatementError(
             "UNSUPPORTED_QUERY",
             "SET PATH has changed where this session finds functions and tables; a job would not find them there.",

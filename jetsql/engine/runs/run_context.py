@@ -102,7 +102,7 @@ def query_rows(session: SparkSession, query: Any, body: ResolvedBody, writer: Si
 
     query: that of the body, or one with other sources.
     """
-    rows = DataFrame(java(session).sql.Sessions.dataset(session._jsparkSession, query), session)
+    rows = DataFrame(java(session).catalog.Sessions.dataset(session._jsparkSession, query), session)
     return rows if body.batch_part is not None else writer.encode_rows(rows)
 
 

@@ -199,7 +199,7 @@ class SparkRuntime:
     def explain(self, body: Body, plan: Plan, formatted: bool) -> str:
         spark = self._sessions.open_for_plan(plan, {})  # the plan depends on the settings of the job's runs
         query = resolve_with_plan(body, spark, plan).query
-        dataset = java(spark).sql.Sessions.dataset(spark._jsparkSession, query)
+        dataset = java(spark).catalog.Sessions.dataset(spark._jsparkSession, query)
         jvm: Any = self._spark.sparkContext._jvm
         mode = jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted" if formatted else "simple")
         return str(dataset.queryExecution().explainString(mode))

@@ -95,19 +95,19 @@ class Catalog:
     @contextmanager
     def reading_once(self) -> Iterator[None]:
         """Read each table at most once inside the block, on this thread, unless this engine changes it."""
-        self._java.sql.Tables.beginReads(self._spark._jsparkSession)
+        self._java.catalog.Tables.beginReads(self._spark._jsparkSession)
         try:
             yield
         finally:
-            self._java.sql.Tables.endReads(self._spark._jsparkSession)
+            self._java.catalog.Tables.endReads(self._spark._jsparkSession)
 
     def table(self, name: str) -> TableFacts | None:
         """Return the current state of a table, or None when it does not exist."""
         parts = split_table(name)
         if parts[0] == SESSION_CATALOG:
-            facts = self._java.sql.Tables.facts(self._spark._jsparkSession, *parts[1:])
+            facts = self._java.catalog.Tables.facts(self._spark._jsparkSession, *parts[1:])
         else:
-            facts = self._java.sql.CatalogTables.facts(self._spark._jsparkSession, json.dumps(parts))
+            facts = self._java.catalog.CatalogTables.facts(self._spark._jsparkSession, json.dumps(parts))
         return None if facts is None else TableFacts.from_json(json.loads(facts))
 
     def require_sink_table(self, sink: Sink, folders: str = "") -> TableFacts:
@@ -140,23 +140,23 @@ class Catalog:
         """Drop a table, if it exists, and not its job."""
         parts = split_table(name)
         if parts[0] == SESSION_CATALOG:
-            self._java.sql.Tables.drop(self._spark._jsparkSession, *parts[1:])
+            self._java.catalog.Tables.drop(self._spark._jsparkSession, *parts[1:])
         else:
-            self._java.sql.CatalogTables.drop(self._spark._jsparkSession, json.dumps(parts))
+            self._java.catalog.CatalogTables.drop(self._spark._jsparkSession, json.dumps(parts))
 
     def add_partitions(self, name: str, fragments: list[str]) -> None:
         """Add partitions, given as paths (`d=2013-01-01/h=5`), to the catalogue. Existing partitions are unchanged."""
         _, schema, table = split_table(name)
-        self._java.sql.Tables.addPartitions(self._spark._jsparkSession, schema, table, json.dumps(fragments))
+        self._java.catalog.Tables.addPartitions(self._spark._jsparkSession, schema, table, json.dumps(fragments))
 
     def set_location(self, name: str, location: str) -> None:
         """Change the location of a table atomically."""
         _, schema, table = split_table(name)
-        self._java.sql.Tables.move(self._spark._jsparkSession, schema, table, location)
+        self._java.catalog.Tables.move(self._spark._jsparkSession, schema, table, location)
 
     def refresh(self, name: str, location: str) -> None:
         """Invalidate the file listings of a table that sessions have cached."""
-        self._java.sql.Tables.changed(self._spark._jsparkSession, name.lower(), location)
+        self._java.catalog.Tables.changed(self._spark._jsparkSession, name.lower(), location)
 
 
 def _is_same(table: TableFacts, sink: Sink, folders: str) -> bool:

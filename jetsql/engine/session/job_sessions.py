@@ -209,5 +209,5 @@ class JobSessions:
             raise StatementError("INVALID_OPTION_VALUE", strip_message(str(error), condition)) from error
 
     def _confs(self, session: SparkSession) -> dict[str, str]:
-        confs: dict[str, str] = json.loads(self._java.sql.Sessions.confs(session._jsparkSession))
+        confs: dict[str, str] = json.loads(self._java.catalog.Sessions.confs(session._jsparkSession))
         return confs

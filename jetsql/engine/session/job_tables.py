@@ -27,7 +27,7 @@ def qualify(table: TableIdentifier, spark: SparkSession) -> str:
 
     Raises StatementError UNSUPPORTED_SINK at the name for a catalogue that the engine does not have.
     """
-    text = java(spark).sql.TableNames.qualified(spark._jsparkSession, json.dumps(table.parts))
+    text = java(spark).catalog.TableNames.qualified(spark._jsparkSession, json.dumps(table.parts))
     catalog, *parts = json.loads(text)
     if catalog.lower() != SESSION_CATALOG:
         return join_table([catalog, *parts])
@@ -65,4 +65,4 @@ def time_columns(table: str, spark: SparkSession) -> list[str]:
 
 def create_table(body: Body, spark: SparkSession, properties: Mapping[str, str]) -> None:
     """Create the table of CREATE TABLE ... AS, without rows. Raises Spark's errors, with positions in the statement."""
-    java(spark).sql.NewTable.create(spark._jsparkSession, body.spark_text, json.dumps(dict(properties)))
+    java(spark).bodies.NewTable.create(spark._jsparkSession, body.spark_text, json.dumps(dict(properties)))

@@ -36,15 +36,15 @@ def install(spark: SparkSession, relations: Sequence[SystemTable]) -> None:
     names = json.dumps([relation.name for relation in relations])
     stamp = _hash(*map(_fingerprint, relations))
     try:
-        java(spark).sql.LiveTables.show("{}")  # those of an earlier engine are read-only
-        if java(spark).sql.LiveTables.stamp(spark._jsparkSession, names) != stamp:
+        java(spark).catalog.LiveTables.show("{}")  # those of an earlier engine are read-only
+        if java(spark).catalog.LiveTables.stamp(spark._jsparkSession, names) != stamp:
             taken_names = _create_views(spark, relations, names)
             if not taken_names:
                 spark.sql(f"ALTER SCHEMA spark_catalog.{SCHEMA} SET DBPROPERTIES ('{_STAMP}' = '{stamp}')")
     except (PySparkException, Py4JError) as error:
         _log.warning("Cannot create the schema %s in the catalogue: %s", SCHEMA, error)
     shown = {relation.name: ddl(relation.columns) for relation in relations if relation.name not in taken_names}
-    java(spark).sql.LiveTables.show(json.dumps(shown))
+    java(spark).catalog.LiveTables.show(json.dumps(shown))
 
 
 def _create_views(spark: SparkSession, relations: Sequence[SystemTable], names: str) -> set[str]:
@@ -52,7 +52,7 @@ def _create_views(spark: SparkSession, relations: Sequence[SystemTable], names: 
 
     names: those of the relations, as a JSON array.
     """
-    placeholders = java(spark).sql.LiveTables.placeholders(spark._jsparkSession, names)
+    placeholders = java(spark).catalog.LiveTables.placeholders(spark._jsparkSession, names)
     fingerprints: dict[str, str] = {} if placeholders is None else json.loads(placeholders)
     if placeholders is None:
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS spark_catalog.{SCHEMA} COMMENT 'The jobs of JetSQL, as relations'")

@@ -88,7 +88,7 @@ def run_arrow(spark: SparkSession, text: str, parameters: Parameters | None = No
 
 def literal_texts(spark: SparkSession, parameters: Parameters) -> Any:
     """Return the values of markers as the texts of literals, by name or by position."""
-    return json.loads(java(spark).sql.Parameters.texts(spark._jsparkSession, json.dumps(parameters)))
+    return json.loads(java(spark).parser.Parameters.texts(spark._jsparkSession, json.dumps(parameters)))
 
 
 def encode_arrow(spark: SparkSession, columns: tuple[Column, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:
@@ -99,10 +99,10 @@ def encode_arrow(spark: SparkSession, columns: tuple[Column, ...], rows: Iterato
 
 def _execute(spark: SparkSession, text: str, parameters: Parameters | None) -> DataFrame:
     if parameters:
-        frame = DataFrame(java(spark).sql.Parameters.run(spark._jsparkSession, text, json.dumps(parameters)), spark)
+        frame = DataFrame(java(spark).parser.Parameters.run(spark._jsparkSession, text, json.dumps(parameters)), spark)
     else:
         frame = spark.sql(text)
-    java(spark).sql.TableVersions.ran(frame._jdf)
+    java(spark).catalog.TableVersions.ran(frame._jdf)
     return frame
 
 

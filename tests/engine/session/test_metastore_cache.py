@@ -112,7 +112,7 @@ def test_start_reads_views_only_when_one_is_missing(sql: Sql, engine: EngineInst
     before = _requests(spark)
     relation_views.install(spark, SYSTEM_TABLES)
     assert _requests(spark) - before <= 4
-    java(spark).sql.LiveTables.show("{}")  # as before the start, when Spark may drop a view
+    java(spark).catalog.LiveTables.show("{}")  # as before the start, when Spark may drop a view
     spark.sql("DROP VIEW jetsql.jobs")
     relation_views.install(spark, SYSTEM_TABLES)
     assert ("jetsql", "jobs", False) in sql("SHOW TABLES IN jetsql")

@@ -22,7 +22,7 @@ def main(home: Path) -> None:
     with jetsql.open(home=home) as engine:
         spark = engine.spark
         spark.sql("CREATE TABLE t (id BIGINT) USING delta")
-        appends, parts = java(spark).sql.DeltaAppends, json.dumps(["spark_catalog", "default", "t"])
+        appends, parts = java(spark).lake.DeltaAppends, json.dumps(["spark_catalog", "default", "t"])
 
         def append(batch: int, since: int) -> str:
             session = spark.newSession()

@@ -75,7 +75,7 @@ class DeltaCommits:
         self._version = self._newest = _NONE
 
     def find_newest(self, session: SparkSession) -> int:
-        appends = java(session).sql.DeltaAppends
+        appends = java(session).lake.DeltaAppends
         found = json.loads(appends.newest(session._jsparkSession, self._parts, self._writer, self._version))
         self._newest = max(self._newest, found["batch"]) if found["tail"] else found["batch"]
         self._version = found["version"]
@@ -84,7 +84,7 @@ class DeltaCommits:
     def append(self, rows: DataFrame, batch: int) -> int | None:
         session = rows.sparkSession
         arguments = (session._jsparkSession, self._parts, self._writer, batch, self._version, rows._jdf)
-        count = int(java(session).sql.DeltaAppends.append(*arguments))
+        count = int(java(session).lake.DeltaAppends.append(*arguments))
         return None if count < 0 else count
 
     def overwrite(self, rows: DataFrame, batch: int) -> None:
@@ -143,4 +143,4 @@ class IcebergCommits:
         return None if count < 0 else count
 
     def _java(self, session: SparkSession) -> Any:
-        return java(session).sql.IcebergCommits
+        return java(session).lake.IcebergCommits

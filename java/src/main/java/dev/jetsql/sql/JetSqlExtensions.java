@@ -1,5 +1,12 @@
 package dev.jetsql.sql;
 
+import dev.jetsql.bodies.CurrentTables;
+import dev.jetsql.bodies.StaticSides;
+import dev.jetsql.bodies.StreamsOutsideJobs;
+import dev.jetsql.catalog.MetastoreCache;
+import dev.jetsql.catalog.Sessions;
+import dev.jetsql.catalog.TableRules;
+import dev.jetsql.catalog.TableVersions;
 import dev.jetsql.common.EventLogs;
 import dev.jetsql.failures.RowPlaces;
 import dev.jetsql.flink.ProcessingTime;
@@ -12,10 +19,13 @@ import dev.jetsql.functions.ListPythonFunctions;
 import dev.jetsql.functions.ResolvePythonFunctions;
 import dev.jetsql.jdbc.ExactPostgresDialect;
 import dev.jetsql.jdbc.ExactTables;
+import dev.jetsql.jdbc.JdbcSecrets;
 import dev.jetsql.kafka.ResolveKafkaReads;
 import dev.jetsql.kafka.ResolveKafkaTableCreation;
 import dev.jetsql.lookup.LookupStrategy;
 import dev.jetsql.options.SparkSettings;
+import dev.jetsql.parser.Parser;
+import dev.jetsql.parser.TypeArguments;
 import dev.jetsql.records.ResolveFileStreams;
 import dev.jetsql.rewrites.NullKeys;
 import dev.jetsql.rewrites.StreamingSubqueries;

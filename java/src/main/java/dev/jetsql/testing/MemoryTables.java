@@ -1,5 +1,6 @@
 package dev.jetsql.testing;
 
+import dev.jetsql.bodies.JobBody;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
@@ -7,7 +8,6 @@ import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.plans.CurrentTimes;
-import dev.jetsql.sql.JobBody;
 import dev.jetsql.versions.CaseClasses;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,11 +1,11 @@
 package dev.jetsql.testing;
 
+import dev.jetsql.bodies.NewTable;
+import dev.jetsql.catalog.StandInTables;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.kafka.registry.RegistryOptions;
-import dev.jetsql.sql.NewTable;
-import dev.jetsql.sql.StandInTables;
 import dev.jetsql.versions.CaseClasses;
 import java.util.ArrayList;
 import java.util.HashMap;

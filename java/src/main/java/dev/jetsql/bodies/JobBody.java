@@ -1,0 +1,186 @@
+package dev.jetsql.bodies;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.jetsql.catalog.CatalogTables;
+import dev.jetsql.catalog.MetastoreCache;
+import dev.jetsql.catalog.Sessions;
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.JobContext;
+import dev.jetsql.common.Json;
+import dev.jetsql.common.Sequences;
+import dev.jetsql.rewrites.BatchPart;
+import dev.jetsql.rewrites.Branches;
+import dev.jetsql.rewrites.RewrittenQuery;
+import dev.jetsql.rewrites.RunOptions;
+import dev.jetsql.versions.CaseClasses;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.apache.spark.sql.catalyst.QueryPlanningTracker;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
+import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.streaming.OutputMode;
+import scala.Option;
+
+/**
+ * The body of a job, resolved by Spark's analyzer: the query to run, and facts about it as JSON.
+ */
+public final class JobBody {
+  private final SparkSession session;
+  private final ObjectNode facts = Json.MAPPER.createObjectNode();
+  private final LogicalPlan written;
+  private final RewrittenQuery rewritten;
+  private final Branches branches;
+
+  private JobBody(
+      SparkSession session, LogicalPlan command, RunOptions options, boolean appliesChanges) {
+    this.session = session;
+    this.branches = null;
+    var query = InsertFacts.read(command, facts);
+    if (query != null && appliesChanges)
+      facts.set("change_columns", Json.MAPPER.valueToTree(ChangeQuery.columns(query)));
+    this.written = query != null && appliesChanges ? ChangeQuery.withDeleted(query) : query;
+    var keyed = appliesChanges ? options : withKeys(options);
+    this.rewritten = written == null ? null : RewrittenQuery.of(session, written, keyed);
+    if (written != null) readQuery(options.modes());
+  }
+
+  private RunOptions withKeys(RunOptions options) {
+    var sink = facts.path("sink");
+    return options.withKeys(
+        InsertFacts.keyColumns(sink), CatalogTables.hasFormat(sink.path("provider").asText()));
+  }
+
+  private JobBody(SparkSession session, NewTable table, RunOptions options) {
+    this.session = session;
+    this.branches = null;
+    this.written = table.query();
+    if (table.facts() != null) facts.set("sink", table.facts());
+    this.rewritten = RewrittenQuery.of(session, written, withKeys(options));
+    readQuery(options.modes());
+  }
+
+  private JobBody(BranchedInsert insert, RunOptions options) {
+    this.session = insert.session();
+    var described = facts.putArray("branches");
+    var queries = new ArrayList<LogicalPlan>();
+    for (var each : insert.commands()) {
+      var query = InsertFacts.read(each, described.addObject());
+      if (query != null) queries.add(query);
+    }
+    this.branches =
+        queries.size() == described.size() ? Branches.of(insert.source(), queries) : null;
+    this.written = branches == null ? null : branches.source();
+    this.rewritten = written == null ? null : RewrittenQuery.of(insert.session(), written, options);
+    if (written == null) return;
+    for (int i = 0; i < queries.size(); i++) {
+      var facts = (ObjectNode) described.get(i);
+      facts.put("refused", Branches.refused(queries.get(i)));
+      QueryFacts.readVarying(queries.get(i), facts);
+    }
+    var unstorable = branches.unstorable();
+    if (unstorable != null)
+      facts.put("unstorable", unstorable.name() + " " + QueryFacts.typeText(unstorable.dataType()));
+    readQuery(options.modes());
+  }
+
+  private void readQuery(List<OutputMode> modes) {
+    new QueryFacts(session, facts, written, rewritten, branchParts()).read(modes);
+  }
+
+  /** Returns the body of several INSERTs. modes, stateTtlMillis: see `analyze` */
+  public static JobBody of(BranchedInsert insert, String modes, long stateTtlMillis) {
+    return inSession(
+        insert.session(), () -> new JobBody(insert, RunOptions.of(modes, stateTtlMillis)));
+  }
+
+  /**
+   * Resolves an INSERT, or the CREATE TABLE ... AS of a table that does not exist, in the session.
+   * Throws Spark's errors, with positions in `text`.
+   *
+   * @param modes the output modes in which the statement may write, separated by commas; the first
+   *     possible one decides how the query is rewritten
+   * @param stateTtlMillis the time to live of state that no watermark removes; 0 for ever
+   * @param clauses the clauses of AUTO CDC, see `ChangeQuery`, or null for an INSERT
+   * @param columns the columns that an INSERT without a list of columns writes, a JSON array; null
+   *     for all columns of the table
+   */
+  public static JobBody analyze(
+      SparkSession session,
+      String text,
+      String modes,
+      long stateTtlMillis,
+      String clauses,
+      String columns) {
+    var options = RunOptions.of(modes, stateTtlMillis);
+    return inSession(session, () -> resolve(session, text, options, clauses, columns));
+  }
+
+  /** Runs an analysis of a job in a session. */
+  static <T> T inSession(SparkSession session, Supplier<T> analysis) {
+    MetastoreCache.beginReads(session);
+    try {
+      // The analyzer reads settings (time zone, ANSI mode) from the thread's active session.
+      return Sessions.active(session, () -> JobContext.analyze(analysis));
+    } finally {
+      MetastoreCache.endReads(session);
+    }
+  }
+
+  private static JobBody resolve(
+      SparkSession session, String text, RunOptions options, String clauses, String columns) {
+    var state = session.sessionState();
+    var parser = state.sqlParser();
+    try {
+      var statement = parser.parsePlan(text);
+      if (statement instanceof CreateTableAsSelect create)
+        return new JobBody(session, NewTable.resolve(session, create), options);
+      var insert = columns == null ? statement : withColumns(statement, columns);
+      var parsed = clauses == null ? insert : ChangeQuery.of(parser, insert, clauses);
+      return new JobBody(
+          session,
+          state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())),
+          options,
+          clauses != null);
+    } catch (Exception e) {
+      throw Exceptions.raise(e);
+    }
+  }
+
+  private static LogicalPlan withColumns(LogicalPlan statement, String columns) {
+    if (!(statement instanceof InsertIntoStatement insert)
+        || !insert.userSpecifiedCols().isEmpty()
+        || !insert.partitionSpec().isEmpty()
+        || insert.byName()) return statement;
+    return CaseClasses.copy(
+        insert, Map.of("userSpecifiedCols", Sequences.of(Json.readTexts(columns))));
+  }
+
+  /** Returns the query as it was written, or null for a command that is no INSERT. */
+  public LogicalPlan written() {
+    return written;
+  }
+
+  /** Returns the query as Spark runs it, or null for a command that is no INSERT. */
+  public LogicalPlan query() {
+    return rewritten == null ? null : rewritten.query();
+  }
+
+  /** Returns what runs over the rows of each batch of the query, or null. */
+  public BatchPart batchPart() {
+    return rewritten == null ? null : rewritten.batchPart();
+  }
+
+  /** Returns the queries of a body with several INSERTs; empty for any other body. */
+  public List<BatchPart> branchParts() {
+    return branches == null ? List.of() : branches.parts();
+  }
+
+  /** Returns the facts as a JSON object. */
+  public String facts() {
+    return Json.write(facts);
+  }
+}
