@@ -97,7 +97,7 @@ class Kafka(Broker):
     def send(self, topic: str, messages: Iterable[Message], batch: int = 10_000) -> None:
         """Write messages, and return when the broker has stored them all.
 
-        batch: the most messages that a consumer gets at once, whatever its limits are
+        batch: the most messages of a request, because a consumer gets at least those of one together
         """
         producer = Producer(self.client() | {"linger.ms": 5, "batch.num.messages": batch})
         self._produce(producer, topic, messages)
