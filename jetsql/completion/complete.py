@@ -19,7 +19,7 @@ from jetsql.completion.complete_tables import add_kafka_options
 from jetsql.completion.known_names import Names
 from jetsql.completion.statement_at_cursor import AtCursor, CommandEnd, at_cursor, no_command
 from jetsql.language import Expected, expected_at
-from jetsql.language.intent import LEAD, is_ours
+from jetsql.language.statement_owner import LEAD, is_jetsql
 from jetsql.language.tokens import Kind, Token
 
 # The most relevant kinds first; functions last, because there are many.
@@ -73,7 +73,7 @@ def _candidates(at: AtCursor, cursor: int, names: Names) -> tuple[Candidate, ...
     in_job = expected.body is not None
     if add_kafka_options(at, collector):
         return collector.candidates
-    if collector.quote not in ("'", '"') and (in_job or not (expected.slots or is_ours(at.before[:LEAD]))):
+    if collector.quote not in ("'", '"') and (in_job or not (expected.slots or is_jetsql(at.before[:LEAD]))):
         add_sql(at, names, collector, in_job=in_job)
     return tuple(sorted(collector.candidates, key=lambda candidate: _ORDER[candidate.kind]))
 

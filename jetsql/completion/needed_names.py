@@ -13,7 +13,7 @@ from jetsql.completion.known_names import Names, TableKey
 from jetsql.completion.statement_at_cursor import AtCursor
 from jetsql.completion.visible_columns import referenced_tables
 from jetsql.language import Slot, expected_at
-from jetsql.language.intent import LEAD, is_ours
+from jetsql.language.statement_owner import LEAD, is_jetsql
 
 # Statements written by hand have fewer tables.
 _MAX_TABLES: Final = 30
@@ -60,7 +60,7 @@ def names_needed_at(at: AtCursor, cursor: int, names: Names) -> tuple[NameNeed, 
         return _find_sql_needs(
             AtCursor(at.before[expected.body :], at.half, at.behind, at.closed, at.silent, at.start), names
         )
-    if expected.slots or is_ours(at.before[:LEAD]):
+    if expected.slots or is_jetsql(at.before[:LEAD]):
         return _find_job_needs(at, frozenset(expected.slots))
     return _find_sql_needs(at, names)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from jetsql.errors import StatementError
-from jetsql.language import can_be_ours, parse
+from jetsql.language import can_be_jetsql, parse
 from jetsql.language.body.parameter_markers import bind_markers
 from jetsql.language.statement import Statement
 
@@ -18,7 +18,7 @@ def bound_statement(text: str, values: Callable[[], Values]) -> tuple[str, State
 
     Raises StatementError, with its place in the text without values.
     """
-    if not can_be_ours(text):
+    if not can_be_jetsql(text):
         return text, None
     bound = bind_markers(text, values())
     try:

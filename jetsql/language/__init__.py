@@ -6,9 +6,9 @@ The package is fast to import: Lark and the grammar are loaded at the first job 
 from jetsql.language.body.name_in_body import find_function, find_name
 from jetsql.language.expected_tokens import Expected, completions, expected_at
 from jetsql.language.grammar import Slot
-from jetsql.language.intent import STATEMENT_FILTER, can_be_ours
 from jetsql.language.parser import parse
 from jetsql.language.scripts import Fragment, split
+from jetsql.language.statement_owner import STATEMENT_FILTER, can_be_jetsql
 from jetsql.language.syntax_errors import missing_semicolon_hint
 from jetsql.language.variables import Substituted, is_variable_name, substitute
 
@@ -18,7 +18,7 @@ __all__ = [
     "Fragment",
     "Slot",
     "Substituted",
-    "can_be_ours",
+    "can_be_jetsql",
     "completions",
     "expected_at",
     "find_function",

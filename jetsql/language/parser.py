@@ -11,15 +11,15 @@ from itertools import islice
 
 from jetsql.errors import Span, StatementError
 from jetsql.language.blocks import BlockScanner, opens_block
-from jetsql.language.intent import (
+from jetsql.language.statement import Statement
+from jetsql.language.statement_owner import (
     LEAD,
     begins_with_clause,
     creates_function,
-    is_ours,
+    is_jetsql,
     is_python_function,
     lone_verb,
 )
-from jetsql.language.statement import Statement
 from jetsql.language.tokens import Kind, Token, tokens
 
 
@@ -38,7 +38,7 @@ def parse(text: str) -> Statement | None:
     if creates_function(lead):
         return _statement(text) if is_python_function([*lead, *rest]) else None
     _refuse_lone_verb(lead, rest)
-    return _statement(text) if is_ours(lead) else None
+    return _statement(text) if is_jetsql(lead) else None
 
 
 def _refuse_lone_verb(lead: Sequence[Token], rest: Iterable[Token]) -> None:
@@ -90,7 +90,7 @@ def _refuse_jobs_inside(text: str) -> None:
             continue  # a label
         lead = found[index : index + LEAD]
         _refuse_lone_verb(lead, islice(found, index + LEAD, None))
-        if is_ours(lead):
+        if is_jetsql(lead):
             raise StatementError(
                 "JOB_IN_BLOCK",
                 f"{token.word} of a job or snapshot cannot be in a BEGIN ... END block.",

@@ -1,6 +1,6 @@
 """Read what a statement begins with: its verb, and the kind and the name of the object after it.
 
-The statement can be JetSQL's or Spark's. Whose it is, `intent` decides; whether it is valid, the parsers.
+The statement can be JetSQL's or Spark's. `statement_owner` decides whose it is; the parsers, whether it is valid.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.language.grammar import BODY, END, MARKS, NAMES, SLOTS, acceptable
-from jetsql.language.intent import STATEMENT_VERBS, SYNONYMS
+from jetsql.language.statement_owner import STATEMENT_VERBS, SYNONYMS
 from jetsql.language.statement_syntax import rules_of_verb, statement_rule, syntax_text
 from jetsql.language.tokens import Kind, Token, quoted_name, tokens, unquote
 

@@ -17,7 +17,7 @@ from jetsql.language.blocks import opens_block
 from jetsql.language.body.kafka_options import find_kafka_option, given_options, kafka_options
 from jetsql.language.body.misplaced_clauses import refuse_misplaced_clauses
 from jetsql.language.foreign_words import SPARK_FUNCTIONS, foreign_statement_hint
-from jetsql.language.intent import LEAD, STATEMENT_VERBS, SYNONYMS
+from jetsql.language.statement_owner import LEAD, STATEMENT_VERBS, SYNONYMS
 from jetsql.language.syntax_errors import shown
 from jetsql.language.tokens import Kind, Token, closing_parenthesis, tokens, unquote
 from jetsql.sqlfiles.lint_problems import NO_FUNCTION, PREFIX, ProblemLevel

@@ -11,7 +11,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, SqlglotError
 
 from jetsql.errors import Span, StatementError
-from jetsql.language import Fragment, can_be_ours, parse, split
+from jetsql.language import Fragment, can_be_jetsql, parse, split
 from jetsql.language.statement import Statement
 from jetsql.language.tokens import Kind, scan
 from jetsql.sqlglot_dialect.spark_trees import STREAM, SparkTrees, command
@@ -46,7 +46,7 @@ def parse_script(spark: Dialect, sql: str, opts: Mapping[str, Any]) -> list[Any]
 
 def _read(fragment: Fragment, sql: str, opts: Mapping[str, Any]) -> Statement | str | None:
     """Return JetSQL's statement, or None for Spark's; the text of a statement with an error that is to be ignored."""
-    if not can_be_ours(fragment.text):
+    if not can_be_jetsql(fragment.text):
         return None
     try:
         return parse(fragment.text)

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from jetsql.language.blocks import opens_block
-from jetsql.language.intent import LEAD
+from jetsql.language.statement_owner import LEAD
 from jetsql.language.tokens import tokens
 from jetsql.sqlglot_dialect.faithful_trees import faithful_tree
 from jetsql.sqlglot_dialect.generate_sql import body_sql

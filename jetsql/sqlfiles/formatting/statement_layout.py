@@ -17,8 +17,8 @@ from jetsql.language import statement as st
 from jetsql.language.blocks import opens_block
 from jetsql.language.body.row_patterns import pattern_tokens
 from jetsql.language.grammar import BODY, RESTS, TABLE_CLAUSES
-from jetsql.language.intent import LEAD
 from jetsql.language.parser import terminals
+from jetsql.language.statement_owner import LEAD
 from jetsql.language.tokens import Kind, Token, scan, tokens
 from jetsql.sqlfiles.formatting.keywords_in_text import keyword_places
 from jetsql.sqlfiles.formatting.token_alignment import align

@@ -6,7 +6,7 @@ import pytest
 
 from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.errors import StatementError
-from jetsql.language import can_be_ours, parse
+from jetsql.language import can_be_jetsql, parse
 from tests.language.test_grammar_corpus import accepted, accepted_files
 
 ACCEPTED = [text for file in accepted_files() for text in accepted(file)]
@@ -48,14 +48,14 @@ def test_the_filter_admits_every_statement_of_jetsql(text: str) -> None:
         assert parse(text) is not None
     except StatementError:
         assert text in ODD
-    assert can_be_ours(text)
-    assert can_be_ours(f"\n -- before\n/* /* and */ */{text}")
-    assert can_be_ours(text.swapcase())
+    assert can_be_jetsql(text)
+    assert can_be_jetsql(f"\n -- before\n/* /* and */ */{text}")
+    assert can_be_jetsql(text.swapcase())
 
 
 @pytest.mark.parametrize("text", SPARKS)
 def test_the_filter_keeps_statements_of_spark_from_python(text: str) -> None:
-    assert not can_be_ours(text)
+    assert not can_be_jetsql(text)
 
 
 @pytest.mark.spark

@@ -52,13 +52,13 @@ SYNONYMS: Final = {
 # A comment ends at its first */ unless a nested one begins before that.
 _COMMENT: Final = r"(?>/\*(?!\+).*?(?:\*/|/\*))"
 _GAP: Final = rf"(?:\s|--[^\r\n]*+(?:(?<=\\)\n[^\r\n]*+)*+|{_COMMENT}(?<=\*/))*+"
-_OUR_WORD: Final = rf"(?:(?:{_SINK}|(?:{'|'.join(_SHOWN)})S?|{'|'.join(TABLES_WITH_JOB)})\b|{_COMMENT}(?<=/\*))"
+_JETSQL_WORD: Final = rf"(?:(?:{_SINK}|(?:{'|'.join(_SHOWN)})S?|{'|'.join(TABLES_WITH_JOB)})\b|{_COMMENT}(?<=/\*))"
 _BLOCK: Final = rf"(?:(?:\w++|`[^`]*+`){_GAP}:{_GAP})?BEGIN\b"
 _EXPLAIN: Final = rf"EXPLAIN\b{_GAP}(?:(?!WITH\b)\w++{_GAP})?"
 _SINK_AFTER_WITH: Final = rf"(?:{_EXPLAIN})?WITH\b.*?\b{_SINK}\b"
 _LONE_CDC: Final = rf"(?:{_EXPLAIN})?AUTO\b{_GAP}CDC\b"
 _OF_TEST: Final = rf"(?:{'|'.join(_TEST_VERBS)})\b|START\b{_GAP}TEST\b"
-_LEAD: Final = rf"(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_OUR_WORD}"
+_LEAD: Final = rf"(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_JETSQL_WORD}"
 _REPLACE: Final = rf"(?:OR\b{_GAP}REPLACE\b{_GAP})?(?:TEMP(?:ORARY)?\b{_GAP})?"
 _PYTHON_FUNCTION: Final = rf"CREATE\b{_GAP}{_REPLACE}FUNCTION\b.*?(?:\bLANGUAGE\b|\$)"
 STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_LEAD}|{_SINK_AFTER_WITH}|{_LONE_CDC}|{_PYTHON_FUNCTION}|{_OF_TEST})"
@@ -74,12 +74,12 @@ _GAP_OF_PYTHON: Final = rf"(?>(?:\s|--[^\r\n]*(?:(?<=\\)\n[^\r\n]*)*|{_COMMENT}(
 _FILTER_OF_PYTHON: Final = re.compile(STATEMENT_FILTER.replace(_GAP, _GAP_OF_PYTHON))
 
 
-def can_be_ours(text: str) -> bool:
+def can_be_jetsql(text: str) -> bool:
     """Return whether a text can be a statement of JetSQL, as STATEMENT_FILTER decides in Java."""
     return _FILTER_OF_PYTHON.match(text) is not None
 
 
-def is_ours(lead: Sequence[Token]) -> bool:
+def is_jetsql(lead: Sequence[Token]) -> bool:
     """Return whether a statement is JetSQL's. lead: its first tokens, at most `LEAD`, without comments."""
     if not lead:
         return False
@@ -92,11 +92,11 @@ def is_ours(lead: Sequence[Token]) -> bool:
         object_at = 3 if verb == "CREATE" and second == "OR" and _word(lead, 2) == "REPLACE" else 1
         return _is_similar(_word(lead, object_at), *_OBJECTS)
     if verb == "SHOW":
-        return _is_our_show(lead, second)
+        return _is_jetsql_show(lead, second)
     if verb in ("DESCRIBE", "DESC"):
         return second == "JOB" and not _describes_table(lead[2:])
     if verb == "EXPLAIN":
-        return is_ours(after_explain(lead))
+        return is_jetsql(after_explain(lead))
     if verb == _SINK:
         return second == "INTO"
     is_object = second in ("JOB", "JOBS", "SNAPSHOT", "SNAPSHOTS")
@@ -153,7 +153,7 @@ def is_python_function(found: Sequence[Token]) -> bool:
     return False
 
 
-def _is_our_show(lead: Sequence[Token], second: str) -> bool:
+def _is_jetsql_show(lead: Sequence[Token], second: str) -> bool:
     if second in ("ALL", "CREATE"):
         return _is_similar(_word(lead, 2), "JOB")
     return _is_similar(second, *_SHOWN)
