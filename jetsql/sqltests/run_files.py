@@ -15,7 +15,7 @@ from typing import Any, Final
 import psutil
 
 from jetsql.engine.memory.memory_spark import coverage_sites, open_session, start_memory_spark
-from jetsql.engine.memory.memory_world import MemoryWorld
+from jetsql.engine.memory.memory_world import MemoryWorld, SharedDefinitions
 from jetsql.engine.spark.startup import kill_process
 from jetsql.home.process_folders import make_process_folder
 from jetsql.settings.engine_settings import default_class_archives
@@ -33,6 +33,7 @@ class SparkOfTests:
         """Create it. cores: the number of tests in parallel. covered: note the coverage of tests"""
         self._cores = cores
         self._covered = covered
+        self._definitions = SharedDefinitions()
         self._spark: Any = None
         self._undo = ExitStack()
 
@@ -81,7 +82,7 @@ class SparkOfTests:
     def _run(self, file: SqlTestFile, test: SqlTest) -> Result:
         folder = Path(tempfile.mkdtemp(prefix="state-", dir=self._folder))
         with open_session(self._spark, folder) as session:
-            world = MemoryWorld(session, folder, self._covered)
+            world = MemoryWorld(session, folder, self._definitions, self._covered)
             try:
                 return run_test(test, file.setup, world)
             finally:

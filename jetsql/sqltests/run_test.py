@@ -6,6 +6,7 @@ import re
 import time
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import takewhile
 from typing import Final
 
 from jetsql.engine.memory.memory_world import MemoryWorld
@@ -63,8 +64,10 @@ def run_test(test: SqlTest, setup: tuple[FileStatement, ...], world: MemoryWorld
     """Run a test in its world."""
     began = time.monotonic()
     run = _TestRun(world)
+    definitions = [step.prepared.text for step in takewhile(lambda step: step.statement is None, setup)]
     try:
-        for step in (*setup, *test.steps):
+        defined = world.define(definitions)
+        for step in (*setup[defined:], *test.steps):
             run.take(step)
         run.check_jobs(test.steps[-1])
     except _Failed as failed:

@@ -216,6 +216,37 @@ ADVANCE CLOCK BY 5;
 EXPECT NO ROWS AS FROM sizes;
 """
 
+# Two files that begin with the same definitions, and continue with others.
+SHARED_DEFINITIONS = """
+CREATE TABLE words (word STRING) USING json;
+CREATE VIEW long AS SELECT * FROM STREAM words WHERE length(word) > 3;
+"""
+SHARED_JOBS = """
+CREATE TABLE found (word STRING) USING parquet;
+CREATE JOB found AS INSERT INTO found SELECT * FROM long;
+"""
+SHARED_TESTS = """
+RUN FILE 'words.sql', '{name}.sql';
+
+START TEST {name}_with_its_definitions;
+INSERT INTO words VALUES ('a'), ('word');
+EXPECT TABLE found AS VALUES ('{expected}');
+
+START TEST {name}_with_another_table;
+DROP VIEW {view};
+EXPECT ERROR 'TABLE_OR_VIEW_NOT_FOUND' AS SELECT * FROM {view};
+CREATE TABLE {view} (n INT) USING json;
+EXPECT NO ROWS AS FROM {view};
+"""
+OTHER_JOBS = """
+SET spark.sql.caseSensitive = true;
+CREATE TEMPORARY VIEW nothing AS SELECT 1 WHERE false;
+CREATE VIEW shouted AS SELECT upper(word) AS word FROM long;
+CREATE VIEW other AS SELECT 1;
+CREATE TABLE found (word STRING) USING parquet;
+CREATE JOB found AS INSERT INTO found SELECT word FROM shouted;
+"""
+
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
@@ -226,6 +257,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (folder / "kafka.test.sql").write_text(KAFKA_TESTS, encoding="utf-8")
     (folder / "tables.sql").write_text(TABLE_JOBS, encoding="utf-8")
     (folder / "tables.test.sql").write_text(TABLE_TESTS, encoding="utf-8")
+    (folder / "words.sql").write_text(SHARED_DEFINITIONS, encoding="utf-8")
+    (folder / "shared.sql").write_text(SHARED_JOBS, encoding="utf-8")
+    shared = SHARED_TESTS.format(name="shared", expected="word", view="long")
+    (folder / "shared.test.sql").write_text(shared, encoding="utf-8")
+    (folder / "other.sql").write_text(OTHER_JOBS, encoding="utf-8")
+    other = SHARED_TESTS.format(name="other", expected="WORD", view="other")
+    (folder / "other.test.sql").write_text(other, encoding="utf-8")
     command = [sys.executable, "-m", "jetsql", "test", "--coverage", "--format", "json", str(folder)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=540, check=False)
     assert ended.returncode == 1 and ended.stdout, ended.stderr
@@ -253,6 +291,10 @@ def results(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
         "refused",
         "statements_that_reach_files",
         "rows_of_new_and_overwritten_tables",
+        "shared_with_its_definitions",
+        "shared_with_another_table",
+        "other_with_its_definitions",
+        "other_with_another_table",
     ],
 )
 def test_passing_tests(results: dict[str, dict[str, Any]], name: str) -> None:

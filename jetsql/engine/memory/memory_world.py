@@ -50,14 +50,43 @@ class ComparedRows:
     expected: Rows
 
 
+class SharedDefinitions:
+    """The tables and views with which tests begin.
+
+    The files of a folder often begin with the same statements. Spark analyses them for the first test, which takes a
+    quarter of a test's time, and the others copy what they have defined.
+    """
+
+    def __init__(self) -> None:
+        self._defined: dict[tuple[str, ...], Any] = {}
+
+    def keep(self, texts: Sequence[str], session: SparkSession) -> None:
+        """Keep what statements have defined in a session, which has run no others."""
+        self._defined[tuple(texts)] = java(session).testing.DefinedTables.of(session._jsparkSession)
+
+    def create(self, texts: Sequence[str], session: SparkSession) -> int:
+        """Create in a new session what the first statements define, and return their number. texts: all statements"""
+        for count in range(len(texts), 0, -1):
+            defined = self._defined.get(tuple(texts[:count]))
+            if defined is not None:
+                defined.createIn(session._jsparkSession)
+                return count
+        return 0
+
+
 class MemoryWorld:
     """The tables, jobs and clock that the statements of a test act on."""
 
-    def __init__(self, session: SparkSession, folder: Path, covered: bool = False) -> None:
+    def __init__(
+        self, session: SparkSession, folder: Path, definitions: SharedDefinitions, covered: bool = False
+    ) -> None:
         """Create it without tables and jobs. session: of this test alone. folder: an empty one for the jobs' state.
 
-        covered: note what the rows of jobs reach, see `coverage_sites`
+        definitions: of all tests. covered: note what the rows of jobs reach, see `coverage_sites`
         """
+        self._definitions = definitions
+        self._defining: list[str] | None = []
+        """The statements of the test so far, while they define tables and views only."""
         self._covered = covered
         self._session = session
         self._folder = folder
@@ -69,11 +98,23 @@ class MemoryWorld:
         self._running: dict[str, RunningJob] = {}
         self._millis = START_MILLIS
 
+    def define(self, texts: Sequence[str]) -> int:
+        """Define what an earlier test has defined with the same first statements, and return their number.
+
+        texts: the statements with which the test begins, all of Spark
+        """
+        count = self._definitions.create(texts, self._session)
+        self._defining = list(texts[:count])
+        return count
+
     def run(self, text: str, statement: Statement | None) -> None:
         """Run a statement. Raises StatementError and Spark's errors. statement: JetSQL's, None for one of Spark"""
+        defining, self._defining = self._defining, None
         match statement:
             case None:
-                self._run_spark(text)
+                if self._run_spark(text) and defining is not None:
+                    self._defining = [*defining, text]
+                    self._definitions.keep(self._defining, self._session)
             case CreateJob():
                 self._create_job(statement)
             case CreateStreamingTable(create, _):
@@ -101,21 +142,23 @@ class MemoryWorld:
                     " and Spark's statements. Keep others in a file that is not under test.",
                 )
 
-    def _run_spark(self, text: str) -> None:
+    def _run_spark(self, text: str) -> bool:
+        """Run a statement of Spark, and return whether it only defines a table or a view."""
         session, definitions = self._session._jsparkSession, self._java.TestDefinitions
         refuse_misplaced_clauses(list(tokens(text)))
         with hints_for(lambda: self._session, text):
             if definitions.isInsert(session, text):
                 self._tables.insert(session, text, self._millis)
-                return
+                return False
             self._refuse_drop(definitions.dropped(session, text))
-            definitions.run(session, self._tables, text, self._millis)
+            defines: bool = definitions.run(session, self._tables, text, self._millis)
         if any(path.is_file() for path in self._warehouse.rglob("*")):
             raise StatementError(
                 "UNSUPPORTED_QUERY",
                 "A unit test does not run this statement: it writes files.",
                 hint="Change rows with INSERT INTO and INSERT OVERWRITE.",
             )
+        return defines
 
     def _refuse_drop(self, table: str) -> None:
         """Raise StatementError TABLE_IN_USE if a job uses a table, as an engine does. table: its name, or empty"""

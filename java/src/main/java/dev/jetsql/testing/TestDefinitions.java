@@ -15,6 +15,7 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
+import org.apache.spark.sql.catalyst.plans.logical.CreateView;
 import org.apache.spark.sql.catalyst.plans.logical.DropTable;
 import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -95,8 +96,9 @@ public final class TestDefinitions {
    * Runs a statement that inserts no rows, other than the first ones of a new table.
    *
    * @param millis the time of the test's clock
+   * @return whether the statement creates a table or a view, and does nothing else
    */
-  public static void run(SparkSession session, MemoryTables tables, String text, long millis) {
+  public static boolean run(SparkSession session, MemoryTables tables, String text, long millis) {
     var plan = parsed(session, text);
     refuse(plan);
     if (plan instanceof CreateTable create) Dataset.ofRows(session, inMemory(create));
@@ -104,6 +106,7 @@ public final class TestDefinitions {
       create(session, tables, create, text, millis);
     else session.sql(text);
     tables.forgetDropped();
+    return plan instanceof CreateTable || plan instanceof CreateView;
   }
 
   private static void create(
