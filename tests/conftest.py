@@ -29,7 +29,7 @@ from tools import class_archive
 if TYPE_CHECKING:
     from jetsql.client.engine_client import EngineClient
     from jetsql.embedded.engine_instance import EngineInstance
-    from jetsql.engine.session.spark_statements import ErrorReport
+    from jetsql.errors import ErrorReport
     from jetsql.server.app import ServedEngine
     from tests.support.servers.http_server import RunningServer
 

@@ -12,7 +12,7 @@ from jetsql.settings.engine_settings import Settings, load
 _KEY = "spark.hadoop.fs.s3a"
 
 
-def _load(folder: Path, text: str, conf: dict[str, str] | None = None, **environ: str) -> Settings:
+def _load(folder: Path, text: str, conf: dict[str, str] | None = None, /, **environ: str) -> Settings:
     file = folder / "config.toml"
     file.write_text(text, encoding="utf-8")
     return load(home=folder, conf=conf, environ={"JETSQL_CONFIG": str(file), **environ})

@@ -177,7 +177,7 @@ def open_hour(open_hours: Facts, start: int) -> tuple[int, int]:
 
 def clock(time: pd.Timestamp) -> str:
     """Return a time in New York, to the minute."""
-    return time.tz_convert("America/New_York").strftime("%Y-%m-%d %H:%M")
+    return f"{time.tz_convert('America/New_York'):%Y-%m-%d %H:%M}"
 
 
 def span(files: Sequence[Path]) -> str:

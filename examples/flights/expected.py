@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import pandas as pd
 
@@ -77,5 +79,5 @@ def _facts(table: pd.DataFrame) -> Facts:
     return {key if isinstance(key, tuple) else (key,): numbers(row) for key, row in _rows(table)}
 
 
-def _rows(table: pd.DataFrame) -> zip:
+def _rows(table: pd.DataFrame) -> Iterable[tuple[Any, tuple[Any, ...]]]:
     return zip(table.index, table.itertuples(index=False, name=None), strict=True)

@@ -153,7 +153,7 @@ def check(story: Story) -> int:
     newest = batches(story)
     for job, batch in newest.items():
         say(f"\n  {job} has committed batches 0 to {batch}: the numbers 0 to {(batch + 1) * ROWS - 1:,}")
-    kept = {(digit,): (count, count, total) for (digit,), (count, total) in by_digit(newest["kept"]).items()}
+    kept: Facts = {(digit,): (count, count, total) for (digit,), (count, total) in by_digit(newest["kept"]).items()}
     return report(
         [
             verdict("kept by digit: count, distinct count, sum", kept, story.rows(KEPT)),

@@ -704,7 +704,7 @@ def test_new_rows_of_an_open_store_are_read(home: Home) -> None:
 def test_findings_that_disappear_are_not_reported(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     spark = home.checkpoint(home.spark(home.job()))
     (spark / "offsets" / "1").unlink()
-    looks = iter([lambda: None, lambda: home.planned(spark, 1)])
+    looks: Iterator[Callable[[], object]] = iter([lambda: None, lambda: home.planned(spark, 1)])
 
     def space(path: Path) -> shutil._ntuple_diskusage:
         next(looks)()
@@ -721,7 +721,7 @@ def test_findings_that_disappear_are_not_reported(home: Home, monkeypatch: pytes
 
 def test_findings_of_only_the_second_check_are_not_reported(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     spark = home.checkpoint(home.spark(home.job()))
-    looks = iter([lambda: None, (spark / "offsets" / "1").unlink])
+    looks: Iterator[Callable[[], object]] = iter([lambda: None, (spark / "offsets" / "1").unlink])
 
     def space(path: Path) -> shutil._ntuple_diskusage:
         next(looks)()
@@ -747,7 +747,7 @@ def run(*arguments: str) -> Result:
 def test_command_has_hints_and_an_exit_code(home: Home) -> None:
     job = home.job()
     ended = run("check", "--home", str(home.path))
-    assert ended.exit_code == ExitCode.PROBLEMS_FOUND == 1
+    assert ended.exit_code == int(ExitCode.PROBLEMS_FOUND) == 1
     assert ended.stdout.splitlines()[0].startswith("error: The checkpoint of job orders is missing")
     assert ended.stdout.splitlines()[1] == f"  where: {home.spark(job)}"
     assert ended.stdout.splitlines()[2].startswith("  do:    Restore the folder")

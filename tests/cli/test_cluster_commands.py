@@ -54,7 +54,7 @@ def becomes(monkeypatch: pytest.MonkeyPatch) -> Becomes:
     def called(*words: str) -> tuple[list[str], dict[str, str]]:
         with pytest.raises(ProcessReplaced) as caught:
             cli.main(list(words))
-        return caught.value.args  # type: ignore[return-value]
+        return caught.value.args
 
     monkeypatch.setattr(os, "execve", become)
     monkeypatch.setattr(standalone_cluster, "check_java", lambda: None)

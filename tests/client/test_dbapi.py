@@ -580,6 +580,7 @@ def test_executemany_is_for_statements_without_rows(connection: dbapi.Connection
 def test_arrow_over_http(connection: dbapi.Connection) -> None:
     cursor = connection.arrow_cursor()
     table = cursor.execute("COUNT 1000").fetch_arrow_table()
+    assert cursor.description is not None
     assert (table.num_rows, table.column("n").to_pylist()[-1], cursor.description[0][1]) == (1000, 999, "int")
     assert list(cursor.execute("COUNT 2").fetch_df()["n"]) == [0, 1]
     assert sum(batch.num_rows for batch in cursor.execute("COUNT 3").fetch_record_batch()) == 3

@@ -167,9 +167,10 @@ def test_statements_about_jobs_have_parameters(connection: dbapi.Connection, eng
 def test_parsers_bind_parameters_as_for_spark_connect(engine: EngineInstance) -> None:
     """Spark Connect leaves it to the parser; Spark's own sessions bind once more, without an effect."""
     session = engine.spark._jsparkSession
-    columns = engine.spark._jvm.org.apache.spark.sql.catalyst.expressions.Literal
-    values = engine.spark._jvm.PythonUtils.toSeq([columns.create(5, _int_type(engine))])
-    context = engine.spark._jvm.org.apache.spark.sql.catalyst.parser.PositionalParameterContext(values)
+    jvm: Any = engine.spark._jvm
+    columns = jvm.org.apache.spark.sql.catalyst.expressions.Literal
+    values = jvm.PythonUtils.toSeq([columns.create(5, _int_type(engine))])
+    context = jvm.org.apache.spark.sql.catalyst.parser.PositionalParameterContext(values)
     plan = session.sessionState().sqlParser().parsePlanWithParameters("SELECT ? AS x", context)
     execution = session.sessionState().executePlan(plan, getattr(session.sessionState(), "executePlan$default$2")())
     assert "Project [5 AS x" in execution.analyzed().toString()
@@ -183,7 +184,8 @@ def test_statements_in_texts_have_parameters(engine: EngineInstance) -> None:
 
 
 def _int_type(engine: EngineInstance) -> Any:
-    return engine.spark._jvm.org.apache.spark.sql.types.DataType.fromDDL("int")
+    jvm: Any = engine.spark._jvm
+    return jvm.org.apache.spark.sql.types.DataType.fromDDL("int")
 
 
 @pytest.mark.parametrize(
@@ -219,7 +221,7 @@ def test_the_place_of_an_error_is_that_of_the_statement(connection: dbapi.Connec
 
 
 # Of every type that Python can hold: the expression, and what it is.
-RESULTS = [
+RESULTS: list[tuple[str, Any]] = [
     ("CAST(NULL AS VOID)", None),
     ("1Y", 1),
     ("9223372036854775807L", 2**63 - 1),

@@ -173,7 +173,7 @@ SPARK_TYPES = [
 
 @pytest.mark.parametrize(("column", "text"), SPARK_TYPES, ids=[text for _, text in SPARK_TYPES])
 def test_types_from_spark(column: dict[str, Any], text: str) -> None:
-    assert DIALECT.type_compiler.process(type_from_json(column)) == text
+    assert DIALECT.type_compiler_instance.process(type_from_json(column)) == text
 
 
 def test_nested_dictionaries_are_structs() -> None:
@@ -184,7 +184,8 @@ def test_nested_dictionaries_are_structs() -> None:
     assert (found, found.__fields__, found[1].__fields__) == ((2, (1,)), ("a", "b"), ("c",))
     assert isinstance(found, Struct)
     assert dialect.ARRAY(sa.Integer()).bind_processor(DIALECT) is None
-    assert dialect.STRUCT(("a", sa.Integer())).dialect_impl(DIALECT).fields[0][0] == "a"
+    struct = dialect.STRUCT(("a", sa.Integer())).dialect_impl(DIALECT)
+    assert isinstance(struct, dialect.STRUCT) and struct.fields[0][0] == "a"
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def text_of(saved: Download) -> str:
 def test_a_spreadsheet_runs_no_formula_of_a_file(page: Page, answers: dict[str, Answer]) -> None:
     texts = ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "-5", "+1.5", "a=1"]
     names = ["=c", *(f"c{number}" for number in range(1, 8))]
-    answers["SELECT *"] = result_of([(name, "string") for name in names], texts)
+    answers["SELECT *"] = result_of([(name, "string") for name in names], tuple(texts))
     open_sql(page)
     result = run(page, "SELECT *")
     header, row = text_of(save(page, result, "CSV")).splitlines()

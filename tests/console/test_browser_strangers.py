@@ -160,4 +160,5 @@ def test_pages_of_other_origins_read_and_change_nothing(
         page.evaluate(FRAME, f"{server.url}/console/")
         until(lambda: page.frames[1].url.startswith("chrome-error://"))
     assert jobs(engine) == ["orders"]
-    assert context.pages[0].reload().status == 200  # still logged in
+    reloaded = context.pages[0].reload()
+    assert reloaded is not None and reloaded.status == 200  # still logged in

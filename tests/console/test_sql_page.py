@@ -176,7 +176,7 @@ def test_other_pages_cannot_run_statements(server: RunningServer, browser: Brows
         ("complete", {"text": "a", "cursor": "0"}),
     ],
 )
-def test_wrong_requests_are_refused(browser: Browser, what: str, message: dict[str, object]) -> None:
+def test_wrong_requests_are_refused(browser: Browser, what: str, message: dict[str, Any]) -> None:
     page = post(browser, what, **message)
     assert page.status == 400
     assert "REQUEST_NOT_READABLE" in page.text
@@ -185,7 +185,11 @@ def test_wrong_requests_are_refused(browser: Browser, what: str, message: dict[s
 def test_statements_and_their_errors() -> None:
     text = "SELECT 1;\n -- two\nCREATE JOB j A INSERT INTO t SELECT ';'; SHOW JOBS"
     first, second, third = read_statements(text)
-    assert [text[each["start"] : each["stop"]] for each in (first, third)] == ["SELECT 1", "SHOW JOBS"]  # type: ignore[misc]
+    found: list[Any] = [first, third]
+    assert [text[each["start"] : each["stop"]] for each in found] == [
+        "SELECT 1",
+        "SHOW JOBS",
+    ]
     assert "mistake" not in first and "mistake" not in third
     mistake: Any = second["mistake"]
     assert text[mistake["start"] : mistake["stop"]] == "A"

@@ -6,6 +6,7 @@ Spark's resolver fetches the tools from Maven; without them these tests fail.
 from __future__ import annotations
 
 import re
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,7 @@ def test_a_change_of_a_source_makes_the_jar_stale(tmp_path: Path, monkeypatch: p
 
 
 def test_missing_jar_is_an_error_with_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(java_classes.resources, "files", lambda package: tmp_path)
+    monkeypatch.setattr(resources, "files", lambda package: tmp_path)
     with pytest.raises(EngineError, match="make java"):
         java_classes.jar()
 

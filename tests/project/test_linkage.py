@@ -89,7 +89,7 @@ def test_existing_members_are_no_problem() -> None:
         (SPARK | {"spark/Sized": PARENT}, None, "spark/Sized is a class"),
         (SPARK | {"spark/Parent": Declared(FINAL, OBJECT, (), PARENT.members)}, None, "spark/Parent is final"),
         (
-            SPARK | {"spark/Parent": Declared(0, OBJECT, (), PARENT.members | {"own:()V": FINAL})},
+            SPARK | {"spark/Parent": Declared(0, OBJECT, (), {**PARENT.members, "own:()V": FINAL})},
             None,
             "spark/Parent.own:()V is final",
         ),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from queue import Queue
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ def numbers(count: int | None = None) -> RemoteRows:
     return RemoteRows(columns(n="int"), ((number,) for number in endless))
 
 
-def output(terminal: ScreenTerminal, **settings: object) -> ResultOutput:
+def output(terminal: ScreenTerminal, **settings: Any) -> ResultOutput:
     return create_output(terminal.screen(), **settings)
 
 

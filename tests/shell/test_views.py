@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from jetsql.client.background_connection import EngineConnection
@@ -23,7 +23,7 @@ class WaitingConsole(Console):
     now = False
 
     @contextmanager
-    def show_waiting(self, what: str) -> Iterator[None]:
+    def show_waiting(self, what: str, detail: Callable[[], str] = lambda: "") -> Iterator[None]:
         self.now = True
         yield
         self.now = False

@@ -8,7 +8,7 @@ COLUMNS = ("id", "name", "total")
 
 
 def test_equal_rows_in_another_order_have_no_difference() -> None:
-    rows = [["1", "a", None], ["2", "b", "3"]]
+    rows: list[list[str | None]] = [["1", "a", None], ["2", "b", "3"]]
     assert not compare_rows(COLUMNS, rows, rows[::-1])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +57,7 @@ def facts(tmp_path: Path) -> Facts:
     return Facts(source, (-1,), {"renewed": 7, "once": 3})
 
 
-def judged(name: str, rows: list[tuple[int, ...]], facts: Facts) -> Loss:
+def judged(name: str, rows: Iterable[tuple[int, ...]], facts: Facts) -> Loss:
     return KINDS[name].check(Counter(rows), facts)
 
 

@@ -52,7 +52,7 @@ class Disk:
 
     @property
     def free(self) -> int:
-        return psutil.disk_usage(str(self.folder)).free
+        return int(psutil.disk_usage(str(self.folder)).free)
 
     def fill(self) -> None:
         """Fill the disk to the last byte."""

@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
 
 from examples import verdict
 from examples.flights import expected, layout
+from examples.verdict import Facts
 from tests.support.paths import ROOT
 
 EXAMPLE = ROOT / "examples" / "flights"
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 DAY = {"year": 2013, "month": 1, "day": 1}
 
 
-def raw(hour: str, minute: int, carrier: str = "UA", **more: object) -> dict[str, object]:
+def raw(hour: str, minute: int, carrier: str = "UA", **more: Any) -> dict[str, object]:
     """Return a row as the package has it, by default landed ten minutes late."""
     row = {
         **DAY,
@@ -47,7 +48,7 @@ def flights(*rows: dict[str, object]) -> pd.DataFrame:
     return layout.flights_of(pd.DataFrame(list(rows)))
 
 
-CANCELLED = {"dep_time": None, "arr_time": None, "dep_delay": None, "arr_delay": None, "air_time": None}
+CANCELLED: dict[str, Any] = {"dep_time": None, "arr_time": None, "dep_delay": None, "arr_delay": None, "air_time": None}
 
 
 def test_one_file_per_day_with_exact_times_and_complete_rows(tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ def test_equally_busy_routes_are_ordered_by_name() -> None:
 
 
 def test_a_row_too_many_is_a_difference() -> None:
-    source = {("a",): (1, 5), ("b",): (2, 7), ("c",): (1, 1)}
+    source: Facts = {("a",): (1, 5), ("b",): (2, 7), ("c",): (1, 1)}
     found = verdict.facts([("a", 1, 5), ("b", 2, 7), ("b", 2, 7), ("d", 1, 0)], 1)
     assert verdict.differences(source, found) == [
         "b: 4, 14 in the table, 2, 7 in the source",

@@ -10,6 +10,7 @@ import pytest
 from examples import verdict
 from examples.orders import expected, producer
 from examples.orders.producer import Sent
+from examples.verdict import Facts
 from tools.topics import Message
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def test_invalid_and_large_orders() -> None:
 
 def test_newest_total_counts_and_repeated_ones_are_reported() -> None:
     messages = [total(1, "5.00"), total(2, "7.10"), total(2, "7.10"), total(1, "0.10", "Jun")]
-    wanted = {("Ada", NINE): (2, 710, 0), ("Jun", NINE): (1, 10, 0)}
+    wanted: Facts = {("Ada", NINE): (2, 710, 0), ("Jun", NINE): (1, 10, 0)}
     found = verdict.verdict("totals", wanted, expected.in_topic(messages))
     assert found.differences == (f"Ada, {NINE}: 2, 710, 1 in the table, 2, 710, 0 in the source",)
 

@@ -63,7 +63,7 @@ def _maintenance(lake: LakeTables, table: str) -> list[str]:
 
 def _kind(text: str) -> str:
     """Return the verb or the procedure of a statement."""
-    return re.findall(r"\w+", text.rpartition("system.")[2])[0].lower()
+    return str(re.findall(r"\w+", text.rpartition("system.")[2])[0]).lower()
 
 
 class Maintainer(threading.Thread):

@@ -29,7 +29,7 @@ def test_every_query_writes_the_rows_of_batch(lake_home: tuple[str, Path], tmp_p
     if table_format == "iceberg":
         sql(f"CREATE NAMESPACE {schema}")
     queries = [load(name) for name in NAMES] + [load_with_keys(name) for name in KEYS]
-    differences = {}
+    differences: dict[str, tuple[int, int, int]] = {}
     for first in range(0, len(queries), PARALLEL):
         differences |= _run(workload, queries[first : first + PARALLEL])
     assert {name: each for name, each in differences.items() if each[1:] != (0, 0)} == {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from random import randrange
-from typing import Final
+from typing import Any, Final
 
 from hypothesis import HealthCheck, settings
 
@@ -31,7 +31,7 @@ def seed() -> int | None:
 
 def use_profile() -> None:
     """Set the profile that the environment names as the default. Raises InvalidArgument for an unknown one."""
-    timeless = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+    timeless: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
     settings.register_profile("gate", derandomize=True, **timeless)
     settings.register_profile("search", max_examples=examples(100), print_blob=True, **timeless)
     settings.load_profile(os.environ.get("JETSQL_HYPOTHESIS") or "gate")

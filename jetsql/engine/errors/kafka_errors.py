@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from jetsql.errors import SQLSTATES, RetryableError, StatementError
 from jetsql.jobs.lifecycle.step_context import as_sentence
@@ -48,7 +48,7 @@ class KafkaFailure:
     """The name of the part of a batch that was written; empty when no part was written."""
 
     @classmethod
-    def from_java(cls, report: Mapping[str, str]) -> KafkaFailure:
+    def from_java(cls, report: Mapping[str, Any]) -> KafkaFailure:
         """Return the failure that JetSQL's Java code reports as JSON."""
         error_class, step, part = short_class_name(report["class"]), report["step"], report.get("part", "")
         seconds, paused = (float(report.get(name, 0.0)) for name in ("seconds", "paused"))

@@ -9,7 +9,8 @@ from pyspark.sql.connect.session import SparkSession as RemoteSession
 
 from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.settings.engine_settings import EndpointSettings
-from tests.conftest import Source, Sql
+from tests.conftest import Sql
+from tests.faults.source import Source
 
 pytestmark = pytest.mark.spark
 

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pyspark
 import pytest
 
 from jetsql.engine.jvm import connectors, spark_version
@@ -23,7 +24,7 @@ _PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
 
 def _run_on(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    monkeypatch.setattr(spark_version.pyspark, "__version__", f"{version}.9")
+    monkeypatch.setattr(pyspark, "__version__", f"{version}.9")
 
 
 def test_the_table_of_versions() -> None:

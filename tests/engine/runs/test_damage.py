@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -524,7 +525,7 @@ def test_a_partition_with_the_text_of_null_is_refused(sql: Sql) -> None:
 
 def test_every_fatal_condition_exists(sql: Sql) -> None:
     spark = sql.engine.spark
-    jvm = spark.sparkContext._jvm
+    jvm: Any = spark.sparkContext._jvm
     java(spark).kafka.KafkaConnector.load(spark._jsparkSession)
     readers = (
         jvm.org.apache.spark.SparkThrowableHelper.errorReader(),

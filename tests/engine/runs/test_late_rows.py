@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -66,7 +66,7 @@ def late(sql: Sql, table: str = "late_clicks") -> list[int]:
     return sorted(sql.value(f"SELECT collect_list(CAST(get_json_object(row, '$.id') AS INT)) FROM {table}"))
 
 
-def on_time(sql: Sql, query: str, sources: dict[str, str]) -> list[tuple[object, ...]]:
+def on_time(sql: Sql, query: str, sources: dict[str, str]) -> list[tuple[Any, ...]]:
     """Return the rows of a query as batch, over the rows that are not late. sources: the streams by `source`."""
     for source, stream in sources.items():
         name = stream.split()[1]

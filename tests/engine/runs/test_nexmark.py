@@ -39,7 +39,8 @@ def started(
     files = tmp_path_factory.mktemp("nexmark") / "events"
     Events(5000, seed=request.param, rate=50, files=3).write(files)
     here = [item for item in request.session.items if item.path == request.path and isinstance(item, pytest.Function)]
-    selected = dict.fromkeys(item.callspec.params["query"] for item in here if "query" in item.callspec.params)
+    queries = [item.callspec.params.get("query") for item in here]
+    selected = dict.fromkeys(query for query in queries if isinstance(query, Query))
     sql = Sql(engine)
     workload = Workload(sql, files, files_in_batch=2)
     try:

@@ -136,7 +136,8 @@ def batches_of(chosen: random.Random, sizes: list[int], has_ties: bool) -> Batch
             value, word = chosen.choice((None, None, None, 1, 2, 3)), chosen.choice((None, None, "a", "b"))
             at = f"2026-01-01T00:{time // 60:02}:{time % 60:02}"
             batch.append({"id": next(ids), "k": chosen.randrange(2), "v": value, "w": word, "ts": at})
-        newest = max([newest, *(int(row["ts"][14:16]) * 60 + int(row["ts"][17:]) for row in batch)])
+        times = [str(row["ts"]) for row in batch]
+        newest = max([newest, *(int(time[14:16]) * 60 + int(time[17:]) for time in times)])
         batches.append(batch)
     return [*batches, [LAST]]
 

@@ -89,7 +89,7 @@ def _patterns() -> st.SearchStrategy[Any]:
         lambda parts: st.one_of(
             st.lists(parts, min_size=2, max_size=3).map(lambda found: Chain(tuple(found))),
             st.lists(parts, min_size=2, max_size=2).map(lambda found: Either(tuple(found))),
-            st.builds(lambda part, n, lazy: Times(part, *n, lazy), parts, counts, st.booleans()),
+            st.builds(lambda part, n, lazy: Times(part, n[0], n[1], lazy), parts, counts, st.booleans()),
         ),
         max_leaves=5,
     )

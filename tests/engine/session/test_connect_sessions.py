@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from typing import Any
 
 import pytest
 import zstandard
@@ -139,8 +140,8 @@ def tagged_jobs(engine: EngineInstance) -> list[str]:
     return [str(tag) for tag in tags]
 
 
-def jobs_of(sequence: object) -> list[object]:
-    each = sequence.iterator()  # type: ignore[attr-defined]
+def jobs_of(sequence: Any) -> list[Any]:
+    each = sequence.iterator()
     found = []
     while each.hasNext():
         found.append(each.next())

@@ -204,6 +204,7 @@ def test_an_error_points_at_its_place(bids: Sql) -> None:
     for query, word, message in ERRORS:
         error = bids.error(query)
         assert message in error.message
+        assert error.line is not None and error.column is not None
         assert query.splitlines()[error.line - 1][error.column - 1 :].startswith(word), query
 
 

@@ -10,10 +10,13 @@ from zipfile import ZipFile
 
 import pyspark
 import pytest
+from pyspark.errors import PySparkException
 
 from jetsql.embedded import engine_instance
 from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.runs.spark_runtime import SparkRuntime
+from jetsql.engine.runs.streaming_runs import StreamingRun
 from jetsql.jobs.model.spark_settings import find_meant, is_missing
 from jetsql.language import parse
 from jetsql.language.statement import Statement
@@ -172,7 +175,7 @@ def test_errors_point_into_the_whole_statement(source: Sql, body: str, condition
 
 
 def test_spark_sql_gives_the_same_error_with_position(source: Sql) -> None:
-    with pytest.raises(Exception) as raised:
+    with pytest.raises(PySparkException) as raised:
         source.engine.spark.sql("CREATE JOB j AS\nINSERT INTO sink SELECT id, nam FROM STREAM src")
     assert raised.value.getCondition() == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
     assert "line 2 pos 28" in str(raised.value)
@@ -296,9 +299,11 @@ def test_an_error_after_the_first_batch_suspends_and_says_why(source: Sql) -> No
 def test_a_query_stopped_from_outside_is_started_again(source: Sql) -> None:
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id, name FROM STREAM src")
     jvm = source.engine.spark.sparkContext._jvm
-    manager = source.engine._manager.runtime._runs._runs
+    runtime = source.engine._manager.runtime
+    assert isinstance(runtime, SparkRuntime)
+    manager = runtime._runs._runs
     [run] = [run for known, run in manager.items() if known.job == source("SHOW JOBS LIKE 'j'")[0][0]]
-    assert jvm is not None
+    assert jvm is not None and isinstance(run, StreamingRun) and run._query is not None
     run._query.stop()
     source("INSERT INTO src VALUES (2, 'b', NULL)")
     source("WAIT FOR JOB j UNTIL IDLE")

@@ -30,9 +30,9 @@ NEW_YEAR = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 
 
 @pytest.fixture
-def zone(sql: Sql) -> Iterator[Callable[[str], None]]:
+def zone(sql: Sql) -> Iterator[Callable[[str], object]]:
     """Yield a function that sets the session's time zone for a test."""
-    yield lambda name: sql(f"SET TIME ZONE '{name}'") and None
+    yield lambda name: sql(f"SET TIME ZONE '{name}'")
     sql("SET TIME ZONE 'UTC'")
 
 

@@ -104,7 +104,8 @@ def is_answered(endpoint: Endpoint) -> bool:
 def test_clients_log_in_after_kafka_registers_its_check(engine: EngineInstance) -> None:
     """Load Kafka's clients, which register a check for the mechanism PLAIN in Java at the first login to a broker."""
     load_kafka_connector(engine.spark)
-    java: Any = engine.spark.sparkContext._jvm.java
+    jvm: Any = engine.spark.sparkContext._jvm
+    java = jvm.java
     java.security.Security.removeProvider("HiveSaslPlain")
     loader = java.lang.Thread.currentThread().getContextClassLoader()
     java.lang.Class.forName("org.apache.kafka.common.security.plain.PlainLoginModule", True, loader)

@@ -56,7 +56,7 @@ def test_rows_without_a_partner_are_replaced(tables: Tables, sql: Sql, tmp_path:
     query = "SELECT s.id, s.v, u.w FROM s LEFT JOIN u ON s.k = u.k AND s.v <> u.w"
     tables.create("r", query, "id")
     sql(f"CREATE JOB j OPTIONS ('snapshotIntervalMillis' = '100') AS SINK INTO r {streamed(query)}")
-    batches = [
+    batches: list[tuple[str, list[dict[str, object]]]] = [
         ("s", [{"id": 1, "k": 1, "v": 10}, {"id": 2, "k": None, "v": 20}, {"id": 3, "k": 3, "v": 30}]),
         ("u", [{"id": 1, "k": 1, "w": 100}, {"id": 2, "k": None, "w": 5}]),
         ("u", [{"id": 3, "k": 3, "w": 30}]),

@@ -56,7 +56,7 @@ def test_groups_are_updated_and_deleted(tables: Tables, sql: Sql, tmp_path: Path
 
 def test_rows_that_are_later_than_the_watermark_count(tables: Tables, sql: Sql, tmp_path: Path) -> None:
     times = ("10:00", "10:20", "10:00", "10:20", "09:00", "10:10")
-    parts = [
+    parts: list[list[dict[str, object]]] = [
         [{"id": n, "k": n % 2, "ts": f"2026-01-01 {at}:00"}, {"id": -n, "k": 0, "ts": None}]
         for n, at in enumerate(times, start=1)
     ]

@@ -36,7 +36,7 @@ def test_rows_leave_and_enter_the_result(tables: Tables, sql: Sql, tmp_path: Pat
     for number, query in enumerate(queries):
         tables.create(f"r{number}", query, "id")
         sql(f"CREATE JOB j{number} AS SINK INTO r{number} {streamed(query)}")
-    batches = [
+    batches: list[tuple[str, list[dict[str, object]]]] = [
         ("s", [{"id": 1, "k": 1, "v": 10}, {"id": 2, "k": None, "v": 1}, {"id": 3, "k": 3, "v": None}]),
         ("u", [{"k": 1, "w": 10}, {"k": None, "w": 5}, {"k": 3, "w": 3}]),
         ("u", [{"k": 1, "w": 1}]),
@@ -171,7 +171,7 @@ def test_hint_of_a_refused_subquery_can_be_followed(
     error = unpaid.error(text)
     assert error.condition in ("JETSQL.NO_OUTPUT_MODE", "JETSQL.UNSUPPORTED_QUERY"), error
     assert reason in error.message and hint in error.message + error.hint, error
-    assert error.line == 1 and error.column > 1, error
+    assert error.line == 1 and (error.column or 0) > 1, error
     unpaid(f"EXPLAIN CREATE JOB x AS SINK INTO r {streamed(f'SELECT id, v FROM s WHERE {followed}')}")
 
 

@@ -37,7 +37,8 @@ def location(sql: Sql, table: str) -> Path:
 )
 def test_files_and_folders_have_the_requested_permissions(sql: Sql, tmp_path: Path, rights: str) -> None:
     spark = sql.engine.spark
-    hadoop = spark.sparkContext._jvm.org.apache.hadoop.fs
+    jvm: Any = spark.sparkContext._jvm
+    hadoop = jvm.org.apache.hadoop.fs
     files = hadoop.FileSystem.get(spark._jsparkSession.sessionState().newHadoopConf())
     asked = hadoop.permission.FsPermission(rights)
     folder, file = (hadoop.Path(str(tmp_path / name)) for name in ("folder", "folder/file"))
@@ -117,14 +118,14 @@ def test_other_rows_stay_and_sessions_see_new_ones(source: Sql) -> None:
     reader = source.engine.spark.newSession()
     schema = source.value("SELECT current_schema()")
     count = f"SELECT count(*) FROM {schema}.sink"
-    assert reader.sql(count).first()[0] == 1
+    assert reader.sql(count).collect()[0][0] == 1
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
-    assert reader.sql(count).first()[0] == 4
+    assert reader.sql(count).collect()[0][0] == 4
     source("INSERT INTO sink VALUES (-2)")
     source("INSERT INTO src VALUES (4, 'd', NULL)")
     source("WAIT FOR JOB j UNTIL IDLE")
-    assert reader.sql(count).first()[0] == 6
-    assert reader.sql(f"SELECT count(*) FROM (SELECT * FROM {schema}.SINK) s").first()[0] == 6
+    assert reader.sql(count).collect()[0][0] == 6
+    assert reader.sql(f"SELECT count(*) FROM (SELECT * FROM {schema}.SINK) s").collect()[0][0] == 6
 
 
 def test_a_cached_table_and_a_view_follow_too(source: Sql) -> None:
@@ -170,10 +171,10 @@ def test_a_view_follows_from_another_schema_too(source: Sql) -> None:
     reader = source.engine.spark.newSession()
     count = f"SELECT n FROM {source.value('SELECT current_schema()')}.seen"
     source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id FROM STREAM src")
-    assert reader.sql(count).first()[0] == 3
+    assert reader.sql(count).collect()[0][0] == 3
     source("INSERT INTO src VALUES (4, 'd', NULL)")
     source("WAIT FOR JOB j UNTIL IDLE")
-    assert reader.sql(count).first()[0] == 4
+    assert reader.sql(count).collect()[0][0] == 4
 
 
 @pytest.mark.slow
@@ -234,7 +235,7 @@ def test_overwrite_replaces_and_readers_never_see_less(source: Sql) -> None:
 
     def poll() -> None:
         while not done.is_set():
-            seen.add(reader.sql(f"SELECT count(*) FROM {schema}.sink").first()[0])
+            seen.add(reader.sql(f"SELECT count(*) FROM {schema}.sink").collect()[0][0])
 
     thread = threading.Thread(target=poll)
     thread.start()

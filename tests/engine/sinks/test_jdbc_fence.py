@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from threading import Event
 from types import SimpleNamespace
@@ -144,7 +145,7 @@ def test_ledger_query_waits_for_a_commit(
 def test_a_commit_that_fails_has_not_written_the_batch(
     sink: Sink, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jdbc, "append_rows", lambda *arguments: sink.stage(*arguments, row=-1))
+    monkeypatch.setattr(jdbc, "append_rows", partial(sink.stage, row=-1))
     with sink.committing(threads) as pid:
         answer = threads.submit(sink.writer(2).has_batch, 0)
         until(lambda: sink.is_asked(answer, pid))

@@ -10,6 +10,7 @@ from jetsql.jobs.lifecycle.events import (
     Cancel,
     EngineStarted,
     EngineStopping,
+    Event,
     FilesDiscarded,
     Outcome,
     Restart,
@@ -24,7 +25,7 @@ from jetsql.jobs.lifecycle.events import (
     Suspend,
 )
 from jetsql.jobs.lifecycle.runtime import BatchCommitted, RunBlocked, RunCompleted, RunFailed, RunIdle, RunProgressed
-from jetsql.jobs.model.job import Cause, Status, StopGoal
+from jetsql.jobs.model.job import Cause, Job, Status, StopGoal
 from tests.support.engines.in_memory_runtime import analysis
 from tests.support.models.lifecycle_cases import AVAILABLE_NOW, FATAL_ERROR, RETRYABLE_ERROR, RUN, after, job, kinds
 
@@ -155,12 +156,13 @@ def test_restart_and_resume_make_the_next_run() -> None:
 
 
 def test_a_dropped_job_ends_as_failed_and_loses_its_files() -> None:
-    for before, event in [
+    cases: list[tuple[Job, Event]] = [
         (job(Status.COMPLETING, StopGoal.CANCEL), Stopped(RUN, True)),
         (job(Status.SUSPENDED), Cancel()),
         (job(Status.NOT_RUNNING), Cancel()),
         (job(Status.COMPLETING, StopGoal.CANCEL), EngineStarted()),
-    ]:
+    ]
+    for before, event in cases:
         taken = after(event, before)
         assert taken.job.status is Status.FAILED
         assert taken.job.cause is not None and taken.job.cause.message == "cancelled by user"

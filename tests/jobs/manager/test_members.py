@@ -98,7 +98,7 @@ def test_below_the_quorum_a_job_waits_and_says_so(cluster: JobsHarness) -> None:
     assert waiting.waiting_for_members
     missing = "1 is available and the job needs 2 (splitBrainProtectionEnabled), so 1 is missing"
     assert missing in str(cluster.row("SHOW JOBS")["last_error"])
-    facts = dict(cluster.sql("DESCRIBE JOB j").rows)
+    facts = cluster.describe("DESCRIBE JOB j")
     assert missing in str(facts["waits"]) and facts["quorum"] == "2 members; 1 available"
     for text in ("RESUME JOB j", "RESTART JOB j"):
         status, message = cluster.reply(text)
@@ -174,7 +174,7 @@ def test_member_change_is_retried_after_store_errors(tmp_path: Path) -> None:
 class FailingStore(Store):
     failures = 0
 
-    def save(self, *arguments: object) -> None:  # type: ignore[override]
+    def save(self, *arguments: object) -> None:
         if self.failures:
             self.failures -= 1
             raise EngineError("STORAGE_NOT_USABLE", "The disk is full.")
@@ -218,7 +218,7 @@ def test_messages_and_suspend_during_repartitioning(tmp_path: Path) -> None:
             jobs.runtime.join("2")
             jobs.runtime.wait_entered("prepare_update")
             opened.set()
-            assert dict(jobs.sql("DESCRIBE JOB j").rows)["status"] == "COMPLETING (RESTART)"
+            assert jobs.describe("DESCRIBE JOB j")["status"] == "COMPLETING (RESTART)"
             assert jobs.reply("SUSPEND JOB j")[0] == "SUSPENDED"
         assert jobs.job(job_id).version.session_defaults == CUT
         assert "The job was to be restarted; now it will be suspended." in str(jobs.sql("SHOW JOB HISTORY j").rows)

@@ -143,7 +143,7 @@ def test_recently_ended_job_is_kept_for_a_while(tmp_path: Path) -> None:
         jobs.sql(CREATE.format("goes"))
         jobs.sql("DROP JOB goes")
         pass_time(jobs, clock, 30)
-        assert dict(jobs.sql("DESCRIBE JOB goes").rows)["status"] == "FAILED"
+        assert jobs.describe("DESCRIBE JOB goes")["status"] == "FAILED"
         forgotten(jobs, clock, "goes")
         assert names(jobs.store) == ["stays"]
 

@@ -425,7 +425,7 @@ def test_an_engine_that_cannot_repartition_state_keeps_its_partitions() -> None:
         "spark.sql.shuffle.partitions would change, and this Spark cannot",
     )
     assert compare_plans(old, old, "this Spark cannot") == StateCompatibility()
-    assert compare_plans(plan(), plan(**FOUR), "this Spark cannot").reasons == ()
+    assert compare_plans(plan(), plan(None, **FOUR), "this Spark cannot").reasons == ()
 
 
 def test_job_setting_overrides_the_session_setting() -> None:

@@ -31,7 +31,7 @@ JDBC = sink("db.public.t", kind=SinkKind.JDBC, provider="jdbc")
 KEYED = replace(JDBC, key_columns=("id",))
 
 
-def plan(of: Analysis | None = None, verb: Verb = Verb.INSERT_INTO, **options: str) -> Plan:
+def plan(of: Analysis | None = None, verb: Verb = Verb.INSERT_INTO, /, **options: str) -> Plan:
     typed = parse_options(option(key, value) for key, value in options.items())
     return make_plan(of or analysis(), typed, verb, TARGET)
 
@@ -275,8 +275,8 @@ def test_overwrite_refusals(of: Analysis, reason: str) -> None:
 
 
 def test_sink_into_takes_changes_where_rows_cannot_be_final() -> None:
-    assert plan(verb=Verb.SINK_INTO).output_mode is OutputMode.APPEND
-    assert plan(verb=Verb.SINK_INTO, outputMode="update").output_mode is OutputMode.UPDATE
+    assert plan(None, Verb.SINK_INTO).output_mode is OutputMode.APPEND
+    assert plan(None, Verb.SINK_INTO, outputMode="update").output_mode is OutputMode.UPDATE
     planned = plan(replace(COUNTS, sinks=(KEYED,)), Verb.SINK_INTO)
     assert (planned.output_mode, planned.sinks[0].upsert) == (OutputMode.UPDATE, True)
     assert not plan(replace(COUNTS, sinks=(JDBC,)), Verb.SINK_INTO).sinks[0].upsert

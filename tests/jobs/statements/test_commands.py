@@ -20,7 +20,7 @@ from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.statements.lookup import like_pattern
 from jetsql.jobs.statements.statement_table import columns
 from jetsql.language import parse
-from jetsql.resultset import Table
+from jetsql.resultset import Column, Table
 from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis, sink, source
 from tests.support.engines.jobs_harness import QUICK, JobsHarness, create, run_manager
 
@@ -103,7 +103,7 @@ def test_snapshots_are_listed_newest_first(jobs: JobsHarness) -> None:
     jobs.error_of("SHOW SNAPSHOTS FOR JOB third")
 
 
-def columns_of(text: str) -> tuple[object, ...]:
+def columns_of(text: str) -> tuple[Column, ...]:
     statement = parse(text)
     assert statement is not None
     return columns(statement)

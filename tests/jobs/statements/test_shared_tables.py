@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ UPSERT = "CREATE JOB {} AS SINK INTO out SELECT count(*) FROM STREAM src"
 REPLACED = Cause("replaced", "JETSQL.SINK_CHANGED", retryable=False)
 
 
-def counts(**changes: object) -> Analysis:
+def counts(**changes: Any) -> Analysis:
     return analysis(has_aggregates=True, modes=dict.fromkeys(OutputMode), sinks=(sink(**changes),))
 
 

@@ -364,7 +364,7 @@ def test_a_job_without_metrics_is_only_counted(jobs: JobsHarness) -> None:
     job_id = jobs.make("orders", {"metricsEnabled": "false"})
     assert jobs.manager.metrics.rows(job_id) == ()
     assert jobs.manager.metrics.totals(job_id).input_rows == 10
-    assert dict(jobs.sql("DESCRIBE JOB EXTENDED orders").rows)["rows read since the engine started"] == "10"
+    assert jobs.describe("DESCRIBE JOB EXTENDED orders")["rows read since the engine started"] == "10"
 
 
 def test_readings_are_of_the_newest_job_of_each_name(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_jobs_and_history_come_back(store: Store, place: StorePlace) -> None:
 
 def test_an_empty_store(store: Store) -> None:
     assert store.live_jobs() == store.all_jobs() == store.jobs_with_files() == ()
-    assert store.job("x") is store.newest_named("x") is store.newest_id() is None
+    assert (store.job("x"), store.newest_named("x"), store.newest_id()) == (None, None, None)
 
 
 def test_the_file_is_private(path: Path) -> None:

@@ -257,7 +257,7 @@ def test_a_standby_waits_for_the_end_of_a_copy(
     """Kill the copy; the standby leads only if the jobs do not continue with the copy."""
     to_schema(home, schema)
     target, reached = SchemaPlace(schema.server), tmp_path / "reached"
-    command = [sys.executable, "-c", KILLED, moment, home, str(schema.url), str(target.url), reached]
+    command = [sys.executable, "-c", KILLED, moment, str(home), str(schema.url), str(target.url), str(reached)]
     with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)}) as copying:
         until(reached.exists)
         database = find_database(home, str(schema.url), SECRET, LeaseTimes(0.1, 0.5))

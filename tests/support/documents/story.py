@@ -111,7 +111,7 @@ class Story:
 
     def _replace(self, text: str) -> str:
         for written, meant in (self.engine.addresses() | self.replaced).items():
-            text = re.sub(rf"(?<![\w${{]){re.escape(written)}(?![\w=}}])", lambda _, meant=meant: meant, text)
+            text = re.sub(rf"(?<![\w${{]){re.escape(written)}(?![\w=}}])", meant.replace("\\", r"\\"), text)
         return text
 
     def _sql(self, step: Step, text: str) -> None:

@@ -94,7 +94,11 @@ class JobsHarness:
         assert len(table.rows) == 1
         return dict(zip((column.name for column in table.columns), table.rows[0], strict=True))
 
-    def reply(self, text: str) -> tuple[object, object]:
+    def describe(self, text: str) -> dict[Any, Any]:
+        """Return the facts that a DESCRIBE JOB lists, by their names."""
+        return {name: value for name, value in self.sql(text).rows}
+
+    def reply(self, text: str) -> tuple[Any, Any]:
         """Return status and message of a command."""
         row = self.row(text)
         return row["status"], row["message"]

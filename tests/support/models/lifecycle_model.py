@@ -428,7 +428,7 @@ class Life:
         """Let an event happen in the run; a run that ends reports this once."""
         self.now += 1.0
         run, checkpoint = self.run, self.checkpoints[self.job.version.checkpoint]
-        endings = {
+        endings: dict[str, Event] = {
             "fail": RunFailed(run, RETRYABLE_ERROR),
             "hopeless": RunFailed(run, FATAL_ERROR),
             "replaced": RestartRequested(run, "replaced"),

@@ -29,7 +29,7 @@ if __name__ == "__main__":
     folder, packages, *arguments = sys.argv[1:]
     # An editable installation has a finder of its own, which would find the modules that the wheel leaves out.
     sys.meta_path[:] = [finder for finder in sys.meta_path if "__editable__" not in getattr(finder, "__module__", "")]
-    sys.meta_path.insert(0, OnlyThese(packages.split(",")))  # type: ignore[arg-type]
+    sys.meta_path.insert(0, OnlyThese(packages.split(",")))
     sys.path[0] = folder
     if arguments[:1] == ["-c"]:
         exec(arguments[1], {"__name__": "__main__"})

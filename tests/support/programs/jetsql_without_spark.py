@@ -39,8 +39,9 @@ def open_without_spark(settings: Any, service: Any) -> Any:
 
 def serve_without_spark() -> None:
     from jetsql.embedded import engine_process, open_engine
+    from jetsql.home.home_lock import HomeLock
 
-    lock = engine_process.HomeLock
+    lock = HomeLock
 
     def lock_late(*arguments: Any, **named: Any) -> Any:
         await_file("JETSQL_TEST_LATE")

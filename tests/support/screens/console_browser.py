@@ -15,6 +15,7 @@ from urllib.parse import urlencode, urlsplit
 
 from jetsql.console.console_app import WebConsole
 from jetsql.console.web.login_sessions import LoginSessions
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.jobs.model.body_analysis import Operator
 from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis, sink, source
 from tests.support.engines.managed_engine import Managed
@@ -37,7 +38,9 @@ def joining_engine(home: Path, schema: str) -> Managed:
 
 
 @contextmanager
-def run_console(engine: Managed, logins: LoginSessions | None = None, **limits: Any) -> Iterator[RunningServer]:
+def run_console(
+    engine: Managed | EngineInstance, logins: LoginSessions | None = None, **limits: Any
+) -> Iterator[RunningServer]:
     """Serve an engine with its console."""
     with run_server(
         engine, console=lambda server, access: WebConsole(engine, server, access, logins), **limits

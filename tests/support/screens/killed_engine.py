@@ -60,7 +60,7 @@ class EngineProcess:
 
 
 def _runs(process: psutil.Process) -> bool:
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return bool(process.is_running()) and process.status() != psutil.STATUS_ZOMBIE
 
 
 @contextmanager

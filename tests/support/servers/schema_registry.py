@@ -91,9 +91,9 @@ class Registry:
                 if self.refusal:
                     return 409, {"error_code": 409, "message": self.refusal}
                 self._hold("before")
-                id_ = self.add(subject, body["schema"], body.get("schemaType", "AVRO"), body.get("references"))
+                added = self.add(subject, body["schema"], body.get("schemaType", "AVRO"), body.get("references"))
                 self._hold("after")
-                return 200, {"id": id_}
+                return 200, {"id": added}
             case ["subjects", subject, "versions", version] if subject in self.subjects:
                 versions = self.subjects[subject]
                 number = len(versions) if version == "latest" else int(version)

@@ -26,7 +26,7 @@ def error_report(
     operation: KafkaOperation = KafkaOperation.WRITE,
     paused: float = 0.0,
 ) -> StatementError:
-    answer = {"class": kind, "message": message, "step": step, "part": "k0-orders-3"}
+    answer: dict[str, object] = {"class": kind, "message": message, "step": step, "part": "k0-orders-3"}
     answer |= {"seconds": seconds, "paused": paused}
     return explain_failure(KafkaFailure.from_java(answer), KafkaRequest(operation, "Kafka b:9092", "sums", CONF))
 

@@ -55,6 +55,12 @@ class Topics:
         """Return the messages that readers of committed messages get."""
         return Counter(int((message.value or b"").split(b",")[0]) for message in self.kafka.read(self.topic(name)))
 
+    def await_error(self, job: str, text: str) -> None:
+        until(lambda: text in self.error(job))
+
+    def await_status(self, job: str, status: str) -> None:
+        until(lambda: self.sql.status(job) == status)
+
     def error(self, job: str) -> str:
         [row] = self.sql(f"SHOW JOBS LIKE '{job}'")
         return str(row[-1])
@@ -79,7 +85,7 @@ def test_unreachable_broker_is_reported_while_jobs_wait(topics: Topics) -> None:
     topics.kafka.kill()
     try:
         for job in ("j", "r"):
-            until(lambda job=job: f"Kafka {topics.kafka.servers} cannot be reached" in topics.error(job))
+            topics.await_error(job, f"Kafka {topics.kafka.servers} cannot be reached")
             assert topics.sql.status(job) == "RUNNING"
     finally:
         topics.kafka.start()
@@ -89,7 +95,7 @@ def test_unreachable_broker_is_reported_while_jobs_wait(topics: Topics) -> None:
     until(lambda: set(topics.found("quick_sink")) == set(range(20)))
     assert topics.found("sink") == Counter(range(20))
     for job in ("j", "r"):
-        until(lambda job=job: topics.error(job) == "None")
+        topics.await_error(job, "None")
         titles = [row[1] for row in topics.sql(f"SHOW JOB HISTORY {job}")]
         assert "blocked" in titles and titles[-1] == "recovered"
     assert not any("suspended" in str(row) for row in topics.sql("SHOW JOB HISTORY j"))
@@ -107,7 +113,7 @@ def test_jobs_can_be_stopped_while_their_broker_is_unreachable(topics: Topics, m
     topics.kafka.kill()
     try:
         for job in ("j", "l", "r"):
-            until(lambda job=job: "cannot be reached" in topics.error(job))
+            topics.await_error(job, "cannot be reached")
             assert topics.sql(f"SUSPEND JOB {job}")[0][2] == "SUSPENDED"
         assert "The job cannot start yet" in topics.sql("RESUME JOB r")[0][3]
         assert topics.sql("DROP JOB r")[0][2] == "FAILED"
@@ -177,7 +183,7 @@ def test_too_large_message_suspends_a_job(topics: Topics) -> None:
     topics.job("l", "source", "least", f"{QUICK}, 'processingGuarantee' = 'atLeastOnce'")
     topics.send("source", range(10, 12), 2000)
     for job, sink in (("j", "once"), ("l", "least")):
-        until(lambda job=job: topics.sql.status(job) == "SUSPENDED")
+        topics.await_status(job, "SUSPENDED")
         assert "too large" in topics.error(job) and "max.message.bytes" in topics.error(job)
         topics.kafka.configure(topics.topic(sink), max_message_bytes="10000")
         topics.sql(f"RESUME JOB {job}")

@@ -138,7 +138,7 @@ def test_each_message_is_a_change(sql: Sql, kafka: Kafka, registry: Registry) ->
 def test_types_of_debezium(sql: Sql, kafka: Kafka, registry: Registry) -> None:
     topic = kafka.topic("debezium.avro.types", 1)
     decimal = named("bytes", "org.apache.kafka.connect.data.Decimal", scale=2, precision=10, logicalType="decimal")
-    fields = [
+    fields: list[dict[str, Any]] = [
         {"name": "day", "type": named("int", "io.debezium.time.Date")},
         {"name": "millis", "type": [named("long", "io.debezium.time.Timestamp"), "null"], "default": 0},
         {

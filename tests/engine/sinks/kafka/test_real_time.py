@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 
@@ -34,6 +35,11 @@ def send(kafka: Kafka, topic: str, numbers: range) -> None:
 
 def numbers(kafka: Kafka, topic: str) -> Counter[int]:
     return Counter(int(message.value or b"") for message in kafka.read(topic))
+
+
+def await_numbers(kafka: Kafka, topic: str, expected: Iterable[int]) -> None:
+    counts = Counter(expected)
+    until(lambda: numbers(kafka, topic) == counts)
 
 
 @pytest.mark.slow
@@ -68,7 +74,7 @@ def test_deleted_messages_are_skipped_by_option(sql: Sql, kafka: Kafka, topic: s
     send(kafka, topic, range(5))
     for job, source, sink, out in (("j", "t", "out", tables), ("k", "lenient", "also", other)):
         sql(f"CREATE JOB {job} {REAL_TIME} AS INSERT INTO {sink} (value) SELECT value FROM STREAM {source}")
-        until(lambda out=out: numbers(kafka, out) == Counter(range(5)))
+        await_numbers(kafka, out, range(5))
         sql(f"SUSPEND JOB {job}")
     send(kafka, topic, range(5, 15))
     kafka.delete_records(topic, 0, 10)
@@ -80,7 +86,7 @@ def test_deleted_messages_are_skipped_by_option(sql: Sql, kafka: Kafka, topic: s
         ("RESUME JOB k", other),
     ):
         sql(text)
-        until(lambda out=out: numbers(kafka, out) == Counter([*range(5), *range(10, 15)]))
+        await_numbers(kafka, out, [*range(5), *range(10, 15)])
         sql(f"DROP JOB {'j' if out == tables else 'k'}")
 
 
