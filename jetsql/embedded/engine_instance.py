@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import tzinfo
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -53,6 +53,7 @@ from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
 from jetsql.language import parse
 from jetsql.language.body.misplaced_clauses import refuse_misplaced_clauses
+from jetsql.language.body.parameter_markers import check_number
 from jetsql.language.statement import Statement
 from jetsql.language.tokens import tokens
 from jetsql.request import Endpoint, inside_process
@@ -110,16 +111,7 @@ class EngineInstance:
             redact_table_options(spark)
         if settings.kafka:
             load_kafka_connector(spark)
-        self._running = extension.connect(
-            spark,
-            describe,
-            self._execute,
-            lambda name: system_tables.rows(self._manager, name),
-            lambda *change: refuse_change(self._manager.registry, *change),
-            lambda schema, name, if_exists: drop_function(self._manager, schema, name, if_exists),
-            lambda name: runtime.locate_state(find_job_of_argument(self._manager, name).job),
-            bind,
-        )
+        self._functions = extension.connect(spark, self._callbacks())
         relation_views.install(spark, system_tables.SYSTEM_TABLES)
         streaming_selects.connect(spark, storage.streaming_selects, settings.streaming_select_seconds)
         self._metrics_store.start({job.id for job in store.all_jobs() if keeps_metrics(job)})
@@ -131,6 +123,19 @@ class EngineInstance:
         store.database.watch(lambda: on_lost(self))
         self._archiving = archive_later(settings.class_archives) if owns_spark else None
         atexit.register(self.close)
+
+    def _callbacks(self) -> extension.EngineCallbacks:
+        return extension.EngineCallbacks(
+            describe=describe,
+            execute=self._execute,
+            bind=bind,
+            check_number=check_number,
+            rows=lambda name: list(system_tables.rows(self._manager, name)),
+            check_topic=partial(extension.check_table_topic, self.spark),
+            refuse_change=partial(refuse_change, self._manager.registry),
+            drop_function=partial(drop_function, self._manager),
+            find_state=lambda job: self._runtime.locate_state(find_job_of_argument(self._manager, job).job),
+        )
 
     def run(self, text: str, live: bool = False) -> StatementResult:
         """Run one statement, JetSQL's or Spark's, in the engine's own session. See `StatementSession.run`."""
@@ -204,7 +209,7 @@ class EngineInstance:
             try:
                 yield addresses
             finally:
-                self._running.cancel_all()
+                self._functions.cancel_all()
                 streaming_selects.stop_all(self.spark)
 
     def close(self) -> None:

@@ -178,6 +178,11 @@ def test_parsers_bind_parameters_as_for_spark_connect(engine: EngineInstance) ->
         assert "5" in str(engine.spark.sql(text, args=[5]).collect()[0][0])
 
 
+def test_spark_sql_errors_of_parameters_have_their_line(engine: EngineInstance) -> None:
+    with pytest.raises(AnalysisException, match="line 2 pos 5"):
+        engine.spark.sql("SHOW JOBS\nLIKE :a", args={"b": 1})
+
+
 def test_statements_in_texts_have_parameters(engine: EngineInstance) -> None:
     assert engine.spark.sql("EXECUTE IMMEDIATE 'SELECT ? AS q' USING 4").collect() == [(4,)]
     assert engine.spark.sql("EXECUTE IMMEDIATE 'SELECT :q AS q' USING 4 AS q").collect() == [(4,)]

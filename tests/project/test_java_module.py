@@ -6,12 +6,14 @@ Spark's resolver fetches the tools from Maven; without them these tests fail.
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from importlib import resources
 from pathlib import Path
 
 import pytest
 
 from jetsql.engine.jvm import java_classes
+from jetsql.engine.session.extension import EngineCallbacks
 from jetsql.errors import EngineError
 from tests.support.paths import ROOT
 from tools.java import checks, jar
@@ -75,6 +77,12 @@ def test_packages_import_those_below_them_only() -> None:
             if PACKAGES.index(imported) > PACKAGES.index(package):
                 found.add(f"{package} -> {imported}")
     assert found == set()
+
+
+def test_callbacks_have_the_same_names_in_java_and_python() -> None:
+    text = (jar.MAIN / "java/dev/jetsql/common/EngineCallback.java").read_text(encoding="utf-8")
+    names = {name.lower() for name in re.findall(r"^  ([A-Z_]+)[,;]$", text, re.M)}
+    assert names == {field.name for field in fields(EngineCallbacks)}
 
 
 def test_the_jar_is_current() -> None:

@@ -1,19 +1,18 @@
 """Run JetSQL's statements that Spark's clients send: the callbacks of the parser extension in the JVM.
 
-The extension has a callback for the columns of a statement and another for its rows, so that parsing has no side
-effect. Further callbacks return the rows of a relation, check a topic that a Spark statement is about to read or write,
-find the jobs that use a table, drop a function in Python, and find the state of a job. Each callback runs for the
-caller of the statement. A waiting statement is cancelled when Spark interrupts its thread. Errors keep condition,
-SQLSTATE and position in every client; an error of Spark is passed back as the same Java object.
+Java calls a function of the engine by its name, see `EngineCallback.java`. There is a callback for the columns of a
+statement and another for its rows, so that parsing has no side effect. Each callback runs for the caller of the
+statement. A waiting statement is cancelled when Spark interrupts its thread. Errors keep condition, SQLSTATE and
+position in every client; an error of Spark is passed back as the same Java object.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -28,59 +27,76 @@ from jetsql.errors import JetSQLError
 from jetsql.jobs.model.job import quoted_text
 from jetsql.jobs.planning.options import OPTIONS
 from jetsql.language import STATEMENT_FILTER
-from jetsql.language.body.parameter_markers import check_number
 from jetsql.request import OWNER, Caller, Cancellation, acting_for, cancellable
 from jetsql.resultset import Cell, Column, Table
 
 log = logging.getLogger(__name__)
 
-Describe = Callable[[str], "tuple[Column, ...] | None"]
-Execute = Callable[[str, SparkSession], Table]
-Relate = Callable[[str], Iterable[tuple[Cell, ...]]]
-RefuseChange = Callable[[str, list[str], str | None], str]
-"""A function of the verb (`drop`), the parts of a schema and a table, None for all of its tables; it returns an empty
-text to allow the change."""
-DropFunction = Callable[[str, str, bool], None]
-Bind = Callable[[str, "Mapping[str, str] | Sequence[str]"], "str | None"]
-FindState = Callable[[str], dict[str, Any]]
 
+@dataclass(frozen=True)
+class EngineCallbacks:
+    """The functions of the engine that Java calls, which knows them by the names of these fields.
 
-class _Callback:
-    """A function of (session, text) in a form that Java can call (java.util.function.BiFunction).
-
-    Java writes the origin of the statement before the text, see `Callers.java`.
+    Java sends the arguments by name, and receives what a function returns as JSON. The comment of the constant in
+    `EngineCallback.java` says both.
     """
 
-    def __init__(self, function: Callable[[Any, str], dict[str, Any] | None]) -> None:
-        self._function = function
+    describe: Callable[[str], tuple[Column, ...] | None]
+    """Return the columns of a statement; None for a statement of Spark."""
+    execute: Callable[[str, SparkSession], Table]
+    """Run a statement in a session."""
+    bind: Callable[[str, Mapping[str, str] | Sequence[str]], str | None]
+    """Return a statement with the texts of values in place of its markers; None for a statement of Spark."""
+    check_number: Callable[[int, str], None]
+    """Check that a statement has as many markers as there are values."""
+    rows: Callable[[str], list[tuple[Cell, ...]]]
+    """Return the rows of a relation."""
+    check_topic: Callable[[str, str, Mapping[str, str]], None]
+    """Check the topic of a table that a statement of Spark is about to read or write."""
+    refuse_change: Callable[[str, list[str], str | None], str]
+    """Return why a table must not be dropped or renamed, given the verb, the schema, and None for all of its tables."""
+    drop_function: Callable[[str, str, bool], None]
+    """Drop a function in Python."""
+    find_state: Callable[[str], dict[str, Any]]
+    """Return where the state of a job is, see `JobState.java`."""
 
-    def apply(self, session: Any, text: str) -> Any:
-        endpoint, address, text = text.split(" ", 2)
-        with acting_for(caller_of_group(endpoint) or Caller(OWNER, endpoint, address)):
-            return self._apply(session, text)
 
-    def _apply(self, session: Any, text: str) -> Any:
-        try:
-            result = self._function(session, text)
-        except JetSQLError as error:
-            return json.dumps({"error": _encode_error(error, text)})
-        except Exception as error:  # the boundary to Java, which an exception would cross without its message
-            return _encode_other_error(error)
-        return None if result is None else json.dumps(result)
+class EngineFunctions:
+    """The callbacks in a form that Java can call (`EngineFunctions.java`), and the running statements by number."""
 
-    class Java:
-        implements = ("java.util.function.BiFunction",)
-
-
-class SparkClientStatements:
-    """The running statements of Spark's clients by Java's numbers; Java cancels them (java.util.function.Consumer)."""
-
-    def __init__(self) -> None:
+    def __init__(self, spark: SparkSession, callbacks: EngineCallbacks) -> None:
+        self._spark = spark
+        self._callbacks = callbacks
         self._statements: dict[str, Cancellation] = {}
 
+    def call(self, function: str, number: str | None, session: Any, origin: str, request: str) -> Any:
+        """Call a function for the caller of a statement; called from Java."""
+        endpoint, address = origin.split(" ", 1)
+        with self._cancellable(number), acting_for(caller_of_group(endpoint) or Caller(OWNER, endpoint, address)):
+            arguments = json.loads(request)
+            try:
+                response = self._respond(function, session, arguments)
+            except JetSQLError as error:
+                return json.dumps({"error": _encode_error(error, arguments.get("text", ""))})
+            except Exception as error:  # the boundary to Java, which an exception would cross without its message
+                return _encode_other_error(error)
+            return None if response is None else json.dumps(response)
+
+    def _respond(self, function: str, session: Any, arguments: dict[str, Any]) -> Any:
+        if function == "describe":
+            columns = self._callbacks.describe(**arguments)
+            return None if columns is None else {"columns": ddl(columns)}
+        if function == "execute":
+            table = self._callbacks.execute(**arguments, session=SparkSession(self._spark.sparkContext, session))
+            return {"columns": ddl(table.columns), "rows": table.rows}
+        return getattr(self._callbacks, function)(**arguments)
+
     @contextmanager
-    def register(self, number: str) -> Iterator[None]:
-        """Make the statement of this thread cancellable by its number during the context."""
+    def _cancellable(self, number: str | None) -> Iterator[None]:
+        """Make the statement of this thread cancellable by its number, if it has one, during the context."""
+        if number is None:
+            yield
+            return
         self._statements[number] = Cancellation()
         try:
             with cancellable(self._statements[number]):
@@ -88,7 +104,7 @@ class SparkClientStatements:
         finally:
             del self._statements[number]
 
-    def accept(self, number: str) -> None:
+    def cancel(self, number: str) -> None:
         """Cancel a statement if it still runs; called from Java."""
         statement = self._statements.get(number)
         if statement is not None:
@@ -97,100 +113,33 @@ class SparkClientStatements:
     def cancel_all(self) -> None:
         """Cancel all running statements."""
         for number in list(self._statements):
-            self.accept(number)
+            self.cancel(number)
 
     class Java:
-        implements = ("java.util.function.Consumer",)
+        implements = ("dev.jetsql.common.EngineFunctions",)
 
 
-class _CancellableCallback(_Callback):
-    """A callback whose text begins with a number, by which Java can cancel the statement, and a space."""
-
-    def __init__(self, function: Callable[[Any, str], dict[str, Any] | None], running: SparkClientStatements) -> None:
-        super().__init__(function)
-        self._running = running
-
-    def apply(self, session: Any, text: str) -> Any:
-        number, _, statement = text.partition(" ")
-        with self._running.register(number):
-            return super().apply(session, statement)
-
-
-def connect(
-    spark: SparkSession,
-    describe: Describe,
-    execute: Execute,
-    relate: Relate,
-    refuse_change: RefuseChange,
-    drop_function: DropFunction,
-    find_state: FindState,
-    bind: Bind,
-) -> SparkClientStatements:
-    """Connect the parser extension of this JVM to an engine, and return the running statements.
-
-    describe: returns the columns of a statement; None if it is a statement of Spark.
-    execute: runs a statement in a session.
-    relate: returns the rows of a relation.
-    refuse_change: returns why a table must not be dropped or renamed.
-    drop_function: drops a function in Python.
-    find_state: returns where the state of a job is, see `JobState.java`.
-    bind: returns a statement of JetSQL with the texts of values in place of its markers; None for one of Spark.
-    """
-
-    def describe_columns(_session: Any, text: str) -> dict[str, Any] | None:
-        columns = describe(text)
-        return None if columns is None else {"columns": ddl(columns)}
-
-    def execute_statement(session: Any, text: str) -> dict[str, Any]:
-        table = execute(text, SparkSession(spark.sparkContext, session))
-        return {"columns": ddl(table.columns), "rows": table.rows}
-
-    catalog = Catalog(spark)
-
-    def check_table_topic(_session: Any, text: str) -> None:
-        request = json.loads(text)
-        table = catalog.table(request["table"])
-        if table is not None:
-            table_with_options = replace(table, options=table.options | request["options"])
-            check_topic(spark, table_with_options, KafkaOperation(request["operation"]))
-
-    def find_users(_session: Any, text: str) -> dict[str, Any] | None:
-        request = json.loads(text)
-        refusal = refuse_change(request["action"], request["schema"], request["table"])
-        return {"refusal": refusal} if refusal else None
-
-    running = SparkClientStatements()
+def connect(spark: SparkSession, callbacks: EngineCallbacks) -> EngineFunctions:
+    """Connect the parser extension of this JVM to an engine, and return the functions with the running statements."""
+    functions = EngineFunctions(spark, callbacks)
     java(spark).options.TableOptions.setJobOptions(json.dumps([spec.name for spec in OPTIONS]))
-    java(spark).sql.EngineCallbacks.connect(
-        STATEMENT_FILTER,
-        _Callback(describe_columns),
-        _CancellableCallback(execute_statement, running),
-        running,
-        _Callback(lambda _session, name: {"rows": list(relate(name))}),
-        _Callback(check_table_topic),
-        _Callback(find_users),
-        _Callback(lambda _session, request: _drop_function(drop_function, json.loads(request))),
-        _Callback(lambda _session, name: find_state(name)),
-        _Callback(lambda _session, request: _bind_values(bind, json.loads(request))),
-    )
-    return running
+    java(spark).sql.EngineConnection.connect(STATEMENT_FILTER, functions)
+    return functions
 
 
-def _drop_function(drop: DropFunction, request: dict[str, Any]) -> None:
-    drop(request["schema"], request["name"], request["if_exists"])
+def check_table_topic(spark: SparkSession, table: str, operation: str, options: Mapping[str, str]) -> None:
+    """Check the topic of a table. options: of the statement, in addition to those of the table.
 
-
-def _bind_values(bind: Bind, request: dict[str, Any]) -> dict[str, Any] | None:
-    if "number" in request:
-        check_number(request["number"], request["text"])
-        return None
-    bound = bind(request["text"], request["values"])
-    return None if bound is None else {"text": bound}
+    Raises StatementError as `check_topic` does.
+    """
+    facts = Catalog(spark).table(table)
+    if facts is not None:
+        check_topic(spark, replace(facts, options=facts.options | options), KafkaOperation(operation))
 
 
 def disconnect(spark: SparkSession) -> None:
     """Disconnect the parser extension, so that Spark parses all statements itself again."""
-    java(spark).sql.EngineCallbacks.disconnect()
+    java(spark).sql.EngineConnection.disconnect()
 
 
 def ddl(columns: tuple[Column, ...]) -> str:

@@ -1,18 +1,16 @@
 package dev.jetsql.catalog;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.jetsql.common.EngineCallback;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Json;
-import dev.jetsql.common.PythonCalls;
-import dev.jetsql.common.PythonResponses;
 import dev.jetsql.common.Sequences;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -48,8 +46,6 @@ public final class JobState {
   private static final String WITH_STATE = "transformWithState";
   private static final String USAGE = "jetsql.state('job'[, operator[, 'part']])";
 
-  private static volatile BiFunction<Object, String, Object> engine;
-
   private final SparkSession session;
   private final Origin origin;
   private final String job;
@@ -66,16 +62,8 @@ public final class JobState {
     if (job == null) throw wrongCall("needs the name of a job");
   }
 
-  /**
-   * Sets the function that finds the state of a job; null removes it. Its arguments are null and
-   * the name or id of the job. It returns {"job", "path", "batch", "confs"} or an error.
-   */
-  public static void connect(BiFunction<Object, String, Object> findState) {
-    engine = findState;
-  }
-
   static boolean isCalled(String schema, String name) {
-    return engine != null
+    return EngineCallback.isConnected()
         && schema.equalsIgnoreCase(LiveTables.SCHEMA)
         && name.equalsIgnoreCase(NAME);
   }
@@ -95,7 +83,7 @@ public final class JobState {
   }
 
   private LogicalPlan read() {
-    var found = PythonResponses.of(PythonCalls.ask(engine, null, job), origin);
+    var found = EngineCallback.FIND_STATE.ask(null, Map.of("job", job), origin);
     var path = found.get("path").asText();
     var batch = found.get("batch").asLong();
     var reader = openSession(found.get("confs")).read().format("statestore");

@@ -1,9 +1,7 @@
 package dev.jetsql.catalog;
 
-import dev.jetsql.common.Exceptions;
-import dev.jetsql.common.JetSqlException;
+import dev.jetsql.common.EngineCallback;
 import dev.jetsql.common.Json;
-import dev.jetsql.common.PythonCalls;
 import dev.jetsql.common.PythonResponses;
 import dev.jetsql.common.Sequences;
 import java.util.Arrays;
@@ -13,7 +11,6 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.AliasIdentifier;
 import org.apache.spark.sql.catalyst.CatalystTypeConverters;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -52,22 +49,9 @@ public final class LiveTables {
 
   private static final Map<String, StructType> parsed = new ConcurrentHashMap<>(); // by DDL
 
-  private static volatile BiFunction<Object, String, Object> engine;
   private static volatile Map<String, String> relations = Map.of(); // columns (DDL) by name
 
   private LiveTables() {}
-
-  /**
-   * Connects the relations to a function of the engine; null disconnects them. Its arguments are
-   * null and the name of a relation. It returns {"rows": [[...]]} or an error.
-   */
-  public static void connect(BiFunction<Object, String, Object> rows) {
-    engine = rows;
-  }
-
-  static boolean isConnected() {
-    return engine != null;
-  }
 
   /** Sets the live relations: a JSON object of their columns (DDL) by name. */
   public static void show(String columns) {
@@ -235,9 +219,7 @@ public final class LiveTables {
     }
 
     private InternalRow[] requestRows() {
-      var function = engine;
-      if (function == null) throw Exceptions.raise(JetSqlException.closed());
-      var response = PythonResponses.of(PythonCalls.ask(function, null, name)).get("rows");
+      var response = EngineCallback.ROWS.ask(null, Map.of("name", name));
       var converter = CatalystTypeConverters.createToCatalystConverter(required);
       var indexes = Arrays.stream(required.fieldNames()).mapToInt(columns::fieldIndex).toArray();
       var requested = new InternalRow[response.size()];

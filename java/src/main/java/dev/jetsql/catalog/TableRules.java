@@ -1,5 +1,6 @@
 package dev.jetsql.catalog;
 
+import dev.jetsql.common.EngineCallback;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.JobContext;
@@ -258,7 +259,7 @@ public final class TableRules extends Rule<LogicalPlan> {
    */
   private void refuseChange(LogicalPlan command) {
     var target = target(command);
-    if (target == null || !isLive(target) || !LiveTables.isConnected()) return;
+    if (target == null || !isLive(target) || !EngineCallback.isConnected()) return;
     throw Exceptions.raise(
         JetSqlException.at(
             target.origin(),

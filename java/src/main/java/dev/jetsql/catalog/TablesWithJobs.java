@@ -1,5 +1,6 @@
 package dev.jetsql.catalog;
 
+import dev.jetsql.common.EngineCallback;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.JobContext;
@@ -118,7 +119,7 @@ final class TablesWithJobs {
   void refuseWrites(LogicalPlan plan) {
     if (JobContext.isAnalyzing()
         || session.sessionState().conf().contains(JobContext.JOB_CONF)
-        || !EngineStatements.isConnected()) return;
+        || !EngineCallback.isConnected()) return;
     plan.foreach(
         new AbstractFunction1<LogicalPlan, BoxedUnit>() {
           @Override
@@ -161,7 +162,7 @@ final class TablesWithJobs {
    * `saveAsTable` in the mode "overwrite" drops the table without one.
    */
   static void refuseDrop(CatalogTable table) {
-    if (drops.get() != null || !EngineStatements.isConnected()) return;
+    if (drops.get() != null || !EngineCallback.isConnected()) return;
     var origin = CurrentOrigin.get();
     var schema = List.of(Tables.CATALOG, table.identifier().database().get());
     var name = table.identifier().table();
@@ -251,7 +252,7 @@ final class TablesWithJobs {
 
   /** Returns the kind of a table with a job; empty for any other table. */
   private String kindOf(List<String> parts) {
-    if (!EngineStatements.isConnected()) return "";
+    if (!EngineCallback.isConnected()) return "";
     var catalog = parts.get(0);
     String facts = null;
     try {

@@ -2,19 +2,13 @@ package dev.jetsql.common;
 
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Future;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BiFunction;
-import java.util.function.Consumer;
 
 /**
  * Calls of the engine's Python functions, on pooled threads that never end.
- *
- * <p>The text of a call begins with the origin of the statement, see `Callers`, and a blank.
  *
  * <p>Py4J keeps a connection for every thread that ever called Python, and Spark's endpoints run
  * each statement on a new thread. With the pool, the number of connections is the highest number of
@@ -23,7 +17,6 @@ import java.util.function.Consumer;
  */
 public final class PythonCalls {
   private static final long CANCEL_AGAIN_MILLIS = 100;
-  private static final AtomicLong lastNumber = new AtomicLong();
   private static final ThreadPoolExecutor threads =
       new ThreadPoolExecutor(
           0,
@@ -32,46 +25,23 @@ public final class PythonCalls {
           TimeUnit.NANOSECONDS,
           new SynchronousQueue<>(),
           PythonCalls::createThread);
-  private static volatile Consumer<String> cancel;
 
   private PythonCalls() {}
 
-  /** Sets the function that cancels the statement with a given number; null removes it. */
-  public static void connect(Consumer<String> cancelStatement) {
-    cancel = cancelStatement;
-  }
-
-  /** Calls a function that cannot be cancelled. An interrupt takes effect after it has returned. */
-  public static Object ask(
-      BiFunction<Object, String, Object> function, Object session, String text) {
-    var origin = Callers.origin(session);
-    return await(threads.submit(() -> function.apply(session, origin + " " + text)), null);
-  }
-
   /**
-   * Calls a function that can be cancelled. Its text begins with the number of the statement and a
-   * blank.
+   * Runs a call and returns its result.
+   *
+   * @param cancel cancels the call when this thread is interrupted; null for a call that cannot be
+   *     cancelled, after which the interrupt takes effect
    */
-  public static Object run(
-      BiFunction<Object, String, Object> function, Object session, String text) {
-    var number = Long.toString(lastNumber.incrementAndGet());
-    var origin = Callers.origin(session);
-    Callable<Object> call = () -> function.apply(session, number + " " + origin + " " + text);
-    return await(threads.submit(call), number);
-  }
-
-  /** Runs work that calls Python on a thread of the pool, without waiting for it. */
-  public static void later(Runnable work) {
-    threads.execute(work);
-  }
-
-  private static Object await(Future<Object> response, String number) {
+  static Object await(Callable<Object> call, Runnable cancel) {
+    var response = threads.submit(call);
     var interrupted = false;
     try {
       while (true) {
         try {
-          if (!interrupted || number == null) return response.get();
-          threads.execute(() -> cancel(number));
+          if (!interrupted || cancel == null) return response.get();
+          threads.execute(cancel);
           return response.get(CANCEL_AGAIN_MILLIS, TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
           interrupted = true;
@@ -86,9 +56,9 @@ public final class PythonCalls {
     }
   }
 
-  private static void cancel(String number) {
-    var function = cancel;
-    if (function != null) function.accept(number);
+  /** Runs work that calls Python on a thread of the pool, without waiting for it. */
+  public static void later(Runnable work) {
+    threads.execute(work);
   }
 
   /**

@@ -1,12 +1,10 @@
 package dev.jetsql.functions;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.jetsql.common.EngineCallback;
 import dev.jetsql.common.Exceptions;
-import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
-import dev.jetsql.common.PythonCalls;
-import dev.jetsql.common.PythonResponses;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.versions.SparkCalls;
 import java.util.Collection;
@@ -14,7 +12,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BiFunction;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
@@ -41,7 +38,6 @@ public final class PythonFunctions {
   static final String CATALOG = "spark_catalog";
 
   private static final Map<Name, PythonFunction> functions = new ConcurrentHashMap<>();
-  private static volatile BiFunction<Object, String, Object> drop;
 
   private PythonFunctions() {}
 
@@ -52,13 +48,9 @@ public final class PythonFunctions {
     }
   }
 
-  /**
-   * Connects the function that drops a function in Python; null disconnects it and forgets all
-   * functions. Its arguments are a session and {"schema", "name", "if_exists"}.
-   */
-  public static void connect(BiFunction<Object, String, Object> dropFunction) {
-    drop = dropFunction;
-    if (dropFunction == null) functions.clear();
+  /** Removes all functions. */
+  public static void clear() {
+    functions.clear();
   }
 
   /** Adds a function, or replaces the one with its name. */
@@ -113,10 +105,8 @@ public final class PythonFunctions {
   }
 
   static void drop(SparkSession session, String schema, String name, boolean ifExists) {
-    var connected = drop;
-    if (connected == null) throw Exceptions.raise(JetSqlException.closed());
     var request = Map.of("schema", schema, "name", name, "if_exists", ifExists);
-    PythonResponses.of(PythonCalls.ask(connected, session, Json.write(request)));
+    EngineCallback.DROP_FUNCTION.ask(session, request);
   }
 
   /** Returns a type as Spark writes it: {"sql", "json"}. Throws Spark's error for another text. */

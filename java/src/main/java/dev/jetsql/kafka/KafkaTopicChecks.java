@@ -1,13 +1,8 @@
 package dev.jetsql.kafka;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.EngineCallback;
 import dev.jetsql.common.JobContext;
-import dev.jetsql.common.Json;
-import dev.jetsql.common.PythonCalls;
-import dev.jetsql.common.PythonResponses;
 import java.util.Map;
-import java.util.function.BiFunction;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SQLContext;
@@ -27,18 +22,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * brokers.
  */
 public final class KafkaTopicChecks {
-  private static volatile BiFunction<Object, String, Object> engine;
-
   private KafkaTopicChecks() {}
-
-  /**
-   * Sets the function that checks a topic; null removes it. Its arguments are null and a JSON
-   * object {"table", "operation", "options"}, where "operation" is "read" or "write". It returns
-   * null or an error.
-   */
-  public static void connect(BiFunction<Object, String, Object> check) {
-    engine = check;
-  }
 
   /** Checks the topic of a table that a statement is about to read or write. */
   static void check(KafkaTable table, String operation) {
@@ -56,17 +40,9 @@ public final class KafkaTopicChecks {
   }
 
   private static void check(String table, String operation, Map<String, String> options) {
-    BiFunction<Object, String, Object> function = engine;
-    if (function == null) return;
-    try {
-      ObjectNode request = Json.MAPPER.createObjectNode();
-      request.put("table", table);
-      request.put("operation", operation);
-      request.set("options", Json.MAPPER.valueToTree(options));
-      PythonResponses.of(PythonCalls.ask(function, null, Json.MAPPER.writeValueAsString(request)));
-    } catch (Exception e) {
-      throw Exceptions.raise(e);
-    }
+    if (!EngineCallback.isConnected()) return;
+    var request = Map.of("table", table, "operation", operation, "options", options);
+    EngineCallback.CHECK_TOPIC.ask(null, request);
   }
 
   private static boolean isOfJob(KafkaTable table) {

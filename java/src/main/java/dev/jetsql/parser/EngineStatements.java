@@ -1,15 +1,11 @@
 package dev.jetsql.parser;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.jetsql.common.Exceptions;
-import dev.jetsql.common.JetSqlException;
-import dev.jetsql.common.Json;
-import dev.jetsql.common.PythonCalls;
+import dev.jetsql.common.EngineCallback;
 import dev.jetsql.common.PythonResponses;
 import dev.jetsql.common.Sequences;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -27,56 +23,29 @@ import scala.jdk.javaapi.CollectionConverters;
  * exactly once for every client.
  */
 public final class EngineStatements {
-  private static volatile Functions functions;
+  /** The filter that saves Spark's own statements the calls; null without an open engine. */
+  private static volatile StatementFilter filter;
 
   private EngineStatements() {}
 
   /**
-   * The engine's functions of (session, text). An error is {"error": {message, condition, sqlstate,
-   * line, position}}, or the Throwable itself when Spark raised it.
+   * Passes statements to the engine.
    *
-   * @param filter the filter that saves Spark's own statements the call of `describe`
-   * @param describe returns null for a statement of Spark, otherwise {"columns": DDL} or an error
-   * @param execute returns {"columns": DDL, "rows": [[...]]} or an error; it can be cancelled, see
-   *     `PythonCalls`
-   * @param bind returns null for a statement of Spark, otherwise {"text": the statement with
-   *     values} or an error; its text is {"text": ..., "values": ...}, or {"text": ..., "number":
-   *     of values by position} to only check a statement of Spark
+   * @param beginnings a regular expression that matches the beginning of every JetSQL statement
    */
-  private record Functions(
-      StatementFilter filter,
-      BiFunction<Object, String, Object> describe,
-      BiFunction<Object, String, Object> execute,
-      BiFunction<Object, String, Object> bind) {}
-
-  /**
-   * Connects the engine's functions, see `Functions`.
-   *
-   * @param filter a regular expression that matches the beginning of every JetSQL statement
-   */
-  public static void connect(
-      String filter,
-      BiFunction<Object, String, Object> describe,
-      BiFunction<Object, String, Object> execute,
-      BiFunction<Object, String, Object> bind) {
-    functions = new Functions(new StatementFilter(filter), describe, execute, bind);
+  public static void connect(String beginnings) {
+    filter = new StatementFilter(beginnings);
   }
 
   /** Disconnects the engine: Spark handles all statements from now on. */
   public static void disconnect() {
-    functions = null;
-  }
-
-  /** Returns whether an engine is open. */
-  public static boolean isConnected() {
-    return functions != null;
+    filter = null;
   }
 
   /** Returns the command for a JetSQL statement, or null for any other statement. */
   public static LogicalPlan command(Object session, String text) {
-    var connected = functions;
-    if (connected == null || !connected.filter.matches(text)) return null;
-    var response = PythonResponses.of(PythonCalls.ask(connected.describe, session, text));
+    if (!admits(text)) return null;
+    var response = describe(session, text);
     return response == null ? null : command(text, response);
   }
 
@@ -87,21 +56,17 @@ public final class EngineStatements {
    * @param values returns the texts of literals, by name or by position
    */
   static LogicalPlan command(Object session, String text, Supplier<Object> values) {
-    var connected = functions;
-    if (connected == null || !connected.filter.matches(text)) return null;
-    var request = Json.write(Map.of("text", text, "values", values.get()));
-    var response = PythonResponses.of(PythonCalls.ask(connected.bind, session, request));
-    return response == null ? null : command(session, response.get("text").asText());
+    if (!admits(text)) return null;
+    var bound = EngineCallback.BIND.ask(session, Map.of("text", text, "values", values.get()));
+    return bound == null ? null : command(session, bound.asText());
   }
 
   /**
    * Refuses values by position that are more or fewer than the markers; Spark ignores further ones.
    */
   static void checkNumber(Object session, String text, int values) {
-    var connected = functions;
-    if (connected == null) return;
-    var request = Json.write(Map.of("text", text, "number", values));
-    PythonResponses.of(PythonCalls.ask(connected.bind, session, request));
+    if (!EngineCallback.isConnected()) return;
+    EngineCallback.CHECK_NUMBER.ask(session, Map.of("text", text, "values", values));
   }
 
   /**
@@ -109,9 +74,17 @@ public final class EngineStatements {
    * that the filter did not let it through, or with clauses of streams at a wrong place.
    */
   static void refuseMisspelled(Object session, String text) {
-    var connected = functions;
-    if (connected == null || connected.filter.matches(text)) return; // `command` has asked
-    PythonResponses.of(PythonCalls.ask(connected.describe, session, text));
+    if (!EngineCallback.isConnected() || admits(text)) return; // `command` has asked
+    describe(session, text);
+  }
+
+  private static boolean admits(String text) {
+    var current = filter;
+    return current != null && current.matches(text);
+  }
+
+  private static JsonNode describe(Object session, String text) {
+    return EngineCallback.DESCRIBE.ask(session, Map.of("text", text));
   }
 
   private static LogicalPlan command(String text, JsonNode response) {
@@ -126,9 +99,7 @@ public final class EngineStatements {
 
   /** Executes a JetSQL statement and returns its rows. */
   static Seq<Row> execute(SparkSession session, String text, StructType columns) {
-    var connected = functions;
-    if (connected == null) throw Exceptions.raise(JetSqlException.closed());
-    var response = PythonResponses.of(PythonCalls.run(connected.execute, session, text));
+    var response = EngineCallback.EXECUTE.run(session, Map.of("text", text));
     return PythonResponses.rows(response, columns);
   }
 }

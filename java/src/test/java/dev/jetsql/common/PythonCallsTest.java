@@ -13,42 +13,32 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(10)
 class PythonCallsTest {
   @Test
-  void aCallReturnsWhatPythonReturns() {
-    assertEquals(
-        "session spark.sql  text",
-        PythonCalls.ask((session, text) -> session + " " + text, "session", "text"));
+  void aCallReturnsItsResult() {
+    assertEquals("result", PythonCalls.await(() -> "result", null));
   }
 
   @Test
-  void aCallThrowsWhatPythonThrows() {
+  void aCallThrowsItsError() {
     var error = new IllegalStateException("of Python");
     var thrown =
         assertThrows(
             IllegalStateException.class,
             () ->
-                PythonCalls.ask(
-                    (session, text) -> {
+                PythonCalls.await(
+                    () -> {
                       throw error;
                     },
-                    null,
-                    ""));
+                    null));
     assertSame(error, thrown);
   }
 
   @Test
-  void anInterruptCancelsTheStatementOfTheCall() {
+  void anInterruptCancelsTheCall() {
     var cancelled = new CountDownLatch(1);
-    var number = new String[1];
-    PythonCalls.connect(
-        each -> {
-          number[0] = each;
-          cancelled.countDown();
-        });
     Thread.currentThread().interrupt();
-    var returned = PythonCalls.run((session, text) -> waited(cancelled) + text, null, "SELECT 1");
-    PythonCalls.connect(null);
+    var returned = PythonCalls.await(() -> waited(cancelled), cancelled::countDown);
     assertTrue(Thread.interrupted());
-    assertEquals("true" + number[0] + " spark.sql  SELECT 1", returned);
+    assertEquals(true, returned);
   }
 
   private static boolean waited(CountDownLatch latch) {

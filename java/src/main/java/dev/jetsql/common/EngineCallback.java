@@ -1,0 +1,90 @@
+package dev.jetsql.common;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.spark.sql.catalyst.trees.Origin;
+
+/**
+ * The functions of the open engine (Python) that Java calls: the fields of `EngineCallbacks` in
+ * Python. A request has their arguments by name, and each comment says "request: response".
+ */
+public enum EngineCallback {
+  /** {"text"}: {"columns": DDL}; null for a statement of Spark. */
+  DESCRIBE,
+  /** {"text"}: {"columns": DDL, "rows": [[...]]}. */
+  EXECUTE,
+  /** {"text", "values"}: the text of the statement with values; null for a statement of Spark. */
+  BIND,
+  /** {"text", "values": their number}: null, or an error if the markers are more or fewer. */
+  CHECK_NUMBER,
+  /** {"name"} of a relation: [[...]]. */
+  ROWS,
+  /** {"table", "operation": "read" or "write", "options"}: null, or the error of the topic. */
+  CHECK_TOPIC,
+  /**
+   * {"action": the verb, "schema": names from the catalog on, "table": null for all of the schema}:
+   * the reason why running jobs forbid the change, or "".
+   */
+  REFUSE_CHANGE,
+  /** {"schema", "name", "if_exists"}: null. */
+  DROP_FUNCTION,
+  /** {"job": a name or an id}: {"job", "path", "batch", "confs"}. */
+  FIND_STATE;
+
+  private static final AtomicLong lastNumber = new AtomicLong();
+  private static volatile EngineFunctions engine;
+
+  /** Connects the functions of an engine; null disconnects them. */
+  public static void connect(EngineFunctions functions) {
+    engine = functions;
+  }
+
+  /** Returns whether an engine is open. */
+  public static boolean isConnected() {
+    return engine != null;
+  }
+
+  /**
+   * Calls the function, and returns its response; null for none. An interrupt takes effect after
+   * the call. Throws the error of the function, and another one without an open engine.
+   *
+   * @param session the session of the statement; if it is null, the active one of the thread
+   */
+  public JsonNode ask(Object session, Map<String, ?> request) {
+    return ask(session, request, null);
+  }
+
+  /** Does the same. An error without a position gets the one of a node in the statement. */
+  public JsonNode ask(Object session, Map<String, ?> request, Origin origin) {
+    return call(connected(), null, session, request, origin);
+  }
+
+  /** Does the same, but an interrupt cancels the statement. */
+  public JsonNode run(Object session, Map<String, ?> request) {
+    return call(connected(), Long.toString(lastNumber.incrementAndGet()), session, request, null);
+  }
+
+  private JsonNode call(
+      EngineFunctions functions,
+      String number,
+      Object session,
+      Map<String, ?> request,
+      Origin origin) {
+    var caller = Callers.origin(session);
+    var name = name().toLowerCase(Locale.ROOT);
+    var text = Json.write(request);
+    var response =
+        PythonCalls.await(
+            () -> functions.call(name, number, session, caller, text),
+            number == null ? null : () -> functions.cancel(number));
+    return PythonResponses.of(response, origin);
+  }
+
+  private static EngineFunctions connected() {
+    var functions = engine;
+    if (functions == null) throw Exceptions.raise(JetSqlException.closed());
+    return functions;
+  }
+}

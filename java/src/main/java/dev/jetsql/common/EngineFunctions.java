@@ -1,0 +1,17 @@
+package dev.jetsql.common;
+
+/** The functions of the open engine, which Python implements. `EngineCallback` has their names. */
+public interface EngineFunctions {
+  /**
+   * Calls a function and returns its response, see `PythonResponses`.
+   *
+   * @param number by which `cancel` cancels the call; null if it cannot be cancelled
+   * @param session the Spark session of the statement, or null
+   * @param origin the origin of the statement, see `Callers`
+   * @param request the arguments of the function: a JSON object
+   */
+  Object call(String function, String number, Object session, String origin, String request);
+
+  /** Cancels a call if it still runs. */
+  void cancel(String number);
+}
