@@ -27,7 +27,7 @@ help:
 	@echo "make test-all        make test, the slow tests, a search by the property tests, a mutation test, make test-clients,"
 	@echo "                     make test-sparks, make faults (two hours and more)"
 	@echo "make test-fast       the tests that start neither Spark nor PostgreSQL nor a browser"
-	@echo "make test-clients    SQLAlchemy's own suite, jetsql-client, other people's clients (the first time fetches some 1 GB)"
+	@echo "make test-clients    SQLAlchemy's own suite, JetSQL without the engine, other clients (the first time fetches some 1 GB)"
 	@echo "make test-sparks     chosen tests on the older Sparks (half an hour; the first time fetches some 1 GB)"
 	@echo "make docs            the documentation site, in build/site"
 	@echo "make console         the scripts and styles of the web console, after a change in console/ (needs Node and npm)"

@@ -12,7 +12,7 @@
         connection.cursor().execute("SHOW JOBS").fetchall()
 
 The import is cheap: PySpark and other large packages are imported when an engine starts.
-The distribution `jetsql-client` has only `connect`; the other functions raise EngineError ENGINE_NOT_INSTALLED there.
+Without the extra `engine`, only `connect` works; the other functions raise EngineError ENGINE_NOT_INSTALLED.
 """
 
 from __future__ import annotations

@@ -551,8 +551,8 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "ENGINE_NOT_INSTALLED": Condition(
         "58000",
-        "The distribution `jetsql-client` has no engine, or both distributions are installed in different versions.",
-        "Install `jetsql` in an environment of its own, or give the URL of an engine that runs.",
+        "The engine is not installed, or `jetsql-client` of release 0.2 is installed next to `jetsql`.",
+        "Install `jetsql[engine]`, or give the URL of an engine that runs.",
     ),
     "INVALID_SETTING": Condition(
         "22023",

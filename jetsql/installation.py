@@ -1,7 +1,4 @@
-"""The installed distribution: `jetsql`, or `jetsql-client`, which has the same packages without the engine.
-
-Both install files into the package `jetsql`, as `pyspark` and `pyspark-client` do into `pyspark`.
-"""
+"""The parts of JetSQL that are installed: a client, and with the extra `engine`, an engine, too."""
 
 from __future__ import annotations
 
@@ -15,13 +12,22 @@ from typing import Final
 
 from jetsql.errors import EngineError
 
-DISTRIBUTIONS: Final = ("jetsql", "jetsql-client")
+ENGINE_MODULES: Final = (
+    *("anyio", "jinja2", "prometheus_client", "psutil", "pyspark", "sqlalchemy", "starlette", "uvicorn"),
+)
+"""The modules of the packages of the extra `engine`."""
 
 
 def has_engine() -> bool:
     """Return whether the engine is installed."""
-    spec = find_spec("jetsql.engine")
-    return spec is not None and spec.origin is not None  # without an origin, it is a folder that pip left behind
+    return not _missing_modules()
+
+
+def _missing_modules() -> list[str]:
+    """Return the modules that the engine lacks."""
+    specs = {name: find_spec(name) for name in ENGINE_MODULES}
+    # Without an origin, it is a folder that pip left behind.
+    return [name for name, spec in specs.items() if spec is None or spec.origin is None]
 
 
 def describe_versions(version: str) -> str:
@@ -74,33 +80,31 @@ def _named(name: str, file: Path, pattern: str) -> str:
 def engine_missing(action: str) -> EngineError:
     """Return the error of what only an installation with the engine can do.
 
-    action: the end of `jetsql-client cannot ...`.
+    action: the end of `JetSQL cannot ...`.
     """
+    missing = _missing_modules()
+    lacking = "" if "pyspark" in missing else f" completely (without {', '.join(missing)})"
     return EngineError(
         "ENGINE_NOT_INSTALLED",
-        f"jetsql-client cannot {action}.",
-        hint="Install the engine in an environment of its own: pip install jetsql. To use an engine that runs, give its"
-        " URL (--url, JETSQL_URL or jetsql.connect(url)).",
+        f"JetSQL cannot {action}: the engine is not installed{lacking}.",
+        hint="Install it: pip install 'jetsql[engine]'. To use an engine that runs, give its URL (--url, JETSQL_URL or"
+        " jetsql.connect(url)).",
     )
 
 
-def check_versions() -> None:
-    """Raise EngineError ENGINE_NOT_INSTALLED if both distributions are installed in different versions.
+def check_distributions() -> None:
+    """Raise EngineError ENGINE_NOT_INSTALLED if `jetsql-client`, a distribution of release 0.2, is installed as well.
 
-    The one that was installed last has overwritten modules of the other.
+    It has files of the same modules: the one that was installed last has overwritten those of the other.
     """
     from importlib.metadata import PackageNotFoundError, version  # takes its time, and only an engine needs it
 
-    found = {}
-    for name in DISTRIBUTIONS:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    if len(set(found.values())) > 1:
-        listed = " and ".join(f"{name} {number}" for name, number in found.items())
-        raise EngineError(
-            "ENGINE_NOT_INSTALLED",
-            f"{listed} are installed in one environment, and their modules are mixed.",
-            hint="Uninstall both, then install one: pip uninstall jetsql jetsql-client; pip install jetsql.",
-        )
+    try:
+        found = version("jetsql-client")
+    except PackageNotFoundError:
+        return
+    raise EngineError(
+        "ENGINE_NOT_INSTALLED",
+        f"jetsql-client {found} is installed in the environment of jetsql, and their modules are mixed.",
+        hint="Uninstall both, then install JetSQL: pip uninstall jetsql jetsql-client; pip install 'jetsql[engine]'.",
+    )

@@ -3,9 +3,9 @@
     python -m tools.release
 
 1. The tree is that of a release: the changelog has its version, a home of it is recorded, everything is committed.
-2. Build into dist/: the source distribution and, from its files alone, the wheels of jetsql and jetsql-client.
+2. Build into dist/: the source distribution and, from its files alone, the wheel.
 3. Check their metadata (twine) and their files.
-4. Install each wheel in an empty environment, start an engine, and run a job with both.
+4. Install it in two empty environments, with and without the engine. Start an engine, and run a job with both.
 5. Do the same from a folder of wheels, without the network: in a namespace of its own where the system has them.
 """
 
@@ -25,7 +25,7 @@ import zipfile
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -56,40 +56,10 @@ class ReleaseError(Exception):
     """The release is not fit to be published; the message says why."""
 
 
-@dataclass(frozen=True)
-class Project:
-    """One of the two distributions."""
-
-    name: str
-    folder: Path  # of its pyproject.toml
-
-    @property
-    def options(self) -> dict[str, Any]:
-        text = (self.folder / "pyproject.toml").read_text(encoding="utf-8")
-        options: dict[str, Any] = tomllib.loads(text)["tool"]["setuptools"]
-        return options
-
-    @property
-    def wheel(self) -> str:
-        return f"{self.name.replace('-', '_')}-{VERSION}-py3-none-any.whl"
-
-    def files(self) -> set[str]:
-        """Return the files that the wheel has to have, by its list of packages."""
-        found = set()
-        for package in self.options["packages"]:
-            folder = ROOT / self.options["package-dir"].get(package, package.replace(".", "/"))
-            for pattern in ("*.py", *self.options["package-data"].get(package, ())):
-                names = (file.relative_to(folder).as_posix() for file in folder.glob(pattern))
-                matches = {f"{package.replace('.', '/')}/{name}" for name in names}
-                if not matches and pattern != "*.py":
-                    raise ReleaseError(f"{self.name}: no file of {package} matches {pattern}.")
-                found |= matches
-        return found
-
-
-WHOLE: Final = Project("jetsql", ROOT)
-CLIENT: Final = Project("jetsql-client", ROOT / "client")
+WHEEL: Final = f"jetsql-{VERSION}-py3-none-any.whl"
 SDIST: Final = f"jetsql-{VERSION}.tar.gz"
+EXTRAS: Final = {"engine": "[engine]", "client": ""}
+"""The kinds of installations, with the extra of each."""
 
 
 @click.command()
@@ -162,28 +132,37 @@ def build() -> None:
     with tarfile.open(DIST / SDIST) as archive:
         archive.extractall(WORK, filter="data")
     source = WORK / SDIST.removesuffix(".tar.gz")
-    for project in (WHOLE, CLIENT):
-        folder = source / project.folder.relative_to(ROOT)
-        tools.python("-m", "build", "--wheel", "--outdir", str(DIST), str(folder))
+    tools.python("-m", "build", "--wheel", "--outdir", str(DIST), str(source))
     tools.python("-m", "twine", "check", "--strict", *map(str, DIST.iterdir()))
 
 
 def check_files() -> None:
     """Compare the files of the distributions with the tree. Raises ReleaseError."""
-    built = {file.name for file in DIST.iterdir()}
-    compare("dist", built, {SDIST, WHOLE.wheel, CLIENT.wheel})
-    for project in (WHOLE, CLIENT):
-        with zipfile.ZipFile(DIST / project.wheel) as archive:
-            names = {name for name in archive.namelist() if ".dist-info/" not in name}
-        compare(project.wheel, names, project.files())
+    compare("dist", {file.name for file in DIST.iterdir()}, {SDIST, WHEEL})
+    with zipfile.ZipFile(DIST / WHEEL) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    compare(WHEEL, names, {*package_files()})
     with tarfile.open(DIST / SDIST) as archive:
         members = {name.partition("/")[2] for name in archive.getnames()}
     sources = {file.relative_to(ROOT).as_posix() for file in (ROOT / "java" / "src").rglob("*") if file.is_file()}
-    sources |= {name.replace("jetsql/grammar/", "grammar/") for name in WHOLE.files() if name.startswith("jetsql/")}
-    sources |= {"LICENSE", "README.md", "pyproject.toml", "tools/java/build_backend.py"}
-    sources |= {f"client/{name}" for name in ("README.md", "build_backend.py", "pyproject.toml")}
-    sources |= {f"client/dbt_plugin/{name}.py" for name in ("__init__", "__version__")}
+    sources |= {*package_files().values()}
+    sources |= {"LICENSE", "README.md", "pyproject.toml", "setup.py", "tools/java/build_backend.py"}
     compare(SDIST, members & sources, sources)
+
+
+def package_files() -> dict[str, str]:
+    """Return the files that the wheel has to have, with their places in the tree."""
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    modules = [file.parent.relative_to(ROOT) for file in (ROOT / "jetsql").rglob("*.py")]
+    folders = {".".join(folder.parts): folder.as_posix() for folder in modules} | options["package-dir"]
+    found: dict[str, str] = {}
+    for package, folder in folders.items():
+        for pattern in ("*.py", *options["package-data"].get(package, ())):
+            names = [file.relative_to(ROOT / folder).as_posix() for file in (ROOT / folder).glob(pattern)]
+            if not names and pattern != "*.py":
+                raise ReleaseError(f"No file of {package} matches {pattern}.")
+            found |= {f"{package.replace('.', '/')}/{name}": f"{folder}/{name}" for name in names}
+    return found
 
 
 def compare(name: str, found: Collection[str], expected: Collection[str]) -> None:
@@ -227,23 +206,28 @@ class Environment:
 def collect_wheels() -> None:
     """Fill the folder of wheels, from which the release can be installed without the network."""
     pip = Environment(WORK / "tools")
-    for project in (WHOLE, CLIENT):
-        pip.python("-m", "pip", "wheel", "--quiet", "--wheel-dir", str(WHEELS), str(DIST / project.wheel))
+    pip.python("-m", "pip", "wheel", "--quiet", "--wheel-dir", str(WHEELS), f"{DIST / WHEEL}[engine]")
 
 
 def try_installed(name: str, options: Iterable[str], from_folder: bool = False) -> None:
-    """Install both distributions, each in an empty environment, and use them. Raises ReleaseError."""
+    """Install the release with and without the engine, each in an empty environment, and use both.
+
+    Raises ReleaseError.
+    """
     environments = {}
-    for project in (WHOLE, CLIENT):
-        environment = Environment.create(WORK / f"{name}-{project.name}")
+    for kind, extra in EXTRAS.items():
+        environment = Environment.create(WORK / f"{name}-{kind}")
         empty, start = environment.size(), time.monotonic()
-        environment.install(*options, f"{project.name}=={VERSION}" if from_folder else str(DIST / project.wheel))
+        environment.install(*options, f"jetsql{extra}=={VERSION}" if from_folder else f"{DIST / WHEEL}{extra}")
         seconds = time.monotonic() - start
         size = (environment.size() - empty) / _MIB
-        click.echo(f"{name}: {project.name} installed in {seconds:.1f} s, {size:.1f} MiB with its dependencies")
-        environments[project] = environment
+        click.echo(f"{name}: jetsql{extra} installed in {seconds:.1f} s, {size:.1f} MiB with its dependencies")
+        environments[kind] = environment
     home = WORK / f"{name}-home"
-    _step(f"{name}: an engine, and a job by both", lambda: smoke_test(environments[WHOLE], environments[CLIENT], home))
+    _step(
+        f"{name}: an engine, and a job by both",
+        lambda: smoke_test(environments["engine"], environments["client"], home),
+    )
 
 
 def smoke_test(whole: Environment, client: Environment, home: Path) -> None:

@@ -1,4 +1,4 @@
-"""Refuse commands that need the engine where only `jetsql-client` is installed."""
+"""Refuse commands that need the engine where it is not installed."""
 
 from __future__ import annotations
 

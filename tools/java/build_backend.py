@@ -21,7 +21,7 @@ def _requires() -> list[str]:
     if is_current():
         return []
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [requirement for requirement in project["dependencies"] if requirement.startswith("pyspark")]
+    return [each for each in project["optional-dependencies"]["engine"] if each.startswith("pyspark")]
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:

@@ -39,7 +39,7 @@ def test_the_table_of_versions() -> None:
 @pytest.mark.parametrize("name", ["delta", "iceberg"])
 def test_extras_choose_a_pyspark_with_the_format(name: str) -> None:
     extras = tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert extras[name] == [f"pyspark=={sparks_of([name])[-1]}.*"]
+    assert extras[name] == ["jetsql[engine]", f"pyspark=={sparks_of([name])[-1]}.*"]
     assert f"pip install 'pyspark=={sparks_of([name])[-1]}.*'" in install_hint([name])
 
 

@@ -1,4 +1,4 @@
-"""`jetsql-client` in an environment of its own, without PySpark: DB-API, SQLAlchemy, the command line and the shell."""
+"""JetSQL in an environment without PySpark: DB-API, SQLAlchemy, the command line and the shell."""
 
 import importlib.util
 import os
@@ -40,7 +40,7 @@ def command(*arguments, environ=REMOTE):
 
 def no_spark():
     assert importlib.util.find_spec("pyspark") is None and importlib.util.find_spec("py4j") is None
-    assert importlib.util.find_spec("jetsql.engine") is None
+    assert "without" not in command("--version").stdout
     return ""
 
 

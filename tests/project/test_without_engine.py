@@ -1,4 +1,4 @@
-"""The wheel of `jetsql-client`: what is in it, what it depends on, and that it works without anything else.
+"""JetSQL without the extra `engine`: what works, and what reports the engine as missing.
 
 `make test-clients` installs it in an environment of its own and uses an engine with it.
 """
@@ -9,17 +9,16 @@ import importlib.metadata
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import jetsql
 from jetsql import installation
 from jetsql.cli.flags import ExitCode
 from jetsql.client import find_engine
@@ -30,11 +29,7 @@ from tests.support.engines.server_engine import ServedEngine
 from tests.support.paths import ROOT
 from tests.support.servers.http_server import TOKEN, RunningServer
 
-PROGRAM = ROOT / "tests" / "support" / "programs" / "client_only.py"
-ENGINE_PACKAGES = (
-    *("backup", "check", "console", "embedded", "engine", "server", "sqltests"),
-    *("jobs.checkpoint_files", "jobs.lifecycle", "jobs.manager", "jobs.statements", "jobs.store"),
-)
+PROGRAM = ROOT / "tests" / "support" / "programs" / "without_engine.py"
 EXTRAS = {
     "jetsql.client.arrow_stream": "pyarrow",
     "jetsql.client.sqlalchemy": "sqlalchemy",
@@ -61,47 +56,28 @@ EXTRAS = {
 """The modules that need an extra, Superset, dbt or a notebook, with what each lacks first."""
 
 
-def project(folder: Path) -> dict[str, Any]:
-    return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-WHOLE, CLIENT = project(ROOT), project(ROOT / "client")
+def names(requirements: list[str]) -> set[str]:
+    """Return the modules of packages: the names of both are equal but for the hyphen."""
+    return {re.split(r"[<>=]", each)[0].replace("-", "_") for each in requirements}
 
 
-def is_engine(package: str) -> bool:
-    return any(f"{package}.".startswith(f"jetsql.{each}.") for each in ENGINE_PACKAGES)
-
-
-def packages(project: dict[str, Any]) -> list[str]:
-    found: list[str] = project["tool"]["setuptools"]["packages"]
-    return found
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    program = "import sys, build_backend; build_backend.build_wheel(sys.argv[1])"
-    ended = subprocess.run(
-        [sys.executable, "-B", "-c", program, str(folder)],
-        cwd=ROOT / "client",
-        env={**os.environ, "PYTHONPATH": ""},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    [built] = folder.iterdir()
-    assert built.name == f"jetsql_client-{VERSION}-py3-none-any.whl"
-    return built
+def engine_packages() -> tuple[str, ...]:
+    """Return the packages that only the engine imports, as the contract of the linter lists them."""
+    contracts = {each["name"]: each for each in PROJECT["tool"]["importlinter"]["contracts"]}
+    return tuple(contracts["Clients work without the engine"]["forbidden_modules"])
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder with the files of the wheel, as pip installs them."""
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the packages, as pip installs them."""
     folder = tmp_path_factory.mktemp("installed")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
+    places = {"jetsql": "jetsql", "jetsql/grammar": "grammar", "dbt/adapters/jetsql": "dbt_plugin"}
+    for place, source in places.items():
+        ignored = shutil.ignore_patterns("__pycache__", "*.jar")
+        shutil.copytree(ROOT / source, folder / place, dirs_exist_ok=True, ignore=ignored)
     return folder
 
 
@@ -110,14 +86,13 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def run(installed: Path, tmp_path: Path) -> Run:
-    """Run something with the wheel and its dependencies alone."""
-    distributions = [re.split(r"[<>=]", each)[0] for each in CLIENT["project"]["dependencies"]]
-    names = ",".join(name.replace("-", "_") for name in distributions)
+    """Run something with the packages and the dependencies of clients alone."""
+    allowed = ",".join(sorted(names(PROJECT["project"]["dependencies"])))
 
     def run(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
         own = {"JETSQL_CONFIG": os.devnull, "JETSQL_HOME": str(tmp_path / "home")}
         return subprocess.run(
-            [sys.executable, str(PROGRAM), str(installed), names, *arguments],
+            [sys.executable, str(PROGRAM), str(installed), allowed, *arguments],
             cwd=tmp_path,
             env={**os.environ, **own, **environ},
             stdin=subprocess.DEVNULL,
@@ -130,57 +105,14 @@ def run(installed: Path, tmp_path: Path) -> Run:
     return run
 
 
-# --- the project -----------------------------------------------------------------------------------------------------
-
-
-def test_client_has_all_packages_but_the_engine() -> None:
-    assert packages(CLIENT) == [package for package in packages(WHOLE) if not is_engine(package)]
-
-
-def test_the_contract_of_the_linter_forbids_the_rest() -> None:
-    [contract] = [
-        each for each in WHOLE["tool"]["importlinter"]["contracts"] if each["name"].startswith("jetsql-client")
-    ]
-    left_out = {package for package in packages(WHOLE) if is_engine(package)}
-    assert {each for each in left_out if each.rpartition(".")[0] not in left_out} == set(contract["forbidden_modules"])
-
-
-def test_client_depends_on_the_same_versions() -> None:
-    assert set(CLIENT["project"]["dependencies"]) < set(WHOLE["project"]["dependencies"])
-
-
-@pytest.mark.parametrize("key", ["scripts", "entry-points", "license", "requires-python", "classifiers"])
-def test_client_is_the_same_project(key: str) -> None:
-    assert CLIENT["project"][key] == WHOLE["project"][key]
-
-
-# --- the wheel -------------------------------------------------------------------------------------------------------
-
-
-def test_client_files_are_the_modules_of_its_packages(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        found = {name for name in archive.namelist() if ".dist-info/" not in name}
-        metadata = archive.read(f"jetsql_client-{VERSION}.dist-info/METADATA").decode()
-    folders = {package: package.replace(".", "/") for package in packages(CLIENT)}
-    sources = {
-        package: ROOT / CLIENT["tool"]["setuptools"]["package-dir"].get(package, folders[package])
-        for package in folders
-    }
-    expected = {
-        f"{folder}/{file.name}"
-        for package, folder in folders.items()
-        for file in sources[package].glob("*")
-        if file.suffix in (".py", ".json", ".lark", ".txt", ".typed")
-    }
-    project = ROOT / "jetsql" / "dbt_adapter" / "project"
-    expected |= {file.relative_to(ROOT).as_posix() for file in project.rglob("*") if file.is_file()}
-    assert found == expected and "jetsql/grammar/jetsql.lark" in found
-    assert f"\nVersion: {VERSION}\n" in metadata
+def test_the_engine_is_installed_with_all_modules_of_its_extra() -> None:
+    assert set(installation.ENGINE_MODULES) == names(PROJECT["project"]["optional-dependencies"]["engine"])
 
 
 def test_every_module_can_be_imported(run: Run, installed: Path) -> None:
     files = [path.relative_to(installed).with_suffix("") for path in installed.rglob("*.py")]
-    modules = sorted(".".join(file.parts).removesuffix(".__init__") for file in files)
+    found = sorted(".".join(file.parts).removesuffix(".__init__") for file in files)
+    modules = [name for name in found if not f"{name}.".startswith(tuple(f"{each}." for each in engine_packages()))]
     program = f"""
 import importlib, json
 missing = {{}}
@@ -290,8 +222,9 @@ def test_commands_that_need_the_engine_report_what_to_install(
         arguments = ["run", "--embedded", "a.sql"]
         (tmp_path / "a.sql").write_text("SELECT 1;", encoding="utf-8")
     ended = run(*arguments)
-    expected = f"[JETSQL.ENGINE_NOT_INSTALLED] jetsql-client cannot {action.replace('HOME', str(tmp_path / 'home'))}. "
-    assert expected in ended.stderr and "pip install jetsql." in ended.stderr
+    cannot = f"JetSQL cannot {action.replace('HOME', str(tmp_path / 'home'))}"
+    assert f"[JETSQL.ENGINE_NOT_INSTALLED] {cannot}: the engine is not installed. " in ended.stderr
+    assert "pip install 'jetsql[engine]'." in ended.stderr
     assert ended.returncode == ExitCode.NO_ENGINE
     assert not (tmp_path / "home").exists()
 
@@ -303,8 +236,8 @@ def test_the_log_of_a_job_without_an_engine(run: Run, tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     ended = run("logs", "orders")
     action = "find a job in the store of a home"
-    assert f"[JETSQL.ENGINE_NOT_INSTALLED] jetsql-client cannot {action}. " in ended.stderr
-    assert "pip install jetsql." in ended.stderr and ended.returncode == ExitCode.NO_ENGINE
+    assert f"[JETSQL.ENGINE_NOT_INSTALLED] JetSQL cannot {action}: the engine is not installed. " in ended.stderr
+    assert "pip install 'jetsql[engine]'." in ended.stderr and ended.returncode == ExitCode.NO_ENGINE
 
 
 def test_commands_that_need_no_engine_work(run: Run, tmp_path: Path) -> None:
@@ -328,7 +261,7 @@ except jetsql.client.dbapi.OperationalError as error:
     print(error.condition)
 """
     condition = "JETSQL.ENGINE_NOT_INSTALLED"
-    message = f"{condition} jetsql-client cannot run an engine in this process."
+    message = f"{condition} JetSQL cannot run an engine in this process: the engine is not installed."
     assert run("-c", program).stdout.splitlines() == [
         *(f"{name} {message}" for name in ("open", "enable", "EngineInstance")),
         condition,
@@ -343,39 +276,21 @@ def test_an_engine_that_runs_is_found_without_one_to_start(monkeypatch: pytest.M
 
 def test_a_folder_that_pip_left_behind_is_no_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert installation.has_engine()
-    (tmp_path / "engine").mkdir()
-    monkeypatch.setattr(jetsql, "__path__", [str(tmp_path)])
-    monkeypatch.delitem(sys.modules, "jetsql.engine", raising=False)
+    (tmp_path / "left_behind").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(installation, "ENGINE_MODULES", ("sqlalchemy", "left_behind"))
     assert not installation.has_engine()
 
 
-# --- both distributions in one environment ---------------------------------------------------------------------------
+def test_an_error_names_what_an_incomplete_engine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "ENGINE_MODULES", ("pyspark", "not_there", "missing_too"))
+    message = "JetSQL cannot run an engine: the engine is not installed completely (without not_there, missing_too)."
+    assert installation.engine_missing("run an engine").message == message
 
 
-@pytest.mark.parametrize(
-    ("versions", "message"),
-    [
-        ({}, ""),
-        ({"jetsql": "0.2.0"}, ""),
-        ({"jetsql": "0.2.0", "jetsql-client": "0.2.0"}, ""),
-        (
-            {"jetsql": "0.2.0", "jetsql-client": "0.3.0"},
-            "jetsql 0.2.0 and jetsql-client 0.3.0 are installed in one environment, and their modules are mixed.",
-        ),
-    ],
-)
-def test_an_engine_refuses_modules_of_two_versions(
-    monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], message: str
-) -> None:
-    def version(name: str) -> str:
-        if name not in versions:
-            raise importlib.metadata.PackageNotFoundError(name)
-        return versions[name]
-
-    monkeypatch.setattr(importlib.metadata, "version", version)
-    if not message:
-        installation.check_versions()
-        return
+def test_an_engine_refuses_the_earlier_distribution_of_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    installation.check_distributions()
+    monkeypatch.setattr(importlib.metadata, "version", {"jetsql-client": "0.2.0"}.__getitem__)
     with pytest.raises(EngineError, match="pip uninstall jetsql jetsql-client") as caught:
-        installation.check_versions()
-    assert caught.value.message == message
+        installation.check_distributions()
+    assert caught.value.message.startswith("jetsql-client 0.2.0 is installed in the environment of jetsql")
