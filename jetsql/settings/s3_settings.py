@@ -32,10 +32,11 @@ LOADED_CONFS: Final[Mapping[str, str]] = {
     # `100 Continue` of some stores for an error; streams use the client of all other requests.
     f"{_KEY}.optimized.copy.from.local.enabled": "false",
     # A task that waits for a store that does not answer occupies a task slot. By default, Hadoop waits 200 s for an
-    # answer, and repeats a request up to 48 times. A batch is repeated until the store answers again.
+    # answer, and repeats a request up to 48 times. Two attempts remain here, the repetition by Hadoop and none by the
+    # SDK below it: a batch is repeated until the store answers again.
     f"{_KEY}.connection.establish.timeout": "5s",
     f"{_KEY}.connection.timeout": "10s",
-    f"{_KEY}.attempts.maximum": "1",
+    f"{_KEY}.attempts.maximum": "0",
     f"{_KEY}.retry.limit": "1",
 }
 """Spark's settings of each engine with the connector."""
