@@ -9,9 +9,9 @@ from shlex import quote
 
 from jetsql.check.checked_paths import CheckedPaths
 from jetsql.check.findings import Finding, Severity
-from jetsql.jobs.model.body_analysis import SinkKind
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.staging import STAGING, staging_owner
+from jetsql.jobs.planning.sink_traits import traits_of
 from jetsql.language.tokens import quoted_name
 
 
@@ -21,7 +21,7 @@ def check_manifests(job: Job, folder: Path, committed: int | None, paths: Checke
     A manifest without staged rows is not needed any more. folder: that of the job. committed: its newest commit.
     """
     for number, sink in enumerate(job.plan.analysis.sinks):
-        table = paths.local_path(sink.location) if sink.kind is SinkKind.FILES else None
+        table = paths.local_path(sink.location) if traits_of(sink).has_rows_in_folder else None
         if table is None:
             continue
         manifests = folder / f"manifests{_suffix('-', number)}"
@@ -118,7 +118,7 @@ def _is_hidden(name: str) -> bool:
 def check_table(job: Job, paths: CheckedPaths) -> Iterator[Finding]:
     """Check that the folders of a live job's tables exist. The folder of an overwritten table changes."""
     for sink in job.plan.analysis.sinks:
-        has_folder = sink.kind is SinkKind.FILES and not job.plan.overwrite
+        has_folder = traits_of(sink).has_rows_in_folder and not job.plan.overwrite
         folder = paths.local_path(sink.location) if has_folder else None
         if folder is not None and not folder.is_dir():
             message = f"The folder of the table {sink.table}, which job {job.name} writes, is missing."
@@ -133,7 +133,7 @@ def check_staging(jobs: Iterable[Job], warehouse: Path, paths: CheckedPaths) -> 
         paths.local_path(sink.location)
         for job in jobs
         for sink in job.plan.analysis.sinks
-        if sink.kind is SinkKind.FILES
+        if traits_of(sink).has_rows_in_folder
     }
     staging = {table / STAGING for table in tables if table is not None and paths.is_checked(table)}
     staging |= {*warehouse.glob(f"*/{STAGING}"), *warehouse.glob(f"*/*/{STAGING}")}

@@ -172,6 +172,13 @@ class Database:
         """Return the options with which Spark's JDBC writer appends to a table of this database."""
         return {key: value for key, value in self._options.items() if key.lower() != "dbtable"} | {"dbtable": table}
 
+    def connect(self) -> None:
+        """Connect to the database, and change nothing. Raises StatementError."""
+        try:
+            self.transact([], keep=False)
+        except JdbcError as error:
+            raise self.explain_error(error) from error
+
     def explain_error(self, error: JdbcError) -> StatementError:
         """Return the error to raise for a failed transaction."""
         if error.sqlstate == NO_DRIVER:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
+from functools import partial
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -27,6 +28,7 @@ from jetsql.engine.runs.topic_watch import TopicWatch
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.sinks.branched_sink import BranchRun
 from jetsql.engine.sinks.job_sinks import JobSinks
+from jetsql.engine.sinks.sink_kinds import connect_to_sinks
 from jetsql.engine.watchdogs.external_systems import ExternalSystems, outage_error
 from jetsql.engine.watchdogs.kafka_watchdog import KafkaWatchdog
 from jetsql.engine.watchdogs.resource_reports import Activity, find_suspects
@@ -72,7 +74,9 @@ class JobRuns:
         self._runs: Final[dict[RunId, Run]] = {}
         self._lock: Final = threading.Lock()
         self._kafka_watchdog: Final = KafkaWatchdog(sinks.spark, sinks.catalog)
-        self._systems: Final = ExternalSystems(sinks.spark, sinks.catalog)
+        self._systems: Final = ExternalSystems(
+            sinks.spark, sinks.catalog, partial(connect_to_sinks, sinks.spark, sinks.catalog)
+        )
         self._resource_watchdog: Final = watchdog
 
     def start(self, job: Job, session: SparkSession, report: Report) -> None:

@@ -25,7 +25,7 @@ from jetsql.engine.sinks.preflight import check_jdbc_sink
 from jetsql.engine.sinks.result_changes import ResultChanges
 from jetsql.engine.sinks.spark_sinks import KafkaAppend, KafkaStream, PartitionOverwrite, PlainAppend
 from jetsql.engine.sinks.table_snapshots import TableSnapshots
-from jetsql.jobs.model.body_analysis import SinkKind
+from jetsql.jobs.model.body_analysis import Analysis, SinkKind
 from jetsql.jobs.model.job import Plan, SinkPlan
 from jetsql.jobs.model.job_options import Guarantee, Trigger
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
@@ -42,6 +42,8 @@ class SinkSupport:
     """Returns the external system of a table."""
     check: Callable[[SparkSession, Catalog, Plan, SinkPlan], None] = lambda spark, catalog, plan, sink_plan: None
     """Raises StatementError for a sink that is not reachable, or that refuses the job."""
+    connect: Callable[[SparkSession, TableFacts], None] | None = None
+    """Connects to the external system of a table. Raises StatementError. None: no system, or a topic."""
 
 
 def choose_sink(context: SinkContext, branches: BranchRun | None = None) -> SinkWriter:
@@ -68,6 +70,15 @@ def check_sinks(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
     """Check the external systems of the sinks of a plan. Raises StatementError."""
     for sink_plan in plan.sinks:
         SINK_KINDS[sink_plan.sink.kind].check(spark, catalog, plan, sink_plan)
+
+
+def connect_to_sinks(spark: SparkSession, catalog: Catalog, analysis: Analysis) -> None:
+    """Connect to the external systems of a job's sinks that are no topics. Raises StatementError."""
+    for sink in analysis.sinks:
+        connect = SINK_KINDS[sink.kind].connect
+        table = catalog.table(sink.table) if connect is not None else None
+        if connect is not None and table is not None and not table.stands_in:
+            connect(spark, table)
 
 
 def _choose_branch(context: SinkContext) -> BatchWriter:
@@ -100,6 +111,10 @@ def _describe_jdbc(spark: SparkSession, table: TableFacts) -> ExternalSystem:
         return ExternalSystem()
     database = Database(spark, table.options)
     return ExternalSystem(f"{database.server}, {database.table}", find_dialect(database.driver) is not None)
+
+
+def _connect_to_jdbc(spark: SparkSession, table: TableFacts) -> None:
+    Database(spark, table.options).connect()
 
 
 def _check_jdbc(spark: SparkSession, catalog: Catalog, plan: Plan, sink_plan: SinkPlan) -> None:
@@ -136,6 +151,6 @@ SINK_KINDS: Final[Mapping[SinkKind, SinkSupport]] = {
     SinkKind.FILES: SinkSupport(_choose_for_files),
     SinkKind.DELTA: SinkSupport(_choose_for_lake, check=_check_lake),
     SinkKind.ICEBERG: SinkSupport(_choose_for_lake, check=_check_lake),
-    SinkKind.JDBC: SinkSupport(_choose_for_jdbc, _describe_jdbc, _check_jdbc),
+    SinkKind.JDBC: SinkSupport(_choose_for_jdbc, _describe_jdbc, _check_jdbc, _connect_to_jdbc),
     SinkKind.KAFKA: SinkSupport(_choose_for_kafka, _describe_kafka, _check_kafka),
 }

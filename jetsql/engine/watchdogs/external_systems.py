@@ -8,6 +8,7 @@ of them cannot be reached now, the job waits for it. Errors that recur at each r
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -16,13 +17,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.run_failures import cause_of
-from jetsql.engine.jdbc.jdbc_databases import Database, JdbcError
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.kafka_topics import check_topic
 from jetsql.engine.watchdogs.kafka_watchdog import job_topics
 from jetsql.errors import RetryableError, StatementError
 from jetsql.jobs.lifecycle.step_context import as_sentence
-from jetsql.jobs.model.body_analysis import Analysis, SinkKind
+from jetsql.jobs.model.body_analysis import Analysis
 from jetsql.jobs.model.job import Cause
 
 _LOG: Final = logging.getLogger(__name__)
@@ -32,9 +32,14 @@ _DATA_ERROR: Final = "22"  # the class of SQLSTATEs for errors of values
 class ExternalSystems:
     """The Kafka clusters and databases of an engine's jobs."""
 
-    def __init__(self, spark: SparkSession, catalog: Catalog) -> None:
+    def __init__(self, spark: SparkSession, catalog: Catalog, connect_to_sinks: Callable[[Analysis], None]) -> None:
+        """Remember how to reach the systems.
+
+        connect_to_sinks: connects to the systems of a job's sinks that are no topics. It raises StatementError.
+        """
         self._spark = spark
         self._catalog = catalog
+        self._connect_to_sinks = connect_to_sinks
 
     def judge(self, cause: Cause, analysis: Analysis) -> Cause:
         """Return the cause as an outage if a system of the job cannot be reached now, otherwise unchanged."""
@@ -62,20 +67,10 @@ class ExternalSystems:
             table = self._catalog.table(name)
             if table is not None:
                 check_topic(self._spark, table, operation)
-        for sink in analysis.sinks:
-            table = self._catalog.table(sink.table) if sink.kind is SinkKind.JDBC else None
-            if table is not None and not table.stands_in:
-                _connect(Database(self._spark, table.options))
+        self._connect_to_sinks(analysis)
 
 
 def outage_error(outage: Cause) -> RetryableError:
     """Return the error to raise for an outage that was found."""
     condition = outage.condition.removeprefix("JETSQL.")
     return RetryableError(condition, outage.message, hint=outage.hint, where=outage.where)
-
-
-def _connect(database: Database) -> None:
-    try:
-        database.transact([], keep=False)
-    except JdbcError as error:
-        raise database.explain_error(error) from error

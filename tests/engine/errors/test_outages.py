@@ -206,7 +206,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, cause: Cause, error: Exception | Non
         def table(self, name: str) -> object:
             return name
 
-    systems = ExternalSystems(None, Tables())  # type: ignore[arg-type]
+    systems = ExternalSystems(None, Tables(), lambda analysis: None)  # type: ignore[arg-type]
     return systems.judge(cause, analysis(sources=(source(format="kafka", created=1),)))
 
 
