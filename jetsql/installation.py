@@ -90,21 +90,3 @@ def engine_missing(action: str) -> EngineError:
         hint="Install it: pip install 'jetsql[engine]'. To use an engine that runs, give its URL (--url, JETSQL_URL or"
         " jetsql.connect(url)).",
     )
-
-
-def check_distributions() -> None:
-    """Raise EngineError ENGINE_NOT_INSTALLED if `jetsql-client`, a distribution of release 0.2, is installed as well.
-
-    It has files of the same modules: the one that was installed last has overwritten those of the other.
-    """
-    from importlib.metadata import PackageNotFoundError, version  # takes its time, and only an engine needs it
-
-    try:
-        found = version("jetsql-client")
-    except PackageNotFoundError:
-        return
-    raise EngineError(
-        "ENGINE_NOT_INSTALLED",
-        f"jetsql-client {found} is installed in the environment of jetsql, and their modules are mixed.",
-        hint="Uninstall both, then install JetSQL: pip uninstall jetsql jetsql-client; pip install 'jetsql[engine]'.",
-    )

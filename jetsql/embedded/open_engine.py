@@ -41,7 +41,6 @@ from jetsql.home.discovery import token
 from jetsql.home.home_lock import HomeLock, check_location, make_home, not_usable
 from jetsql.home.restore_note import check_restored
 from jetsql.home.storage import Storage, choose_storage, claim_storage, storage_of, warn_if_open
-from jetsql.installation import check_distributions
 from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.job_store import Store
@@ -155,7 +154,6 @@ def _engine(
     """Return the engine; None for one that was stopped while it waited as a standby."""
     global _open_engine
     check_armed()
-    check_distributions()
     home = make_home(settings.home)
     settings = replace(settings, home=home)
     with ExitStack() as undo:

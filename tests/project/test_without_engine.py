@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from jetsql import installation
+from jetsql import embedded, installation
 from jetsql.cli.flags import ExitCode
 from jetsql.client import find_engine
 from jetsql.errors import EngineError
@@ -289,8 +289,8 @@ def test_an_error_names_what_an_incomplete_engine_lacks(monkeypatch: pytest.Monk
 
 
 def test_an_engine_refuses_the_earlier_distribution_of_clients(monkeypatch: pytest.MonkeyPatch) -> None:
-    installation.check_distributions()
+    embedded.check_distributions()
     monkeypatch.setattr(importlib.metadata, "version", {"jetsql-client": "0.2.0"}.__getitem__)
     with pytest.raises(EngineError, match="pip uninstall jetsql jetsql-client") as caught:
-        installation.check_distributions()
+        embedded.check_distributions()
     assert caught.value.message.startswith("jetsql-client 0.2.0 is installed in the environment of jetsql")
