@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -41,23 +41,23 @@ class EngineCallbacks:
     `EngineCallback.java` says both.
     """
 
-    describe: Callable[[str], tuple[Column, ...] | None]
+    describe: Callable[..., tuple[Column, ...] | None]
     """Return the columns of a statement; None for a statement of Spark."""
-    execute: Callable[[str, SparkSession], Table]
+    execute: Callable[..., Table]
     """Run a statement in a session."""
-    bind: Callable[[str, Mapping[str, str] | Sequence[str]], str | None]
+    bind: Callable[..., str | None]
     """Return a statement with the texts of values in place of its markers; None for a statement of Spark."""
-    check_number: Callable[[int, str], None]
+    check_number: Callable[..., None]
     """Check that a statement has as many markers as there are values."""
-    rows: Callable[[str], list[tuple[Cell, ...]]]
+    rows: Callable[..., list[tuple[Cell, ...]]]
     """Return the rows of a relation."""
-    check_topic: Callable[[str, str, Mapping[str, str]], None]
+    check_topic: Callable[..., None]
     """Check the topic of a table that a statement of Spark is about to read or write."""
-    refuse_change: Callable[[str, list[str], str | None], str]
+    refuse_change: Callable[..., str]
     """Return why a table must not be dropped or renamed, given the verb, the schema, and None for all of its tables."""
-    drop_function: Callable[[str, str, bool], None]
+    drop_function: Callable[..., None]
     """Drop a function in Python."""
-    find_state: Callable[[str], dict[str, Any]]
+    find_state: Callable[..., dict[str, Any]]
     """Return where the state of a job is, see `JobState.java`."""
 
 
@@ -127,7 +127,7 @@ def connect(spark: SparkSession, callbacks: EngineCallbacks) -> EngineFunctions:
     return functions
 
 
-def check_table_topic(spark: SparkSession, table: str, operation: str, options: Mapping[str, str]) -> None:
+def check_table_topic(spark: SparkSession, table: str, operation: str, options: dict[str, str]) -> None:
     """Check the topic of a table. options: of the statement, in addition to those of the table.
 
     Raises StatementError as `check_topic` does.
