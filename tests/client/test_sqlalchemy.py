@@ -58,13 +58,11 @@ def test_constructs(construct: Any, text: str) -> None:
         (sa.select(C.id).where(C.id.is_distinct_from(1)), "SELECT things.id FROM things WHERE NOT (things.id <=> 1)"),
         (
             sa.select(C.id).where(sa.tuple_(C.id, C.name).in_([])),
-            "SELECT things.id FROM things WHERE (things.id, things.name)"
-            " IN ((CAST(NULL AS INT), CAST(NULL AS STRING))) AND (1 != 1)",
+            "SELECT things.id FROM things WHERE (things.id, things.name) IN (NULL) AND (1 != 1)",
         ),
         (
             sa.select(C.id).where(sa.tuple_(C.id, C.name).not_in([])),
-            "SELECT things.id FROM things WHERE ((things.id, things.name)"
-            " NOT IN ((CAST(NULL AS INT), CAST(NULL AS STRING))) OR (1 = 1))",
+            "SELECT things.id FROM things WHERE ((things.id, things.name) NOT IN (NULL) OR (1 = 1))",
         ),
         (sa.select(C.id).where(C.id.is_not_distinct_from(1)), "SELECT things.id FROM things WHERE things.id <=> 1"),
         (

@@ -63,6 +63,21 @@ COLUMNS: list[tuple[str, Any, Any]] = [
 ]
 
 
+@pytest.mark.parametrize("kinds", [(), (sa.Integer(), sa.String())], ids=["untyped", "typed"])
+def test_tuples_in_lists(database: sa.Engine, kinds: tuple[Any, ...]) -> None:
+    a, b = (sa.column(name, *kinds[index : index + 1]) for index, name in enumerate("ab"))
+    pairs = sa.text("VALUES (1, 'x'), (2, 'y') AS t(a, b)")
+    query = sa.select(a).select_from(pairs)
+    with database.connect() as connection:
+
+        def found(condition: Any) -> list[int]:
+            return list(connection.execute(query.where(condition)).scalars())
+
+        assert found(sa.tuple_(a, b).in_([])) == []
+        assert found(sa.tuple_(a, b).not_in([])) == [1, 2]
+        assert found(sa.tuple_(a, b).in_([(2, "y"), (1, "y")])) == [2]
+
+
 @pytest.mark.slow
 def test_values_of_every_type_go_in_and_come_back(database: sa.Engine) -> None:
     table = sa.Table("every", sa.MetaData(), *(sa.Column(name, kind) for name, kind, _ in COLUMNS))

@@ -38,12 +38,10 @@ class Compiler(compiler.SQLCompiler):
         return f"SELECT {', '.join(self._null(kind) for kind in element_types) or 'NULL'} WHERE false"
 
     def visit_empty_set_op_expr(self, type_: Any, expand_op: Any, **kw: Any) -> str:
-        """Return the empty list of IN. Spark compares tuples only with those whose members have the same types."""
-        row = ", ".join(map(self._null, type_)) if len(type_) > 1 else "NULL"
-        row = f"({row})" if len(type_) > 1 else row
+        """Return the empty list of IN. A single NULL has the type of any tuple, also of columns without types."""
         if expand_op is operators.not_in_op:
-            return f"{row}) OR (1 = 1"
-        return f"{row}) AND (1 != 1" if expand_op is operators.in_op else self.visit_empty_set_expr(type_)
+            return "NULL) OR (1 = 1"
+        return "NULL) AND (1 != 1" if expand_op is operators.in_op else self.visit_empty_set_expr(type_)
 
     def _null(self, kind: Any) -> str:
         return "NULL" if kind._isnull else f"CAST(NULL AS {self.dialect.type_compiler.process(kind)})"
