@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
-from typing import Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -15,11 +14,10 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import Catalog
 from jetsql.errors import StatementError
 from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table, quoted_table
+from jetsql.jobs.planning.sink_traits import EXTERNAL_PROVIDERS
 from jetsql.language.statement import Body, TableIdentifier
 
 _log = logging.getLogger(__name__)
-
-_EXTERNAL: Final = ("jdbc", "kafka")
 
 
 def qualify(table: TableIdentifier, spark: SparkSession) -> str:
@@ -45,7 +43,7 @@ def qualify(table: TableIdentifier, spark: SparkSession) -> str:
 def is_empty(table: str, spark: SparkSession, catalog: Catalog) -> bool:
     """Return whether a table has no rows; the rows of external systems do not count."""
     facts = catalog.table(table)
-    if facts is None or facts.provider in _EXTERNAL:
+    if facts is None or facts.provider in EXTERNAL_PROVIDERS:
         return True
     return spark.sql(f"SELECT 1 FROM {quoted_table(table)} LIMIT 1").isEmpty()
 

@@ -28,6 +28,7 @@ class SinkTraits:
     writes_by_name: bool = False  # rows are written by the names of their columns, so the table may get more columns
     has_change_feed: bool = False  # replaced rows can be read as changes
     has_rows_in_folder: bool = False  # all rows are in the folder of the table, and staged there
+    is_external: bool = False  # the rows are in another system, and a table in the catalogue only names it
     is_topic: bool = False  # rows are messages of a Kafka topic
 
 
@@ -58,18 +59,25 @@ SINK_TRAITS: Final[Mapping[SinkKind, SinkTraits]] = {
         has_identity=True,
         writes_by_name=True,
     ),
-    SinkKind.JDBC: SinkTraits(("jdbc",), "each batch is one transaction, which also stores the batch number"),
+    SinkKind.JDBC: SinkTraits(
+        ("jdbc",), "each batch is one transaction, which also stores the batch number", is_external=True
+    ),
     SinkKind.KAFKA: SinkTraits(
         ("kafka",),
         "each partition of a batch is one transaction, which also stores the batch number; consumers need"
         " isolation.level=read_committed",
         can_overwrite=False,
+        is_external=True,
         is_topic=True,
     ),
 }
 
 SINK_PROVIDERS: Final = tuple(provider for traits in SINK_TRAITS.values() for provider in traits.providers)
 """The formats of all tables that jobs can write."""
+EXTERNAL_PROVIDERS: Final = tuple(
+    provider for traits in SINK_TRAITS.values() if traits.is_external for provider in traits.providers
+)
+"""The formats of tables in other systems."""
 
 
 def traits_of(sink: Sink) -> SinkTraits:

@@ -13,11 +13,12 @@ from typing import Final
 from jetsql.jobs.model.job import quoted_text
 from jetsql.jobs.model.redaction import REDACTED, redact_urls
 from jetsql.jobs.model.table_names import quoted_table
+from jetsql.jobs.planning.sink_traits import EXTERNAL_PROVIDERS
 from jetsql.language.tokens import Token, quoted_name
 from jetsql.sqlfiles.apply.table_definitions import ColumnDefinition, TableDefinition
 
 _SPARK_REDACTED: Final = "redacted)"
-_EXTERNAL: Final = ("kafka", "jdbc", "rate", "rate-micro-batch", "socket")
+_EXTERNAL: Final = (*EXTERNAL_PROVIDERS, "rate", "rate-micro-batch", "socket")
 _ADDED_BY_JETSQL: Final = ("protobuf.descriptor",)
 # Providers whose tables Spark can change otherwise than by adding columns.
 _CHANGEABLE: Final = ("delta", "iceberg")
