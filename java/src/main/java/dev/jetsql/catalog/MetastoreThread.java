@@ -1,9 +1,8 @@
 package dev.jetsql.catalog;
 
 import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.UninterruptedCalls;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -300,7 +299,7 @@ final class MetastoreThread implements ExternalCatalog {
     var session = SparkSession.getActiveSession();
     var conf = SQLConf.get();
     var loader = caller.getContextClassLoader();
-    return await(
+    return UninterruptedCalls.await(
         executor.submit(
             () -> {
               thread.setContextClassLoader(loader);
@@ -325,23 +324,6 @@ final class MetastoreThread implements ExternalCatalog {
         }
       }
     };
-  }
-
-  private static <T> T await(Future<T> result) {
-    var interrupted = false;
-    try {
-      while (true) {
-        try {
-          return result.get();
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    } catch (ExecutionException e) {
-      throw Exceptions.raise(e.getCause());
-    } finally {
-      if (interrupted) Thread.currentThread().interrupt();
-    }
   }
 
   private Thread createThread(Runnable work) {

@@ -1,11 +1,9 @@
 package dev.jetsql.common;
 
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 /**
  * Calls of the engine's Python functions, on pooled threads that never end.
@@ -16,7 +14,6 @@ import java.util.concurrent.TimeoutException;
  * interrupt with which Spark cancels a statement.
  */
 public final class PythonCalls {
-  private static final long CANCEL_AGAIN_MILLIS = 100;
   private static final ThreadPoolExecutor threads =
       new ThreadPoolExecutor(
           0,
@@ -35,25 +32,8 @@ public final class PythonCalls {
    *     cancelled, after which the interrupt takes effect
    */
   static Object await(Callable<Object> call, Runnable cancel) {
-    var response = threads.submit(call);
-    var interrupted = false;
-    try {
-      while (true) {
-        try {
-          if (!interrupted || cancel == null) return response.get();
-          threads.execute(cancel);
-          return response.get(CANCEL_AGAIN_MILLIS, TimeUnit.MILLISECONDS);
-        } catch (InterruptedException e) {
-          interrupted = true;
-        } catch (TimeoutException e) {
-          // The engine may not know the statement yet: cancel it again.
-        }
-      }
-    } catch (ExecutionException e) {
-      throw Exceptions.raise(e.getCause());
-    } finally {
-      if (interrupted) Thread.currentThread().interrupt();
-    }
+    return UninterruptedCalls.await(
+        threads.submit(call), cancel == null ? null : () -> threads.execute(cancel));
   }
 
   /** Runs work that calls Python on a thread of the pool, without waiting for it. */
