@@ -18,7 +18,7 @@ public final class UnresolvedWindows extends UnaryPlan {
    * @param time the column with the time
    */
   public UnresolvedWindows(LogicalPlan child, Expression time, WindowLengths lengths) {
-    super(child);
+    super(child, time, lengths);
     this.time = time;
     this.lengths = lengths;
   }
@@ -44,15 +44,5 @@ public final class UnresolvedWindows extends UnaryPlan {
   @Override
   public LogicalPlan withNewChildInternal(LogicalPlan child) {
     return new UnresolvedWindows(child, time, lengths);
-  }
-
-  @Override
-  public int productArity() {
-    return 3;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return n == 0 ? child() : n == 1 ? time : lengths;
   }
 }

@@ -1,9 +1,7 @@
 package dev.jetsql.flink;
 
 import dev.jetsql.common.Sequences;
-import java.io.Serializable;
-import java.util.List;
-import java.util.Objects;
+import dev.jetsql.plans.NodeExpression;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -16,10 +14,9 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.IndexedSeq;
-import scala.collection.immutable.Seq;
 
 /** The windows of a timestamp, an array of structs with the start and the end of each. */
-public final class WindowsOfTime extends Expression implements CodegenFallback, Serializable {
+public final class WindowsOfTime extends NodeExpression implements CodegenFallback {
   private static final long serialVersionUID = 1;
 
   /** The type of a window, as Spark's window() returns it. */
@@ -33,6 +30,7 @@ public final class WindowsOfTime extends Expression implements CodegenFallback, 
 
   /** Creates an expression. time: a timestamp that is not NULL */
   public WindowsOfTime(Expression time, LocalWindows windows) {
+    super(Sequences.of(time), windows);
     this.time = time;
     this.windows = windows;
   }
@@ -63,11 +61,6 @@ public final class WindowsOfTime extends Expression implements CodegenFallback, 
   }
 
   @Override
-  public Seq<Expression> children() {
-    return Sequences.of(List.of(time));
-  }
-
-  @Override
   public Expression withNewChildrenInternal(IndexedSeq<Expression> children) {
     return new WindowsOfTime(children.head(), windows);
   }
@@ -81,32 +74,5 @@ public final class WindowsOfTime extends Expression implements CodegenFallback, 
   public String sql() {
     return "local_windows(%s, %s, %d, %d, %d)"
         .formatted(time.sql(), windows.zone(), windows.size(), windows.slide(), windows.offset());
-  }
-
-  @Override
-  public int productArity() {
-    return 2;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return n == 0 ? time : windows;
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof WindowsOfTime;
-  }
-
-  @Override
-  public boolean equals(Object other) {
-    return other instanceof WindowsOfTime that
-        && time.equals(that.time)
-        && windows.equals(that.windows);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(time, windows);
   }
 }

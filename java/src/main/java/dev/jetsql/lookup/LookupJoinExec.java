@@ -1,5 +1,6 @@
 package dev.jetsql.lookup;
 
+import dev.jetsql.plans.BinaryExec;
 import dev.jetsql.plans.Plans;
 import java.util.List;
 import java.util.stream.Stream;
@@ -8,26 +9,20 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
-import org.apache.spark.sql.execution.BinaryExecNode;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation;
-import scala.Function1;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /** A lookup in Spark's plan. The side of the table is planned, but each task reads it by keys. */
-public final class LookupJoinExec extends SparkPlan implements BinaryExecNode {
+public final class LookupJoinExec extends BinaryExec {
   private static final long serialVersionUID = 1L;
 
-  private final SparkPlan left;
-  private final SparkPlan right;
   private final LookupPlan lookup;
 
   /** Spark copies plans with the only public constructor. */
   public LookupJoinExec(SparkPlan left, SparkPlan right, LookupPlan lookup) {
-    this.left = left;
-    this.right = right;
+    super(left, right, lookup);
     this.lookup = lookup;
   }
 
@@ -48,29 +43,19 @@ public final class LookupJoinExec extends SparkPlan implements BinaryExecNode {
   }
 
   @Override
-  public SparkPlan left() {
-    return left;
-  }
-
-  @Override
-  public SparkPlan right() {
-    return right;
-  }
-
-  @Override
   public Seq<Attribute> output() {
     return lookup.joined();
   }
 
   @Override
   public Partitioning outputPartitioning() {
-    return left.outputPartitioning();
+    return left().outputPartitioning();
   }
 
   @Override
   public RDD<InternalRow> doExecute() {
-    var task = new LookupTask(lookup, TableRows.of(right));
-    return left.execute().toJavaRDD().mapPartitions(task, true).rdd();
+    var task = new LookupTask(lookup, TableRows.of(right()));
+    return left().execute().toJavaRDD().mapPartitions(task, true).rdd();
   }
 
   @Override
@@ -86,50 +71,5 @@ public final class LookupJoinExec extends SparkPlan implements BinaryExecNode {
   @Override
   public SparkPlan withNewChildrenInternal(SparkPlan newLeft, SparkPlan newRight) {
     return new LookupJoinExec(newLeft, newRight, lookup);
-  }
-
-  @Override
-  public Seq<SparkPlan> children() {
-    return BinaryExecNode.super.children();
-  }
-
-  @Override
-  public SparkPlan mapChildren(Function1<SparkPlan, SparkPlan> f) {
-    return BinaryExecNode.super.mapChildren(f);
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return BinaryExecNode.super.withNewChildrenInternal(newChildren);
-  }
-
-  @Override
-  public String verboseStringWithOperatorId() {
-    return BinaryExecNode.super.verboseStringWithOperatorId();
-  }
-
-  @Override
-  public int productArity() {
-    return 3;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return n == 0 ? left : n == 1 ? right : lookup;
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof LookupJoinExec;
-  }
-
-  @Override
-  public boolean equals(Object other) {
-    return this == other;
-  }
-
-  @Override
-  public int hashCode() {
-    return System.identityHashCode(this);
   }
 }

@@ -1,6 +1,6 @@
 package dev.jetsql.plans;
 
-import java.util.Arrays;
+import java.util.List;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnaryExecNode;
 import scala.Function1;
@@ -11,11 +11,11 @@ import scala.collection.immutable.Seq;
  * An operator of JetSQL in Spark's physical plans, over the rows of one other operator. Spark
  * copies it with its only public constructor.
  */
-public abstract class UnaryExec extends SparkPlan implements UnaryExecNode {
+public abstract class UnaryExec extends SparkPlan implements UnaryExecNode, NodeParts {
   private static final long serialVersionUID = 1L;
 
   private final SparkPlan child;
-  private final Object[] parts;
+  private final List<Object> parts;
 
   /**
    * Creates an operator.
@@ -24,7 +24,12 @@ public abstract class UnaryExec extends SparkPlan implements UnaryExecNode {
    */
   protected UnaryExec(SparkPlan child, Object... parts) {
     this.child = child;
-    this.parts = parts;
+    this.parts = NodeParts.of(List.of(child), parts);
+  }
+
+  @Override
+  public final List<Object> nodeParts() {
+    return parts;
   }
 
   @Override
@@ -53,29 +58,12 @@ public abstract class UnaryExec extends SparkPlan implements UnaryExecNode {
   }
 
   @Override
-  public int productArity() {
-    return 1 + parts.length;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return n == 0 ? child : parts[n - 1];
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other != null && other.getClass() == getClass();
-  }
-
-  @Override
   public boolean equals(Object other) {
-    return canEqual(other)
-        && child.equals(((UnaryExec) other).child)
-        && Arrays.equals(parts, ((UnaryExec) other).parts);
+    return NodeParts.areEqual(this, other);
   }
 
   @Override
   public int hashCode() {
-    return 31 * child.hashCode() + Arrays.hashCode(parts);
+    return parts.hashCode();
   }
 }

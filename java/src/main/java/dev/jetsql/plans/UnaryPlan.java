@@ -1,5 +1,6 @@
 package dev.jetsql.plans;
 
+import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.UnaryNode;
@@ -8,11 +9,23 @@ import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /** A node of a logical plan over the rows of one other plan, of which it reads all columns. */
-public abstract class UnaryPlan extends LogicalPlan implements UnaryNode {
+public abstract class UnaryPlan extends LogicalPlan implements UnaryNode, NodeParts {
   private final LogicalPlan child;
+  private final List<Object> parts;
 
-  protected UnaryPlan(LogicalPlan child) {
+  /**
+   * Creates a node.
+   *
+   * @param parts the further arguments of the constructor in their order
+   */
+  protected UnaryPlan(LogicalPlan child, Object... parts) {
     this.child = child;
+    this.parts = NodeParts.of(List.of(child), parts);
+  }
+
+  @Override
+  public final List<Object> nodeParts() {
+    return parts;
   }
 
   @Override
@@ -46,22 +59,12 @@ public abstract class UnaryPlan extends LogicalPlan implements UnaryNode {
   }
 
   @Override
-  public boolean canEqual(Object other) {
-    return other != null && other.getClass() == getClass();
-  }
-
-  @Override
   public boolean equals(Object other) {
-    if (!(other instanceof UnaryPlan plan) || !canEqual(other)) return false;
-    for (int i = 0; i < productArity(); i++)
-      if (!productElement(i).equals(plan.productElement(i))) return false;
-    return true;
+    return NodeParts.areEqual(this, other);
   }
 
   @Override
   public int hashCode() {
-    int hash = getClass().hashCode();
-    for (int i = 0; i < productArity(); i++) hash = 31 * hash + productElement(i).hashCode();
-    return hash;
+    return parts.hashCode();
   }
 }

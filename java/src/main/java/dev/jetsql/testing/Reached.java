@@ -1,8 +1,7 @@
 package dev.jetsql.testing;
 
 import dev.jetsql.common.Sequences;
-import java.io.Serializable;
-import java.util.List;
+import dev.jetsql.plans.NodeExpression;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
@@ -10,10 +9,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.types.DataType;
 import scala.collection.immutable.IndexedSeq;
-import scala.collection.immutable.Seq;
 
 /** An expression whose evaluations are noted for the coverage of unit tests. */
-public final class Reached extends Expression implements CodegenFallback, Serializable {
+public final class Reached extends NodeExpression implements CodegenFallback {
   private static final long serialVersionUID = 1;
 
   private final Expression child;
@@ -21,6 +19,7 @@ public final class Reached extends Expression implements CodegenFallback, Serial
 
   /** Creates the expression. site: see `Coverage` */
   public Reached(Expression child, String site) {
+    super(Sequences.of(child), site);
     this.child = child;
     this.site = site;
   }
@@ -48,11 +47,6 @@ public final class Reached extends Expression implements CodegenFallback, Serial
   }
 
   @Override
-  public Seq<Expression> children() {
-    return Sequences.of(List.of(child));
-  }
-
-  @Override
   public Expression withNewChildrenInternal(IndexedSeq<Expression> children) {
     return new Reached(children.head(), site);
   }
@@ -60,30 +54,5 @@ public final class Reached extends Expression implements CodegenFallback, Serial
   @Override
   public String prettyName() {
     return "reached";
-  }
-
-  @Override
-  public int productArity() {
-    return 2;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return n == 0 ? child : site;
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof Reached;
-  }
-
-  @Override
-  public boolean equals(Object other) {
-    return other instanceof Reached same && same.child.equals(child) && same.site.equals(site);
-  }
-
-  @Override
-  public int hashCode() {
-    return 31 * child.hashCode() + site.hashCode();
   }
 }

@@ -1,15 +1,11 @@
 package dev.jetsql.rewrites.patterns;
 
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.PlaceholderExpression;
 import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Unevaluable;
-import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
-import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import scala.collection.immutable.IndexedSeq;
@@ -19,12 +15,11 @@ import scala.collection.immutable.Seq;
  * What an expression of MATCH_RECOGNIZE reads of the match, while Spark's analyzer resolves the
  * expression. {@link MatchValues} then replaces it.
  */
-final class MatchCall extends Expression implements Unevaluable {
+final class MatchCall extends PlaceholderExpression {
   private static final long serialVersionUID = 1L;
 
   private final Kind kind;
   private final String variable;
-  private final Seq<Expression> arguments;
 
   /** The functions of MATCH_RECOGNIZE. */
   enum Kind {
@@ -53,9 +48,9 @@ final class MatchCall extends Expression implements Unevaluable {
   }
 
   private MatchCall(Kind kind, String variable, Seq<Expression> arguments) {
+    super(arguments, kind, variable);
     this.kind = kind;
     this.variable = variable;
-    this.arguments = arguments;
   }
 
   Kind kind() {
@@ -68,12 +63,12 @@ final class MatchCall extends Expression implements Unevaluable {
   }
 
   Expression value() {
-    return arguments.head();
+    return children().head();
   }
 
   /** Returns the offset, or null. */
   Expression offset() {
-    return arguments.size() > 1 ? arguments.apply(1) : null;
+    return children().size() > 1 ? children().apply(1) : null;
   }
 
   boolean isPhysical() {
@@ -99,7 +94,7 @@ final class MatchCall extends Expression implements Unevaluable {
     if (kind == Kind.COLUMN) return variable + "." + value().sql();
     var texts = new ArrayList<String>();
     if (kind == Kind.CLASSIFIER && variable != null) texts.add(variable);
-    for (var each : Plans.list(arguments)) texts.add(each.sql());
+    for (var each : Plans.list(children())) texts.add(each.sql());
     return kind + "(" + String.join(", ", texts) + ")";
   }
 
@@ -109,55 +104,7 @@ final class MatchCall extends Expression implements Unevaluable {
   }
 
   @Override
-  public boolean foldable() {
-    return Unevaluable.super.foldable();
-  }
-
-  @Override
-  public Object eval(InternalRow row) {
-    return Unevaluable.super.eval(row);
-  }
-
-  @Override
-  public ExprCode doGenCode(CodegenContext context, ExprCode code) {
-    return Unevaluable.super.doGenCode(context, code);
-  }
-
-  @Override
-  public Seq<Expression> children() {
-    return arguments;
-  }
-
-  @Override
   public Expression withNewChildrenInternal(IndexedSeq<Expression> children) {
     return new MatchCall(kind, variable, children);
-  }
-
-  @Override
-  public int productArity() {
-    return 3;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return n == 0 ? kind : n == 1 ? variable : arguments;
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof MatchCall;
-  }
-
-  @Override
-  public boolean equals(Object other) {
-    return other instanceof MatchCall call
-        && call.kind == kind
-        && Objects.equals(call.variable, variable)
-        && call.arguments.equals(arguments);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(kind, variable, arguments);
   }
 }

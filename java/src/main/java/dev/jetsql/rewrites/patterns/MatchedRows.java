@@ -20,7 +20,7 @@ public final class MatchedRows extends UnaryPlan {
    */
   public MatchedRows(
       LogicalPlan child, MatchPlan match, Seq<Attribute> inputs, Seq<Attribute> results) {
-    super(child);
+    super(child, match, inputs, results);
     this.match = match;
     this.inputs = inputs;
     this.results = results;
@@ -52,20 +52,5 @@ public final class MatchedRows extends UnaryPlan {
   @Override
   public String simpleString(int maxFields) {
     return "MatchedRows [%s], %s".formatted(Plans.texts(inputs), match.meaning());
-  }
-
-  @Override
-  public int productArity() {
-    return 4;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> child();
-      case 1 -> match;
-      case 2 -> inputs;
-      default -> results;
-    };
   }
 }

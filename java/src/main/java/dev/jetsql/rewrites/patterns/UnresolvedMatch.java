@@ -19,7 +19,7 @@ public final class UnresolvedMatch extends UnaryPlan {
    * @param expressions those of the clause, see `MatchClause`
    */
   public UnresolvedMatch(LogicalPlan child, MatchClause clause, Seq<Expression> expressions) {
-    super(child);
+    super(child, clause, expressions);
     this.clause = clause;
     this.expressions = expressions;
   }
@@ -56,15 +56,5 @@ public final class UnresolvedMatch extends UnaryPlan {
   @Override
   public String simpleString(int maxFields) {
     return "MATCH_RECOGNIZE PATTERN (%s) [%s]".formatted(clause.text(), Plans.texts(expressions));
-  }
-
-  @Override
-  public int productArity() {
-    return 3;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return n == 0 ? child() : n == 1 ? clause : expressions;
   }
 }
